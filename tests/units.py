@@ -112,7 +112,6 @@ EVERYDAY = (
     "tests/verification/",
     "tests/faults/test_gates.py",
     "tests/faults/test_sync_order.py",
-    "tests/query/test_bounds_of_worlds.py",
     "tests/release/test_sealed_candidates.py",
     "tests/test_guards.py",
     "tests/test_units.py",

@@ -1,5 +1,8 @@
 """Closing of groups in which few people are left, who move to groups of the same values.
 
+A *slot* is a row of a published version with its group; it is vacant if nobody is shown in it now
+(see `private.people.slots`).
+
 Consider the groups that show one set of values. The line needs as many of them as the most frequent
 value has people. The others are closed, those with the fewest people first, and each of their
 people is given a vacant slot of the same value in a remaining group, at random. Nobody's set of
@@ -25,7 +28,7 @@ from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape
 from sfumato.tasks.microdata.table import Randomness, key
 from sfumato.tasks.private.people.slots import WITNESS
 
-_AS_IT_IS = -1
+_AS_IT_IS = -1  # in `_OpenSlots.alike`: a group that takes no part
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +39,8 @@ class Consolidation:
         line: the table and the line's slots.
         shape: what the form shows.
         strata: the columns that keep cohorts apart.
-        vacancies: which slots are given away.
-        randomness: what is drawn from.
+        vacancies: the rule for giving slots away, `paired` or `refill`.
+        randomness: the source of random keys.
     """
 
     line: LineSoFar
@@ -50,8 +53,11 @@ class Consolidation:
         """Move people out of as many groups as are not needed. O(n log n).
 
         Args:
-            met: who has a slot, including newcomers.
+            met: the state of each row's person in the line; newcomers who took slots have these.
             retired: the groups that are shown no more (int64).
+
+        Returns:
+            The new state, with the former slots of moved people in `moved`.
         """
         places = _OpenSlots.find(self, met, retired)
         if places is None:
@@ -88,7 +94,13 @@ class Consolidation:
         return Taken(places.row[old[people[person]]], places.slot[free[slots[slot]]])
 
     def _keep_company(self, moves: Taken, met: Met, order: np.ndarray) -> Taken:
-        """Return only people who come to a group with others, if slots are given away in pairs."""
+        """Return the moves of people who come to a group with others, if slots go away in pairs.
+
+        Args:
+            moves: the moves.
+            met: the state of each row's person in the line.
+            order: keys by which groups are left open again (uint64, one per group of the line).
+        """
         slots, batch = self.line.slots, 1
         came = np.flatnonzero(met.new & met.continued)
         while self.vacancies == "paired":
@@ -122,13 +134,13 @@ class _OpenSlots:
     """The slots of groups whose people may move among each other (parallel, except `alike`).
 
     Attributes:
-        slot: of the line (int64).
-        group: of the line (int64).
-        row: of the table that is shown in it (int64), -1 for none.
+        slot: the position of the slot in the line's map (int64).
+        group: the line's number of its group (int64).
+        row: the row of the table that is shown in it (int64), -1 if it is vacant.
         value: a number of the slot's value (int64).
         labels: a number of its value and of the groups that it may be given in (int64).
-        alike: by group of the line, a number of its set of values and its stratum (int64), -1 where
-            it stays as it is.
+        alike: by group of the line, a number of its set of values and its stratum (int64), -1 if
+            the group stays as it is.
     """
 
     slot: np.ndarray
@@ -212,7 +224,7 @@ def _to_close(places: _OpenSlots, met: Met, order: np.ndarray) -> np.ndarray:
 
     Args:
         places: the slots.
-        met: who has a slot.
+        met: the state of each row's person in the line.
         order: keys by which equal groups are ordered (uint64).
     """
     alike = places.alike

@@ -1,7 +1,8 @@
 """The next version of a composed line: survivors stay, newcomers are a cohort, values remain.
 
-A person who has a slot is shown in it while the values are the same; otherwise the slot is vacant
-in this version, and its values stay in the group. Newcomers are grouped among themselves, or take
+A *slot* is a row of a published version with its group (see `private.people.slots`). A person who
+has a slot is shown in it while the values are the same; otherwise the slot is vacant in this
+version, and its values stay in the group. Newcomers are grouped among themselves, or take
 the slots of people who left. So every group is continued whole, and all versions together reveal
 what one release with the groups of all cohorts would reveal; if slots are taken, every value of a
 group stays possible. Groups in which few are left may be closed, and their people moved to others
@@ -29,9 +30,9 @@ from sfumato.tasks.continued.survivors import LineSoFar, Met, Shape, absences, m
 from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap
 
-_MOST_RENAMED = 0.5
+_MOST_RENAMED = 0.5  # a run is refused if larger shares than this are gone, and new
 Judge = Callable[[Drawn], np.ndarray]
-"""Which groups of a drawn version break a promise (bool, one per group)."""
+"""Marks the groups of a drawn version that break a promise (bool, one per group)."""
 
 
 class NobodyShownError(PromiseError):
@@ -71,14 +72,15 @@ def evolve(
     Args:
         line: the table and the line's slots.
         shape: what the form shows.
-        wish: how versions go on.
+        wish: the spec's rules by which versions go on.
         strata: the columns that keep cohorts apart.
         group: the spec's partition, for newcomers.
-        judge: finds the groups that break a promise.
-        randomness: what is drawn from.
+        judge: marks the groups that break a promise.
+        randomness: the source of random keys.
 
     Raises:
-        PromiseError: where nobody can be shown, or a person has two rows.
+        PromiseError: where nobody can be shown, a person has two rows, or most people seem to be
+            others than before.
     """
     met = meet(line.keys, line.slots, line.out, _compare_values(line, shape, wish))
     if not wish.others:
@@ -86,14 +88,17 @@ def evolve(
     newcomers = _Newcomers(line, shape, strata, wish, group, randomness)
     retired = _groups_to_retire(line.slots, met, Fraction(0))
     taken, cohort = newcomers.receive(met, retired)
+    # Every round draws a version. If groups break promises, those of the line are retired, or if
+    # only the cohort's do, the cohort waits; then another round follows.
     while True:
         settled = newcomers.settle(taken.join(met), retired)
         closed = distinct(line.slots.group[settled.moved])
         gone = np.union1d(retired, _groups_to_retire(line.slots, settled, wish.retire)).astype(
             np.int64
         )
-        retired = np.setdiff1d(gone, closed)
+        retired = np.setdiff1d(gone, closed)  # the next round may close other groups than these
         if np.isin(line.slots.group[settled.slot[taken.rows]], gone).any():
+            # a newcomer's slot is in a group that is gone: give slots away anew without that group
             taken, cohort = newcomers.receive(met, retired)
             continue
         version = draw(line, shape, settled, gone, cohort)
@@ -102,6 +107,7 @@ def evolve(
         broken = np.flatnonzero(judge(version))
         of_cohort = broken[version.line_group[broken] >= version.first_new]
         of_line = version.line_group[np.setdiff1d(broken, of_cohort)]
+        # a first version is published as it was grouped: it is judged again before it appears
         if not len(of_line) and not (len(of_cohort) and len(line.slots)):
             break
         retired = np.union1d(retired, of_line)
@@ -137,7 +143,7 @@ class _Newcomers:
         return refill.fill(met, retired, group)
 
     def settle(self, met: Met, retired: np.ndarray) -> Met:
-        """Return the same people, some of them in slots of other groups if the spec says so."""
+        """Return `met` with people moved to slots of other groups, if the spec says so."""
         if not (self.wish.consolidate and len(self.line.slots)):
             return met
         line, vacancies = self.line, self.wish.vacancies
@@ -201,7 +207,13 @@ def _compare_values(
 
 
 def _groups_to_retire(slots: SlotMap, met: Met, share: Fraction) -> np.ndarray:
-    """Return the groups (int64) that are retired, or in which nobody or too few are left."""
+    """Return the groups (int64) that are retired already, or in which too few people are left.
+
+    Args:
+        slots: the slots of the line.
+        met: the state of each row's person in the line.
+        share: the least share of a group's people who must be left; at least one must.
+    """
     people = slots.kind != WITNESS
     number = int(slots.group.max(initial=-1)) + 1
     all_ = np.bincount(slots.group[people], minlength=number)
@@ -214,7 +226,7 @@ def _groups_to_retire(slots: SlotMap, met: Met, share: Fraction) -> np.ndarray:
 def _summarize(
     line: LineSoFar, met: Met, settled: Met, cohort: Cohort, retired: np.ndarray, version: Drawn
 ) -> Evolved:
-    """Return a drawn version with why rows are missing, and counts for the private report."""
+    """Return a drawn version with the reasons why rows are missing, and counts for the report."""
     in_version = np.zeros(line.rows, dtype=bool)
     in_version[version.source[version.source >= 0]] = True
     suppressed = np.zeros(line.rows, dtype=bool)

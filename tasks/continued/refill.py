@@ -1,9 +1,13 @@
 """Newcomers who are given the slots of people who left, where labels cover them.
 
-A label widens if somebody in the group moves, and keeps covering what it covered once. A newcomer
-is given no slot for which a label would have to widen. This module never assumes that a label
-covers more than it does: values between the least and the greatest value of a group, the values
-themselves, or values below the lowest node that has them all.
+A *slot* is a row of a published version with its group; it is *free* if nobody is shown in it now
+(see `private.people.slots`). A *cohort* is the newcomers of one version who are grouped among
+themselves. A *stratum* is the rows with equal values in the columns that keep cohorts apart.
+
+If somebody in a group gets other quasi-identifiers, the group's label widens, and keeps covering
+what it covered before. A newcomer is given no slot for which a label would have to widen. A label
+is taken to cover no more than it certainly does: values between the least and the greatest value of
+a group, the values themselves, or values below the lowest node that has them all.
 
 A group keeps showing the same values whoever has its slots, so each of them stays possible for
 everyone who was ever in it. Slots are drawn at random. Newcomers without a slot must still be
@@ -34,9 +38,9 @@ from sfumato.tasks.microdata.table import Column, Randomness, key
 from sfumato.tasks.private.people.slots import WITNESS, are_even
 
 _TRIES = 256  # newcomers who are considered for a slot
-_AT_ONCE = 1 << 20  # pairs of a newcomer and a slot
+_AT_ONCE = 1 << 20  # pairs of a newcomer and a slot that are compared at once
 FEWEST = 2
-"""Slots of a group, and values of these, that are given away together."""
+"""With `paired`, so many slots of a group, of so many values, are given away together at least."""
 GroupTheRest = Callable[[np.ndarray], Cohort]
 """Groups newcomers (positions, int64) among themselves."""
 
@@ -45,8 +49,9 @@ class CoveredPairs:
     """Pairs of newcomers and slots with the same values, where labels cover the newcomer."""
 
     def __init__(self, line: LineSoFar, shape: Shape) -> None:
-        """Read what the labels of all groups cover."""
+        """Sort the slots of the line by their groups."""
         self._line = line
+        # slots in the order of their groups; the start of each group; by group, its place there
         rows = stable_order(line.slots.group)
         self._group = line.slots.group[rows]
         self._starts = np.flatnonzero(np.diff(self._group, prepend=-1))
@@ -64,14 +69,14 @@ class CoveredPairs:
         of_free: np.ndarray,
         randomness: Randomness,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return newcomers (positions) and slots, each in one pair at most, in random order.
+        """Return newcomers (positions) and their slots, each in one pair at most, drawn at random.
 
         Args:
             new: positions of newcomers (int64).
-            of_new: a number for the values of each (int64).
-            free: slots (int64).
-            of_free: a number for the values of each slot (int64).
-            randomness: what is drawn from.
+            of_new: a number for the values of each newcomer (int64).
+            free: free slots (int64).
+            of_free: a number for the values of each slot (int64); equal numbers are equal values.
+            randomness: the source of random keys.
         """
         parts = list(self._candidates(new, of_new, free, of_free, randomness))
         rows, slots = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -85,6 +90,9 @@ class CoveredPairs:
         of_free: np.ndarray,
         randomness: Randomness,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield newcomers and slots that fit (parallel), at most `_TRIES` newcomers per slot."""
+        # Newcomers of equal values are a run of `order`; slot i fits those from first[i] up to
+        # behind[i]. It tries some of them, from a random one on (`shift`).
         order = np.lexsort((randomness(len(new)), of_new))
         first, behind = (np.searchsorted(of_new[order], of_free, s) for s in ("left", "right"))
         tries = np.minimum(behind - first, _TRIES)
@@ -101,13 +109,20 @@ class CoveredPairs:
             yield rows[covered], free[slot[covered]]
 
     def _cover(self, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Mark the rows that the label of a group each covers (bool)."""
+        """Mark the rows that are covered by the labels of their groups (bool; parallel)."""
         covered = np.ones(len(rows), dtype=bool)
         for name in self._columns:
             covered &= self._covers(self._line.table[name], rows, self._place[group])
         return covered
 
     def _covers(self, column: Column, rows: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Mark the rows whose value the label of a group covers (bool).
+
+        Args:
+            column: the column.
+            rows: positions of rows in the table (int64).
+            place: for each row, the place of the group among groups that have slots (int64).
+        """
         codes, size = column.category()
         slot_codes = codes[self._line.rows + self._rows].astype(np.int64)
         if column.ancestors is not None:
@@ -138,11 +153,18 @@ def _has_ranges(column: Column) -> bool:
 
 
 def _match(rows: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs in which each row and each slot is once, taken greedily in the order of keys."""
+    """Return pairs in which each row and each slot is once, taken greedily in the order of keys.
+
+    Args:
+        rows: the row of each possible pair (int64).
+        slots: the slot of each possible pair (int64).
+        keys: a random key of each possible pair.
+    """
     matches: list[tuple[np.ndarray, np.ndarray]] = []
     order = np.argsort(keys)
     rows, slots = rows[order], slots[order]
     while len(rows):
+        # take every pair that is the first of its row and of its slot, and drop pairs with these
         first = np.zeros(len(rows), dtype=bool)
         of_row, of_slot = (np.unique(column, return_index=True)[1] for column in (rows, slots))
         first[of_row] = True
@@ -168,11 +190,11 @@ class Taken:
         return len(self.rows)
 
     def keep(self, which: np.ndarray) -> "Taken":
-        """Return the chosen ones (bool, one each)."""
+        """Return the marked entries (bool, one per entry)."""
         return Taken(self.rows[which], self.slots[which])
 
     def join(self, met: Met) -> Met:
-        """Return the same people, newcomers continued in the slots that they were given."""
+        """Return `met` with each newcomer shown in the slot that the newcomer was given."""
         slot, continued = met.slot.copy(), met.continued.copy()
         slot[self.rows], continued[self.rows] = self.slots, True
         return replace(met, slot=slot, continued=continued)
@@ -192,8 +214,8 @@ class Refill:
         line: the table and the line's slots.
         shape: what the form shows.
         strata: the columns that keep cohorts apart.
-        vacancies: which slots are given away.
-        randomness: what is drawn from.
+        vacancies: the rule for giving slots away, `paired` or `refill`.
+        randomness: the source of random keys.
     """
 
     line: LineSoFar
@@ -206,9 +228,12 @@ class Refill:
         """Give slots away, and group all other newcomers.
 
         Args:
-            met: who has a slot.
+            met: the state of each row's person in the line.
             retired: the groups that are shown no more (int64).
             group: groups all other newcomers.
+
+        Returns:
+            The slots given away, and the cohort of all other newcomers.
         """
         new = np.flatnonzero(met.new)
         free = self._free(met, retired)
@@ -219,6 +244,8 @@ class Refill:
         stratum = self._strata_of(new)
         batch = 1
         while True:
+            # If the others of a stratum cannot be grouped, slots that its newcomers took are given
+            # back, whole groups of the line at a time, until they can be or none is left.
             rest = ~np.isin(new, taken.rows)
             cohort = group(new[rest])
             waiting = np.isin(stratum, stratum[np.isin(new, cohort.waiting)])
@@ -294,7 +321,11 @@ class Refill:
         return np.asarray(self.randomness(int(group.max(initial=-1)) + 1)[group])
 
     def _together(self, slots: np.ndarray) -> np.ndarray:
-        """Mark the slots whose groups have different values among them, if pairs are required."""
+        """Mark the slots that may be given away together (bool).
+
+        With `paired` these are the slots whose groups have `FEWEST` values or more among them;
+        otherwise they are all slots.
+        """
         if self.vacancies != "paired" or not len(slots):
             return np.ones(len(slots), dtype=bool)
         group, groups = dense(self.line.slots.group[slots])

@@ -1,5 +1,7 @@
 """People whose values changed, among newcomers: in a group that shows none of their former values.
 
+A person's former values are all those that the person's former groups show.
+
 An attacker who knows that values mostly stay the same would learn a value from two groups of a
 person that overlap. If no group of a person shows a value that another one shows, only the change
 is revealed. If a partition groups a person otherwise, the person changes places with a newcomer
@@ -46,7 +48,7 @@ class Reinsertion:
         met: Met,
         randomness: Randomness,
     ) -> None:
-        """Find the people who have none of the values that their former groups show."""
+        """Find the people whose new values are none of those that their former groups show."""
         self._line, self._shape, self._strata, self._draw = line, shape, strata, randomness
         changed = np.flatnonzero((met.slot >= 0) & ~met.continued)
         self._items = self._numbered_values()
@@ -61,6 +63,9 @@ class Reinsertion:
         Args:
             new: the positions of newcomers (int64).
             group: groups rows among themselves.
+
+        Returns:
+            The cohort of newcomers and of these people; of newcomers only, if no try succeeds.
         """
         rows = self.rows
         cohort = group(np.sort(np.append(new, rows)))
@@ -76,13 +81,19 @@ class Reinsertion:
         return group(new)
 
     def _all_anew(self, cohort: Cohort, out: np.ndarray, group: GroupTheRest) -> Cohort:
-        """Group all of a cohort again except some people (int64)."""
+        """Group all people of a cohort again, except those of `out` (positions, int64)."""
         return group(np.setdiff1d(np.append(cohort.rows, cohort.waiting), out))
 
     def _some_anew(self, cohort: Cohort, out: np.ndarray, group: GroupTheRest) -> Cohort:
-        """Group the groups of some people (int64) again without them, with as many other groups.
+        """Group the others in the groups of some people again, with those of twice as many groups.
 
-        More groups are added if that fails.
+        If that fails, twice as many groups are added, and so on. If groups run out, all people of
+        the cohort are grouped again.
+
+        Args:
+            cohort: the cohort.
+            out: the positions of people who have no place in it (int64).
+            group: groups rows among themselves.
         """
         assert cohort.partition is not None  # noqa: S101 - these people have groups in it
         group_of = cohort.partition.group
@@ -140,7 +151,11 @@ class Reinsertion:
         return values
 
     def _exchange_places(self, cohort: Cohort, rows: np.ndarray) -> tuple[Cohort, np.ndarray]:
-        """Return the cohort with places exchanged, and the people without a place (int64)."""
+        """Return the cohort with places exchanged, and the people without a place (int64).
+
+        Newcomers of the same stratum and values exchange places with the people of `rows`; nobody
+        does if labels cover quasi-identifiers.
+        """
         if cohort.partition is None or not len(rows):
             return cohort, rows
         places = _Places(cohort, self._items, self._former)
@@ -164,7 +179,13 @@ class Reinsertion:
 
 
 def _join(cohort: Cohort, unchanged: np.ndarray, again: Cohort) -> Cohort:
-    """Return some groups of a cohort (bool, one per row), and those of another one, as a cohort."""
+    """Return a cohort of some groups of a cohort, and all groups of another one.
+
+    Args:
+        cohort: the cohort.
+        unchanged: marks its rows whose groups are kept (bool).
+        again: the other cohort.
+    """
     partition, new_partition = cohort.partition, again.partition
     assert partition is not None  # noqa: S101 - seen by the caller
     assert new_partition is not None  # noqa: S101 - nobody of it waits
@@ -190,6 +211,7 @@ class _Places:
         ]
 
     def _fits(self, place: int, group: int) -> bool:
+        """Decide whether a group shows none of the former values of the person at a place."""
         former = self._former.get(int(self._rows[place]))
         return former is None or former.isdisjoint(self._shown[group])
 

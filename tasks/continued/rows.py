@@ -1,4 +1,9 @@
-"""The rows of a version that goes on: people, vacant slots, and witnesses of labels."""
+"""The rows of a version that continues a line: people, vacant slots, and witnesses of labels.
+
+A *slot* is a row of a published version with its group. It is *vacant* if its person is not shown
+in it now. A *witness* is about nobody: it states what a group's label must still cover (see
+`private.people.slots`).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +24,14 @@ from sfumato.tasks.private.people.slots import LEFT, LIVE, MOVED, VACANT, WITNES
 def values_of_groups(
     group: np.ndarray, values: np.ndarray, line_group: np.ndarray, first_new: int
 ) -> np.ndarray:
-    """Return the value that each group's slots share, by group (int64), 0 for a new group."""
+    """Return the value that all slots of a group share, for each group (int64), 0 for a new group.
+
+    Args:
+        group: the line's group of each slot (int64).
+        values: the value of each slot (int64).
+        line_group: the line's numbers of the groups for which values are returned (int64).
+        first_new: the first number of a new group.
+    """
     by_number = np.zeros(first_new + 1, dtype=np.int64)
     by_number[group] = values
     return np.asarray(by_number[np.minimum(line_group, first_new)])
@@ -33,7 +45,19 @@ def levels_of(
     cohort: Cohort,
     first_new: int,
 ) -> dict[str, np.ndarray]:
-    """Return each group's level by column (int64), at least that of before and of its rows."""
+    """Return the level of generalization of each group, by column (int64).
+
+    It is the least level at which the group's rows have one node, that is not below the level of
+    the version before, or for a new group the level of its cohort's recoding.
+
+    Args:
+        microdata: the rows of the version.
+        group: the group of each row (int64; 0, 1, …).
+        line_group: the line's number of each group (int64).
+        slots: the slots of the line.
+        cohort: the newcomers.
+        first_new: the first number of a new group.
+    """
     recoding = {} if cohort.partition is None else cohort.partition.recoding
     names = [c.name for c in microdata.columns if c.name in recoding or c.name in slots.levels]
     if not names:
@@ -56,7 +80,14 @@ def levels_of(
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
-    """Rows by the places that they come from (parallel): -1 if there is no such place."""
+    """The rows of a version, by the places that they come from (int64, parallel).
+
+    Attributes:
+        source: the row of the source, -1 if none is shown.
+        slot: the slot of the line, -1 for a new one.
+        group: the line's number of its group.
+        kind: LIVE, VACANT or WITNESS.
+    """
 
     source: np.ndarray
     slot: np.ndarray
@@ -98,7 +129,7 @@ class Drawn:
 
     @property
     def kind(self) -> np.ndarray:
-        """LIVE, VACANT or WITNESS (int8, one per row)."""
+        """The kind of each row: LIVE, VACANT or WITNESS (int8)."""
         assert self.partition.continued is not None  # noqa: S101 - made here
         return self.partition.continued.kind
 
@@ -125,7 +156,7 @@ def draw(line: LineSoFar, shape: Shape, met: Met, retired: np.ndarray, cohort: C
     group, number = dense(chosen.group)
     line_group = np.empty(number, dtype=np.int64)
     line_group[group] = chosen.group
-    hidden = np.flatnonzero(gone)
+    hidden = np.flatnonzero(gone)  # slots of retired groups: they stay in the map, not shown
     places = {c.name: _places(c.name, line, shape, chosen) for c in line.table.columns}
     microdata = _take(line.table, places)
     levels = levels_of(microdata, group, line_group, slots, cohort, first_new)
@@ -161,7 +192,7 @@ def draw(line: LineSoFar, shape: Shape, met: Met, retired: np.ndarray, cohort: C
 def _of_slots(
     line: LineSoFar, shape: Shape, met: Met, gone: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray, int]]:
-    """Return source rows, slots and kind of those who stay, those who left, and witnesses."""
+    """Return source rows, slots and their kind: of people who stay, vacant slots, and witnesses."""
     slots = line.slots
     stay = np.flatnonzero(met.continued)
     stay = stay[~gone[met.slot[stay]]]
@@ -222,7 +253,10 @@ def _none(like: np.ndarray) -> np.ndarray:
 
 
 def _places(name: str, line: LineSoFar, shape: Shape, chosen: _Chosen) -> np.ndarray:
-    """Return the row of the table that has each row's value of a column (int64)."""
+    """Return the row of the table that has each row's value of a column (int64).
+
+    Below the rows of the source the table has those of the slots.
+    """
     frozen = chosen.slot >= 0 if name in shape.frozen else chosen.source < 0
     return np.where(frozen, line.rows + chosen.slot, chosen.source)
 
@@ -245,7 +279,7 @@ def _values_of_slots(
 
 
 def _names(line: LineSoFar, chosen: _Chosen) -> np.ndarray:
-    """Return the holder of each slot; a witness has none."""
+    """Return the name of each slot's holder (S16), empty for witnesses."""
     names = np.zeros(len(chosen.kind), dtype=NAME)
     of_source, of_slot = chosen.source >= 0, (chosen.source < 0) & (chosen.kind != WITNESS)
     names[of_source] = line.keys[chosen.source[of_source]]
@@ -262,7 +296,7 @@ def _former_holders(line: LineSoFar, chosen: _Chosen) -> tuple[np.ndarray, np.nd
 
 
 def _first_versions(slots: SlotMap, chosen: _Chosen) -> np.ndarray:
-    """Return the version that made each slot; a witness of a former place is of this version."""
+    """Return the number of the version that made each slot (int64): this one if it is new."""
     now = int(slots.since.max(initial=0)) + 1
     since = np.full(len(chosen.slot), now, dtype=np.int64)
     former = chosen.slot >= 0
@@ -273,9 +307,10 @@ def _first_versions(slots: SlotMap, chosen: _Chosen) -> np.ndarray:
 def _kinds(
     line: LineSoFar, met: Met, cohort: Cohort, chosen: _Chosen, hidden: np.ndarray
 ) -> np.ndarray:
-    """Return the kinds of slots (int8).
+    """Return the kinds of slots for the map (int8): of those that are shown, and then of hidden.
 
-    Slots of retired groups, and slots that were left, show nobody.
+    A vacant slot is LEFT if its person was shown again in a new group, and a hidden one MOVED if
+    its person was moved to another group.
     """
     was_left = line.slots.kind == LEFT
     moved = met.slot[cohort.grouped_rows]

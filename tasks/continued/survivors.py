@@ -14,6 +14,7 @@ from sfumato.tasks.private.people.store import count_of, person_numbers
 from sfumato.tasks.schema.columns import Role
 
 Unchanged = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Decides which rows have the values of the slot beside them (two int64 arrays; bool)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def meet(keys: np.ndarray, slots: SlotMap, out: np.ndarray, unchanged: Unchanged
 
     Args:
         keys: the name of each row's person (S16, one per row).
-        slots: of the line.
+        slots: the slots of the line.
         out: the names of people who stay out for ever (S16, sorted).
         unchanged: decides by positions of rows and of slots (two int64 arrays) which rows have the
             values of the slot.
@@ -88,6 +89,7 @@ def meet(keys: np.ndarray, slots: SlotMap, out: np.ndarray, unchanged: Unchanged
         PromiseError: where a person has two rows.
     """
     of_rows, of_slots, of_out = numbers = person_numbers(keys, slots.key, out)
+    # by person: whether the person is in the table, and whether the person stays out
     met = np.zeros((2, count_of(numbers)), dtype=bool)
     met[0, of_rows] = True
     if met[0].sum() < len(keys):
@@ -109,9 +111,9 @@ class LineSoFar:
 
     Attributes:
         table: the rows of the source, and below them those of the slots, in common codes.
-        rows: how many of these are the source's.
-        keys: the name of each of those rows' person (S16).
-        slots: of the line.
+        rows: the number of rows of the source: the slots' rows begin there.
+        keys: the name of the person of each row of the source (S16).
+        slots: the slots of the line.
         out: the names of people who stay out for ever (S16, sorted): their slots were forgotten, or
             others hold them now.
     """
@@ -156,7 +158,7 @@ def absences(met: Met, published: np.ndarray, suppressed: np.ndarray) -> np.ndar
 
     Args:
         met: what became of each row's person.
-        published: marks the rows that are shown (bool).
+        published: marks the rows that are in the release (bool).
         suppressed: marks the rows that the partition left out (bool).
     """
     has_slot = met.slot >= 0

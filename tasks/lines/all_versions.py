@@ -17,7 +17,7 @@ from sfumato.tasks.lines.shown import ShownVersion, breaches, number_of
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.schema.names import GROUP_ID
 
-_UNKNOWN = np.iinfo(np.int64).max
+_UNKNOWN = np.iinfo(np.int64).max  # stands for any number of people
 
 JointVerdict = tuple[PrivacyModel, Verdict]
 
@@ -26,8 +26,8 @@ def moved_between(places: Sequence[Path], versions: Sequence[ShownVersion]) -> l
     """Return the movement from each of some versions, or of a part of them, to the next.
 
     Args:
-        places: the directory of each, for messages.
-        versions: in their order.
+        places: the directory of each version, for messages.
+        versions: the versions, in their order.
 
     Raises:
         PromiseError: where one contradicts the one before it, or groups have grown.
@@ -54,6 +54,7 @@ def count_grown(versions: Sequence[ShownVersion]) -> int:
     """
     first = versions[0]
     complete = (first.rows + first.vacant) if first.vacancies.tells else None
+    # by group, how many people were ever in it
     ever = np.where(first.previous < 0, first.rows, _UNKNOWN) if complete is None else complete
     wrong = 0
     for _, now in pairwise(versions):

@@ -4,6 +4,10 @@ It compares two things, neither of which is trusted by itself: the values of eac
 staged files, and the people of each group in the private map. Anything missing or contradictory is
 refused.
 
+A *slot* is a row of a published version with its group; the map has the holder of each slot (see
+`private.people.slots`). An *atom* is a set of people of whose values all versions together reveal
+one multiset (see `expectations.composition.state`).
+
 Source: the theorems of atoms, signatures and slots (see `expectations.composition.gate`).
 """
 
@@ -57,7 +61,7 @@ def require_composed(line: Line, candidate: Candidate, staging: Path) -> Passed 
     """Refuse a staged version that reveals more together with earlier ones than it promises.
 
     Returns:
-        The gate's verdict, or None if its groups show no values.
+        The gate's verdict, or None if the version's groups show no values.
 
     Raises:
         PromiseError: with the rule, and only counts of groups.
@@ -98,10 +102,13 @@ def require_kept_together(
     """Return the gate's verdict on a version, or a part of one, together with those before it.
 
     Args:
-        before: the map before, None if there is none.
-        now: its map.
-        declared: the terms that it declares.
-        tables: as it publishes them.
+        before: the map of the version before, None if there is none.
+        now: the map of the version.
+        declared: the terms that the version declares.
+        tables: the tables that it publishes.
+
+    Returns:
+        The verdict, or None if its groups show no values.
 
     Raises:
         PromiseError: where it reveals more than promised, with the rule, and only counts.
@@ -127,7 +134,7 @@ def require_succession(last: ShownVersion, before: SlotMap | None, now: ShownVer
 
 
 def _knows_all(before: SlotMap, last: ShownVersion) -> bool:
-    """Decide whether a map has the people, and the vacant values, of every group of a version."""
+    """Decide whether a map has as many people, and vacant values, in each group as a version."""
     lineage = last.tables[LINEAGE]
     is_published = before.published >= 0
     live, vacant = (
@@ -159,6 +166,7 @@ def _verdict_of_gate(
     members = members_of(before, now, columns)
     if members.lost:
         return Refused(f"{number(members.lost, 'slot')} of earlier versions in other hands", 0, 0)
+    # presence first: promises about it are judged on all groups ever published
     if refused := _too_present(now, declared):
         return refused
     previous = tables[LINEAGE][PREVIOUS].fill_null(-1).to_numpy()
@@ -174,6 +182,7 @@ def _verdict_of_gate(
         tuples, types = tuples_shown(
             VACANCIES[form.method], tables, declared.columns, form, columns
         )
+        # columns that are shown together are judged as one more column, of their tuples
         groups = Groups(shown_groups.sizes, {**shown_groups.sensitive, TUPLE: tuples})
         before = before and with_tuples(before, TUPLE, types)
     promises = judged_promises(declared.promises)
@@ -191,7 +200,7 @@ def _without_tuples(
     if isinstance(verdict, Refused):
         return verdict
     groups = len(distinct(now.group[now.kind != WITNESS]))
-    whole = verdict.route == "A" and len(verdict.atoms) == groups
+    whole = verdict.route == "A" and len(verdict.atoms) == groups  # each group is an atom
     if not whole and any(promise.known_columns for promise in declared.promises):
         return Refused("people of whom other values are known stand in groups that changed", 0, 0)
     return replace(
@@ -211,8 +220,8 @@ def verdict_on(
     """Return the gate's verdict on a version, by its map and that of all versions before it.
 
     Args:
-        before: the map before, None if there is none.
-        now: the map.
+        before: the map of the version before, None if there is none.
+        now: the map of the version.
         members: the matched members of both maps.
         groups: the groups as the version shows them.
         promises: the promises about values.
@@ -237,13 +246,17 @@ def verdict_on(
 
 
 def _atoms_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | Refused:
-    """Return the atoms of all earlier versions by their map: groups, with former holders."""
+    """Return the atoms of all earlier versions by their map: its groups, with former holders.
+
+    Returns a refusal if the gate refuses these groups by themselves.
+    """
     group, _ = dense(before.group[members.was])
     everybody = np.ones(len(group), dtype=bool)
     slots = np.arange(len(group))
     verdict = gate(None, Shown(members.of_was, group, groups, everybody, slots), [])
     if isinstance(verdict, Refused) or not len(before.past):
         return verdict if isinstance(verdict, Refused) else verdict.atoms
+    # by group of the line, its number among the groups that have members
     numbers = np.full(int(before.group.max()) + 1, -1, dtype=np.int64)
     numbers[before.group[members.was]] = group
     return with_former_holders(verdict.atoms, members.of_past, numbers[before.past.group])
@@ -252,13 +265,16 @@ def _atoms_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | 
 def lasting_columns(declared: Declared) -> list[str]:
     """Return the columns whose values stay with a group.
 
-    In recoded forms these are all but quasi-identifiers.
+    These are the sensitive columns; in recoded forms the insensitive ones, too.
     """
     return declared.names_with_roles("sensitive", *(["insensitive"] if declared.is_recoded else []))
 
 
 def _too_present(now: SlotMap, declared: Declared) -> Refused | None:
-    """Refuse if all groups ever published reveal more of anyone's presence than promised."""
+    """Refuse if all groups ever published reveal more of anyone's presence than promised.
+
+    Returns None if they do not.
+    """
     for promise in declared.promises:
         if promise.judged_jointly:
             covered = promise.quasi_identifiers or ()

@@ -1,7 +1,8 @@
 """The exposure of people by a version together with others, counted on private maps of any line.
 
-The values are those of the line that has the fewest: a value of another line becomes the one that
-most of its people have there. People who are in only one line do not count for this.
+A column that several lines have is compared in the values of the line with the fewest different
+ones: a value of another line becomes the value that most of its people have in that line. People
+who are only in the other line do not count for this.
 
 Two attacks are counted that need no proof (see `expectations.composition.exposure`). Withdrawn
 versions count, because people who have them keep them. A column that is sensitive in one version
@@ -36,7 +37,7 @@ from sfumato.tasks.private.people.slots import WITNESS, SlotMap
 from sfumato.tasks.private.state import PublishedVersion
 from sfumato.tasks.terms.terms import ColumnExposure, FacedPeople, JointExposure, Terms
 
-_LEAST = 2  # values that everyone should face under any promise
+_LEAST = 2  # possible values that everyone should have under any promise
 
 
 def maps_with_one_column(
@@ -82,7 +83,7 @@ def _people(slots: SlotMap) -> np.ndarray:
 
 
 def _texts_of_people(slots: SlotMap, column: Column) -> Mapping[bytes, str]:
-    """Return everyone's value as a text, by key."""
+    """Return everyone's value as a text, by the person's name (S16)."""
     rows = _people(slots)
     texts = _as_text(column).take(pa.array(rows)).to_pylist()
     return dict(zip(slots.key[rows].tolist(), texts, strict=True))
@@ -130,7 +131,7 @@ class Exposed:
 
     @property
     def tells(self) -> bool:
-        """True where somebody is here and in another version with a sensitive column of this."""
+        """True if another version has one of this version's sensitive columns, and people of it."""
         if not any(map(self._is_elsewhere, self.terms.names_with_roles("sensitive"))):
             return False
         others = [seen_map.slots.key[seen_map.slots.is_held] for seen_map in self.maps[:-1]]

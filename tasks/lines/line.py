@@ -31,6 +31,7 @@ from sfumato.tasks.schema.files import read_bytes, sha256_of
 from sfumato.tasks.schema.stated import KeptBars, PublishedWords
 from sfumato.tasks.verification.signing_keys import fingerprint, public_key
 
+# errors of a directory in which this user cannot write
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT)
 _RESTORE = "put back the line's private state (sfumato line restore)"
 
@@ -51,11 +52,11 @@ class Line:
         people: the name of the set of people that it is about, None for none.
         groups: the line whose groups it shows, None if they are its own.
         same_as: the names of its columns in another line of the same people.
-        pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
-        accepts_lines: whether the spec accepts what it tells together with other lines.
+        pinned: the SHA-256 of its source file if row numbers are its units, otherwise None.
+        accepts_lines: whether the spec accepts what it reveals together with other lines.
         as_of: the day that its next version describes, None if no spec states it.
         reviewers: how many people have to approve a version before it appears.
-        bars: on attacks, beyond which no version of it appears, None for none.
+        bars: limits on the results of attacks: no version beyond one appears. None for no limits.
         window: the width of a small range, in which guesses count; None if none is stated.
         others: whether the user states that newcomers are not people who left, under other names.
         rows_apart: why rows in which an identifier repeats are not one person's, None for none.
@@ -87,7 +88,7 @@ class Line:
             return words
         try:
             key = fingerprint(public_key(self.signing_key).public)
-        except SfumatoError:  # who builds a version for reviewers need not have it
+        except SfumatoError:  # a user who builds a version for reviewers need not have the key
             return words
         return words.model_copy(update={"key": key})
 
@@ -156,15 +157,16 @@ class Candidate:
     Attributes:
         release: the directory of the whole release.
         sha256: the SHA-256 of each of its files when it was assessed, by its path from there.
-        versions: whether people may be in several versions of the line.
+        versions: the rule for people in several versions of the line (`disjoint`, `accepted-risk`
+            or `composed`).
         suppressed: the rows that are not published, in canonical order (bool), None if all are.
         map: the group of each person, None if the line keeps no map.
         made_after: the digest of the line's last version when the map was made, if it goes on.
         followed: the SHA-256 of the map whose groups it shows, None if they are its own.
         counts: the numbers of people and groups that go on, or do not.
         digest: the digest of the approved manifest, None if no approval was needed.
-        made_again: whether its files are those that its tables, read back, gave when it was
-            assessed; not of candidates that earlier software assessed.
+        made_again: whether, when it was assessed, its tables were read back and gave the same
+            files; False for candidates that earlier software assessed.
     """
 
     release: Path
@@ -183,7 +185,8 @@ class Candidate:
 def hold(line: Line) -> Iterator[None]:
     """Hold the locks of the work directory's people, the line, and its public directory.
 
-    The order is always this one, so that no two lines of a work directory are compared at once.
+    They are always taken in this order, so that no two lines of a work directory are compared at
+    once. At the end, the public directory of a line that has published nothing is cleared.
 
     Raises:
         InputError: where a file is in the way of the public one.
@@ -276,7 +279,7 @@ def owner_mark(secret: bytes) -> str:
 
 
 def with_change(state: LineState, record: Record, line: Line) -> tuple[LineState, Record]:
-    """Return state and record after one more change of the state, the record in the line's name."""
+    """Return state and record with the next value of the counter, and the line's mark."""
     counter = max(state.counter, record.counter) + 1
     mark = owner_mark(line_key(line.private))
     return (

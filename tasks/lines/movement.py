@@ -1,8 +1,9 @@
 """Movement between two versions, reported and not judged: files do not show why people moved.
 
-Of exact rows it reports how many combinations of quasi-identifiers occur once in both versions and
-in another group than before. If people stay in their groups these are few: somebody left, and
-somebody else came who looks the same. If groups are drawn anew they are nearly all.
+If versions show exact rows, it reports how many combinations of quasi-identifiers occur once in both
+versions, and how many of these are in another group than before. If people stay in their groups
+these are few: somebody left, and somebody else came who looks the same. If groups are drawn anew
+they are nearly all.
 """
 
 from collections.abc import Sequence
@@ -26,13 +27,14 @@ class Movement:
         continued: groups that go on.
         new: groups that do not.
         ended: groups of the version before that are shown no more.
-        disappeared: rows that are not in the group that goes on from theirs: by their
-            quasi-identifiers if these are exact, otherwise only by numbers of rows.
+        disappeared: rows that are missing from the group that goes on from theirs, counted by their
+            quasi-identifiers if these are exact, otherwise only by the groups' numbers of rows.
         vacated: the growth of vacant values in groups that go on, None if it is not shown.
         unique: combinations of quasi-identifiers that occur once in both, None without exact rows.
-        regrouped: how many of them are in another group than before.
-        fewest: the least number of values of a sensitive column that the groups of one of them
-            have in common.
+        regrouped: how many of the `unique` ones are in another group than before; None like
+            `unique`.
+        fewest: the least number of values of a sensitive column that the two groups of a `unique`
+            combination have in common; None if there is none, or groups show no values.
     """
 
     continued: int
@@ -94,7 +96,15 @@ def movement_between(before: ShownVersion, now: ShownVersion) -> Movement:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows of two versions by quasi-identifiers, numbered alike, and group (all int64)."""
+    """The exact rows of two versions (all int64).
+
+    Attributes:
+        before: the quasi-identifiers of each row of the version before, as a number.
+        now: the quasi-identifiers of each row of this version, by the same numbers.
+        group_before: the group of each row of the version before.
+        group_now: the group of each row of this version.
+        previous: by group of this version, the group from which it goes on, -1 if it is new.
+    """
 
     before: np.ndarray
     now: np.ndarray
@@ -130,7 +140,11 @@ class _Rows:
         )
 
     def unique_pairs(self) -> np.ndarray:
-        """Return groups before and now of combinations that occur once in each (int64, n x 2)."""
+        """Return the groups, before and now, of each combination that occurs once in both versions.
+
+        Returns:
+            int64, combinations x 2.
+        """
         values = max(self.before.max(initial=-1), self.now.max(initial=-1)) + 1
         once = [np.bincount(rows, minlength=values) == 1 for rows in (self.before, self.now)]
         both = once[0] & once[1]
@@ -142,7 +156,7 @@ class _Rows:
         return np.stack(sides, axis=1)
 
     def count_disappeared(self) -> int:
-        """Count rows of continued groups that are not in the group that goes on from theirs."""
+        """Count the rows of groups that go on that are missing from the group that goes on."""
         goes_on = np.isin(self.group_before, self.previous)
         names = self.previous[self.group_now]
         group = np.concatenate([self.group_before[goes_on], names[names >= 0]])
@@ -174,7 +188,13 @@ def _fewest(before: ShownVersion, now: ShownVersion, pairs: np.ndarray) -> int |
 
 
 def _common(was: Counts, is_: Counts, pairs: np.ndarray) -> np.ndarray:
-    """Return the number of values that both groups of each pair (int64, n x 2) show (int64, n)."""
+    """Return how many values both groups of each pair show (int64, one per pair).
+
+    Args:
+        was: the counts of the version before.
+        is_: the counts of this version, with values numbered alike.
+        pairs: the group before, and the group now (int64, pairs x 2).
+    """
     length = was.distinct[pairs[:, 0]]
     pair = np.repeat(np.arange(len(pairs)), length)
     offset = np.arange(len(pair)) - np.repeat(np.cumsum(length) - length, length)

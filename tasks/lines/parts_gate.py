@@ -1,7 +1,9 @@
-"""The gate of composed versions in parts: each part as a line of its own, and nobody in two.
+"""The gate of composed versions in parts: it judges each part as a line of its own.
 
-At most one part is in memory. Its staged files are compared with its map, and its map with that of
-the version before, as for one table (see `composed`).
+It refuses a version in which somebody has slots in two parts. A *slot* is a row of a published
+version with its group; the *map* is the private file of slots (see `private.people.slots`). At most
+one part is in memory. The staged files of a part are compared with its map, and its map with the
+map of the version before, as for one table (see `composed`).
 
 Theorem of parts. Let nobody hold, or ever have held, slots in two parts. Each group has people of
 only one part, so a world of all versions is a world of each part, chosen independently. Then all
@@ -62,7 +64,7 @@ from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.terms.parts import PublishedPart, text_of_where
 from sfumato.tasks.terms.terms import ColumnExposure, Declared, FacedPeople, JointExposure
 
-_FACED = ("intersection", "newcomers", "leavers")
+_FACED = ("intersection", "newcomers", "leavers")  # counts of people in a `ColumnExposure`
 
 
 @dataclass
@@ -85,7 +87,7 @@ class JoinedCompositions:
         self._exposures.append(part.exposed.counts)
 
     def document(self) -> dict[str, Any]:
-        """Return the private report, in the form of that of one table."""
+        """Return the private report, in the form of the report of one table."""
         documents = self._documents
         return {
             **documents[0],
@@ -129,11 +131,14 @@ class JoinedCompositions:
         )
 
     def _route(self) -> str | None:
-        """Return the routes by which parts compose."""
+        """Return the routes by which parts compose (see `Passed`), None if no part has one."""
         return ", ".join(sorted({str(part["route"]) for part in self._documents})) or None
 
     def _likeliest(self) -> dict[str, str | None]:
-        """Return the largest posterior of anyone's value, by sensitive column."""
+        """Return the largest posterior of anyone's value, by sensitive column.
+
+        It is None for a column if it is not known in every part.
+        """
         largest: dict[str, str | None] = {}
         for name in {name for part in self._documents for name in part["likeliest"]}:
             chances = [part["likeliest"].get(name) for part in self._documents]
@@ -182,7 +187,7 @@ def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> t
 
 
 def _meetings(line: Line, now: MapInParts) -> Iterator[Meeting]:
-    """Yield the lines of the work directory that have slots for some of these people."""
+    """Yield the lines of the work directory that have slots for some of the people of a map."""
     for other in other_lines(line.work, line.name):
         theirs, common = people_of(other), 0
         for number in range(len(now.parts)):
@@ -213,10 +218,11 @@ def require_combined(
         line: its line, whose locks are held.
         candidate: the candidate to publish.
         staging: the staged release.
-        judge: judges once more versions that pass the gate.
+        judge: judges versions that pass the gate once more.
 
     Returns:
-        None if the line knows nobody.
+        The version with the report of its joint disclosure; None if its line keeps no map of
+        people.
 
     Raises:
         PromiseError: with the rule, and counts of people and groups.
@@ -249,7 +255,16 @@ def require_combined(
 
 @dataclass(frozen=True)
 class _Parts:
-    """The parts of a staged version, and of the version before."""
+    """The parts of a staged version, and of the version before.
+
+    Attributes:
+        now: the map of the staged version.
+        before: the map of the version before, None for the first version.
+        last: the release of the version before, None for the first version.
+        staged: the staged release.
+        matched: each shown part with the same part of the version before, by its cut.
+        versions: the number of versions, the staged one included.
+    """
 
     now: MapInParts
     before: MapInParts | None
@@ -277,7 +292,7 @@ class _Parts:
         return self._composition(declared, slots, before, passed)
 
     def require_closed(self, number: int, part: MappedPart) -> None:
-        """Refuse a part that is not shown, and whose slots are not all as they were.
+        """Refuse a part that is not shown if its groups are, or its slots changed hands.
 
         Raises:
             PromiseError: with the rule.
@@ -307,7 +322,12 @@ class _Parts:
 def _require_same_parts(
     made_of: Sequence[PublishedPart], now: MapInParts, before: MapInParts | None
 ) -> None:
-    """Refuse a map whose parts are not those of the version, or that lacks one of the line's.
+    """Refuse a map whose parts are not those of the version, or that lacks a part of the line.
+
+    Args:
+        made_of: the parts as the version declares them.
+        now: its map.
+        before: the map of the version before, None for the first version.
 
     Raises:
         PromiseError: with the rule.
@@ -337,8 +357,8 @@ def _require_one_part_each(now: MapInParts) -> None:
 
 
 def _in_two(names: np.ndarray, parts: np.ndarray) -> int:
-    """Return how many of some names (S16, each with a part, int64) are in two parts."""
+    """Return how many people are in two parts, given names (S16) and the part of each (int64)."""
     (numbers,) = person_numbers(names)
     place = np.empty(count_of([numbers]), dtype=np.int64)
-    place[numbers] = parts
+    place[numbers] = parts  # one of each person's parts: entries of other parts differ from it
     return len(distinct(numbers[place[numbers] != parts]))

@@ -26,7 +26,9 @@ def second_grouping(
     maps: Sequence[SlotMap],
     joined: bool,
 ) -> str | None:
-    """Return why a column that both protect is grouped in ways that reveal more together, or None.
+    """Return why two lines' groups reveal more of a column together than promised, or None.
+
+    Columns that both lines protect are judged.
 
     Args:
         now: the map of a version.
@@ -83,7 +85,11 @@ def _changed_hands(slots: SlotMap, other: SlotMap) -> bool:
 def _refusal_of_maps(
     theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool
 ) -> Refused | None:
-    """Refuse the groups of two maps that do not compose in one column; None if they do."""
+    """Refuse the groups of two maps that do not compose in one column; None if they do.
+
+    Groups compose if all groups of our line are atoms, and groups of the other line that these cut
+    keep the other line's promises (see `expectations.composition.gate`).
+    """
     if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
         return Refused("slots of one of them changed hands", 0, 0)
     name = promises.name

@@ -1,8 +1,10 @@
 """Composed versions as everyone reads them, and comparisons of one with the next.
 
-Every group that goes on must show exactly what it showed, and have as many people and vacant values
-together as before. Every group goes on at most once, and nobody has left a new group that the line
-made itself. If the form has changed, the values of groups are compared.
+A group *goes on* from a group of the version before: it shows the same values, some of which are
+*vacant*: their people are not in this version. Every group that goes on must show exactly what it
+showed, and have as many people and vacant values together as before. No group of the version before
+goes on as two. A new group has no vacant values, unless the line shows the groups of another line.
+If the form has changed, the values of groups are compared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +62,7 @@ class ShownVersion:
 
     @property
     def lineage(self) -> pa.Table:
-        """The table that says from which groups its groups go on."""
+        """The table of the groups from which its groups go on."""
         return self.tables[LINEAGE]
 
     @property
@@ -75,7 +77,7 @@ class ShownVersion:
 
     @cached_property
     def previous(self) -> np.ndarray:
-        """The group of the version before that each goes on from (int64), -1 for a new one."""
+        """The group of the version before from which each group goes on (int64), -1 if new."""
         return as_integers(self.lineage[PREVIOUS].fill_null(-1))
 
     @cached_property
@@ -91,7 +93,7 @@ class ShownVersion:
 
 
 def in_common(first: Groups, second: Groups) -> tuple[Groups, Groups]:
-    """Return groups whose values are numbered by one dictionary.
+    """Return the groups of two versions with values numbered by one dictionary per column.
 
     Raises:
         PromiseError: where they do not show the same columns.
@@ -110,7 +112,13 @@ def in_common(first: Groups, second: Groups) -> tuple[Groups, Groups]:
 
 
 def _renumber_values(counts: Counts, other: Counts) -> tuple[Counts, Counts]:
-    """Return counts of one column with values of both, in ascending order, a null first."""
+    """Return two counts of a column, with the values of both numbered in ascending order.
+
+    A null comes first.
+
+    Raises:
+        PromiseError: where the values themselves are not known.
+    """
     labels, others = counts.labels, other.labels
     if labels is None or others is None:
         raise PromiseError(_BROKEN + "the values of groups are not known here")
@@ -129,7 +137,10 @@ def _renumber_values(counts: Counts, other: Counts) -> tuple[Counts, Counts]:
 
 
 def promise_by_values(promise: PrivacyModel) -> PrivacyModel | None:
-    """Return a promise as it applies to values of a group, or None if it does not apply."""
+    """Return a promise as it applies to the values that a group has over several versions.
+
+    Returns None if it does not apply.
+    """
     return promise.over_versions if promise.judged_jointly or promise.needs_covers else promise
 
 
@@ -203,18 +214,20 @@ def _other_tables(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
 
 
 def _other_rows(was: pa.Table, is_: pa.Table, previous: np.ndarray) -> int:
-    """Return the number of groups whose rows, as multisets, differ from those they go on from.
+    """Return the number of groups whose rows differ from those of the groups they go on from.
+
+    Rows are compared as multisets.
 
     Args:
-        was: rows of the version before, with their group.
-        is_: rows of this version.
-        previous: the group that each of its groups goes on from (int64), -1 for a new one.
+        was: the rows of a table of the version before, with their group ids.
+        is_: the rows of the same table of this version.
+        previous: by group of this version, the group from which it goes on (int64), -1 if new.
     """
     both = pa.concat_tables([_nullable(was), _nullable(is_)], promote_options="none")
     columns = [encode(n, "insensitive", both[n]) for n in both.column_names if n != GROUP_ID]
     rows, _ = key(columns, both.num_rows)
     of_before, of_now = was[GROUP_ID].to_numpy(), previous[is_[GROUP_ID].to_numpy()]
-    sign = np.repeat([1, -1], [was.num_rows, is_.num_rows])
+    sign = np.repeat([1, -1], [was.num_rows, is_.num_rows])  # equal rows cancel out
     if _same_items((of_before, rows[: was.num_rows]), (of_now, rows[was.num_rows :]), previous):
         return 0
     return _count_differing(np.concatenate([of_before, of_now]), rows, sign, previous)
@@ -243,9 +256,10 @@ def _same_items(
     """Decide whether the groups that go on have the same items, by two sorts.
 
     Args:
-        was: the group of each item of the version before, and the item (int64 each).
-        is_: the same of this one, by the groups that it goes on from.
-        previous: the groups that go on (int64), and -1.
+        was: for the version before, the group of each item, and the item (int64 each).
+        is_: for this version, the group from which each item's group goes on (-1 if new), and the
+            item (int64 each).
+        previous: the groups of the version before that go on (int64), and -1.
     """
     bound = 1 + max(int(item.max(initial=0)) for _, item in (was, is_))
     items_before, items_now = (
@@ -265,10 +279,10 @@ def _count_differing(
     """Return the number of groups that go on in which the counts of some item do not cancel out.
 
     Args:
-        group: of the version before, of each entry (int64); -1 for none.
+        group: the group of each entry, by its id in the version before (int64); -1 if it is new.
         item: the counted item (int64, one per entry).
-        count: how often (int64): above 0 before, below 0 now.
-        previous: the groups that go on (int64), and -1.
+        count: how often the item occurs (int64): above 0 in the version before, below 0 in this.
+        previous: the groups of the version before that go on (int64), and -1.
     """
     is_compared = (group >= 0) & np.isin(group, previous)
     _, items = np.unique(item[is_compared], return_inverse=True)

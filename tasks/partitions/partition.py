@@ -71,6 +71,7 @@ class Partition:
 Partitioner = Callable[
     [Microdata, Sequence[str], Sequence[PrivacyModel], Any, Randomness], Partition
 ]
+"""Groups the rows of a table, given strata, promises, the partition's parameters and randomness."""
 
 
 def by_stratum(microdata: Microdata, strata: Sequence[str]) -> Iterator[np.ndarray]:

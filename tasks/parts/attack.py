@@ -1,7 +1,7 @@
-"""Attacks on parts: on each by a worker, by what its groups show, and then on all together.
+"""Attacks on parts: a worker attacks each part, and the scores of all parts are pooled.
 
-When parts are judged, their rows are deleted, and with them the people of each row. So an attacker
-is one who can only find groups. A value is compared with all people of its part.
+When parts are judged, their rows are deleted, and with them the people of each row. So the attacker
+knows only what groups show. A value is compared with all people of its part.
 """
 
 from dataclasses import dataclass
@@ -75,8 +75,8 @@ def attack_candidates(
         workers: the workers that attack parts.
 
     Raises:
-        PromiseError: if one that refuses is not kept, or one that is as strict was not for the
-            same source and spec.
+        PromiseError: if a bar that refuses is not kept, or a bar that is not looser than one of
+            these refused an earlier candidate of the same source and spec.
     """
     read_refusals(line.private).require_none(whose, bars)
     parts, missing = attack_all_parts(candidate / RELEASE, bars, workers)

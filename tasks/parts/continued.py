@@ -1,14 +1,19 @@
 """Composed versions in parts: a part continues as its own line, and nobody is ever in two.
 
-Names are keyed hashes, and are divided by their first bits into files that fit into memory. A file
-of each part has the people in it who must stay out: those who have, or had, a slot in another part,
-and those who were forgotten.
+A *slot* is a row of a published version: its group, and the values that the group goes on to show
+for it. A person who was given a slot keeps it (see `private.people.slots`). The *map* of a version
+is the private file of all slots of the line.
 
-A part without anyone to show is not in the version: its groups are closed, as groups of one table
-are, and people who came to a new part wait.
+A person's *name* is a keyed hash of the person's unit (16 bytes, S16). Names are divided by their
+first bits into files that fit into memory. For each part, a file has the names of people who must
+stay out of it: those who have, or had, a slot in another part, and those who were forgotten.
 
-A part is identified by its cut, and its name is its place in a version. People in a part that is
-not shown are not represented; its slots stay in the map.
+A part of which nobody can be shown is not in the version. Its groups are closed as groups of a
+version in one table are, and its slots stay in the map. People who came to a new part wait for a
+later version.
+
+A part is identified by its cut: the text of the shares that define its stratum, or its piece of
+one. The name of a part is its number in a version.
 """
 
 import shutil
@@ -60,7 +65,14 @@ CUTS = "cuts"
 
 @dataclass
 class PeopleMet:
-    """Counts of a line's people in a table: shown before, gone, all rows, and new ones."""
+    """Counts of a line's people in a table.
+
+    Attributes:
+        shown: people whom the line's last version shows.
+        gone: those of them who are not in the table.
+        rows: all people in the table.
+        new: people in the table who have no slot, and never had one, and were not forgotten.
+    """
 
     shown: int = 0
     gone: int = 0
@@ -74,10 +86,10 @@ def find_people(
     """Write for each part the people who must stay out, and count who came and left.
 
     Args:
-        parts: the table.
+        parts: the parts of the table.
         last_map: the map of the line's last version, None before its first.
         erased: the names of people whose slots were forgotten (S16, sorted).
-        place: a private directory of the run, for names.
+        place: a private directory of the run, for files of names (see `file_of_out`).
 
     Raises:
         PromiseError: if somebody has slots in two parts.
@@ -93,7 +105,9 @@ def find_people(
             there.add(names[has_name], number, kind[has_name] == LIVE)
     met = PeopleMet()
     # Bucket by bucket: the people of the table (here), and those with slots in the map (there).
+    # `of_rows` are parts of the table, `of_names` parts of the map.
     for (rows, of_rows, _), (names, of_names, live) in zip(here.each(), there.each(), strict=True):
+        # The same person has the same number in all three arrays.
         of_people, of_slots, of_erased = numbers = person_numbers(rows, names, erased)
         last_place = np.full(count_of(numbers), -1, dtype=np.int64)  # of each person
         last_place[of_slots] = of_names
@@ -122,7 +136,7 @@ def file_of_out(place: Path, part: str) -> Path:
 
 
 def _places(parts: Sequence[PartOnDisk], last_map: MapInParts | None) -> np.ndarray:
-    """Return the place in the map of each part (int64), -1 for a new part."""
+    """Return the position in the map of each part of a table (int64), -1 for a new part."""
     number_of_part = (
         {} if last_map is None else {part.where: n for n, part in enumerate(last_map.parts)}
     )
@@ -142,12 +156,12 @@ def _append(file: Path, names: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class PartContinuation:
-    """Past of a part for a worker: its place in a file, and the folder of names.
+    """The past of a part, as files: a worker that makes the part reads them.
 
     Attributes:
-        wish: the wishes of the spec for versions that continue.
+        wish: the spec's rules by which versions continue.
         known: the map of the line's last version, None before its first.
-        number: the part's place in the map, None for a new part.
+        number: the part's position in the map, None for a new part.
         people: the directory with the names of people who must stay out.
         made_after: the digest of the line's last version.
     """
@@ -159,7 +173,11 @@ class PartContinuation:
     made_after: str | None
 
     def slots_before(self, part: str) -> SlotsBefore:
-        """Return the part's slots, with the group ids that all parts of the version before had."""
+        """Return the slots that a part continues; `slots` of the result is None for a new part.
+
+        A map has ids of groups by part; here they are numbered through all parts of the version
+        before.
+        """
         out = people_out(self.people, part)
         if self.known is None or self.number is None:
             return SlotsBefore(None, out, None, self.made_after)
@@ -174,7 +192,7 @@ def continuations_of(
     """Return the past that each part continues, with the people who must stay out of it.
 
     Args:
-        parts: the table.
+        parts: the parts of the table.
         continuing: the line, and how it continues.
         stage: the stage, which has the names of people until all parts are made.
 
@@ -208,6 +226,7 @@ def continue_part(
     """
     before, rows = goes_on.slots_before(part.name), part.read(terms)
     names = read_names_of(part.strata)
+    # a new part of a line that has versions: its people may wait
     come_later = before.slots is None and goes_on.known is not None
     if come_later and rows.rows - len(before.out) < goes_on.wish.cohort:
         return
@@ -223,13 +242,14 @@ def continue_part(
             may_leave_out=not come_later,
         )
     except PromiseError as error:
+        # a part that was in the line before ends if nobody in it can be shown any more
         ends = before.slots is not None and isinstance(error, NobodyShownError)
         if not (ends or come_later):
             raise
 
 
 def close_slots(slots: SlotMap) -> SlotMap:
-    """Return the slots of a part of which nobody is shown, with its groups retired."""
+    """Return the slots of a part of which nobody is shown: vacant, and in retired groups."""
     kind = slots.kind.copy()
     kind[kind == LIVE] = VACANT
     nothing = np.full(len(slots), -1)
@@ -250,7 +270,11 @@ class CutOfLine:
     fixed: frozenset[str] = frozenset()
 
     def require_kept(self, wheres: Sequence[Where], terms: Terms) -> None:
-        """Refuse strata or pieces that have rows of several parts of the line, or of half of one.
+        """Refuse a table whose parts have rows of several parts of the line, or of half of one.
+
+        Args:
+            wheres: the strata and pieces into which the table is cut.
+            terms: the terms of the version.
 
         Raises:
             InputError: with the rule.
@@ -283,14 +307,27 @@ def cut_so_far(line: Path, parts: PartsOfTable, *, composed: bool) -> CutOfLine:
     )
 
 
+# the note that names the parts that are shown, and the prefix of the folders of all others
 _SHOWN, _AWAY = "shown", "away"
 
 
+# folders of a part: as it was made, and as it was judged
 _CANDIDATE, _JUDGED = "candidate", "judged"
 
 
 def settle_parts(stage: Path, parts: Sequence[PartOnDisk], terms: Terms) -> list[PartOnDisk]:
-    """Number the parts that have a candidate, and leave their names in the stage.
+    """Number the parts that have a candidate anew: 0001, 0002, …
+
+    Their folders are renamed. The stage gets a note of their former names, and one of the sums of
+    their counts of people.
+
+    Args:
+        stage: the stage in which all parts were made.
+        parts: the parts of the table.
+        terms: the terms of the version.
+
+    Returns:
+        The parts that have a candidate, by their new names.
 
     Raises:
         PromiseError: if no part has a candidate.
@@ -318,7 +355,10 @@ def settle_parts(stage: Path, parts: Sequence[PartOnDisk], terms: Terms) -> list
 
 
 def _counts_of_away(stage: Path, parts: Sequence[PartOnDisk]) -> dict[str, int]:
-    """Return the numbers of people in parts that are not shown: withheld, and waiting."""
+    """Return the numbers of people in parts that are not shown.
+
+    `withheld` are those who must stay out of their part, and `waiting` all others.
+    """
     out = [file_of_out(stage / _PEOPLE, part.name) for part in parts]
     withheld = sum(file.stat().st_size // NAME.itemsize for file in out if file.exists())
     rows = sum(part.rows for part in parts)
@@ -326,7 +366,7 @@ def _counts_of_away(stage: Path, parts: Sequence[PartOnDisk]) -> dict[str, int]:
 
 
 def parts_in(candidate: Path, parts: Sequence[PartOnDisk]) -> list[PartOnDisk | None]:
-    """Return each part of a table by its name in a candidate, None if it has none there."""
+    """Return each part of a table by its name in a candidate, None if the candidate lacks it."""
     if not (candidate / f"{_SHOWN}.json").exists():
         return list(parts)
     places = {name: number for number, name in enumerate(read_note(candidate, _SHOWN), start=1)}
@@ -346,14 +386,14 @@ def write_map_of_parts(
     """Write the map of all parts to the stage of a candidate.
 
     Args:
-        candidate: the stage, in which each part that is shown was judged.
-        divided: the stage that they were made of.
-        published: the declaration of each of them.
+        candidate: the stage in which each shown part was judged.
+        divided: the stage of the divided table, which notes the cuts of the line.
+        published: the declaration of each shown part.
         last_map: the map of the line's last version, None before its first.
         state: the state of the line.
 
     Raises:
-        PromiseError: if the line has gone on since parts were made.
+        PromiseError: if a part has no map, or the maps of two parts have other columns or types.
     """
     entries = []
     for part in published:
@@ -388,7 +428,13 @@ def _closed_parts(
 def rows_left_out(candidate: Path, parts: Sequence[PartOnDisk], name: str) -> np.ndarray | None:
     """Return whether each row of all parts is left out (bool), one part after the other.
 
-    Returns None if all rows are represented. Each shown part has left it in a file of that name.
+    Args:
+        candidate: the stage in which each shown part was judged.
+        parts: the parts of the table.
+        name: the name of the file in which a shown part marks its rows that are left out.
+
+    Returns:
+        None if all rows are in the release.
     """
     places = [
         None if part is None else candidate / part.name / _JUDGED / name

@@ -1,7 +1,12 @@
 """The cut of a stratum with more rows than a part may have, at values that reveal no row.
 
-A grid is a list of ends, or of nodes, that does not depend on the rows: the hierarchy's, or round
-numbers and days. Rows decide only which of them are used.
+A *stratum* is the rows that have certain values in the columns that the spec names under `strata`.
+A *piece* of it is the rows with some values of one more column; a *share* states these values.
+
+A *grid* is a list of values that does not depend on the rows. Its ends are round numbers, first
+days of years and months, or ends of the hierarchy's intervals; or it consists of the nodes of one
+level of a hierarchy, each of which stands for the leaves below it. Rows decide only which of these
+ends and nodes are used.
 
 A stratum is cut as the line cut it before, if it did. Otherwise it is cut by the column and the
 values that the spec names, or by the quasi-identifier, with the ends or nodes of its coarsest grid,
@@ -34,10 +39,10 @@ from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule, Intervals
 from sfumato.tasks.terms.parts import PartsOfTable, Share, text_of_where
 
-_FINEST = 1000  # cells between the least and the greatest value, at most
-_CUTS = "cuts.json"
+_FINEST = 1000  # most cells between the least and the greatest value
+_CUTS = "cuts.json"  # in a line's private directory
 _SHARES: TypeAdapter[tuple[Share, ...]] = TypeAdapter(tuple[Share, ...])
-_MORE = 4  # tries up to so many times the needed pieces
+_MORE = 4  # numbers of pieces below so many times the fewest possible are tried
 Cuts = dict[str, tuple[Share, ...]]
 """The pieces of every stratum that is cut, by the text of its defining shares."""
 
@@ -57,7 +62,14 @@ class Grid:
     nodes: tuple[tuple[str, ...], ...] = ()
 
     def shares(self, name: str, places: Sequence[int]) -> tuple[Share, ...]:
-        """Return the pieces that begin at the first cell (with nulls) and at these (ascending)."""
+        """Return the pieces that begin at the first cell and at each of some other cells.
+
+        Nulls are in the first piece.
+
+        Args:
+            name: the column.
+            places: the positions of the other cells, in ascending order.
+        """
         starts, stops = [0, *places], [*places, len(self.counts)]
         shares = []
         for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
@@ -93,7 +105,17 @@ class Histogram:
 def grids(
     histogram: Histogram, type_: ColumnType, hierarchy: HierarchyRule | None
 ) -> Iterator[Grid]:
-    """Yield the grids of a column, from the coarsest to the finest."""
+    """Yield the grids of a column, from the coarsest to the finest.
+
+    Args:
+        histogram: the values of the column in some rows.
+        type_: the type of the column.
+        hierarchy: the hierarchy of the column, None if it has none.
+
+    Yields:
+        Nothing if no row has a value, or there is no grid for the type, as for texts without a
+        hierarchy of nodes.
+    """
     if isinstance(hierarchy, tuple):
         yield from _nodes(histogram, hierarchy)
         return
@@ -107,6 +129,7 @@ def grids(
             else _steps(min(numbers), max(numbers), whole=type_ == "integer")
         )
         for step in steps:
+            # `//` of decimals rounds towards 0: negative numbers need the cell below
             cells = [int(number // step) - (number % step < 0) for number in numbers]
             yield _grid(histogram, cells, partial(_multiple, step))
     elif type_ in ("date", "timestamp"):
@@ -119,7 +142,13 @@ def grids(
 
 
 def _grid(histogram: Histogram, cells: Sequence[int], start: Callable[[int], str]) -> Grid:
-    """Return the grid of these cells (one per value), from the first that has a row to the last."""
+    """Return the grid from the first cell that has a row to the last.
+
+    Args:
+        histogram: the values.
+        cells: the cell of each value.
+        start: returns the least value of a cell as a text.
+    """
     first, last = min(cells), max(cells)
     counts = np.zeros(last - first + 1, dtype=np.int64)
     np.add.at(counts, np.array(cells) - first, histogram.counts)
@@ -138,7 +167,11 @@ def _nodes(histogram: Histogram, rows: Sequence[tuple[str, ...]]) -> Iterator[Gr
 
 
 def _steps(low: Decimal, high: Decimal, *, whole: bool) -> Iterator[Decimal]:
-    """Yield 1 and 5 times powers of ten, as long as they are rounder than the values themselves."""
+    """Yield widths of cells, 5 and 1 times powers of ten, in descending order.
+
+    Those of whole numbers are at least 5. The numbers between `low` and `high` have at most about
+    `_FINEST` cells. Yields nothing if `low` and `high` are equal.
+    """
     span = high - low
     if not span:
         return
@@ -174,7 +207,7 @@ class Cutter:
         parts: the parts that the spec asks for.
         columns: all columns of the source.
         base: the directory that hierarchies are relative to.
-        cuts: the cuts that the line made before, and makes now.
+        cuts: the cuts that the line made before; `pieces` adds new ones.
         fixed: the strata and pieces whose groups continue, by their defining shares: they are not
             cut.
     """
@@ -189,7 +222,8 @@ class Cutter:
         """Yield the pieces of a stratum, none of which is too large.
 
         Raises:
-            InputError: if it cannot be cut so.
+            InputError: if the stratum has too many rows and its groups continue, or no column, or
+                none that the spec names, cuts it into small enough pieces.
         """
         earlier = self.cuts.get(text_of_where(stratum.where))
         fixed = text_of_where(stratum.where) in self.fixed
@@ -221,7 +255,11 @@ class Cutter:
         return _declared_shares(self)
 
     def _smallest(self, stratum: StratumOnDisk) -> tuple[Share, ...]:
-        """Return the pieces by the column with the smallest ones; ties go to the first column."""
+        """Return the pieces by the first column whose largest piece is small enough.
+
+        If there is none, return those of the column and grid with the smallest largest piece:
+        `pieces` cuts these again.
+        """
         best: tuple[int, tuple[Share, ...]] | None = None
         for name, column in self.columns.items():
             if column.role != "quasi-identifier":
@@ -242,7 +280,7 @@ class Cutter:
     def _shares_by_grid(
         self, stratum: StratumOnDisk, name: str, column: ColumnSpec
     ) -> Iterator[tuple[int, tuple[Share, ...]]]:
-        """Yield the rows of the largest piece, and the pieces, by each grid of a column."""
+        """Yield the number of rows of the largest piece, and the pieces, by each grid."""
         read = (table[name] for table in read_columns([stratum], [name]))
         histogram = Histogram.count_values(map(_plain, read))
         hierarchy = column.hierarchy and declared_hierarchy(name, column.hierarchy, self.base)
@@ -279,7 +317,11 @@ def cuts_of_document(document: Mapping[str, Any]) -> Cuts:
 
 
 def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
-    """Return the cuts that a line made before under the same terms.
+    """Return the cuts that a line made before for the same `parts`; {} if there are none.
+
+    Args:
+        line: the line's private directory.
+        parts: the parts that its spec asks for now.
 
     Raises:
         PromiseError: if they cannot be read.
@@ -303,7 +345,7 @@ def write_cuts(line: Path, parts: PartsOfTable, cuts: Cuts) -> None:
 
 
 def _declared_shares(cutter: Cutter) -> tuple[Share, ...]:
-    """Return the pieces that the spec names."""
+    """Return the pieces that the spec names by `parts.by` and `parts.at`."""
     column, values = str(cutter.parts.by), cutter.parts.at
     ends = zip((None, *values), (*values, None), strict=True)
     return tuple(
@@ -314,7 +356,13 @@ def _declared_shares(cutter: Cutter) -> tuple[Share, ...]:
 def _places(grid: Grid, most: int) -> list[int]:
     """Return the cells at which pieces after the first begin, so that the largest is small.
 
-    Empty if no cell divides the rows.
+    Args:
+        grid: the cells.
+        most: the number of rows that a piece should have at most.
+
+    Returns:
+        Positions in ascending order; empty if no cell divides the rows. The largest piece may have
+        more rows than `most`.
     """
     before = np.concatenate(([0], np.cumsum(grid.counts)))  # rows before each cell
     rows = int(before[-1])
@@ -359,6 +407,7 @@ def _piece_of(column: pa.ChunkedArray, shares: Sequence[Share], spec: ColumnSpec
     """
     coded = encode(shares[0].column, "quasi-identifier", _plain(column))
     texts = pc.cast(coded.values, pa.string()).to_pylist()
+    # one entry per value, and a last one for nulls, which have code -1
     place = np.full(len(texts) + 1, -1, dtype=np.int64)
     for number, share in enumerate(shares):
         place[:-1][np.array(share.admits(texts, spec.type), dtype=bool)] = number

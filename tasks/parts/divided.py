@@ -42,7 +42,7 @@ class PartOnDisk:
         return read_rows_of(self.strata, {name: c.role for name, c in terms.columns.items()})
 
     def nameless(self) -> "PartOnDisk":
-        """Return only its files, without the values that tell it from others."""
+        """Return a copy without the values that distinguish the part from others."""
         return PartOnDisk(self.name, tuple(replace(stratum, where=()) for stratum in self.strata))
 
     def delete(self) -> None:

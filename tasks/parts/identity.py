@@ -1,7 +1,8 @@
 """Identity of the source and people of a release in parts, computed while rows pass by.
 
 The fingerprint is that of a multiset: a keyed hash of 128 bits for each row, added up, so that
-neither the order of rows nor the number read at once makes a difference.
+neither the order of rows nor the number read at once makes a difference. A *unit* is the identifier
+of the person or household that a row is about.
 """
 
 import hashlib
@@ -22,14 +23,14 @@ from sfumato.tasks.private.people.lines import other_lines, units_met
 from sfumato.tasks.private.people.source_rows import hashed_rows, normal_rows, row_hashes
 from sfumato.tasks.private.people.spelled import SPELLED, spelled_units
 
-_BUCKETS = 16
+_BUCKETS = 16  # files, by the first bits of hashes
 
 
 class RowsSeen:
     """Rows of a source as a keyed fingerprint, and each as keyed hashes in files."""
 
     def __init__(self, secret: bytes, people: bytes, normal: Path, written: Path | None) -> None:
-        """Open the files of hashes, made under the key `people`, of what is in each row.
+        """Open the files of the rows' hashes, which are made with the key `people`.
 
         Args:
             secret: the secret of the line.
@@ -58,8 +59,8 @@ class RowsSeen:
         Args:
             rows: the rows as published.
             as_read: the rows before they were coded.
-            names: the names of their people (S16), None if rows are people.
-            tells_whose: whether other people's rows make another version.
+            names: the name of each row's person (S16), None if rows are people.
+            tells_whose: whether the fingerprint also depends on the person of each row.
         """
         self._columns = [[column.name, str(column.values.type)] for column in rows.columns]
         self._rows += rows.rows
@@ -156,7 +157,7 @@ class _SortedOnDisk:
         return records if self._by is None else records[self._by]
 
     def add(self, records: np.ndarray) -> None:
-        """Add more records, each time sorted."""
+        """Add more records, which are sorted."""
         self._number += len(records)
         sort_keys = self._sorted_by(records)
         edges = [bytes([256 // _BUCKETS * bucket]) for bucket in range(1, _BUCKETS)]

@@ -67,9 +67,11 @@ class PartToJudge:
 
 
 def judge_part(job: PartToJudge) -> tuple[str, SeenPart]:
-    """Judge a candidate as it is read back, make its release, and return the attempt's name.
+    """Judge a part as it is read back, and make its release.
 
-    The observations come without the values that were counted, which are beside the release.
+    Returns:
+        The name of the attempt's folder, and the view of the part without `totals`, which are in
+        files of that folder.
 
     Raises:
         PromiseError: if anything is broken.
@@ -100,7 +102,7 @@ def seal_candidates(
 
     Args:
         candidate: the stage of all parts.
-        divided: the stage that they were made of.
+        divided: the stage of the divided table.
         terms: the terms of the whole.
         withheld: the names that no column may have.
         judge_in: evaluates the rules and promises of a part, given a directory to write in.
@@ -167,7 +169,7 @@ def _judge_parts(
 def _declared_parts(
     seen: SeenParts, release: Path, parts: Sequence[PartOnDisk]
 ) -> Iterator[PublishedPart]:
-    """Yield the declaration of each part, whose numbers begin after those of the parts before."""
+    """Yield the declaration of each part; groups and targets are numbered on from part to part."""
     place = PlaceOfPart()
     for part, rows, sizes, targets in zip(parts, seen.rows, seen.sizes, seen.targets, strict=True):
         digest = read_canonical(release / PARTS / part.name / MANIFEST)["sfumato"]["digest"]

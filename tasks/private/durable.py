@@ -24,7 +24,7 @@ GROUP = "SFUMATO_GROUP"
 _PIECE = 1 << 20  # bytes that are copied at once
 
 
-_OTHERS, _GROUPS = 0o007, 0o070
+_OTHERS, _GROUPS = 0o007, 0o070  # bits of a mode: of all others, and of the group
 
 
 def shared_group() -> int | None:
@@ -100,7 +100,13 @@ def write_atomically(
 
 
 def copy_atomically(source: Path, path: Path, mode: int | None = None) -> None:
-    """Replace a file likewise by a copy of another one of any size; links are not followed."""
+    """Replace a file by a copy of another file, as `write_atomically` does.
+
+    Args:
+        source: the file to copy, of any size; a link is refused.
+        path: the file that is replaced.
+        mode: its mode; that of private files, unless it is given.
+    """
     with open_file(source, links=False) as content, _replacement(path, path.parent, mode) as file:
         shutil.copyfileobj(content, file, _PIECE)
 

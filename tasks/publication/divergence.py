@@ -1,4 +1,12 @@
-"""Distances of a recoded table from the original; as they need the original, they stay private.
+"""Distances of a recoded table from the original; they stay private: they need the original.
+
+A recoded form shows a label in place of each value of a quasi-identifier. A label *admits* the
+values that may be behind it. Values are compared by their *categories*: numbers from 0 in ascending
+order of the values, where null is category 0 if the column has nulls.
+
+To find which labels admit which rows, each row is a *point* whose coordinates are its categories,
+one dimension per quasi-identifier. Each combination of labels is a *box*: in each dimension, from
+the first to the last category that its label admits.
 
 Sources: KL divergence: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006);
 non-uniform entropy: Gionis and Tassa, k-anonymization with minimal loss of information (2009).
@@ -24,13 +32,13 @@ from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Declared
 
-_PAIRS = 2**16  # pairs that are compared at once
+_PAIRS = 2**16  # pairs of a point and a box that are compared at once
 _SAMPLE = 1024  # points and boxes, at most, by which a dimension is chosen
-_WORTH = 0.75  # share of the pairs: if the best cut leaves more, all pairs are compared
+_WORTH = 0.75  # a cut is used only if it leaves a smaller share of the pairs to compare
 Halves = list[tuple[np.ndarray, np.ndarray]]  # the points and the boxes of each half (positions)
 _LAST = chr(0x10FFFF)  # the last of all characters
-_MOST = 10**9  # pairs of an original vector and a published one that are compared at most
-_CELLS = 2**25  # cells of the largest matrix
+_MOST = 10**9  # most pairs of a vector of values and one of labels that are compared
+_CELLS = 2**25  # most cells of a matrix: combinations of labels x sensitive values
 Published = Mapping[str, tuple[list[Admitted], np.ndarray]]
 """By quasi-identifier the published labels, and the label of each row (its position in them)."""
 
@@ -47,11 +55,12 @@ def points_in_boxes(
     Args:
         points: dimensions x points (whole numbers from 0).
         low: the first coordinates of each box, dimensions x boxes (whole numbers from 0).
-        high: the coordinates after the last of each box, in the same way.
+        high: one past the last coordinate of each box, dimensions x boxes.
         most: the largest number of pairs that are compared.
 
     Yields:
-        Some pairs (int64) each time; None as the last item if more pairs would have to be compared.
+        Positions of points and of boxes, some pairs each time (int64); None as the last item if
+        more than `most` pairs would have to be compared.
     """
     kind = np.min_scalar_type(int(max(points.max(initial=0), high.max(initial=0))))
     points, low, high = (numbers.astype(kind) for numbers in (points, low, high))
@@ -79,8 +88,15 @@ def _cut(
 ) -> Halves | None:
     """Return the halves by the dimension that is best in a sample; otherwise by the best of all.
 
+    Args:
+        points: the coordinates of all points.
+        low: the first coordinates of all boxes.
+        high: one past the last coordinates of all boxes.
+        some: the positions of the points to halve.
+        boxes: the positions of the boxes to halve.
+
     Returns:
-        None if each cut leaves too many pairs to compare.
+        Two halves, or None if the cut in each dimension leaves too many pairs to compare.
     """
     sampled = _sample(some), _sample(boxes)
     likely = min(
@@ -103,9 +119,9 @@ class _Plane(NamedTuple):
     """A cut at some value of a dimension.
 
     Attributes:
-        under: marks the points below it (bool).
-        begin: marks the boxes that begin below it (bool).
-        end: marks the boxes that end above it (bool); a box can be on both sides.
+        under: marks the points below the value (bool).
+        begin: marks the boxes that begin below the value (bool).
+        end: marks the boxes that reach the value or beyond (bool); a box can be on both sides.
     """
 
     under: np.ndarray
@@ -137,7 +153,7 @@ class _Plane(NamedTuple):
         return pairs / (points * boxes) if under else 1.0
 
     def halves(self, some: np.ndarray, boxes: np.ndarray) -> Halves:
-        """Return the points and boxes on each side; arguments are those of the cut."""
+        """Return the points and boxes on each side, given the positions that were cut."""
         return [(some[self.under], boxes[self.begin]), (some[~self.under], boxes[self.end])]
 
 
@@ -234,8 +250,8 @@ class _Categories:
 
     Attributes:
         first: the category of the first value, 0 or 1.
-        values: in ascending order, NaN left out.
-        place: the category of each.
+        values: the values in ascending order, without NaN.
+        place: the category of each value.
         end: one past the last category.
     """
 
@@ -265,6 +281,7 @@ class _Categories:
                 end = bisect_left(self.values, kept + _LAST, lo=start)
                 some = range(start, end)
                 return [self.first + n for n in some if admits(label, self.values[n])]
+        # `Anything`, or `Between` without a lower limit: all values, NaN too
         return range(self.first, self.end)
 
 
@@ -282,7 +299,7 @@ class Divergence:
             evenly over the values that its labels admit; None if the table is too large to compare.
         entropy: non-uniform entropy: the mean over the rows of the sum over the columns of
             ln(rows whose value the label admits / rows with the row's own value).
-        skipped: why there is no KL divergence.
+        skipped: the reason why there is no KL divergence, None if there is one.
     """
 
     kl: float | None
@@ -307,7 +324,7 @@ def divergence(original: Microdata, tables: Tables, declared: Declared) -> Diver
         declared: the terms of the release.
 
     Returns:
-        None for forms that do not recode, or if no row is published.
+        The divergence; None for forms that do not recode, or if no row is published.
     """
     if not declared.is_recoded or not tables[TABLE].num_rows:
         return None
@@ -359,10 +376,11 @@ def _kl(
     fits: Fits,
     sensitive: tuple[np.ndarray, np.ndarray, int],
 ) -> float | str:
-    """Return the KL divergence, or why it is not computed.
+    """Return the KL divergence, or the reason why it is not computed (a text).
 
-    A vector is a combination of quasi-identifiers that occurs in the original. A class is one of
-    labels that occurs in the published table. `sensitive` is the result of `_number_jointly`.
+    A vector is a combination of quasi-identifiers that occurs in the original. A class is a
+    combination of labels that occurs in the published table. `sensitive` is the result of
+    `_number_jointly`.
     """
     of_original, of_published, values = sensitive
     vectors, vector = _distinct([original[name].category()[0] for name in published])
@@ -382,6 +400,8 @@ def _kl(
     expected = _expected_rows(vectors, classes, list(fits.values()), per_vector, seen)
     if expected is None:
         return f"more than {_MOST:,} pairs of a vector and labels would be compared"
+    # KL is the mean over the rows of ln(share in the original / implied share). Both shares are
+    # rows divided by all rows, which cancels.
     ratio = np.log(count) - np.log(expected + lost[seen % values] / domain)
     return float((count * ratio).sum() / original.rows) + 0.0  # -0.0 becomes 0.0
 
@@ -431,7 +451,7 @@ def _expected_rows(
 
 
 def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the positions in runs, one run after another (int64).
+    """Return the positions in runs of these starts and lengths, one run after another (int64).
 
     >>> _runs(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
@@ -441,7 +461,7 @@ def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _distinct(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the different vectors (columns x vectors), and the number of each row's vector."""
+    """Return the different vectors of codes (columns x vectors), and each row's vector (int64)."""
     keys, _ = pack(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
     order = stable_order(keys)
     ordered, of_row = keys[order], np.empty(len(keys), dtype=np.int64)

@@ -1,15 +1,22 @@
-"""The presence of the represented people in groups that show only the values they admit.
+"""Presence of a table's people in groups that show only which values they admit.
+
+A *vector* is a combination of one value of each quasi-identifier. A group *covers* a vector if it
+admits all of its values. The *presence* p_j is the probability that somebody with a covered vector
+is in group j (see `expectations.groups.covering`); α is the largest presence that is promised.
+
+`expectations.models.alpha_beta` promises α for every vector there could be. This module counts only
+the vectors that the table has, and so its results stay private. A *reading* combines the presences
+of all groups that cover a vector into one number. Three readings are those of
+`expectations.measures.readings`. The fourth, `weighted`, is of an attacker who fits how frequent
+values are: the expected number of records of a vector, the sum over the groups that cover it of
+|G_j| Π_i (E[n_ij(v_i)] / |G_j|), where n_ij(v) rows of group j have value v of quasi-identifier i.
+No α bounds `weighted`.
 
 The vectors are in lexicographic order, so that neighbours share their first values: the groups that
 admit these are found once. Groups are taken in blocks whose table of all values is small.
-`expectations.measures.readings` sums up over bits what needs no weights for single values.
 
-`expectations.models.alpha_beta` promises for every vector of quasi-identifiers there could be; this
-is about those that the table has, and so it stays private. Readings: see
-`expectations.measures.readings`, and `weighted`, of an attacker who fits how frequent values are
-(`expectations.measures.readings`): the expected number of records of a vector, Σ |G_j| Π
-E[n_ij(v_i)] / |G_j| over the groups that cover it, which no α bounds. The source is Wang, Ambiguity
-(see `expectations.groups.covering`); `weighted` is this project's own.
+The source is Wang, Ambiguity (see `expectations.groups.covering`); `weighted` is this project's
+own.
 """
 
 from bisect import bisect_right
@@ -29,21 +36,21 @@ from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.forms.ambiguous import expected_occurrences
 
-_CELLS = 1 << 20  # of the table of values x groups of a block
-_WORTH_COMPILING = 100_000  # vectors x groups
-_UNIT = 2.0**-52
-_MOST = 5 * 10**10  # pairs of a vector and a group that are compared at most
+_CELLS = 1 << 20  # most cells of a block's table: used values x groups
+_WORTH_COMPILING = 100_000  # vectors x groups from which on the loop is compiled
+_UNIT = 2.0**-52  # the distance from 1 to the next float64
+_MOST = 5 * 10**10  # most pairs of a vector and a group that are compared
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Over the groups that cover each vector, parallel to the vectors.
+    """Sums over the groups that cover each vector; arrays have an entry per vector.
 
     Attributes:
         covering: the number of groups that cover it (int64).
-        largest: the largest of the numbers that rank the groups, -1 where none covers it (int64).
-        totals: the sum of each weighting of the groups (float64, weightings x vectors).
-        products: the sum of the products of the shares of its values in groups (float64).
+        largest: the largest rank of a covering group, -1 if no group covers the vector (int64).
+        totals: the sum of each of three weights of the groups (float64, weights x vectors).
+        products: the sum over the groups of the product of the shares of its values (float64).
     """
 
     covering: np.ndarray
@@ -55,8 +62,9 @@ class Sums:
 def pairs(shown_groups: Covering, vectors: Sequence[np.ndarray]) -> int:
     """Return how many pairs of a vector (or its first values) and a group `sums` compares at most.
 
-    Vectors that begin alike are compared once as far as they do. How many groups are left of those
-    that admit a value is not known: at most as many as admit any one of the values before.
+    Vectors that begin with the same values are compared once for these. The number of groups that
+    admit the first values together is not known; it is at most the number that admit any one of
+    them.
 
     Args:
         shown_groups: the groups.
@@ -85,17 +93,20 @@ def sums(
         shown_groups: the groups.
         vectors: codes by quasi-identifier (integers, one per vector), in lexicographic order.
         shares: positive numbers by quasi-identifier (float64, one per entry of its cover).
-        ranks: numbers of at least 0 (int64, one per group).
-        weights: to be added up; infinities in a column have one sign (float64, groups x 3).
+        ranks: numbers of at least 0, of which the largest is returned (int64, one per group).
+        weights: three weights of each group, which are added up (float64, groups x 3); all
+            infinities of a column have one sign.
     """
     values = [np.unique(codes, return_inverse=True) for codes in vectors]
     ends = np.cumsum([0, *(len(used) for used, _ in values)])
     columns = zip(values, ends[:-1], strict=True)
+    # per vector and quasi-identifier the row of `_table` that has the shares of its value
     rows = np.stack([codes.reshape(-1) + start for (_, codes), start in columns], axis=1)
     groups, step = len(ranks), max(1, _CELLS // max(int(ends[-1]), 1))
     scan = choose_loop(len(rows) * groups >= _WORTH_COMPILING, _scan, _compile_scan)
     shared = _shared_lengths(rows)
     after = _next_differing(shared, len(vectors))
+    # columns: covering groups, largest rank, three sums of weights, sum of products (see `_add`)
     totals = np.zeros((len(rows), 6))
     totals[:, 1] = -1
     for start in range(0, groups, step):
@@ -121,7 +132,10 @@ def _table(cover: Cover, shares: np.ndarray, used: np.ndarray, block: slice) -> 
 
 
 def _shared_lengths(rows: np.ndarray) -> np.ndarray:
-    """Return how many of its first values each vector shares with the one before."""
+    """Return how many of its first values each vector shares with the one before (int64).
+
+    The vectors (rows) are different.
+    """
     differs = np.ones(rows.shape, dtype=bool)
     differs[1:] = rows[1:] != rows[:-1]
     first: np.ndarray = differs.argmax(axis=1)
@@ -131,7 +145,7 @@ def _shared_lengths(rows: np.ndarray) -> np.ndarray:
 def _next_differing(shared: np.ndarray, columns: int) -> np.ndarray:
     """Return the next vector that differs in its first 0, 1, … values (int64, vectors x levels).
 
-    If no vector differs, the entry is the number of vectors.
+    If no later vector differs, the entry is the number of vectors.
     """
     end = len(shared)
     after = np.full((end, columns + 1), end)
@@ -152,8 +166,17 @@ def _scan(
 ) -> None:
     """Add to each row of `totals` the sums over the groups of a block that cover its vector.
 
-    Level n of `admitting` has the groups that admit the first n values of the vector at hand. If
-    there are none, all vectors that begin so are skipped.
+    Level n of `admitting` has the groups that admit the first n values of the vector at hand, and
+    level n of `product` the products of their shares. If no group admits these values, all vectors
+    that begin with them are skipped.
+
+    Args:
+        rows: the row of `table` for each value of each vector (vectors x quasi-identifiers).
+        shared: how many of its first values each vector shares with the one before.
+        after: the result of `_next_differing`.
+        table: the share that each group of the block gives to each used value (values x groups).
+        facts: the rank and the three weights of each group (groups x 4).
+        totals: the sums so far, which are changed (vectors x 6).
     """
     columns, groups = rows.shape[1], table.shape[1]
     admitting = np.empty((columns + 1, groups), np.int32)
@@ -163,6 +186,8 @@ def _scan(
     length[0] = groups
     row = 0
     while row < len(rows):
+        # The levels up to here are still right: the vector before begins with the same values.
+        # So they are after a skip: all skipped vectors share as many values with this one.
         level = shared[row]
         while level < columns and length[level] > 0:
             shares, most, to = table[rows[row, level]], length[level], level + 1
@@ -219,7 +244,13 @@ def _compile_scan() -> Loop:
 
 @dataclass(frozen=True)
 class Weighted:
-    """Expected numbers of records, over the rows: those of more than α, the median, the largest."""
+    """The expected number of records of each row's vector, summarized over the rows.
+
+    Attributes:
+        above: the share of the rows with more than α.
+        median: the median.
+        largest: the largest.
+    """
 
     above: Fraction
     median: float
@@ -232,12 +263,13 @@ class Exposure:
 
     Attributes:
         alpha: the bound.
-        per_group: by one of the groups that cover the vector, decided exactly.
-        one_record: by all of them, a person having at most one record.
-        combined_or: by all of them, each showing the person or not on its own: 1 - Π (1 - p_j).
-        combined_sum: by the expected number of records, Σ p_j.
+        per_group: the share by the presence in any one covering group, decided exactly.
+        one_record: the share by all covering groups, if a person has at most one record.
+        combined_or: the share by all covering groups, if each has the person or not independently:
+            1 - Π (1 - p_j).
+        combined_sum: the share by the expected number of records, Σ p_j.
         largest: the largest presence of a row's vector in any one group.
-        weighted: by an attacker who fits how frequent values are.
+        weighted: the reading of an attacker who fits how frequent values are.
         covering_mean: the number of groups that cover a row's vector, on average.
         covering_most: the largest such number.
     """
@@ -274,16 +306,18 @@ class Exposure:
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """A table too large to measure: the `pairs` of a vector and a group that it takes to compare.
+    """A table too large to measure.
 
-    `alpha` is the bound.
+    Attributes:
+        alpha: the bound.
+        pairs: the number of pairs of a vector and a group that would have to be compared.
     """
 
     alpha: Fraction
     pairs: int
 
     def document(self) -> dict[str, Any]:
-        """Return the number for JSON, and how many pairs are compared at most."""
+        """Return both numbers for JSON, and how many pairs are compared at most."""
         return {
             "alpha": _digits(self.alpha),
             "skipped": {"pairs_to_compare": self.pairs, "compared_at_most": _MOST},
@@ -303,14 +337,18 @@ def exposure(
     never.
 
     Args:
-        groups: the groups that show them.
-        codes: of values, numbered as in the covers (integers, rows x quasi-identifiers).
-        alpha: the presence that is promised.
-        quasi_identifiers: the names of the columns of `codes`, all that groups show where None.
+        groups: the groups that show the people.
+        codes: the rows' values, numbered as in the groups' covers (integers, rows x
+            quasi-identifiers).
+        alpha: the largest presence that is promised.
+        quasi_identifiers: the names of the columns of `codes`; None for all that groups show.
+
+    Returns:
+        The exposure; `Unmeasured` if too many pairs would have to be compared; None without rows.
 
     Raises:
-        PromiseError: where the values that groups admit are not shown, or outnumber their rows.
-        InputError: where a row is covered by no group.
+        PromiseError: if the values that groups admit are not shown, or outnumber a group's rows.
+        InputError: if no group admits a value of a row, or no group covers a row.
     """
     if not len(codes):
         return None
@@ -341,10 +379,10 @@ def exposure(
 def _distinct(
     covers: Sequence[Cover], codes: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, tuple[Cover, ...]]:
-    """Return the different vectors in lexicographic order, their rows, and the covers in its order.
+    """Return the different vectors in lexicographic order, the rows of each, and sorted covers.
 
-    The quasi-identifier whose values the fewest groups admit, on average over the rows, comes
-    first.
+    The covers, and the columns of the vectors, are sorted by the number of groups that admit a
+    row's value, on average over the rows: the fewest first.
     """
     columns = list(codes.T)
     admitting = [_admitting(cover, column) for cover, column in zip(covers, columns, strict=True)]
@@ -363,14 +401,22 @@ def _admitting(cover: Cover, codes: np.ndarray) -> np.ndarray:
 
 
 def _shares(shown_groups: Covering) -> list[np.ndarray]:
-    """Return the expected rows of each value of the first quasi-identifier, otherwise shares."""
+    """Return `shares` for `sums`: their product is a vector's expected rows in a group.
+
+    For the first quasi-identifier these are expected rows of each value, for all others expected
+    shares of the group's rows.
+    """
     expected = [expected_occurrences(shown_groups.sizes, cover) for cover in shown_groups.covers]
     others = zip(expected[1:], shown_groups.covers[1:], strict=True)
     return [expected[0], *(rows / shown_groups.sizes[cover.group] for rows, cover in others)]
 
 
 def _weights(p: np.ndarray) -> np.ndarray:
-    """Return the numbers that the readings add up (groups x 3), infinite if a group is certain."""
+    """Return the numbers that the readings add up (groups x 3), given the presence in each group.
+
+    They are odds, logarithms of misses, and presences. The first two are infinite if the presence
+    is certain.
+    """
     unsure = np.where(p < 1, p, 0.0)
     odds = np.where(p < 1, unsure / (1 - unsure), np.inf)
     misses = np.where(p < 1, np.log1p(-unsure), -np.inf)
@@ -380,6 +426,7 @@ def _weights(p: np.ndarray) -> np.ndarray:
 def _summary(
     vector_sums: Sums, rows: np.ndarray, presences: Sequence[Fraction], alpha: Fraction, groups: int
 ) -> Exposure:
+    # a sum over so many groups may exceed α by rounding alone: only more than that is above it
     total, limit = int(rows.sum()), float(alpha) * (1 + (groups + 64) * _UNIT)
     by_one_group = vector_sums.largest >= bisect_right(presences, alpha)
     read = _readings(vector_sums.totals)

@@ -110,8 +110,10 @@ def thousands(number: Fraction | int) -> str:
 def value_text(value: Fraction, kind: str) -> str:
     """Return a value of a column type as people write it.
 
-    >>> spoken(Fraction(2), "date"), spoken(Fraction(90), "timestamp"), spoken(Fraction(5), "float")
-    ('1970-01-03', '1970-01-01 00:01:30', '5')
+    >>> value_text(Fraction(2), "date"), value_text(Fraction(90), "timestamp")
+    ('1970-01-03', '1970-01-01 00:01:30')
+    >>> value_text(Fraction(5), "float")
+    '5'
     """
     if kind == "date":
         return str(np.datetime64(int(value // 1), "D"))

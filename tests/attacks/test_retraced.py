@@ -238,7 +238,11 @@ def terms_of(partition, promises):
     """As much of a declaration as a partition is run by."""
     form = SimpleNamespace(grouped_by=lambda promises, _: promises, shows="rows")
     return SimpleNamespace(
-        partition=partition, promises=promises, form=form, strata=(), named=lambda _: ["a"]
+        partition=partition,
+        promises=promises,
+        form=form,
+        strata=(),
+        names_with_roles=lambda _: ["a"],
     )
 
 

@@ -1,10 +1,15 @@
 """deFinetti attack: the groups themselves teach which values occur together.
 
-Source: Kifer, Attacks on privacy and deFinetti's theorem (SIGMOD 2009). A classifier is trained on
-the groups of a release with exact quasi-identifiers, and its guesses are fitted to the values of
-each group, again and again. It is naive Bayes with add-one smoothing, whose beliefs are scaled so
-that each group has its values and each person one of them (Sinkhorn). The final beliefs are exact
-in small groups, given the classifier, because scaling gives too weak beliefs there.
+A classifier is trained on the groups of a release with exact quasi-identifiers, and its guesses are
+fitted to the values of each group, again and again. The classifier is naive Bayes with add-one
+smoothing. Its beliefs are scaled so that each group has its values and each person one of them
+(Sinkhorn). Scaling gives too weak beliefs in small groups; there the final beliefs are computed
+exactly, given the classifier.
+
+A *vector* is a combination of quasi-identifiers. A *class* is the people of one group with one
+vector; a *pair* is a class and a value of its group.
+
+Source: Kifer, Attacks on privacy and deFinetti's theorem (SIGMOD 2009).
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +38,7 @@ _ENOUGH = 100_000  # people whose groups are learned from in each round
 _ON_ALL = 5  # last rounds that learn from all groups, for a bar
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
 _TOO_MANY = f"more than {_MOST:,} pairs of people who are alike and a value of their group"
-_NAME, _EXACT = "definetti", "rows"
+_NAME, _EXACT = "definetti", "rows"  # the attack, and what forms show that have exact rows
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
@@ -138,9 +143,8 @@ class LearnedBeliefs:
 def _learn(target: AttackedRelease, last: int = 0) -> LearnedBeliefs | None:
     """Learn from the groups; return None if there are no groups or too many pairs.
 
-    Of many people the groups of some are learned from, in all rounds but the last `last` ones.
-
-    None where there are too many.
+    If there are more than `_ENOUGH` people, only some groups are learned from, except in the last
+    `last` rounds.
     """
     counts = target.groups() if target.declared.form.shows == _EXACT else None
     if counts is None or not len(counts.sizes):
@@ -228,6 +232,6 @@ def _own_values(truth: Column, vector: np.ndarray, vectors_: int, counts: Counts
     if labels is None:
         raise ValueError("the values of the groups are not told")
     place = pc.index_in(truth.array().cast(labels.type), value_set=labels).to_numpy(False)
-    there = vector >= 0
+    there = vector >= 0  # others have quasi-identifiers that no published row has
     cell = vector[there] * counts.values + place[there].astype(np.int64)
     return np.bincount(cell, minlength=vectors_ * counts.values).reshape(vectors_, -1)

@@ -1,11 +1,16 @@
 """Composition attack: releases about the same people, each of which limits the values of a person.
 
+The attacker finds a person's group in each release, and takes the values that all these groups
+have. A *world* is one way in which all people can have values so that each group has its own; a
+value is as likely as the worlds in which the person has it (`same_people`). If there are too many
+worlds, the value's shares in all groups are multiplied, which is right for groups that have no other person
+in common. Values of people in the first release and not in all others follow from the values that
+the others leave (critical absence: Xiao and Tao, m-invariance, SIGMOD 2007).
+
+People who are in the same groups are one *kind*.
+
 Source: Ganta, Kasiviswanathan, Smith, Composition attacks and auxiliary information in data privacy
-(KDD 2008). The attacker finds a person's group in each release, and takes the values that all these
-groups have, each as likely as the worlds in which the person has it (`same_people`). If there are
-too many worlds, the shares of all groups are multiplied, which is right for groups that have no
-other person in common. Values of people in the first release and not in all others follow from the
-values that the others leave (critical absence: Xiao and Tao, m-invariance, SIGMOD 2007).
+(KDD 2008).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -161,7 +166,15 @@ def _people_in_groups(target: AttackedRelease, labels: pa.Array) -> PeopleInGrou
 def _shares_of_hits(
     seen: Sequence[PeopleInGroups], people: np.ndarray, values: int
 ) -> tuple[float, ...]:
-    """Return shares of people: guessed, believed with 80 % or more, certain, exactly counted."""
+    """Return four shares of people: guessed, believed with `SURE` or more, certain, and exact.
+
+    People are exact if all of their worlds were counted.
+
+    Args:
+        seen: the releases that the attacker has.
+        people: the people, all of whom are in the first release (int64).
+        values: the number of values.
+    """
     rows = np.searchsorted(seen[0].person, people)
     groups = np.stack([release.groups_of(people) for release in seen], axis=1)
     kinds, kind = np.unique(groups, axis=0, return_inverse=True)
@@ -205,14 +218,19 @@ def _likely(seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int) -> L
 
     Args:
         seen: the releases.
-        kinds: the group in each release, -1 if they are not in it (int64, kinds x releases).
-        values: the number of values.
+        kinds: the group of each kind in each release, -1 if it is not in the release (int64, kinds
+            x releases).
+        values: the number of values, null included.
+
+    Raises:
+        InputError: there are too many pairs of a kind and a value.
     """
     first = seen[0]
     starts = np.searchsorted(first.place, np.stack([kinds[:, 0], kinds[:, 0] + 1]) * values)
     shown_values = starts[1] - starts[0]
     if int(shown_values.sum()) > _MOST:
         raise InputError("the groups have too many values to compare releases")
+    # one pair for each kind and value of its first group; `entry` is its position in `first.place`
     pair_kind = np.repeat(np.arange(len(kinds)), shown_values)
     entry = (
         np.arange(len(pair_kind)) + (starts[0] - np.cumsum(shown_values) + shown_values)[pair_kind]
@@ -237,9 +255,7 @@ def _by_worlds(
 ) -> Iterator[tuple[Mapping[int, Weight] | None, bool]]:
     """Yield, for each kind, the share of worlds with each value and whether these are all worlds.
 
-    The share is None where there are too many worlds.
-
-    And whether they are all worlds that there are.
+    The shares are None if there are too many worlds.
     """
     everybody = np.unique(np.concatenate([release.person for release in seen]))
     groups = np.full((len(everybody), len(seen)), -1, dtype=np.int64)

@@ -6,6 +6,8 @@ So each step's choices are weighed by all worlds without a list of worlds.
 A world puts each person into one group at most, so that each group has as many people as rows, and
 each of its values is the value of one of its people. Its weight is the product of the weights of
 its people in their groups.
+
+People who look alike (who have the same values) are one *kind*.
 """
 
 from collections import defaultdict
@@ -20,7 +22,8 @@ import numpy as np
 
 Weight = int | Fraction | float
 Choice = tuple[int, ...]
-_GROUPS = 20  # connected groups, above which worlds are not counted
+"""The numbers of people of a kind that are given to each thing it can be given to, in order."""
+_GROUPS = 20  # most connected groups for which worlds are counted
 Pair = tuple[int, int]
 """Number of a kind of people, and number of a group that covers them."""
 _Lacks = tuple[tuple[int, frozenset[Pair]], ...]
@@ -107,7 +110,12 @@ def weigh_choices(
 
 
 def mean_choice(chosen: Mapping[Choice, Weight], size: int) -> list[Weight]:
-    """Return the average share of a kind's `size` people who have each thing to choose from."""
+    """Return the average share of a kind's people who are given to each thing.
+
+    Args:
+        chosen: the weight of all worlds with each choice, as `weigh_choices` returns it.
+        size: the number of people of the kind.
+    """
     total = sum(chosen.values()) * size
     sums = [sum(terms) for terms in zip(*(_times(*item) for item in chosen.items()), strict=True)]
     return [_share(subtotal, total) for subtotal in sums]
@@ -156,7 +164,9 @@ def shares_of_pairs(
     vectors: Mapping[int, frozenset[Pair]],
     groups: Mapping[int, tuple[int, frozenset[Pair]]],
 ) -> dict[Pair, Weight]:
-    """Return the share of worlds in which a person is in a group; pairs with too many worlds lack.
+    """Return the share of worlds in which a person of a kind is in a group.
+
+    Pairs of a kind and a group with too many worlds are missing.
 
     Args:
         pairs: the weight of people of a kind in a group that covers them.

@@ -1,9 +1,10 @@
 """Chances that people of a register are in the groups that cover them.
 
-If few people and groups are connected, all worlds are counted (`counted`). Otherwise each group
-draws its members by itself from all whom it covers. Nobody is in two groups, and chances are scaled
-until every group has as many people as rows. That is right if nobody is covered by two groups, and
-the groups' values say nothing more.
+A group *covers* the people all of whose values it admits; a *vector* is a combination of values. If
+few people and groups are connected, all worlds are counted (see `counted`). Otherwise each group is
+taken to draw its members by itself from all whom it covers, on condition that nobody is in two
+groups, and chances are scaled until every group has as many people as rows. That is right if nobody
+is covered by two groups, and the groups' values say nothing more.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from sfumato.expectations.measures.readings import covering_pairs
 from sfumato.tasks.attacks.linking.counted import shares_of_pairs
 from sfumato.tasks.forms.ambiguous import expected_occurrences
 
-_SURE, _ROUNDS, _NEAR = 1 - 1e-12, 100, 1e-9
+_SURE, _ROUNDS, _NEAR = 1 - 1e-12, 100, 1e-9  # largest chance; most rounds; error to stop at
 _COUNTED = 100_000  # most pairs whose worlds are counted
 _STEPS = 2_000_000_000  # most steps, over pairs and the rows of their groups
 
@@ -45,9 +46,9 @@ class CoveredPeople:
         return self._alike[0]
 
     def are_counted(self) -> np.ndarray:
-        """Decide for which vectors memberships of people who weigh alike are exactly counted.
+        """Mark the vectors whose memberships are exactly counted if people weigh alike (bool).
 
-        (bool, one per vector); memberships of the others are approximate.
+        Memberships of all other vectors are approximate.
         """
         near = np.bincount(self.vector, ~self._alike[1], len(self.people))
         return np.asarray(near == 0)
@@ -83,6 +84,7 @@ class CoveredPeople:
                 and in no group is right.
         """
         chance = np.minimum(chance, _SURE)
+        # `odds` are a person's odds of each group, `out` those of no group
         odds, out, sizes = chance / (1 - chance), 1.0, self.shown.sizes
         times, none = self.people[self.vector], self.people.sum() - sizes.sum()
         for _ in range(rounds):
@@ -96,7 +98,7 @@ class CoveredPeople:
         return np.asarray(odds / self._of_all(odds, out)[self.vector])
 
     def _of_all(self, odds: np.ndarray, out: float) -> np.ndarray:
-        """Return the total odds of a person's options, with no group (float64, by vectors)."""
+        """Return the total odds of a person's options, no group included (float64, by vectors)."""
         of_all = out + np.bincount(self.vector, odds, len(self.people))
         return np.where(of_all > 0, of_all, 1.0)
 
@@ -118,6 +120,7 @@ class CoveredPeople:
         The weight of a set of people is the product of their weights. Source: Chen, Dempster, Liu,
         Weighted finite population sampling to maximize entropy (Biometrika 1994).
         """
+        # step by step, from the chances of drawing one person less (their recursion)
         chance, size = np.zeros(len(self.group)), self.shown.sizes[self.group]
         for number in range(1, int(size.max(initial=0)) + 1):
             pairs = np.flatnonzero(size >= number)
@@ -133,9 +136,15 @@ class CoveredPeople:
     def _by_worlds(
         self, estimate: np.ndarray, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Replace estimates by shares of worlds where they are counted; return also where.
+        """Return the chances, counted where that is possible, and where it is.
 
-        float64 and bool, by pairs.
+        Args:
+            estimate: the estimated chance of each pair (float64).
+            weights: the weight of each pair's person in the group.
+
+        Returns:
+            The share of worlds of each pair if its worlds are counted, otherwise the estimate
+            (float64); and whether they are counted (bool).
         """
         if len(estimate) > _COUNTED:
             return estimate, np.zeros(len(estimate), dtype=bool)

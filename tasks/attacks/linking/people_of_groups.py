@@ -22,7 +22,10 @@ _MOST = 500_000_000  # pairs of a group and a person
 
 
 def column_covers(target: AttackedRelease) -> tuple[Groups, Covering | None]:
-    """Return the groups and what they cover; None if they show no quasi-identifiers apart."""
+    """Return the groups, and the values that they admit of each quasi-identifier.
+
+    The second is None if groups do not show each quasi-identifier separately.
+    """
     declared, names = target.declared, target.declared.names_with_roles("quasi-identifier")
     form = form_of(declared)
     groups = form.groups(
@@ -55,7 +58,10 @@ def group_of_people(target: AttackedRelease) -> np.ndarray | None:
 
 
 def _group_by_rows(target: AttackedRelease) -> np.ndarray | None:
-    """Return the only group that contains a person's quasi-identifiers."""
+    """Return the only group that contains each person's quasi-identifiers (int64), -1 for none.
+
+    Returns None if two groups contain the same quasi-identifiers.
+    """
     table = target.tables[relations(target.declared).rows]
     row_vector, of_people = target.vectors()
     group = table[GROUP_ID].to_numpy().astype(np.int64)
@@ -68,7 +74,10 @@ def _group_by_rows(target: AttackedRelease) -> np.ndarray | None:
 
 
 def _group_by_labels(target: AttackedRelease) -> np.ndarray | None:
-    """Return the only group whose labels admit a person."""
+    """Return the only group whose labels admit each person (int64).
+
+    Returns None if groups show no values, there are too many pairs, or `only_groups` finds none.
+    """
     counts = target.groups()
     if counts is None or len(counts.sizes) * target.people.rows > _MOST:
         return None
@@ -81,7 +90,10 @@ def _group_by_labels(target: AttackedRelease) -> np.ndarray | None:
 
 
 def _group_by_columns(target: AttackedRelease) -> np.ndarray | None:
-    """Return the only group that admits a person's values in each column."""
+    """Return the only group that admits each person's values in all columns (int64).
+
+    Returns None if somebody has no such group or several, or there are too many pairs.
+    """
     groups, covers = column_covers(target)
     people = target.people
     if covers is None or len(groups) * people.rows > _MOST:

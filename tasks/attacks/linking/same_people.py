@@ -34,6 +34,7 @@ ShownGroup = tuple[int, int]
 Kind = frozenset[ShownGroup]
 """The groups that contain some people, at most one of each release."""
 _Values = tuple[tuple[int, ...], ...]
+"""For each group, how often each value is left for people without one."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,9 @@ class SharesOfKinds:
     """The share of worlds in which a person of each kind has each value.
 
     Attributes:
-        shares: the shares by kind and value; kinds with too many worlds lack.
-        exact: the kinds whose worlds were all counted; for others only those of their own groups.
+        shares: the shares by kind and value; kinds with too many worlds are missing.
+        exact: the kinds whose worlds were all counted; for all others only the worlds of their own
+            groups were.
     """
 
     shares: Mapping[Kind, Mapping[int, Weight]]
@@ -56,7 +58,7 @@ def shares_of_kinds(
 ) -> SharesOfKinds:
     """Return the share of worlds in which a person has each value, by kinds.
 
-    Kinds with too many worlds lack.
+    Kinds with too many worlds are missing.
 
     Args:
         people: the number of people of each kind.
@@ -97,7 +99,15 @@ def _shares_by_worlds(
     counts: Mapping[ShownGroup, Mapping[int, int]],
     looks: Iterator[int],
 ) -> dict[Kind, dict[int, Weight]] | None:
-    """Return the shares of each kind in several of these groups; None for too many worlds."""
+    """Return the shares of each kind that is in several of some groups; None for too many worlds.
+
+    Args:
+        scope: the groups; memberships in all others are ignored.
+        people: the number of people of each kind.
+        inside: the kinds in each group.
+        counts: the count of each value in each group.
+        looks: an iterator with one item for each choice that may be looked at.
+    """
     groups = sorted(scope)
     place = {group: number for number, group in enumerate(groups)}
     values = sorted({value for group in groups for value in counts[group]})
@@ -125,7 +135,10 @@ def _remaining_shares(
     counts: Mapping[ShownGroup, Mapping[int, int]],
     counted: Mapping[Kind, Mapping[int, Weight]],
 ) -> dict[Kind, dict[int, Weight]]:
-    """Return the shares of people only in this group: the values that others in it leave."""
+    """Return the shares of people who are only in this group: the values that others leave them.
+
+    Returns {} if there are no such people.
+    """
     kind = frozenset({group})
     if kind not in people:
         return {}
@@ -138,7 +151,13 @@ def _remaining_shares(
 
 
 def _give(lists: Sequence[int], size: int, state: _Values) -> Iterator[tuple[Choice, int, _Values]]:
-    """Give some people who look alike values that all their groups still have."""
+    """Yield all ways to give people of a kind values that all their groups still have.
+
+    Args:
+        lists: the places of their groups in `state`.
+        size: the number of people.
+        state: by group, how often each value is left.
+    """
     most = [min(numbers) for numbers in zip(*(state[position] for position in lists), strict=True)]
     for taken in ways_to_take(size, most):
         rest = list(state)

@@ -1,8 +1,8 @@
 """An attacker's knowledge of a release: groups, their values, and finer groups that were tried.
 
-Finer groups would have been published if they had kept the promises. Only partitions count whose
-groups depend on sensitive values only through promises. If chance also decides, its probability
-must be known.
+A *try* divides one or all groups into finer ones, its *sides*. They would have been published if
+they had kept the promises. Tries are known only for partitions whose groups depend on sensitive
+values through nothing but the promises. If chance also decides, its probability must be known.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ class TriedGroups:
 
 
 def has_known_tries(terms: Terms) -> bool:
-    """Decide whether a partition is known to try finer groups."""
+    """Decide whether the tries of the partition that the terms name can be known."""
     return terms.partition.method in _FINDERS
 
 
@@ -65,9 +65,13 @@ def find_tries(terms: Terms, people: Microdata, group: np.ndarray) -> TriedGroup
 
 
 def _tries_of_mondrian(terms: Terms, people: Microdata, group: np.ndarray) -> TriedGroups | None:
-    """Return the cuts of final parts by each quasi-identifier, at the median and one value before.
+    """Return the cuts of final groups by each quasi-identifier, at the median and one value before.
 
-    If parts are left by chance, only the first of these cuts that sizes allow was tried, or none.
+    If groups are left uncut by chance, only the first of these cuts that sizes allow was tried, or
+    none.
+
+    Returns:
+        None if the partition cuts in another mode than `strict`.
     """
     partition = terms.partition
     if not isinstance(partition, MondrianParameters) or partition.mode != "strict":
@@ -88,7 +92,7 @@ def _tries_of_mondrian(terms: Terms, people: Microdata, group: np.ndarray) -> Tr
 
 
 def _sides_by_row(tried: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
-    """Return the sides by row (int64, tries x rows), given those of `rows`."""
+    """Return the sides of all rows (int64, tries x rows), given those in the order of `rows`."""
     sides = np.full((len(tried), len(rows)), -1, dtype=np.int64)
     sides[:, rows] = tried
     return sides
@@ -109,7 +113,13 @@ def _cut(column: Attribute, rows: np.ndarray, part: np.ndarray, lower: bool) -> 
 
 
 def _tries_of_full_domain(terms: Terms, people: Microdata, group: np.ndarray) -> TriedGroups | None:
-    """Return the tries of a minimal lattice node: each node directly below it was tried."""
+    """Return the tries of a minimal lattice node: each node directly below it was tried.
+
+    A lattice node is one level of generalization for each quasi-identifier.
+
+    Returns:
+        None if lower nodes may have been tried with other rows suppressed, or with other groups.
+    """
     names = terms.names_with_roles("quasi-identifier")
     if not terms.partition.equal_rows_together or not _about_all(terms, names):
         return None  # suppressed rows may make up for a lower node
@@ -241,6 +251,8 @@ class KnownTries:
         self, judge: PartJudge, world: np.ndarray, side: np.ndarray, worlds: int
     ) -> np.ndarray:
         """Decide in which worlds one try keeps the promises (bool)."""
+        # A world keeps them if none of its sides breaks one; the default is for worlds of groups of
+        # which the try says nothing.
         rows = np.flatnonzero(side >= 0)
         keeps = np.full(worlds, self.together)
         if len(rows):
@@ -281,7 +293,20 @@ def _promises(target: AttackedRelease) -> Sequence[PrivacyModel] | None:
 
 
 def _open_tries(sides: np.ndarray, group: np.ndarray, least: int, together: bool) -> np.ndarray:
-    """Return the tries that sizes do not refuse; tries of other groups are -1 or left out."""
+    """Return the tries that are not refused by the sizes of their sides alone.
+
+    Such a refusal would reveal nothing about values.
+
+    Args:
+        sides: the sides of each try (int64, tries x rows).
+        group: the group of each row (int64).
+        least: the least number of rows that a side must have.
+        together: whether a try is of all groups at once.
+
+    Returns:
+        The sides (int64, tries x rows). A refused try of all groups is left out; otherwise the rows
+        of groups in which it is refused have side -1.
+    """
     open_sides = []
     for side in sides:
         part, parts = dense(group * (int(side.max(initial=0)) + 2) + side + 1)

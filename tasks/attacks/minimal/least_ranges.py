@@ -1,5 +1,8 @@
 """Least-ranges attack: subdomains as narrow as the target allows say which values they hide.
 
+A *target* is the distribution that a group is declared to have: a tree of nodes, whose leaves are
+values. A *subdomain* is a node that is shown in place of a value below it.
+
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009),
 algorithm MinSumOfRange. The attacker takes the target as the prior, as `subdomains` does, and rules
 out values that this algorithm would have shown by other subdomains (minimality: Wong, Fu, Wang,
@@ -96,7 +99,7 @@ def beliefs_by_least_ranges(seen: ShownGroups) -> np.ndarray:
 
 
 def _multisets(seen: ShownGroups) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Yield the nodes that each group shows, and their counts."""
+    """Yield, for each group, the nodes that it shows and their counts (a `Multiset`)."""
     subdomains = seen.subdomains
     order = np.lexsort((subdomains.node, subdomains.group))
     starts = np.searchsorted(subdomains.group[order], np.arange(len(seen.sizes) + 1)).tolist()

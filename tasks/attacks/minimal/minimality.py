@@ -1,8 +1,13 @@
 """Minimality attack: finer groups were not published because they broke a promise.
 
+A *try* is a division of groups into finer ones that the partition considered. A *world* of a group
+is one way in which its people can have its values (see `worlds`). The attacker knows the partition
+and everyone's quasi-identifiers, and so the tries. A try that had kept the promises would have been
+published, so the worlds in which it keeps them are ruled out.
+
+If the tries are unknown, the partition is run again on worlds instead (see `retraced`).
+
 Source: Wong, Fu, Wang, Pei, Minimality attack in privacy preserving data publishing (VLDB 2007).
-The attacker knows the partition and everyone's quasi-identifiers, and so the finer groups that were
-tried. Worlds in which these would have kept the promises are ruled out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +39,7 @@ _ROWS = 2_000_000  # most rows, over all worlds of the groups of a sample
 _ROWS_JUDGED = 100_000_000  # most rows, over all worlds of all groups, to judge a bar
 _JOINED = "by who joins people back"
 _WORDS = "own value {} by who knows what else was tried"
-_FOUND = "guessed", f"believed with {SURE:.0%} or more"
+_FOUND = "guessed", f"believed with {SURE:.0%} or more"  # the two scores, in this order everywhere
 _TOO_MANY = "the node of the lattice has too many rows to weigh worlds of all of them together"
 
 
@@ -69,15 +74,21 @@ def weigh(
 
 
 def _weigh_together(weights: Sequence[np.ndarray], keeps: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Weigh worlds by inclusion and exclusion over the tries that would be kept in all groups."""
+    """Weigh worlds by inclusion and exclusion over the tries that would be kept in all groups.
+
+    Arguments are those of `weigh`. The weight of a world is multiplied by the probability that each
+    try breaks a promise in some group, given the world.
+    """
     weighed = [w.astype(np.float64) for w in weights]
     tries = keeps[0].shape[1] if keeps else 0
     for some in chain.from_iterable(combinations(range(tries), n + 1) for n in range(tries)):
+        # worlds of each group in which all of these tries keep the promises, and their share
         here = [group_keeps[:, some].all(axis=1) for group_keeps in keeps]
         share = np.array(
             [(w * mask).sum() / w.sum() for w, mask in zip(weights, here, strict=True)]
         )
         sign = (-1) ** len(some)
+        # `elsewhere` is the probability that these tries keep the promises in all other groups
         for number, elsewhere in enumerate(_without_each(share)):
             weighed[number] += sign * elsewhere * weights[number] * here[number]
     return [np.maximum(weight, 0.0) for weight in weighed]
@@ -161,7 +172,7 @@ def _score_tries(
 
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
-    """Return the beliefs about everyone, or None without scores or if there are too many rows."""
+    """Return the beliefs about everyone; None if tries are unknown or there are too many rows."""
     tries = known_tries(target)
     if tries is None:
         return None
@@ -176,13 +187,16 @@ def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """Gain over the group only: more people guessed, and more believed (float64, shares, two each).
+    """Gain of an attacker over one who knows only the group's values.
+
+    Each array has two shares of people (float64): how many more are guessed, and how many more are
+    believed with `SURE` or more.
 
     Attributes:
         estimate: the gain in the sample of groups and worlds.
-        low: the lower limit.
-        high: the upper limit.
-        method: the sample and its limits, in words; empty if it is everything.
+        low: the lower limit of the gain.
+        high: the upper limit of the gain.
+        method: the sample and its limits, in words; empty if all groups and worlds were used.
     """
 
     estimate: np.ndarray
@@ -191,7 +205,12 @@ class Gain:
     method: str
 
     def of_people(self, share: float, alone: np.ndarray) -> Iterator[tuple[float, Margin | None]]:
-        """Yield the shares of everyone and their margins, given the gain of some people."""
+        """Yield the two shares of all people, each with its margin (None without a sample).
+
+        Args:
+            share: the share of people whose group the gain is about.
+            alone: the two shares without the attacker's further knowledge (float64).
+        """
         shares = [(alone + gain * share).tolist() for gain in (self.estimate, self.low, self.high)]
         for estimate, low, high in zip(*shares, strict=True):
             margin = Margin(max(low, 0.0), min(high, 1.0), self.method) if self.method else None
@@ -234,7 +253,7 @@ def _describe_sample(groups: int, all_groups: int, drawn_groups: int) -> str:
 
 
 def _sample_groups(tries: KnownTries, draw: np.random.Generator) -> list[int]:
-    """Return as many of the groups, in a random order, as can be looked at."""
+    """Return as many informative groups, in a random order, as `_ROWS` allows; one at least."""
     order = draw.permutation(tries.informative_groups)
     rows = np.cumsum(tries.sizes[order]) * MOST
     enough = int(np.searchsorted(rows, _ROWS, side="right"))
@@ -272,8 +291,8 @@ def _are_open(
 ) -> list[bool]:
     """Decide for which groups drawn worlds leave the beliefs open.
 
-    These are groups with no possible world among the drawn ones. They are all groups if a try of
-    all groups at once is weighed by drawn worlds.
+    These are groups whose drawn worlds are all ruled out. If tries are of all groups at once, and
+    the worlds of some group are drawn, they are all groups.
     """
     are_drawn = [not group_worlds.are_all for group_worlds in worlds]
     if tries.together:
@@ -286,7 +305,7 @@ def _are_open(
 
 
 def _hits_by_values(codes: np.ndarray) -> np.ndarray:
-    """Return the people of a group guessed, and believed, from its values only (float64)."""
+    """Return how many people of a group are guessed, and believed, from its values (float64)."""
     kind = np.zeros(len(codes), dtype=np.int64)
     world = Worlds(codes[np.newaxis], np.ones(1, dtype=np.int64))
     return WeighedGroup.from_worlds(codes, kind, world, np.ones(1)).hits()

@@ -16,7 +16,7 @@ from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Declared
 
 Hashables = tuple[Hashable, ...]
-_ROW = "\0row"  # a name that no column has
+_ROW = "\0row"  # a column of row numbers: no other column has this name
 _KNOWN = 1_000  # most partitions whose labels are remembered
 
 
@@ -144,9 +144,9 @@ class RerunBeliefs:
     are_known: bool = True
 
     def hits(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the shares of people guessed and believed: the estimate, at least, at most.
+        """Return the shares of people guessed and believed (float64, two each).
 
-        (float64, two each).
+        They are three times two shares: the estimate, the lower limits and the upper limits.
         """
         people = sum(int(group.own.sum()) for group in self.groups)
         counts = [

@@ -32,7 +32,7 @@ from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.terms.terms import Declared
 
-_PEOPLE, _RUNS = 24, 1_500
+_PEOPLE, _RUNS = 24, 1_500  # most people, and most runs of the partition
 _BY_ROWS = ("mondrian", "full-domain", "forest", "factors")
 """Partitions that look at values only for promises, where chance decides at most about orders."""
 _BY_VECTORS = ("stratum", "exact-qi")
@@ -93,7 +93,7 @@ class Retraced(Rerun):
                 yield world, likely
 
     def _own_appearances(self) -> Hashables:
-        """Return the appearances of the people under some order of chance.
+        """Return the appearances of the people in a run that gives the published groups.
 
         Raises:
             NotRetracedError: no order gives the published groups.

@@ -177,7 +177,10 @@ class WeighedGroup:
         return np.asarray(self.belief + sign * self.error >= SURE * ROUNDED)
 
     def _others(self) -> np.ndarray:
-        """Return the largest belief in another value (float64, kinds x values), or -inf."""
+        """Return the largest belief in any other value (float64, kinds x values).
+
+        It is -inf if there is only one value.
+        """
         if self.belief.shape[1] == 1:
             return np.full(self.belief.shape, -np.inf)
         second, first = np.sort(self.belief, axis=1)[:, -2:].T[:, :, np.newaxis]
@@ -185,6 +188,7 @@ class WeighedGroup:
         return np.asarray(np.where(alone, second, first))
 
     def _people(self, *chances: np.ndarray) -> np.ndarray:
+        """Return expected numbers of people, given the chances of each kind with each value."""
         return np.array([(self.own * chance).sum() for chance in chances], dtype=np.float64)
 
 
@@ -195,6 +199,7 @@ def error_of(weight: np.ndarray, beliefs: int) -> float:
         weight: the weight of each world (float64); 0 for worlds that are ruled out.
         beliefs: the number of beliefs.
     """
+    # Kish's effective number of draws: fewer than the worlds if their weights differ
     squares = float((weight**2).sum())
     worth = float(weight.sum()) ** 2 / squares if squares else 0.0
     return min(1.0, sqrt(log(2 * beliefs / _MISSED) / (2 * worth))) if worth else 1.0

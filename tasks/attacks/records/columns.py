@@ -74,14 +74,15 @@ class ExactColumn:
         self._median = _median(self.cells[self.cells < self._null])
 
     def rows_like(self, row: int) -> Condition:
-        """Compare with the same value; with numbers above the median from there up, below it down.
+        """Return the condition that a row is like `row`.
 
-        Null is like null only.
+        Numbers above the median are like all that are as large or larger, other numbers like all
+        that are as small or smaller. Other values, and null, are like equal ones only.
         """
         return self._condition_of_row(row, self.cells)
 
     def people_like(self, row: int) -> Condition:
-        """Compare people's values as `rows_like` compares rows."""
+        """Return the condition that a person's value is like that of `row` (see `rows_like`)."""
         return self._condition_of_row(row, self.values)
 
     def draw_condition(self, generator: np.random.Generator) -> Condition:
@@ -91,7 +92,7 @@ class ExactColumn:
         return self._compare(ways[generator.integers(len(ways))], self.values, cell)
 
     def span(self, cell: int) -> Span:
-        """Return the cells that are like one, by the comparison of `rows_like`."""
+        """Return the range of cells that are like `cell`, as `rows_like` compares."""
         if self._place is None or cell == self._null:
             return cell, cell + 1
         return (cell, self._null) if cell > self._median else (0, cell + 1)
@@ -122,11 +123,11 @@ class ExactColumn:
         return np.append(far, 1.0)
 
     def share_right(self, person: int, tolerance: float) -> float:
-        """Return the share of all published values that are a person's; see `right`."""
+        """Return the share of published rows whose value is a person's, as `right` decides."""
         return float(self._times @ self._right(person, tolerance) / len(self.cells))
 
     def right(self, person: int, tolerance: float) -> np.ndarray:
-        """Decide which published values are a person's; numbers nearly (bool, one per row).
+        """Decide which rows have a person's value, or nearly if it is a number (bool, one per row).
 
         Args:
             person: the number of the person.
@@ -173,7 +174,7 @@ class LabelColumn:
         self.single = first[cells]
 
     def rows_like(self, row: int) -> Condition:
-        """Rows with the same label."""
+        """Return the condition that a row has the same label as `row`."""
         return lambda step: np.asarray(self.cells[::step] == self.cells[row])
 
     def people_like(self, row: int) -> Condition:

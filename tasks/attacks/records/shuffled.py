@@ -19,6 +19,11 @@ from sfumato.expectations.shared.sorting import positions
 
 _AT_ONCE = 5_000_000  # pairs of a person and a group
 _Misses = tuple[tuple[int, int, int], ...]
+"""For each group that could show a person: its rows, and the fewer and the more of two numbers.
+
+The two numbers are its rows with the person's quasi-identifiers and its values that are the
+person's.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +105,7 @@ class ShuffledValues:
     def expected_records(
         self, published: np.ndarray, own: np.ndarray, value: np.ndarray
     ) -> Fraction:
-        """Return the expected people who have a row with their quasi-identifiers and value.
+        """Return how many people are expected to have a row with their own values in all columns.
 
         The chance in each group is hypergeometric; groups are shuffled independently.
 
@@ -129,11 +134,14 @@ class ShuffledValues:
     def _misses(
         self, rows: "PlacedItems", vector: np.ndarray, value: np.ndarray
     ) -> Iterator[_Misses]:
-        """Yield, per person, the groups that could show them, by their rows and like values.
+        """Yield, for each person, the groups that could show the person (see `_Misses`).
 
-        Each group is its rows, then the fewer and the more of its rows like theirs and its values
-        like theirs.
+        Args:
+            rows: the published rows by their quasi-identifiers.
+            vector: the quasi-identifiers of each person, as a number (int64).
+            value: the value of each person (integers).
         """
+        # a person's groups are listed by rows or by values, whichever are in fewer groups
         by_rows = rows.groups(vector) <= self._by_value.groups(value)
         parts = []
         for mask, items, numbers in ((by_rows, rows, vector), (~by_rows, self._by_value, value)):
@@ -155,8 +163,8 @@ class PlacedItems:
     """Counts of items in groups, sparse.
 
     Attributes:
-        places: an item's number times the groups, plus a group, of each pair that occurs (int64,
-            ascending).
+        places: for each pair of an item and a group that occurs, the item times the number of
+            groups, plus the group (int64, ascending).
         counts: the count of each such pair (int64).
         bound: the number of groups.
     """

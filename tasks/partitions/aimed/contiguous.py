@@ -1,6 +1,6 @@
 """One quasi-identifier cut into runs of its values, with the least expected width of answers.
 
-A run's contribution to the expected width of the declared families depends only on the run. So the
+A run's contribution to the score (see `queries`) depends only on the run. So the
 best way to cut all values before a value is the best way to cut those before some earlier value,
 and one more run: dynamic programming finds the optimum.
 """

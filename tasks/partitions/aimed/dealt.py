@@ -19,7 +19,7 @@ from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 
 _POINTS = 4096  # different values, to which larger hands are thinned
 _MANY = 100_000  # rows of a table, from which on its loops are compiled
-_HANDS, _DEALT = 16, 2000  # at most so many are dealt, and about so many values in all
+_HANDS, _DEALT = 16, 2000  # hands of one size, at most, and about the values in all of them
 REFUSAL = 1e-3
 """The chance, at most, that values dealt at random to all rows leave one part without groups."""
 
@@ -45,9 +45,10 @@ class DealtValues:
             units: the values, ascending (int64 or Python integers).
             k: smallest number of distinct values in a group.
             e: smallest range of a group.
-            randomness: what hands are dealt by.
-            table_rows: the rows of the whole table.
-            limits: of the conditions of each kind that values are counted by (float64, n x 2).
+            randomness: the source of the keys by which hands are dealt.
+            table_rows: the number of rows of the whole table.
+            limits: by kind, the least and the greatest value on which each condition holds
+                (float64, n x 2), for counts; None if nothing is counted.
         """
         self._limits = limits or {}
         self._table_rows = table_rows
@@ -71,9 +72,10 @@ class DealtValues:
         return self._widths_by_rows[rows]
 
     def allows(self, rows: int) -> bool:
-        """Decide whether so many of the rows have groups, but for a chance to be refused.
+        """Return True if a hand of so many rows has groups, except with a negligible chance.
 
-        The chances of all parts of the table add up to `REFUSAL` at most.
+        The chances of all parts of the table that some part has no groups add up to `REFUSAL` at
+        most.
         """
         if rows not in self._allowed:
             values, counts = self._distinct
@@ -82,7 +84,11 @@ class DealtValues:
         return self._allowed[rows]
 
     def _hand(self, rows: int, number: int) -> np.ndarray:
-        """Return the values of some rows, ascending; hands of one order have no value in common."""
+        """Return the values of the hand with this number, ascending.
+
+        As many hands as fit are dealt from one random order of the rows, and share no row. Then
+        another order is drawn.
+        """
         if rows == len(self._units):
             return self._units
         order, place = divmod(number, len(self._units) // rows)
@@ -94,6 +100,10 @@ class DealtValues:
         return hand
 
     def _group_hand(self, hand: np.ndarray) -> GroupWidths | None:
+        """Return the widths of the best groups of a hand, None if it has no groups.
+
+        A hand with very many values is thinned first.
+        """
         rows, k = len(hand), self._k
         values, counts = np.unique(hand, return_counts=True)
         if len(values) > _POINTS:

@@ -22,7 +22,7 @@ from sfumato.tasks.partitions.aimed.queries import AimedQueries, Windows
 from sfumato.tasks.partitions.aimed.within import CutContext, group_within
 from sfumato.tasks.partitions.partition import Partition
 
-_BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+_BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)  # numbers of bands that are tried
 _NEGLIGIBLE = 0.01  # of what as many rows of the whole stratum add
 _WORTH = 0.97  # of what a part adds to the score: bands that leave more are not worth a cut
 
@@ -44,7 +44,10 @@ def partition(
 
 @dataclass(frozen=True, eq=False)
 class _Bands:
-    """Bands of a column by which a part would be shown, with what that adds to the score."""
+    """Bands of a column by which a part would be shown: runs of values about equal in rows.
+
+    `cost` is what the part then adds to the score (see `queries`).
+    """
 
     cost: float
     windows: Windows

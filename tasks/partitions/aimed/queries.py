@@ -1,4 +1,10 @@
-"""Families of queries over a table: windows of its quasi-identifiers, and the rows they select."""
+"""Families of queries over a table: windows of its quasi-identifiers, and the rows they select.
+
+A family has *levels*, which count alike: a span of windows, a number of rows that random sets
+select, or the cells of a GROUP BY. The *score* of groups is the mean over all levels of the
+expected width of an average; cuts are chosen so that it is small. What single rows or groups add to
+the score is their *cost*.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +22,8 @@ from sfumato.tasks.partitions.aimed.parameters import (
 )
 from sfumato.tasks.partitions.aimed.widths import GroupWidths
 
-_CONDITIONS = 8  # of a kind: where there are more rows, the values of some of them
-_WINDOWS = 256  # of a span: where a column has more values, windows begin at some of them
+_CONDITIONS = 8  # of a kind, at most: of more rows, some give their values to conditions
+_WINDOWS = 256  # of a span, at most: of more values, windows begin at some
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +35,11 @@ class Windows:
     of the expected width of an average.
 
     Attributes:
-        place: of each row, the number of its value from 1, and 0 for none (int64).
-        values: how many values there are.
+        place: the number of each row's value, from 1; 0 for a row without a value (int64).
+        values: the number of different values.
         first: the first value in each window, from 1 (int64, one per window).
-        end: the first value behind it (int64).
-        weight: float64, one per window.
+        end: the first value behind each window (int64).
+        weight: the weight of each window (float64).
         condition: the kind of the conditions on sensitive values by which rows in each window are
             counted (str); "" where values are summed.
     """
@@ -70,9 +76,9 @@ class Selections:
     """Random sets of a table's rows, weighted as windows are.
 
     Attributes:
-        rows: of the table.
-        selected: how many of them a set has (int64, one per level).
-        weight: float64, one per level.
+        rows: the number of rows of the table.
+        selected: the number of rows in a set (int64, one per level).
+        weight: the weight of each level's sets (float64).
     """
 
     rows: int
@@ -94,10 +100,10 @@ class AimedQueries:
     """The declared families of queries over one table.
 
     Attributes:
-        windows: by the name of the column that they are over.
+        windows: the windows of each column, by the name of the column.
         selections: random sets of rows.
-        conditions: by kind, the codes of the least and the greatest sensitive value of each
-            (int64, n x 2); they are asked alike often.
+        conditions: by kind, the codes of the least and the greatest sensitive value on which each
+            condition holds (int64, n x 2); all conditions of a kind are asked equally often.
     """
 
     windows: dict[str, Windows]
@@ -108,8 +114,9 @@ class AimedQueries:
         """Return what some rows add to the score; infinite if they have no groups.
 
         Args:
-            widths: of their groups.
-            hits: how many of them each window selects (int64), by its column.
+            widths: the widths of their groups, None if they have none.
+            hits: the windows of each column, with the number of these rows that each window selects
+                (int64).
         """
         if widths is None:
             return float("inf")
@@ -124,10 +131,11 @@ class AimedQueries:
         """Return what parts of some rows add to the score; infinite if they have no groups.
 
         Args:
-            widths: of the groups of a part of typical size; others are in proportion.
-            rows: positions (int64).
-            part: of each of them (int64), below `parts`.
-            parts: how many there are.
+            widths: the widths of the groups of a part of typical size, None if it has no groups;
+                the widths of other parts are in proportion to their rows.
+            rows: positions of rows (int64).
+            part: the part of each of these rows (int64), below `parts`.
+            parts: the number of parts.
         """
         if widths is None:
             return float("inf")

@@ -1,18 +1,23 @@
 """Expected widths of answers if values are dealt at random, and the chances of what is dealt.
 
+The sensitive values of some rows are dealt to them at random, without regard to their owners. The
+values that some of these rows get are a *hand*. The width of an answer is the difference between
+its upper and its lower bound.
+
 A group shows the multiset v_1 ≤ … ≤ v_N. If h of its rows are selected, their sum lies between the
 h least and the h greatest values, and the difference is
 
     w(h) = Σ_{t = 1}^{min(h, N - h)} (v_{N + 1 - t} - v_t),
 
-which no truth enters. The width of a query's SUM is the sum of this over groups, and that of its
-AVG the same divided by the rows selected. Where hits are random,
+which does not depend on the true values of the selected rows. The width of a query's SUM is the sum
+of w over groups, and the width of its AVG is this sum divided by the number of selected rows. If
+the number H of selected rows of a group is random,
 
     E w(H) = Σ_{t = 1}^{⌊N / 2⌋} (v_{N + 1 - t} - v_t) · P(t ≤ H ≤ N - t).
 
-Rows of a part whose values are dealt to them at random, into groups that depend only on the
-multiset of these values, are in a group of N as if drawn: of n rows h are selected, and H follows
-the hypergeometric law of (n, N, h). Groups of one size can be added up before.
+Let values be dealt at random to the n rows of a part, and let its groups depend only on the multiset
+of these values. Then the rows of a group of N are as if drawn from the part: if h of the n rows are
+selected, H follows the hypergeometric law of (n, N, h). Groups of one size can be added up before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +56,7 @@ def chance_of_too_few(values: np.ndarray, counts: np.ndarray, rows: int, k: int,
     Args:
         values: distinct, ascending, int64 or Python integers.
         counts: how often each occurs (int64).
-        rows: how many of all are dealt.
+        rows: the number of values in the hand.
         k: smallest number of distinct values.
         e: smallest range.
     """
@@ -106,10 +111,10 @@ class GroupWidths:
     """The widths of the groups of a part, by size.
 
     Attributes:
-        rows: of the part.
-        share: how many of them each value represents: 1 where all values are there.
-        gains: by the size N of groups in values, summed over these, v_{N + 1 - t} - v_t for each t
-            from 1 to ⌊N / 2⌋ (float64).
+        rows: the number of rows of the part.
+        share: the number of rows that each value represents: 1 where all values are there.
+        gains: by the number N of values of a group: v_{N + 1 - t} - v_t for each t from 1 to
+            ⌊N / 2⌋, added up over all groups of N values (float64).
         counts: the widths of counts of values on which a condition holds, by its kind: they are
             those of sums of ones and zeros.
     """
@@ -123,8 +128,8 @@ class GroupWidths:
         """Return the expected widths (float64) of the answers to windows.
 
         Args:
-            kinds: of the condition of each window (str), "" where values are summed.
-            hits: how many rows each selects (one per window, the last axis).
+            kinds: the kind of each window's condition (str), "" where values are summed.
+            hits: the number of rows that each window selects (one per window, the last axis).
         """
         widths = np.empty(hits.shape)
         for kind in np.unique(kinds).tolist():
@@ -146,7 +151,10 @@ class GroupWidths:
         return grid, self.expected_among(self.rows, grid)
 
     def expected_among(self, total: int, hits: np.ndarray) -> np.ndarray:
-        """Return the expected width if hits are among `total` rows, more than the part has."""
+        """Return the expected widths (float64) if so many of `total` rows are selected.
+
+        `total` is at least the number of rows of the part.
+        """
         width = np.zeros(len(hits))
         for size, gains in self.gains.items():
             if self.share == 1 and size <= _SMALL:
@@ -160,9 +168,9 @@ def group_widths(values: np.ndarray, bounds: np.ndarray, rows: int) -> GroupWidt
     """Return the widths of groups that are runs of sorted values.
 
     Args:
-        values: ascending (float64).
+        values: the values, ascending (float64).
         bounds: where runs begin, and the number of values (int64).
-        rows: that these values represent.
+        rows: the number of rows that these values represent.
     """
     sizes = np.diff(bounds)
     gains = {}
@@ -183,9 +191,9 @@ def group_count_widths(
     N - c) places from both ends.
 
     Args:
-        values: ascending (float64).
+        values: the values, ascending (float64).
         bounds: where runs begin, and the number of values (int64).
-        rows: that these values represent.
+        rows: the number of rows that these values represent.
         limits: the least and the greatest value that each condition holds on (float64, n x 2).
     """
     sizes, gains = np.diff(bounds), {}

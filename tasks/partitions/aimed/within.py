@@ -1,7 +1,8 @@
 """The common part of aimed partitions: `ke` groups within the parts into which strata are cut.
 
-Somebody who knows how the partition works keeps only the worlds that are consistent with the groups
-and would have been cut the same way (the minimality attack; Wong, Fu, Wang, Pei, Minimality attack
+A world is a way in which the people of each group may have its values. Somebody who knows how the
+partition works keeps only the worlds that are consistent with the groups and would have been cut
+the same way (the minimality attack; Wong, Fu, Wang, Pei, Minimality attack
 in privacy preserving data publishing, VLDB 2007). Here every consistent world is cut the same, so
 all of them stay as likely as they were. This is tested on the very table: values are exchanged
 within groups, and the table is cut again with the same random keys.
@@ -30,7 +31,7 @@ from sfumato.tasks.partitions.shared.thresholds import needed_promises, strictes
 _PART = "part of an aimed partition"
 
 
-_WORLDS, _ROWS = 1, 20_000  # so many are tried, of tables of at most so many rows
+_WORLDS, _ROWS = 1, 20_000  # worlds that are tried, and rows of the largest tables with a trial
 
 
 @dataclass
@@ -67,8 +68,13 @@ def measure_belief(
         codes: the sensitive value of each row (integers).
         group: the group of each row (int64).
         part: the part of each row (int64) that its group is in.
-        cut: cuts the table with other values, by the same chance, into parts of rows.
-        randomness: by which values are exchanged.
+        cut: returns the part of each row if rows have other values, cut by the same random keys.
+        randomness: the source of the keys by which values are exchanged.
+
+    Returns:
+        `by_groups`, the belief of those who know the groups; the numbers of worlds that were tried,
+        and of those that are cut the same. If all of these are, `knowing_the_cuts` is the belief of
+        those who know the method as well.
     """
     plain = _largest_share(codes, group)
     worlds = _WORLDS if len(codes) <= _ROWS else 0
@@ -84,6 +90,7 @@ def measure_belief(
 
 
 def _largest_share(codes: np.ndarray, group: np.ndarray) -> float:
+    """Return the largest share of a value in a group."""
     sizes = np.bincount(group)
     pairs, times = np.unique(
         group * (int(codes.max(initial=0)) + 2) + codes + 1, return_counts=True
@@ -100,8 +107,8 @@ class CutContext:
         queries: the declared families over the table.
         codes: the sensitive value of each row (int32).
         numbers: the values by code.
-        promise: what every group needs.
-        randomness: what values are dealt by.
+        promise: the (k,e)-anonymity that every group keeps.
+        randomness: the source of the keys by which values are dealt.
     """
 
     queries: AimedQueries
@@ -176,6 +183,11 @@ def _group_parts(
     promises: Sequence[PrivacyModel],
     randomness: Randomness,
 ) -> Partition:
+    """Group each part by `ke`, as if the parts were strata.
+
+    Raises:
+        PromiseError: if a part cannot keep a promise.
+    """
     values = pa.array(range(int(part.max(initial=-1)) + 1))
     column = Column(_PART, "drop", values, part.astype(np.int32))
     cut = replace(microdata, columns=(*microdata.columns, column))

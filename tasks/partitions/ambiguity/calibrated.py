@@ -1,6 +1,7 @@
 """Groups that grow until all of them together keep α: calibrated ambiguity, decided exactly.
 
-If many groups cover the same vectors, their presences add up. A group therefore stops at a smaller
+A vector is a combination of one value of each quasi-identifier. If many groups cover the same
+vectors, their presences add up to the combined presence. A group therefore stops at a smaller
 presence of its own, α' < α, the largest that a search finds; leftover rows then join groups as
 well. The combined presence is nearly proportional to α', apart from jumps. The search interpolates
 between the two nearest ends in logarithms, and halves the interval once several steps in a row
@@ -25,18 +26,21 @@ from sfumato.tasks.partitions.ambiguity.groups import Stratum, grow
 from sfumato.tasks.partitions.ambiguity.residue import place_rows
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule
 
-_ROUNDS = 3
+_ROUNDS = 3  # of the ascent, over all quasi-identifiers
 _SURELY = 1 + 1e-9  # above what rounding adds
-_LEAST = 1e-6
-_STEPS = 12
+_LEAST = 1e-6  # smallest α' that is tried
+_STEPS = 12  # values of α' that are tried, at most
 _NEAR = 0.01  # in logarithms: α is reached as well as that
 _ON_THE_LINE = 3  # steps in a row that may move one end
 _EDGE = 0.05  # of what is between the ends, to stay away from both
-_DIGITS = 10**12
+_DIGITS = 10**12  # denominator of α'
 
 
 class JoinedPresence(NamedTuple):
-    """The largest presence by all groups: approximately, and exactly (None if it is above α)."""
+    """The largest presence by all groups: approximately, and exactly.
+
+    `exact` is None if it is above α, or could not be decided.
+    """
 
     about: float
     exact: Fraction | None
@@ -72,9 +76,12 @@ def combined_presence(coverage: Covering, alpha: Fraction) -> JoinedPresence:
 def _climb(coverage: Covering) -> float:
     """Return the presence of a vector that many groups cover, found by coordinate ascent.
 
-    Each value is in turn the best one given the others.
+    In turn, the vector's value of each quasi-identifier becomes the best one, given its other
+    values. In the first round a quasi-identifier that has no value yet excludes no group, so that
+    the result can be above the presence of every vector.
     """
     weights = coverage.rounded_presences()
+    # hit[i, j]: group j admits the vector's value of quasi-identifier i, or there is no value yet
     hit = np.ones((len(coverage.covers), len(weights)), dtype=bool)
     best = 0.0
     for _ in range(_ROUNDS):

@@ -1,9 +1,10 @@
 """Groups that cover many combinations of quasi-identifiers: the main phase of ambiguity.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
-loss, Algorithms 2 and 4. A group has at least ⌈1/β⌉ rows, and no more than it needs. Its presence
-is its rows over its combinations, and the row that it takes next is the one that multiplies its
-combinations by the most.
+loss, Algorithms 2 and 4. A combination has one value of each quasi-identifier; a group covers all
+combinations of values that its rows have. A group has at least ⌈1/β⌉ rows, and no more than it
+needs. Its presence is its number of rows over its number of combinations, and the row that it takes
+next is the one that multiplies its combinations by the most.
 """
 
 from functools import cache
@@ -20,7 +21,7 @@ _NARROW = 2**16  # numbers of cells that 16 bits hold: fewer bytes are read soon
 
 
 class Stratum(NamedTuple):
-    """The rows of a stratum by sensitive value, those of each in random order.
+    """The rows of a stratum by sensitive value, the rows of each value in random order.
 
     `rows` are their positions in the table (int64), `values` their sensitive values (int64; 0, 1,
     …, ascending), `cells` their quasi-identifiers (uint16 or int32, rows x columns; values of
@@ -117,12 +118,16 @@ class _Remaining(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """A group while it grows, in columns with `domain` values each.
+    """A group while it grows.
 
-    The number of values `admitted` of each column; the last group that `covered` each value; the
-    number of `times` that the group has each sensitive value; its `members`; and the `factor`
-    (float64, columns x 2) by which a value multiplies its combinations, that it has and that it
-    does not have.
+    Attributes:
+        domain: the number of values of each column (int64).
+        admitted: the number of values of each column that the group has (int64).
+        covered: for each cell, the number of the last group that has it, -1 for none (int64).
+        times: how often the group has each sensitive value (int64).
+        members: the numbers of its rows (int64).
+        factor: by how much a row multiplies the combinations by its value of each column (float64,
+            columns x 2): first for a value that the group has, always 1, then for a new one.
     """
 
     domain: Any
@@ -220,9 +225,11 @@ def _add(remaining: Any, row: int, room: Any, group: int) -> None:
 def _shrink(remaining: Any, place: int, row: int) -> None:
     """Take a row away from the value at this place, and keep the values in order."""
     value = remaining.largest[place]
+    # the last of the value's rows takes the place of the row
     last = remaining.first[value] + remaining.left[value] - 1
     remaining.rows[row] = remaining.rows[last]
     remaining.cells[row] = remaining.cells[last]
+    # the last value with as many rows left: if this one goes to its place, the order stays right
     low, high = place, len(remaining.largest)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,10 +1,13 @@
 """Leftover rows join groups that stay, or become, as ambiguous as the promise asks.
 
 A row joins, of the groups that may have its sensitive value once more, the one whose presence with
-it is smallest, if that is at most α. Two loops find it. If a value may occur once in a group,
-groups are tried one by one in the order of the presence that they could reach at best, until no
-other can beat the best so far. Otherwise the groups are copied side by side, so that a processor
-compares a row with several of them in one step.
+it is smallest, if that is at most α. (See `groups` for presence; a group covers, or admits, the
+values of quasi-identifiers that its rows have.) Two loops find the group. If a sensitive value may
+occur only once in a group, groups are tried one by one in the order of the presence that they could
+reach at best, until no other can beat the best so far. Otherwise the groups are copied side by
+side, so that a processor compares a row with several of them in one step.
+
+Cells are the values of quasi-identifiers, numbered over all columns; `a` is a column.
 """
 
 from functools import cache
@@ -18,18 +21,19 @@ from sfumato.tasks.partitions.ambiguity.groups import Stratum
 from sfumato.tasks.partitions.ambiguity.rule import Limits
 
 _WORTH_COMPILING = 20_000  # pairs of a row that is left over and a group
-_CELLS = 1 << 29  # of the matrices of what groups have
-_PAIRS = 1 << 26  # of a row and a group, compared in one pass where there are several
+_CELLS = 1 << 29  # bytes of `covered` and `times`, at most: further groups are left out
+_PAIRS = 1 << 26  # of a row and a group, compared in one pass where values may occur several times
 _AT_ONCE = 128  # rows between two orderings of the groups
 
 
 class OpenGroups(NamedTuple):
     """Groups that rows may join: their sizes, and the number and set of values that they cover.
 
-    The data of one group are adjacent. `sizes` (int64) is one per group, `admitted` (int64) groups
-    x columns, `covered` (bool) groups x values. `times` (int32, groups x sensitive values) counts
-    each value in each group. `floor` (float64) is the least presence that each group could reach
-    with one row more, in columns that have `domain` values.
+    The data of one group are adjacent. `sizes` (int64) is one per group. `admitted` (int64, groups
+    x columns) is the number of values that a group covers. `covered` (bool, groups x cells) marks
+    the cells that it covers, of those that leftover rows have. `times` (int32, groups x sensitive
+    values) counts each value in each group. `floor` (float64) is the least presence that each group
+    could reach with one row more, in columns that have `domain` values.
     """
 
     sizes: Any
@@ -41,7 +45,11 @@ class OpenGroups(NamedTuple):
 
 
 def join(group: int, row: Any, value: int, open_: Any, least: Any) -> bool:
-    """Add a row to a group, if the group then has enough combinations."""
+    """Add a row to a group if the group then has enough combinations; return True if it has.
+
+    `least` is the least number of combinations, by the size of a group.
+    """
+    # ⌈⌈x/a⌉/b⌉ = ⌈x/ab⌉: so the product, which could overflow, is not computed
     combinations = least[open_.sizes[group] + 1]
     for a in range(len(row)):
         many = open_.admitted[group, a] + (not open_.covered[group, row[a]])
@@ -64,8 +72,8 @@ class _SideBySide(NamedTuple):
 
     `size` is each group's size with one row more (float64), `admitted` (float64, columns x groups)
     the number of values, `new` (uint8, values x groups) 1 for each value that the group does not
-    cover. `turn` (int64) is smaller for groups that are preferred; `presence` (float64) is that
-    with a row.
+    cover. `turn` (int64) is smaller for groups that are preferred. `presence` (float64) is each
+    group's presence with the row that is compared.
     """
 
     group: Any
@@ -119,6 +127,7 @@ def _sizes(sizes: np.ndarray, limits: Limits) -> np.ndarray:
 def _place(
     rows: Any, cells: Any, values: Any, candidates: Any, open_: Any, limits: Any, group: Any
 ) -> None:
+    """Write the group of each row that fits in one of the candidates; see `place_among`."""
     joined = 0
     for i in range(len(rows)):
         _compare(cells[i], candidates)
@@ -129,6 +138,7 @@ def _place(
         if join(choice, cells[i], values[i], open_, limits.combinations):
             group[rows[i]] = choice
             _update(place, cells[i], candidates, open_, len(limits.times))
+            # groups that rows have joined come before all others, in the order of their first row
             if candidates.turn[place] >= 0:
                 candidates.turn[place] = joined - len(rows)
             joined += 1
@@ -177,7 +187,8 @@ def _compiled_loop() -> Loop:
 class _LeftoverRows(NamedTuple):
     """The cells and the sensitive value of each row, numbered among those of leftover rows.
 
-    A cell or value that no leftover row has is -1; there are `kinds` cells and `many` values.
+    A cell or value that no leftover row has is -1. There are `kinds` different cells and `many`
+    different values.
     """
 
     cells: np.ndarray
@@ -189,10 +200,10 @@ class _LeftoverRows(NamedTuple):
 def place_rows(stratum: Stratum, group: np.ndarray, limits: Limits) -> np.ndarray:
     """Return the group of each row of a stratum (int64), with leftover rows placed; -1 for none.
 
-    If a value may occur once in a group, values are placed one after the other. Otherwise rows are
-    placed in random order, and again as long as rows that joined make room for others. If there are
-    too many pairs of a row and a group to compare, or the tables of groups outgrow memory, rows
-    join only those groups that could reach the smallest presences.
+    If a sensitive value may occur only once in a group, the rows are placed value by value, once.
+    Otherwise rows are placed in random order, and again as long as rows that joined make room for
+    others. If there are too many pairs of a row and a group to compare, or the tables of groups
+    outgrow memory, rows join only those groups that could reach the smallest presences.
 
     Args:
         stratum: the rows.
@@ -305,8 +316,8 @@ def _place_of_residue(
 ) -> None:
     """Write the group of each row that fits in one.
 
-    The floors are those of the candidates, ascending, before any row joined. Groups that rows have
-    joined since are all tried.
+    `floor` has the floors of the candidates, ascending, before any row joined. Groups that rows
+    have joined since are all tried for each row, since their floors have changed.
     """
     joined, many = np.zeros(len(rows), np.int64), 0
     always = np.zeros(len(rows))

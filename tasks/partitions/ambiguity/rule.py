@@ -17,7 +17,7 @@ from sfumato.tasks.partitions.shared.thresholds import (
     smallest_beta,
 )
 
-_MOST = 2**62
+_MOST = 2**62  # limits above it are lowered to it, so that sums of them do not overflow
 
 
 class Limits(NamedTuple):
@@ -34,7 +34,14 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True)
 class AmbiguityRule:
-    """The strictest α and β that are promised of one sensitive attribute."""
+    """The strictest α and β that are promised of one sensitive attribute.
+
+    Attributes:
+        alpha: the largest presence: rows of a group per combination that it covers.
+        beta: the largest share of one sensitive value in a group.
+        sensitive: the sensitive attribute.
+        quasi_identifiers: the columns whose combinations count.
+    """
 
     alpha: Fraction
     beta: Fraction

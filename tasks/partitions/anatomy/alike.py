@@ -17,8 +17,8 @@ utility-maximizing privacy mechanisms (STOC 2009). The counts of all quasi-ident
 ε-differentially private in one person's sensitive value: another value lowers one count and raises
 another for each quasi-identifier.
 
-Rows are sorted by value, values and the rows of each in random order, and dealt to the groups in
-turn. As no value has more rows than there are groups, all values of a group differ. Groups of one
+The groups of `deal` (`draw: round-robin`) need no counts. Rows are sorted by value, values and the
+rows of each in random order, and dealt to the groups in turn. As no value has more rows than there are groups, all values of a group differ. Groups of one
 run of values are alike: there are about as many different sets as there are values, where anatomy's
 own groups have nearly all different ones.
 
@@ -35,7 +35,7 @@ from sfumato.expectations.shared.exact import is_ordered
 from sfumato.tasks.microdata.table import Column, Randomness
 
 _KNOWN = 256  # values that are compared, the most frequent ones: little is known of rare ones
-_STEP = 8  # so many sets for a value, about, until its rows are used up
+_STEP = 8  # sets that a value has, about, until its rows are used up
 _MOST = 4096  # sets
 MOST = 16
 """The largest number of bands of a column."""
@@ -63,9 +63,11 @@ def alike_sets(
         here = remaining[frequent]
         if rare >= groups or np.count_nonzero(here) < l:
             return
+        # values of as many rows as there are groups left must be in every further group
         urgent = np.maximum(here - groups + 1, 0)
         order = np.lexsort((unlike[np.argmax(here)], -urgent))
         chosen = order[here[order] > 0][:l]
+        # the number of groups until a value that is not chosen must be in every further group
         room = groups - max(int(np.delete(here, chosen).max(initial=0)), rare)
         many = max(1, min(int(here[chosen].min()), room) // _STEP)
         yield frequent[chosen], many
@@ -122,7 +124,7 @@ def count_with_noise(
         bands: of each row by each quasi-identifier (int64, one array per quasi-identifier).
         codes: the sensitive value of each row (integers from 0).
         values: the number of values.
-        epsilon: of the guarantee for one row's value, over all columns together.
+        epsilon: the ε of the guarantee for one row's value, over all columns together.
         randomness: where noise comes from.
     """
     noisy = []

@@ -146,13 +146,15 @@ def _choices(n: int, randomness: Randomness) -> np.ndarray:
 
 
 def _take(remaining: Any, value: Any, l: int, keys: Any, taken: Any) -> int:
-    """Write the values of each group's l rows; return the number of groups.
+    """Write the values of each group's l rows to `taken`; return the number of groups.
 
-    `left` has the number of rows left of each `value`, descending. If a group takes from only some
-    of several equal ones, those are brought to the end of their equals.
+    `remaining` has the number of rows left of each `value`, descending. If a group takes from only
+    some of several values with equally many rows left, these are drawn at random by `keys`, and
+    brought to the end of their equals, so that the order stays right.
     """
     groups = 0
     while l <= len(remaining) and remaining[l - 1] > 0:
+        # the values with as many rows left as the l-th are at the places from first to last
         least = remaining[l - 1]
         first, last = l - 1, _last(remaining, least, l - 1)
         while first > 0 and remaining[first - 1] == least:

@@ -19,7 +19,7 @@ from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.merging import merge_in_order
 
-_WORTH_COMPILING = 200  # rows
+_WORTH_COMPILING = 200  # rows of the table
 
 
 def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,6 +110,7 @@ def _merge_broken(
     promises: Sequence[PrivacyModel],
 ) -> np.ndarray:
     """Return the group of each row (int64), with clusters that break a promise merged."""
+    # clusters have k rows, so k-anonymity can break only over people who have several rows
     by_people = microdata.person is not None
     others = [p for p in promises if by_people or not isinstance(p, KAnonymity)]
     if not others:
@@ -121,10 +122,11 @@ def _merge_broken(
 def _in_order(
     codes: np.ndarray, group: np.ndarray, stratum: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rank of each cluster (int64), and the order, by stratum and shared codes.
+    """Return the rank of each cluster, and the clusters in that order (both int64).
 
-    Columns that most clusters share come first; an unshared column of a cluster comes before all
-    codes.
+    Clusters are sorted by stratum, then by the codes that all their rows share, so that neighbours
+    are alike. The column that is constant on most clusters decides first. A column that is not
+    constant on a cluster counts there as a code before all others.
     """
     same, sizes = constant(codes, group)
     sample_row = np.empty(len(sizes), dtype=np.int64)

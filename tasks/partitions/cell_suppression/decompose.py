@@ -3,6 +3,10 @@
 Source: Aggarwal et al. (2005), see `forest`, for the bounds. The cuts are made in an order that
 never meets a vertex of no cluster (a Steiner vertex), which the published order does.
 
+First every edge is cut that leaves k vertices or more on both sides. A tree that is still too large
+then has a *centre*: without this vertex the tree falls into *branches* of fewer than k vertices.
+The branches are joined to *bundles*, one of which takes the centre; a bundle is a cluster.
+
 `LOOPS` has the functions that are compiled for large data, in the order in which they call one
 another.
 """
@@ -29,7 +33,7 @@ def label_bundles(
     """Label the clusters of a tree, visited from its centre; return the new number of clusters.
 
     Args:
-        vertices: the vertices of the tree, its centre first (int64).
+        vertices: the vertices of the tree, its centre first, breadth first (int64).
         parent: the position in `vertices` of the vertex from which each was reached (int64).
         size: the number of vertices.
         k: smallest size of a cluster.
@@ -77,13 +81,16 @@ def bundles(sizes: np.ndarray, k: int, most: int) -> np.ndarray:
     """Bundle the branches of a centre, and the centre: k to `most` vertices in each bundle.
 
     Args:
-        sizes: of the branches (int64), descending, each below k; with the centre more than `most`.
+        sizes: the number of vertices of each branch (int64), descending, each below k; with the
+            centre they are more than `most` in all.
         k: smallest size of a bundle.
         most: largest size of a bundle, at least max(2k - 1, 3k - 5).
 
     Returns:
-        The bundle of each branch (int64), and at the end that of the centre, 0, 1, ….
+        The bundle of each branch (int64), and at the end the bundle of the centre, 0, 1, ….
     """
+    # the open bundle is `number` and has `filled` vertices so far; of the full bundles, `smallest`
+    # has the fewest vertices, `least`
     bundle = np.zeros(len(sizes) + 1, dtype=np.int64)
     number = filled = least = _NONE + 1
     smallest = _NONE
@@ -97,6 +104,7 @@ def bundles(sizes: np.ndarray, k: int, most: int) -> np.ndarray:
     bundle[-1] = number
     if filled + 1 >= k:
         return bundle
+    # the open bundle is too small, even with the centre: the smallest full one takes it, or shares
     if least + filled + 1 <= most:
         for i in range(len(bundle)):
             if bundle[i] == number:
@@ -109,7 +117,10 @@ def bundles(sizes: np.ndarray, k: int, most: int) -> np.ndarray:
 def _share(
     bundle: np.ndarray, sizes: np.ndarray, first: int, other: int, total: int, k: int
 ) -> None:
-    """Share the branches of two bundles, and the centre, so that both have k vertices."""
+    """Share the branches of two bundles, and the centre, so that both have k vertices or more.
+
+    `total` is the number of vertices in the branches of both.
+    """
     filled = 0
     for i in range(len(sizes)):
         if bundle[i] in (first, other):
@@ -156,6 +167,7 @@ def _decompose(to: np.ndarray, order: np.ndarray, k: int, most: int, cluster: np
     """
     rows = len(to)
     first = np.full(rows, -1, dtype=np.int64)  # of each vertex: its first half-edge
+    # of each half-edge: the next and the previous one at the same vertex
     after = np.full(2 * rows, -1, dtype=np.int64)
     before = np.full(2 * rows, -1, dtype=np.int64)
     vertices, parent = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
@@ -230,7 +242,8 @@ def _visit(
 ) -> int:
     """Find up to `enough` vertices of a tree, breadth first, without the edge of vertex `closed`.
 
-    `vertices` are the vertices, `parent` the positions there of those from which they were reached.
+    The vertices are written to `vertices`. For each of them, `parent` gets the position there of
+    the vertex from which it was reached, -1 for the start. Returns the number of vertices found.
     """
     vertices[0], parent[0] = start, -1
     number, place = 1, 0
@@ -249,10 +262,14 @@ def _visit(
 
 
 def _centre(parent: np.ndarray, size: int, k: int) -> int:
-    """Return the position of the vertex all of whose branches have fewer than k vertices."""
+    """Return the position of the vertex all of whose branches have fewer than k vertices.
+
+    `parent` is as in `_visit`: vertices come after the vertex from which they were reached.
+    """
     below = np.ones(size, dtype=np.int64)
     for i in range(size - 1, 0, -1):
         below[parent[i]] += below[i]
+    # every edge has fewer than k vertices on one side: with k or more below, fewer are above
     centre = 0
     for i in range(1, size):
         if parent[i] == centre and below[i] >= k:

@@ -1,12 +1,13 @@
 """k-anonymity by suppressing cells, for k = 2 and 3: clusters from factors of least weight.
 
 Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Approximation algorithms for
-k-anonymity (2005). For k = 2 every row is tied to one or two others ([1,2]-factor), for k = 3 to
-two (2-factor), so that the ties weigh the least; the parts are cut into clusters of 2 or 3, and 3
-to 5 rows. From a factor of least weight among all pairs of rows follow ratios of 2 and 3 (1.5 and
-2, as published, where every column has two values only). Here the factor is one of least weight
-among the pairs of near rows, within blocks of rows that are alike: a heuristic beyond a few rows,
-for which only the stated lower bound is proven.
+k-anonymity (2005). A tie joins two rows; its weight is the number of columns in which they differ.
+A factor is a set of ties: for k = 2 every row is tied to one or two others ([1,2]-factor), for
+k = 3 to two (2-factor). The rows that a factor of least weight connects are cut into clusters, of 2
+or 3 rows for k = 2, of 3 to 5 rows for k = 3. From a factor of least weight among all pairs of rows
+follow ratios of 2 and 3 (1.5 and 2, as published, where every column has two values only). Here the
+factor is one of least weight among the pairs of near rows, within blocks of rows that are alike: a
+heuristic beyond a few rows, for which only the stated lower bound is proven.
 """
 
 from collections.abc import Iterator, Sequence
@@ -94,6 +95,7 @@ def factor(codes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
     pairs = _pairs(codes)
     apart = (codes[pairs[:, 0]] != codes[pairs[:, 1]]).sum(axis=1)
     number = len(pairs)
+    # rows x pairs, 1 where the row is an end of the pair: each row needs k - 1 or 2 ties
     ends = coo_array((np.ones(2 * number), (pairs.T.ravel(), np.tile(np.arange(number), 2))))
     solution = milp(
         apart,
@@ -107,6 +109,10 @@ def factor(codes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
 
 
 def _pairs(codes: np.ndarray) -> np.ndarray:
+    """Return the pairs of rows that may be tied (int64, pairs x 2), each once, the lower row first.
+
+    These are near rows, and neighbours on a ring through all rows.
+    """
     rows = len(codes)
     near, _ = nearest(codes, _NEAR)
     ring = np.lexsort(codes.T[::-1])
@@ -147,7 +153,8 @@ def pairs_and_triples(ties: np.ndarray) -> np.ndarray:
 def cut_cycles(codes: np.ndarray, ties: np.ndarray) -> np.ndarray:
     """Return the clusters of a 2-factor: its cycles, with longer ones cut where that costs least.
 
-    A cycle of 3a + b rows, b < 3, becomes b paths of four and a - b of three rows.
+    A cycle of up to five rows is one cluster. A longer one of 3a + b rows, b < 3, becomes b paths
+    of four and a - b paths of three rows.
 
     Args:
         codes: integers, rows x columns.
@@ -182,7 +189,10 @@ def _cycles(ties: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _best_rotation(codes: np.ndarray) -> np.ndarray:
-    """Return the cluster of each row of a cycle, given in its order."""
+    """Return the cluster of each row of a cycle (int64), given the codes in the cycle's order.
+
+    All ways to cut the cycle differ by where the first path begins; the cheapest is chosen.
+    """
     length = len(codes)
     if length <= 5:
         return np.zeros(length, dtype=np.int64)
@@ -190,9 +200,11 @@ def _best_rotation(codes: np.ndarray) -> np.ndarray:
     sizes = np.array([4] * fours + [3] * (threes - fours))
     begins = np.cumsum(sizes) - sizes
     after = [np.roll(codes, -i, axis=0) for i in range(4)]
+    # the cost of the path of three, or four, rows that begins at each place
     same = (after[1] == codes) & (after[2] == codes)
     of_three = 3 * (~same).sum(axis=1)
     of_four = 4 * (~(same & (after[3] == codes))).sum(axis=1)
+    # where each path begins (columns), if the first one begins at each place (rows)
     places = (np.arange(length)[:, None] + begins) % length
     costs = np.where(sizes == 4, of_four[places], of_three[places]).sum(axis=1)
     rotation = int(np.argmin(costs))

@@ -102,6 +102,7 @@ def _grow(
     to: np.ndarray,
     weight: np.ndarray,
 ) -> None:
+    """Fill `to` and `weight`, taking the vertices in an order; see `grow`."""
     above = np.arange(len(near))  # union-find
     size = np.ones(len(near), dtype=np.int64)
     free = np.arange(len(near))  # of each root: the vertex of its tree that points nowhere
@@ -109,11 +110,12 @@ def _grow(
         root = _root(above, vertex)
         while size[root] < k:
             u, j = free[root], 0
+            # the nearest vertex outside the tree of u
             while _root(above, near[u, j]) == root:
                 j += 1
             to[u], weight[u] = near[u, j], distance[u, j]
             other = _root(above, near[u, j])
-            free_vertex = free[other]
+            free_vertex = free[other]  # u now points there, so this one is free in the joint tree
             if size[other] < size[root]:
                 root, other = other, root
             above[root] = other

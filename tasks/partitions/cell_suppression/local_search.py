@@ -1,7 +1,9 @@
 """Clusters improved by moving, exchanging and cutting, which never raises their cost.
 
-The cost of a cluster is its rows times the columns that are not constant on it
-(`tasks.partitions.cell_suppression.clusters`).
+The cost of a cluster is its number of rows times the number of columns that are not constant on it
+(`tasks.partitions.cell_suppression.clusters`). A column is constant on a cluster if all rows of the
+cluster have the same code there. Loops number the clusters (`a`, `b` or `c`), and count the changes
+made so far as steps (`now`).
 
 `LOOPS` has the functions that are compiled for large data, in the order in which they call one
 another.
@@ -16,17 +18,29 @@ from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 
 NONE: Any = np.int64(-1)  # in compiled loops a literal would be a type of its own
-_ROUNDS = 20
-_TRIALS = 200  # rows near a row that are tried, times k: larger clusters take longer to try
+_ROUNDS = 20  # over all rows, at most
+_TRIALS = 200  # near rows tried for each row, times k: larger clusters take longer to try
 
 
 class SearchState(NamedTuple):
-    """Clusters while they are improved (all int64).
+    """Clusters while they are improved.
 
-    The rows of cluster c are `member[c, : size[c]]`, it is not constant on `price[c]` columns, and
-    was last changed at the step `changed[c]`; without a row, its cluster would not be constant on
-    `left[row]` columns. All rows of c but the row `odd[c, column]` (-1: none at all, -2: there is
-    no such row) have the code `common[c, column]`.
+    `codes` are integers, all other arrays int64.
+
+    Attributes:
+        codes: the code of each row in each column (rows x columns).
+        near: some rows near each row (rows x any number).
+        cluster: the cluster of each row.
+        member: the rows of cluster c are `member[c, : size[c]]`.
+        size: the number of rows of each cluster.
+        price: the number of columns that are not constant on each cluster.
+        left: for each row, the number of columns that would not be constant on its cluster without
+            the row.
+        changed: the step at which each cluster was last changed.
+        odd: for each cluster and column, the only row whose code differs from the one that all
+            other rows share; -1 if all codes are equal, -2 if there is no such row.
+        common: for each cluster and column, the code of all rows but the odd one; without meaning
+            where `odd` is -2.
     """
 
     codes: np.ndarray
@@ -42,7 +56,7 @@ class SearchState(NamedTuple):
 
 
 def weigh(state: SearchState, c: int, now: int) -> None:
-    """Note the cost of a cluster that has changed, with and without each of its rows."""
+    """Note the cost of a cluster that has changed at step `now`, with and without each row."""
     rows, size, odd = state.member[c], state.size[c], state.odd[c]
     for column in range(state.codes.shape[1]):
         odd[column] = _odd(state.codes, rows, size, column)
@@ -58,7 +72,11 @@ def weigh(state: SearchState, c: int, now: int) -> None:
 
 
 def _odd(codes: np.ndarray, rows: np.ndarray, size: int, column: int) -> int:
-    """Return the only row that differs, if all others are equal; -1 if all are, otherwise -2."""
+    """Return the only row whose code differs from the code that all others share.
+
+    Returns -1 if all codes are equal, and -2 if there is no such row. Of two rows with different
+    codes it is the second.
+    """
     value, other, others = codes[rows[0], column], -1, 0
     for i in range(1, size):
         if codes[rows[i], column] != value:
@@ -100,7 +118,10 @@ LOOPS = (_odd, spread_without, spread_with, weigh)
 
 
 def halve(state: SearchState, k: int, c: int, clusters: int, now: int) -> int:
-    """Cut a cluster and its parts while they have 2k rows; return the new number of clusters."""
+    """Cut a cluster and its parts while they have 2k rows; return the new number of clusters.
+
+    There are `clusters` before; each part that is cut off gets the next number. `now` is the step.
+    """
     member, size = state.member, state.size
     current, made = c, clusters
     while True:
@@ -132,11 +153,17 @@ def cut_in_two(codes: np.ndarray, rows: np.ndarray, size: int, k: int) -> tuple[
         rows: positions of rows (int64), of which the first `size` are ordered in place.
         size: the number of rows, at least 2k.
         k: smallest size of a part.
+
+    Returns:
+        The number of rows before the cut, and the cost of both parts together.
     """
     start = _farthest(codes, rows, size, rows[0])
     _order(codes, rows, size, start, _farthest(codes, rows, size, start))
     columns = codes.shape[1]
-    begins, ends = np.full(columns, size), np.full(columns, -1)  # where a column first, last varies
+    # by column: the first place with another code than the first row, the last with another than
+    # the last row; so the rows before a cut vary if `begins` is before it, the others if `ends` is
+    # not
+    begins, ends = np.full(columns, size), np.full(columns, -1)
     for column in range(columns):
         for i in range(size):
             if codes[rows[i], column] != codes[rows[0], column]:
@@ -232,7 +259,7 @@ def improve(
 def _search(state: SearchState, k: int, clusters: int, rounds: int) -> None:
     """Improve clusters in place, in at most `rounds` rounds over all rows; see `improve`."""
     looked = np.full(len(state.codes), -1, dtype=np.int64)  # when each row was last looked at
-    space = np.empty(state.member.shape[1] * 2, dtype=np.int64)
+    space = np.empty(state.member.shape[1] * 2, dtype=np.int64)  # for the rows of two clusters
     now = NONE + 1
     for c in range(clusters):
         weigh(state, c, now)
@@ -240,6 +267,7 @@ def _search(state: SearchState, k: int, clusters: int, rounds: int) -> None:
     for _ in range(rounds):
         before = now
         for row in range(len(state.codes)):
+            # skip rows in clusters without cost, and rows near which nothing changed since a look
             if state.price[state.cluster[row]] and _stale(state, row, looked[row]):
                 looked[row] = now
                 other, partner = _best(state, k, row)
@@ -264,7 +292,10 @@ def _stale(state: SearchState, row: int, looked: int) -> bool:
 
 
 def _best(state: SearchState, k: int, row: int) -> tuple[int, int]:
-    """Return the best cluster for a row to move to, and the row in exchange (-1: none)."""
+    """Return the best cluster for a row to move to, and the row in exchange (-1: none).
+
+    The cluster is -1 if no move lowers the cost.
+    """
     member, size, price = state.member, state.size, state.price
     a = state.cluster[row]
     gain, best, partner = 0, -1, -1
@@ -272,7 +303,7 @@ def _best(state: SearchState, k: int, row: int) -> tuple[int, int]:
         b = state.cluster[state.near[row, i]]
         if b == a or _is_repeat(state, row, i):
             continue
-        if size[a] > k:
+        if size[a] > k:  # the row may leave without another in exchange
             saved = size[a] * price[a] - (size[a] - 1) * state.left[row]
             saved += size[b] * price[b] - (size[b] + 1) * spread_with(state, b, row)
             if saved > gain:
@@ -285,10 +316,14 @@ def _best(state: SearchState, k: int, row: int) -> tuple[int, int]:
 
 
 def _by_swap(state: SearchState, row: int, b: int, partner: int, gain: int) -> int:
-    """Return the saving of a row in place of one of cluster b; 0 if it is at most `gain`."""
+    """Return the saving if a row and the row `partner` of cluster b change places.
+
+    Returns 0 if the saving is at most `gain`.
+    """
     a = state.cluster[row]
     of_a, of_b = state.size[a], state.size[b]
     now = of_a * state.price[a] + of_b * state.price[b]
+    # another row never lowers a cost, so the cost of what remains bounds the new cost from below
     remaining = of_a * state.left[row]
     if now - remaining - of_b * state.left[partner] <= gain:
         return 0
@@ -335,7 +370,11 @@ def _find(rows: np.ndarray, row: int) -> int:
 def _deal(
     state: SearchState, k: int, row: int, clusters: int, now: int, space: np.ndarray
 ) -> tuple[int, int]:
-    """Share out the rows of a row's cluster and a near cluster anew, if that lowers the cost."""
+    """Share out the rows of a row's cluster and a near cluster anew, if that lowers the cost.
+
+    Returns:
+        The new number of clusters, and the new number of steps.
+    """
     member, size, price = state.member, state.size, state.price
     for i in range(state.near.shape[1]):
         a, b = state.cluster[row], state.cluster[state.near[row, i]]

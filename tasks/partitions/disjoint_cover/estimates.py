@@ -19,10 +19,13 @@ from sfumato.tasks.partitions.disjoint_cover.table import TALLY, Table, tally
 class Desk(NamedTuple):
     """Room to work in: arrays over values, attributes, and values that groups admit.
 
-    The `values` of one group are listed as in `Room`. `covered` (int32) lists the
+    `owner` is the attribute of each value. `total`, `values` and `firsts` describe one group, as
+    they describe a part in `Room`. `admitted` and `mass` are the number and the weight of its
+    values, by attribute. `sizes` are the rows of the groups. `covered` (int32) lists the
     quasi-identifiers' values that groups have, those of group j from `starts[j]` on. `shares`
     (float64) are the cumulated expected shares of an attribute's values, with a 0 before each
-    attribute's. `following` and `mass` are float64, all other arrays int64.
+    attribute's. `following` (float64) are the weights of the next round. `mass` is float64, all
+    other arrays are int64.
     """
 
     owner: np.ndarray
@@ -121,6 +124,7 @@ def _cover(table: Any, order: Any, leaves: Any, desk: Any) -> None:
 
 
 def _fit(table: Any, order: Any, leaves: Any, weights: Any, rounds: int, desk: Any) -> None:
+    """Write the weights, as `expectations.measures.readings.occurrences` fits them."""
     _cover(table, order, leaves, desk)
     rows = desk.sizes[: len(leaves)].sum()
     for value in desk.covered[: desk.starts[len(leaves)]]:
@@ -143,6 +147,7 @@ def _share(table: Any, rows: int, weights: Any, desk: Any) -> None:
     _weigh(desk.values[: desk.firsts[-2]], weights, desk)
     for a in range(len(table.begins) - 2):
         spare = (rows - desk.admitted[a]) / desk.mass[a]
+        # `shares` has one entry more than values for each attribute, so that a's are shifted by a
         sum_, place = 0.0, table.begins[a] + a
         for value in desk.values[desk.firsts[a] : desk.firsts[a + 1]]:
             desk.shares[place : value + a + 1] = sum_
@@ -154,6 +159,7 @@ def _share(table: Any, rows: int, weights: Any, desk: Any) -> None:
 def _estimate(
     table: Any, queries: Any, order: Any, leaves: Any, weights: Any, estimates: Any, desk: Any
 ) -> None:
+    """Add the contribution of each group to the estimates of the queries; see `estimate`."""
     for j in range(len(leaves)):
         rows = tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
         _share(table, rows, weights, desk)

@@ -15,10 +15,10 @@ from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.partitions.disjoint_cover.table import Table
 
 RANGES = 3
-_WIDTH = 0.4
+_WIDTH = 0.4  # of a range, as a share of the domain
 _TRIES = 3  # queries drawn for each that is kept, at most
 _LEAST = 50  # rows that a query counts, at least
-_SHARE = 600  # or one in this many, where that is less
+_SHARE = 600  # or one in this many of all rows, where that is less
 
 
 class CoverQueries(NamedTuple):
@@ -80,7 +80,7 @@ def counts(
 
     Args:
         table: the vectors.
-        attributes: those that have a range (int64, queries x ranges).
+        attributes: the attribute of each range (int64, queries x ranges).
         low: the first value of each range (int64, queries x ranges).
         high: the end of each range, exclusive (int64, queries x ranges).
         value: the sensitive value of each query, from 0 (int64).

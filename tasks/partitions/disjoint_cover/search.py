@@ -145,7 +145,8 @@ class Search(NamedTuple):
         """
         has_queries = len(self.queries.truth) > 0
         trees = effort.trees if has_queries else 1
-        # the first tree is grown by the usual preference, the others by random ones
+        # lines are trees that are improved; the first one is grown by the usual preference, the
+        # others by random ones
         usual = CutPreference(self.frequent, 1.0, 0.25, 0.25, 0.1, _SAMPLE)
         lines = [self._judge(join([self._cut_by(root, usual) for root in roots]))]
         while len(lines) < trees:

@@ -10,8 +10,8 @@ from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.microdata.table import Column
 
-_TABLED = 1024  # numbers
-_FEW = 8  # values that there are, for each that some vectors could have, make it pay to sort
+_TABLED = 1024  # numbers n from 0, whose n ln n are looked up
+_FEW = 8  # values of the table for each cell of some vectors: beyond, sorting those that occur pays
 
 
 class Table(NamedTuple):
@@ -33,7 +33,7 @@ def distinct(columns: Sequence[Column], stratum: np.ndarray) -> tuple[Table, np.
 
     Args:
         columns: the quasi-identifiers that may be cut, and the sensitive attribute.
-        stratum: that of each row (int64), from 0.
+        stratum: the stratum of each row (int64), from 0.
     """
     codes, sizes = zip(*(column.category() for column in columns), strict=True)
     keys, _ = pack([stratum, *codes], [int(stratum.max()) + 1, *sizes])

@@ -20,7 +20,7 @@ from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, CutPreferen
 
 _ENOUGH = 128  # vectors of a part whose values are counted first, to see that its sides keep α
 _MORE = 8  # times as many are counted next
-_ANYTHING = CoverRule(1, 0, 1, 0)
+_ANYTHING = CoverRule(1, 0, 1, 0)  # no limits, for cuts that are looked for in a sample
 
 
 def may_cut(table: Any, rule: Any, vectors: Any, a: int, room: Any) -> bool:
@@ -45,6 +45,7 @@ def _both_keep(rule: Any, left_rows: int, right: int, most: int, other: int, roo
 
 def _count_sides(table: Any, vectors: Any, a: int, room: Any) -> Any:
     """Return the rows on the left, all rows, and each side's most rows with one sensitive value."""
+    # `starts` and `ends` of the room count rows by sensitive value, on the left and on the right
     sensitive = table.codes.shape[1] - 1
     for vector in vectors:
         room.starts[table.codes[vector, sensitive]] = 0
@@ -68,6 +69,7 @@ def _admit(table: Any, vectors: Any, step: int, a: int, room: Any) -> None:
 
     Each side must have vectors.
     """
+    # `starts` and `ends` of the room mark the values that were seen, on the left and on the right
     for b in range(table.codes.shape[1]):
         room.admitted[0, b] = 0
         room.admitted[1, b] = 0

@@ -37,8 +37,8 @@ from sfumato.tasks.partitions.targets.nearest import (
     ways_of_writing,
 )
 
-_STEPS = 16  # of a limit, from itself downwards
-_MOST_NODES = 1 << 23
+_STEPS = 16  # limits that are tried, at most: all of t or β, 15/16 of it, 14/16, …
+_MOST_NODES = 1 << 23  # of all different targets together, at most: each has one for every value
 
 Solve = Callable[[np.ndarray], np.ndarray | None]
 """Returns the weights of the nearest target, given the count of each value in a group."""
@@ -46,7 +46,14 @@ Solve = Callable[[np.ndarray], np.ndarray | None]
 
 @dataclass(frozen=True, eq=False)
 class _OwnGroups:
-    """The groups with their own values: counts of values, and which groups have the same counts."""
+    """The groups with their own values.
+
+    Attributes:
+        column: the sensitive attribute.
+        groups: the groups with its counts.
+        kinds: the different counts of values that groups have (int64, one per value each).
+        kind: the index in `kinds` of each group's counts (int64, one per group).
+    """
 
     column: Column
     groups: Groups
@@ -64,11 +71,14 @@ def with_nearest_targets(
 ) -> Partition:
     """Return the groups with targets of their own, if p-privacy asks for these.
 
+    Otherwise the partition is returned as it is.
+
     Args:
         partition: the groups.
         microdata: their rows.
         promises: what is promised of declared distributions.
-        denominator: of the targets of groups that cannot keep their own.
+        denominator: the sum of a target's weights, for groups that cannot keep their own
+            distribution.
 
     Raises:
         PromiseError: if rows are suppressed, values are missing, or no target of the
@@ -98,6 +108,11 @@ def with_nearest_targets(
 
 
 def _count_groups(partition: Partition, column: Column) -> _OwnGroups:
+    """Return the groups with the counts of a column's values.
+
+    Raises:
+        PromiseError: if all different targets together would have too many nodes.
+    """
     number = int(partition.group.max(initial=-1)) + 1
     groups = count(partition.group, number, {column.name: column.counted_codes()})
     counts = groups.counts_of(column.name)
@@ -128,7 +143,13 @@ def _require_room(targets: int, values: int) -> None:
 def _beside_all(
     own_groups: _OwnGroups, promise: PrivacyModel, denominator: int
 ) -> tuple[np.ndarray, list[np.ndarray], Decimal]:
-    """Return targets that keep a promise beside their mixture, and the limit that groups met."""
+    """Return targets that keep a promise beside their mixture, and the limit that groups met.
+
+    Groups are held to smaller and smaller limits until the targets keep the promise.
+
+    Raises:
+        PromiseError: if no limit gives such targets.
+    """
     sizes, totals = own_groups.groups.sizes, own_groups.totals
     name, solver = BESIDE_ALL[type(promise)]
     for step in range(_STEPS):
@@ -182,6 +203,7 @@ BESIDE_ALL: Mapping[type[PrivacyModel], tuple[str, Callable[[Any, np.ndarray, in
 def _ranked_solver(
     own_groups: _OwnGroups, promises: Sequence[PrivacyModel], denominator: int
 ) -> Solve:
+    """Return the solver for promises that depend only on the frequencies of a group's values."""
     ways, totals = ways_of_writing(denominator), own_groups.totals
     judged = as_groups(ways, own_groups.column.name)
     for promise in promises:
@@ -198,6 +220,8 @@ def _aim(
     own_groups: _OwnGroups, promises: Sequence[PrivacyModel], solve: Solve
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the index of each group's distribution (int64), and the distinct distributions.
+
+    A group that keeps the promises gets its own distribution, any other what `solve` returns.
 
     Raises:
         PromiseError: if a group has no target that keeps the promises.

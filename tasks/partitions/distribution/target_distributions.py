@@ -28,7 +28,7 @@ def given_targets(
     """Return the weights of the domain's values in each stratum (int64, or Python integers).
 
     Args:
-        lines: of the file, its header first.
+        lines: the lines of the file, its header first.
         domain: the values of the sensitive attribute, distinct.
         strata: the columns that identify strata.
         first: the position of a row of each stratum (int64).
@@ -61,7 +61,11 @@ def given_targets(
 def _pairs_by_stratum(
     header: Sequence[str], lines: Sequence[Sequence[str]], apart: Sequence[str]
 ) -> dict[tuple[str, ...], Rows]:
-    """Return the value and the probability of each line, None if it is of another stratum."""
+    """Return, by stratum, the value and the probability of each line.
+
+    None is in place of lines of other strata, of blank ones and of the header. A stratum is named
+    by its texts in the columns `apart`.
+    """
     places = [header.index(name) for name in apart]
     value, probability = header.index(_VALUE), header.index(_PROBABILITY)
     pairs_of_stratum: dict[tuple[str, ...], dict[int, tuple[str, str]]] = {}
@@ -89,10 +93,10 @@ class CountsOfAllRows:
     """Counts of the values of a sensitive attribute in all rows, of which a table is a part.
 
     Attributes:
-        values: of each value, in all rows (int64).
-        piece: that each grouped row is of: a stratum, or a piece of one (int64).
-        strata: of each value, in all rows of the stratum that a piece was cut from, by pieces;
-            those that are whole lack.
+        values: the number of all rows that have each value (int64, one per value).
+        piece: the piece that each grouped row is of: a stratum, or a part of one (int64).
+        strata: by piece, the number of rows that have each value in the whole stratum that the
+            piece was cut from (int64, one per value); a piece that is a whole stratum has no entry.
     """
 
     values: np.ndarray
@@ -103,7 +107,7 @@ class CountsOfAllRows:
         """Return the counts of strata in all rows (int64, one array per stratum).
 
         Args:
-            own: those in the grouped rows.
+            own: the counts of each stratum in the grouped rows (int64, one array per stratum).
             stratum: of each grouped row (int64; 0, 1, …).
         """
         first = np.unique(stratum, return_index=True)[1]

@@ -1,7 +1,9 @@
 """The lattice of full-domain generalization, and the counterexamples that rule out nodes.
 
-A node gives each quasi-identifier the level to which all its values are generalized. Rows are
-collapsed once to distinct ones with counts; all further work is adding up counts.
+A node gives each quasi-identifier the level to which all its values are generalized. A node is
+*above* another if it is a different one and none of its levels is lower. Rows are collapsed once to
+distinct ones with counts; all further work is adding up counts. To *roll up* rows is to generalize
+one quasi-identifier of theirs and to collapse them again.
 
 If no row may be suppressed and merging groups cannot break the promises, whatever holds at a node
 holds above it, so that the minimal nodes suffice. Nodes are judged from the lowest on, and each one
@@ -32,7 +34,17 @@ _ENTRIES = 2**20  # of a histogram over a lattice
 
 
 class NodeJudge:
-    """One promise at the nodes of a lattice, with the distinct rows that it is about."""
+    """One promise at the nodes of a lattice, with the distinct rows that it is about.
+
+    Attributes:
+        axes: the axes of the lattice that the promise is about, ascending.
+        levels: for each of these axes, the node above each value at each level (integers, levels x
+            values).
+        rows: the distinct rows in the columns that the promise is about.
+        scope: the promise, with its columns numbered as in `rows`.
+        shape: the number of levels of every axis of the lattice.
+        rarity: a score of each distinct row, see `_rarity`.
+    """
 
     def __init__(self, scope: Scope, rows: LatticeRows, levels: Sequence[np.ndarray]) -> None:
         columns = [*scope.axes, *scope.fixed]
@@ -87,11 +99,14 @@ class NodeJudge:
             [len(nodes) for nodes in self.levels], [node[a] for a in self.axes], _ENTRIES // values
         )
         histogram = self._histogram(row, grid, values)
+        # rows that join at a node stay at all nodes above: sums along the axes are whole groups
         for axis in range(len(grid)):
             steps = _axis_view(histogram, axis)
             for level in range(1, steps.shape[1]):
                 steps[:, level] += steps[:, level - 1]
         fails = self._failing(histogram.reshape(-1, values)).reshape(histogram.shape[:-1])
+        # merging cannot break the promise, so below a node at which the group breaks it, some part
+        # of the group breaks it, too
         ruled = np.zeros([len(nodes) for nodes in self.levels], dtype=bool)
         ruled[np.ix_(*grid)] = fails
         for axis in range(ruled.ndim):
@@ -110,6 +125,7 @@ class NodeJudge:
         key, counts = np.zeros(len(self.rows), dtype=np.int64), self.rows.counts
         stride = prod(map(len, grid))
         for codes, nodes, chosen in zip(self.rows.codes, self.levels, grid, strict=False):
+            # the lowest level at which each value has the same node as the row's value
             same = nodes == nodes[:, codes[row], None]
             joins = np.where(same.any(axis=0), same.argmax(axis=0), len(nodes))
             stride //= len(chosen)
@@ -168,9 +184,9 @@ class Minimal:
 
 
 def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Scope]) -> Minimal:
-    """Return the minimal nodes that keep some promises, which merging cannot break.
+    """Return the minimal nodes that keep all given promises, none of which merging can break.
 
-    No node below a minimal one keeps them.
+    No node below a minimal one keeps them all.
 
     Args:
         rows: distinct rows.
@@ -178,6 +194,7 @@ def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Sc
         scopes: the promises.
     """
     judges = [NodeJudge(scope, rows, levels) for scope in scopes]
+    # nodes that are neither ruled out nor at or above a minimal one
     unknown = np.ones([len(nodes) for nodes in levels], dtype=bool)
     lowest: list[Node] = []
     judged = 0

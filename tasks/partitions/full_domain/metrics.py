@@ -1,12 +1,13 @@
 """Metrics of information loss in a generalized table, which a lattice search minimises.
 
-Domains are the values present in the rows that are to be represented, suppressed ones included, and
-not the leaves of the hierarchies. A suppressed row counts as fully generalized. As long as no row
-is suppressed, none of the metrics improves when a level is raised.
+A cell is the value of one quasi-identifier in one row. Domains are the values present in the rows
+that are to be represented, suppressed ones included, and not the leaves of the hierarchies. A
+suppressed row counts as fully generalized. As long as no row is suppressed, none of the metrics
+improves when a level is raised.
 
 Sources: height: Samarati; precision: Sweeney; discernibility: Bayardo and Agrawal; average class
-size: LeFevre et al.; non-uniform entropy: Gionis and Tassa; NCP: Xu et al.; KL: Machanavajjhala et
-al., l-diversity (ICDE 2006).
+size: LeFevre et al.; non-uniform entropy: Gionis and Tassa; NCP (normalized certainty penalty): Xu
+et al.; KL (Kullback-Leibler divergence): Machanavajjhala et al., l-diversity (ICDE 2006).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,6 +83,10 @@ def domain(
 
 
 def _level(nodes: np.ndarray, rows: np.ndarray, units: np.ndarray | None) -> DomainLevel:
+    """Return the nodes of one level, given the node, the rows and the units of each value present.
+
+    `units` ascend; None if the values are no numbers.
+    """
     number = int(nodes.max()) + 1
     below = np.bincount(nodes, rows, number).astype(np.int64)
     values = np.bincount(nodes, minlength=number)
@@ -170,13 +175,16 @@ def precision(table: Generalized) -> Fraction:
 
 
 def discernibility(table: Generalized) -> int:
-    """Return Σ |B|² + n·suppressed: each row counts the rows of its group, a suppressed one all."""
+    """Return Σ |B|² over the groups, of |B| rows each, plus n for each suppressed one of n rows.
+
+    So each row counts the rows of its group, and a suppressed row counts all rows.
+    """
     sizes = table.sizes.astype(object) if table.original.rows > 2**31 else table.sizes
     return int((sizes * sizes).sum()) + table.original.rows * table.rows_suppressed
 
 
 def average_class_size(table: Generalized) -> Fraction:
-    """Return C_avg: the rows that are kept over the groups, over k."""
+    """Return C_avg: the mean number of rows of a group, over k; suppressed rows are in none."""
     return Fraction(int(table.sizes.sum()), len(table.sizes) * table.k)
 
 
@@ -223,8 +231,8 @@ def _total(level: DomainLevel, nodes: np.ndarray, sizes: np.ndarray) -> int:
 def kl(table: Generalized) -> float:
     """Return the KL divergence of the table from the generalized one, in nats.
 
-    The generalized table spreads each row evenly over the cells that its nodes represent, and a
-    suppressed row over all cells.
+    The generalized table spreads each row evenly over the combinations of values that its nodes
+    represent, and a suppressed row over all combinations.
     """
     original = table.original
     spread = sum(np.log(level.values[nodes]) for level, nodes in table.levels())

@@ -97,10 +97,24 @@ class LatticeProblem:
     """A lattice in which to find the node of least cost that keeps the promises.
 
     Columns of `rows`: the quasi-identifiers, the stratum, the vector of all other attributes that
-    the metric depends on, and the attributes of promises. `row_of` is the distinct row of each row
-    of the table (int64), `levels` the node above each value at each level, by quasi-identifier
-    (int64, levels x values), `tops` their highest levels, and `budget` the number of rows that may
-    be suppressed.
+    the metric depends on, the attributes of promises, and the person if people have several rows.
+
+    Attributes:
+        metric: the metric of a node's cost.
+        starred: whether suppressed rows are still shown, with their quasi-identifiers at `tops`.
+        budget: the number of rows that may be suppressed.
+        promises: the promises.
+        names: the quasi-identifiers.
+        levels: by quasi-identifier, the node above each value at each level (int64, levels x
+            values).
+        tops: the highest level of each quasi-identifier.
+        nodes: the number of nodes of the lattice.
+        rows: the distinct rows with their counts.
+        row_of: the distinct row of each row of the table (int64).
+        over_people: whether people have several rows, so that promises are kept over people, too.
+        scopes: the promises on columns of `rows`.
+        original: the table before it is generalized, for the metric.
+        k: the largest k that is promised, 1 if none is.
 
     Raises:
         PromiseError: if there is nothing to generalize, if a promise cannot be judged
@@ -154,7 +168,7 @@ class LatticeProblem:
         return Scope(promise, axes, fixed, place[column.name], column.counted_codes(), person)
 
     def cost(self, node: Node, rows: LatticeRows, suppressed: np.ndarray) -> Cost:
-        """Return the cost of a node.
+        """Return the cost of a node by the metric of the problem.
 
         Args:
             node: the level of each quasi-identifier.

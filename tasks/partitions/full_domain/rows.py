@@ -58,7 +58,7 @@ class LatticeRows:
         return LatticeRows(_unpack(keys, self.bounds), self.bounds, counts)
 
     def number(self) -> tuple["LatticeRows", np.ndarray]:
-        """Return the distinct rows, ascending, and the number of each row's (int64)."""
+        """Return the distinct rows, ascending, and each row's distinct row, by number (int64)."""
         into, first = number_keys(*self.key(range(len(self.codes))))
         codes = tuple(codes[first] for codes in self.codes)
         counts = np.bincount(into, self.counts, len(first)).astype(np.int64)
@@ -96,7 +96,10 @@ def shown_rows(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -
 
 
 def _unpack(keys: np.ndarray, bounds: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Return the codes that `LatticeRows.key` packed (int64, one array per column), not dense."""
+    """Return the codes that `LatticeRows.key` packed (int64, one array per column).
+
+    The product of the bounds must fit, since `pack` otherwise renumbers keys on the way.
+    """
     codes: list[np.ndarray] = []
     for bound in reversed(bounds):
         if bound <= 1:

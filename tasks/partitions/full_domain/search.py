@@ -164,6 +164,7 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
             if floor is not None and best is offered:
                 skipped |= too_dear(floor, best[0])
         elif prunes and int(rows.counts[suppressed].sum()) > problem.budget:
+            # the node, and those below it, would suppress more than the budget
             skipped[tuple(slice(level + 1) for level in node)] = True
     if best is None:
         names = ", ".join(dict.fromkeys(promise.name for promise in problem.promises))

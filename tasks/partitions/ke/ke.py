@@ -1,5 +1,8 @@
 """(k,e)-anonymous groups of neighbouring sensitive values, by the objective that a spec names.
 
+A group is (k,e)-anonymous if it has at least k distinct sensitive values, and these span a range of
+at least e. A run is a set of rows that follow each other once they are sorted by value.
+
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
 The minimum-sum objective is the plain sum of the groups' ranges. Two groups whose ranges intersect
 can be merged at no extra cost, so some optimum among all partitions consists of runs of the sorted
@@ -38,7 +41,7 @@ from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.merging import merge_in_order
 from sfumato.tasks.partitions.shared.thresholds import needed_promises, strictest_ke
 
-_WORTH_COMPILING = 100_000
+_WORTH_COMPILING = 100_000  # values, for the sum of ranges
 
 
 def partition(
@@ -79,7 +82,7 @@ def partition(
 
 
 class _Cut(NamedTuple):
-    """The group of each row of a stratum (int64), and proven bounds in exact units."""
+    """The group of each row of a stratum (int64), and proven bounds by name, in exact units."""
 
     group: np.ndarray
     proven: Mapping[str, int]
@@ -93,6 +96,11 @@ def _cut(
     objective: str,
     randomness: Randomness,
 ) -> _Cut:
+    """Return the groups of one stratum's rows (positions, int64), and the bounds proven for them.
+
+    Raises:
+        PromiseError: if the stratum has fewer than k distinct values, or a range below e.
+    """
     codes, k, e = column.codes[rows], promise.k, numbers.at_least(promise.e)
     cut = None
     if objective == "random":
@@ -117,13 +125,22 @@ def _cut(
 
 
 class _FoundCuts(NamedTuple):
+    """Cuts of the sorted values of a stratum.
+
+    `bounds` are the positions where pieces begin, with the number of rows at the end (int64).
+    `group` is the group of each piece, None if each piece is one; `proven` are bounds by name.
+    """
+
     bounds: np.ndarray
     group: np.ndarray | None  # of each piece between bounds, where a group may have several
     proven: Mapping[str, int]
 
 
 def _certificate(objective: str, cuts: Sequence[_Cut], numbers: Exact) -> dict[str, Any]:
-    """Return the proven bounds of all strata: the total of sums, the largest of ranges."""
+    """Return the proven bounds of all strata together, by name, as text.
+
+    Bounds of sums are added up over strata; of bounds of ranges the largest counts.
+    """
     total = sum if objective in ("sum", "weighted") else max
     names = cuts[0].proven if cuts else ()
     return {

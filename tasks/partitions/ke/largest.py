@@ -60,6 +60,10 @@ def minimum_max(
 def _cut(
     points: np.ndarray, ends: np.ndarray, least_largest: Loop, least_sum: Loop
 ) -> tuple[np.ndarray, int]:
+    """Return the start of the last run for each end (int32), and the least possible largest range.
+
+    `ends` are the first ends of runs from each start.
+    """
     n = len(points)
     queue = np.zeros(n + 1, dtype=np.int32)
     cost = np.full(n + 1, -1, dtype=points.dtype)

@@ -6,6 +6,11 @@ share a point the one that reaches least far to either side can be dissolved. So
 chain of groups, ascending in their least and in their greatest value, of which only neighbours
 overlap. Each value serves at most two of them, and more than two of its copies do not matter.
 
+Values are the distinct ones, named by their places in ascending order. Below, a and b are the least
+and the greatest value of a group, and `then` is the least value of the next group. The overlap of
+two groups has the values from `then` to b. Of a value that occurs more than once, both groups get a
+copy; a value that occurs once stays in the first group or *passes* to the next.
+
 Whether groups within some range exist is decided over pairs: the least value of a group, and the
 greatest value of the group before. For each pair it suffices to know how many distinct values the
 overlap can give the group at most. Of several pairs that lead to the same choice, the one in which
@@ -22,9 +27,9 @@ from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.runs import WORTH_COMPILING, first_ends
 
-_STEPS_WORTH_COMPILING = 10**5
+_STEPS_WORTH_COMPILING = 10**5  # of one decision
 _STEPS = 10**10  # of one decision, beyond which groups that do not overlap have to do
-_CELLS = 2 * 10**7
+_CELLS = 2 * 10**7  # states of one decision, beyond which the same
 
 
 class Chain(NamedTuple):
@@ -43,11 +48,11 @@ def chain_within(first: np.ndarray, last: np.ndarray, twice: np.ndarray, k: int)
     """Return a chain of groups of k distinct values that has all values, None if there is none.
 
     Args:
-        first: for each value as the least of a group, the first that may be its greatest (int64);
-            the number of values where there is none.
-        last: the last that may be (int64).
-        twice: how many of the values before each one occur more than once, and how many in all
-            (int64).
+        first: for each value as the least of a group, the first value that may be the group's
+            greatest (int64); the number of values where there is none.
+        last: for each value in the same way, the last value that may be the greatest (int64).
+        twice: for each value, the number of values before it that occur more than once; at the end,
+            the number of all such values (int64).
         k: smallest number of distinct values in a group.
     """
     d = len(first)
@@ -71,7 +76,8 @@ def _decide(
     greatest of the group before, at `offset[a] + over`. `value` is the largest number of different
     values that the overlap gives the group, -1 where the state is not reached; `before` is the
     least value of the group before. `best[t]` is the most that `value - over` can be where over is
-    at most t.
+    at most t. If the group before has at most the first t values of a group from a to b, the latter
+    can thus have `b - a + 1 + best[t]` distinct values.
     """
     value[0] = 0
     for a in range(len(first)):
@@ -82,6 +88,7 @@ def _decide(
                 most = reach - over
             best[over] = most
         for b in range(first[a], last[a] + 1):
+            # the next group may begin after b, without an overlap
             if best[b - a] + b - a + 1 >= k and value[offset[b + 1]] < 0:
                 value[offset[b + 1]] = 0
                 before[offset[b + 1]] = a
@@ -92,12 +99,13 @@ def _decide(
 def _overlap(
     a: int, b: int, twice: Any, k: int, offset: Any, value: Any, before: Any, best: Any
 ) -> None:
-    """Enter all states that overlap a group from a to b."""
-    single = 1 - (twice[b + 1] - twice[b])
+    """Enter all states of a next group that overlaps a group from a to b."""
+    single = 1 - (twice[b + 1] - twice[b])  # b occurs once: it stays, being the greatest
     for then in range(a + 1, b + 1 - single):
-        doubled = twice[b + 1] - twice[then]
-        passed = 1 - (twice[then + 1] - twice[then])
-        spare = b - then + 1 - doubled - single - passed
+        doubled = twice[b + 1] - twice[then]  # values of the overlap that both groups get
+        passed = 1 - (twice[then + 1] - twice[then])  # `then` occurs once: it passes
+        spare = b - then + 1 - doubled - single - passed  # other values: they stay or pass
+        # of these, the group keeps as many as it still needs for k values, and passes the others
         missing = max(0, k - best[then - a] - (then - a) - doubled - single)
         number = doubled + passed + spare - missing
         state = offset[then] + b - then + 1
@@ -109,11 +117,12 @@ def _overlap(
 def _read(
     twice: np.ndarray, k: int, offset: np.ndarray, value: np.ndarray, before: np.ndarray
 ) -> Chain:
-    """Return the chain, read backwards from its end."""
+    """Return the chain, read backwards from its end, as `_decide` has filled the arrays."""
     then, over = len(offset) - 1, 0
     least, greatest, passed = [], [], []
     while then > 0:
         a, b = int(before[offset[then] + over]), then + over - 1
+        # the overlap with the group before ends before `then`, or before b
         widest = then - a if over else b - a
         states = value[offset[a] : offset[a] + widest + 1]
         gains = np.where(states >= 0, states - np.arange(len(states)), np.iinfo(np.int64).min)
@@ -130,7 +139,8 @@ def _read(
 def _values_to_pass(twice: np.ndarray, least: int, greatest: int, missing: int) -> np.ndarray:
     """Return the values from `least` to `greatest` that a group passes on.
 
-    The group still needs `missing` more distinct values, and keeps as many.
+    These are the values of its overlap with the next group. The group needs `missing` distinct
+    values of the overlap, and keeps as many.
     """
     shared = np.arange(least, greatest + 1)
     single = np.diff(twice[least : greatest + 2]) == 0
@@ -220,7 +230,11 @@ def minimum_max_overlapping(
 
 
 def _last(points: np.ndarray, largest: int) -> np.ndarray:
-    """Return the last value that may be the greatest of a group, for each least one (int64)."""
+    """Return the last value that may be the greatest of a group, for each least one (int64).
+
+    Ranges of groups are at most `largest`.
+    """
+    # the minimum comes first, so that the sum does not overflow
     reach = np.minimum(points, points[-1] - largest) + largest
     last: np.ndarray = np.searchsorted(points, reach, side="right") - 1
     return last
@@ -241,9 +255,10 @@ def _forced_range(points: np.ndarray, first: np.ndarray) -> int:
 def _widest(points: Any, ends: Any, queue: Any) -> Any:
     """Return the forced range; see `_forced_range`.
 
-    `ends` are the first possible greatest values for each least one. A group from a start whose
-    first end is before the value reaches up to the value, best from the last such start; the queue
-    has the other starts, the cheapest first.
+    `ends` are the first possible greatest values for each least one, a start. A start whose first
+    end is at most the value has been passed: its group must reach up to the value, and is narrowest
+    from the last such start. From any other start the group reaches up to the first end. The queue
+    has these starts, the narrowest group first; a start is dropped for a later one no worse.
     """
     head, tail, passed, widest = 0, 0, 0, 0
     for value in range(len(points)):
@@ -266,6 +281,7 @@ def _widest(points: Any, ends: Any, queue: Any) -> Any:
 
 
 def _within_reason(points: np.ndarray, largest: int) -> bool:
+    """Return True if a decision for ranges up to `largest` takes few enough steps and states."""
     sizes = (_last(points, largest) - np.arange(len(points)) + 2).astype(np.float64)
     return bool((sizes**2).sum() <= _STEPS and sizes.sum() <= _CELLS)
 

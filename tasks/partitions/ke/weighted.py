@@ -109,12 +109,13 @@ def _enter(
 ) -> int:
     """Put a start into the queue in place of those that it will always beat; return the new tail.
 
-    A run that could be two is never best: from the end of those two on, the start is not needed.
+    A run that could be two runs is never best. So a start is needed only for ends up to the first
+    one at which its run could be two.
     """
     who, since = queue
-    end = ends[new]
-    limit = min(ends[end], len(points))
-    until = limit + 1
+    end = ends[new]  # the first end of a run from the start
+    limit = min(ends[end], len(points))  # the last end for which the start is needed
+    until = limit + 1  # from here on it is known to be no worse than all starts left in the queue
     while tail > head:
         if not _no_worse(points, before, cost, new, who[tail - 1], max(since[tail - 1], end)):
             break
@@ -136,7 +137,8 @@ def _first(
 ) -> int:
     """Return the first end after `after` for which a start is no worse than an older one.
 
-    The start is no worse at `until`, unless that is past the limit, and so is then the answer.
+    The start is no worse at `until`, unless `until` is past the limit. If there is no such end up
+    to the limit, the result is past the limit, too.
     """
     if until > limit:
         if after >= limit or not _no_worse(points, before, cost, new, old, limit):
@@ -152,6 +154,7 @@ def _first(
 
 
 def _no_worse(points: Any, before: Any, cost: Any, new: int, old: int, end: int) -> bool:
+    """Return True if runs up to an end cost no more with the last from `new` than from `old`."""
     high, low = _cost(points, before, cost, new, end)
     old_high, old_low = _cost(points, before, cost, old, end)
     return bool(high < old_high or (high == old_high and low <= old_low))

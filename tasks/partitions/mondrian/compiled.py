@@ -1,11 +1,12 @@
-"""Mondrian, compiled: one part after the other, as runs of columns that cuts write to sides.
+"""Mondrian, compiled: one part after the other, as runs of columns; a cut writes its sides anew.
 
 The result is that of `mondrian`; compiling takes seconds and pays only for large tables.
 
 The rows of an open part are a run of columns (int32): the codes of each quasi-identifier, the rows'
 numbers, and the codes of the sensitive attribute if one is needed. There are two sets of columns. A
 cut writes the rows of the children one after the other into the set that the part is not in, where
-they are judged and cut on. Rows of a part always stay in their first order.
+they are judged and cut on. Rows of a part always stay in their first order. In code, a `run` is the
+begin, the end and the set of columns of a part, and `a` is a quasi-identifier.
 
 `LOOPS` has the functions that are compiled, in the order in which they call one another.
 """
@@ -56,7 +57,7 @@ def place_sides(
         if ends[number + 1] < least:
             return False
         ends[number + 1] += ends[number]
-    if sides == 2:
+    if sides == 2:  # the same, without reading `ends` for each row
         first, second = 0, ends[1]
         for i in range(len(side)):
             place[i] = second if side[i] else first
@@ -99,9 +100,9 @@ LOOPS = (place_sides, column_of, move)
 class Scratch(NamedTuple):
     """Room to work in: arrays over attributes, codes and nodes, sensitive values, rows and parts.
 
-    `widths` has the widths of a part, `tally` counts of its codes, `number` the number of each node
-    (-1 without one). `seen` has how often each sensitive value was seen (0 at rest), then the list
-    of seen values. `side` and `place` are of each row of a part, `ends` of the children. `stack`
+    `widths` has the widths of a part, -1 for attributes that are not to be cut. `tally` has counts
+    of its codes, `number` the number of each node (-1 without one). `seen` has how often each
+    sensitive value was seen (0 at rest), then the list of seen values. `side` and `place` are of each row of a part, `ends` of the children. `stack`
     has the open parts: begin, end, set of columns. `widths` is float64, all other arrays are int32.
     """
 
@@ -190,13 +191,14 @@ def _cut_along(
 ) -> int:
     """Cut a part along attribute a, if that is allowed: see `_cut`.
 
-    If `once`, only the first cut that sizes allow is tried, and the result is -1 if it breaks a
-    promise.
+    Returns the number of sides, 0 if no cut is allowed. If `once`, only the first cut that sizes
+    allow is tried, and the result is -1 if that cut breaks a promise.
     """
     begin, end, here = run
     there, attributes = (begin, end, 1 - here), len(scratch.widths)
     side, place = scratch.side[begin:end], scratch.place[begin:end]
     codes = column_of(columns, run, a)
+    # -1: cut into the children of a node; otherwise at the median, or if strict also below it
     median = -1 if tables.levels[a] else median_of(codes, scratch.tally, side)
     for lower in range(2 if strict and median >= 0 else 1):
         if median < 0:
@@ -206,6 +208,7 @@ def _cut_along(
         if sides == 0 or not place_sides(side, sides, rule.rows, place, scratch.ends):
             continue
         keeps = True
+        # the sensitive values, if there are any, are the last column: they are moved first to judge
         if columns.shape[1] > attributes + 1:
             moved = move(columns, run, there, attributes + 1, place)
             keeps = all_keep(moved, scratch.ends[:sides], rule, scratch.seen)
@@ -249,6 +252,7 @@ def _is_left(
     if chance.often == 0:
         return False
     size = run[1] - run[0]
+    # with the probability often / 2³¹ · few / max(size, few); see `LeavingChance`
     bits = mix(chance.keys[column_of(columns, run, row)[0]], size)
     return bool(bits * max(size, chance.few) < chance.often * chance.few)
 
@@ -267,7 +271,7 @@ def _cut_all(
     scratch: Scratch,
     group: np.ndarray,
 ) -> None:
-    """Fill `group`, given the number of strata on the stack."""
+    """Write the final part of each row to `group`, given the number of strata on the stack."""
     least, open_, groups = max(rule.rows, rule.values), strata, 0
     stack, ends = scratch.stack, scratch.ends
     while open_:

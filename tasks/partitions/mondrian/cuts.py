@@ -25,7 +25,7 @@ from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.shared.exact import exact, is_ordered
 from sfumato.tasks.microdata.table import Column, Randomness
 
-_BITS = 31
+_BITS = 31  # of a key
 _SPREAD = 4  # times the fewest rows of a group: larger parts are left more rarely
 
 

@@ -107,7 +107,11 @@ def _is_counted(promise: PrivacyModel) -> bool:
 
 
 def _recursive(promises: Sequence[PrivacyModel]) -> tuple[int, int, int]:
-    """Return the rank and c of the only promise that bounds the commonest value by rarer ones."""
+    """Return the rank and c of the promise that bounds the commonest value by rarer ones.
+
+    The rank is 0 if there is no such promise, and too large for `_fits` if there are several, which
+    one rule cannot express. c is returned as numerator and denominator.
+    """
     recursive = [promise for promise in promises if isinstance(promise, RecursiveLDiversity)]
     if not recursive:
         return 0, 1, 1
@@ -116,7 +120,10 @@ def _recursive(promises: Sequence[PrivacyModel]) -> tuple[int, int, int]:
 
 
 def _gap_rule(judge: PartJudge) -> tuple[int, int, np.ndarray]:
-    """Return the least number of distinct values, and the least range with the values, in units."""
+    """Return the least number of distinct values, the least range, and the values, both in units.
+
+    If the values have no order, the range is too large for `_fits`.
+    """
     promises = [promise for promise in judge.promises if isinstance(promise, KEAnonymity)]
     if not promises:
         return 1, 0, np.zeros(0, dtype=np.int64)
@@ -128,16 +135,17 @@ def _gap_rule(judge: PartJudge) -> tuple[int, int, np.ndarray]:
 
 
 def _fits(rule: CountRule, rows: int) -> bool:
-    """Return True if no product overflows."""
+    """Return True if loops can judge by the rule: no product overflows, and the rank is small."""
     small = max(rule.denominator, rule.more, rule.less) <= _INT32 and rule.rank <= _RANKS
     whole = fits(rule.spread, rows) and rule.gap <= INT64_MAX and rows <= _INT32
     return small and whole and rule.units.dtype == np.int64
 
 
 def _count(values: np.ndarray, tally: np.ndarray, enough: int) -> int:
-    """Count each value until enough are distinct, and list those in the second half.
+    """Count each value in the first half of `tally`, until `enough` values are distinct.
 
-    Returns the number of distinct values.
+    The distinct values are listed in the second half. Returns their number. If `enough` is -1, all
+    values are counted.
     """
     half, distinct = len(tally) // 2, 0
     for value in values:

@@ -1,5 +1,8 @@
 """The spread of a part's values compared with all rows, in loops: distances and uncertainty.
 
+Distances are earth mover's distances, as in `expectations.measures.emd`. N is the number of all
+rows and n the number of a part's rows; N_s and n_s are the numbers of those with the value s.
+
 `LOOPS` has the functions that are compiled, in the order in which they call one another.
 """
 
@@ -112,6 +115,7 @@ def _by_ranks(different: np.ndarray, rows: int, spread: SpreadRule, tally: np.nd
     """Return Σ over ranks of |N Σ n_s - n Σ N_s|, the sums over values up to the rank.
 
     Sorts `different`. Between two values of the part the first sum stays, while the second rises.
+    So such a run of ranks has a place, `crossing`, from which on the second sum is larger.
     """
     different.sort()
     whole, last = spread.below[-1], len(spread.below) - 1

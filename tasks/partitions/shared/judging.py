@@ -104,7 +104,7 @@ class PartJudge:
     ) -> tuple[Groups, np.ndarray]:
         """Return the groups that an adversary can separate, and the part of each group.
 
-        The last group has all other rows, and no part.
+        If there are other rows, these are one more group at the end, without a part.
         """
         owner, known_values = (
             np.arange(parts),
@@ -172,8 +172,15 @@ def known_columns(promise: PrivacyModel) -> tuple[str, ...]:
 class WithKnownValues:
     """A promise that must hold in each group for every value of known attributes.
 
-    `pairs` are the known values and the sensitive one of each row, coded together; `known` and
-    `value` are the two of each pair (int64, one per pair); `sensitive` is the protected attribute.
+    A pair has the known values of a row, numbered as one, and its sensitive value.
+
+    Attributes:
+        promise: the promise.
+        name: the name under which groups count the pairs, also in errors.
+        pairs: the pair of each row, coded.
+        known: the number of the known values of each pair (int64, one per pair).
+        value: the sensitive value of each pair (int64, one per pair).
+        sensitive: the protected attribute of each row, coded.
     """
 
     promise: PrivacyModel

@@ -1,7 +1,9 @@
 """The P-private multiset with the least sum of ranges for a group, if fakes may be added.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009),
-problem 5.1, their recurrence corrected.
+problem 5.1, their recurrence corrected. A multiset of nodes is P-private if it looks as if drawn
+from the distribution P: see `expectations.groups.subdomains`. A fake is a made-up value that is
+added to the values of a group.
 
 A group shows subdomains in place of its values: nodes of a hierarchy (leaves are single values),
 each one possibly in several copies. All subdomains start at the root. A node with A subdomains
@@ -14,9 +16,10 @@ one whole number q for all of them. So every choice of the q gives a P-private m
   range(node), so the sum of ranges is least if the savings of all nodes add up to the most. The
   most that is saved below a node, by A and x, follows from the tables of its children.
 - Which q to try, if t fakes are allowed: at least the q of the best choice without fakes, because
-  fakes only raise it; at most what the node's own A allows, and what leaves the children C short of
-  at most t values in all. Up to min ⌊|g_C| / w_C⌋ the children lack nothing, and q is all that A
-  allows; each step above needs another fake. So a node has at most about t + 1 numbers to try, and
+  fakes only raise it; at most what the node's own A allows, and what leaves the children C, with
+  the weights w_C and |g_C| values at and below them, short of at most t values in all. Up to
+  min ⌊|g_C| / w_C⌋ the children lack nothing, and q is all that A allows; each step above needs
+  another fake. So a node has at most about t + 1 numbers to try, and
   an unlikely node fewer.
 """
 

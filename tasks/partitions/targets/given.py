@@ -68,8 +68,8 @@ def weights_from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
     Numbers are compared as numbers, everything else as text.
 
     Raises:
-        InputError: with its line, if a value is not in the domain or occurs twice, or if a
-            probability is none; where the probabilities do not add up to 1, within 1e-9.
+        InputError: with its line, if a value is not in the domain or occurs twice, or if a text
+            is no probability; without a line, if the probabilities do not add up to 1, within 1e-9.
     """
     place = _places(domain)
     probabilities: dict[int, Fraction] = {}

@@ -105,7 +105,10 @@ def _pass_down(
 ) -> None:
     """Turn the values below each node into subdomains, and note how many times it passes on.
 
-    A node passes on nothing if a child that has a weight has no value below it.
+    A node that passes on `times` times gives each child that many times the child's weight. It
+    passes on nothing if a child that has a weight has no value below it: `families` counts the
+    children of a node that have a weight, `live` those of them that also have a value, and `sums`
+    adds up the weights of all children.
     """
     for node in nodes[:0:-1]:
         if weight[node] > 0:

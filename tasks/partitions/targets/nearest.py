@@ -16,10 +16,11 @@ least: exact, without trying any other.
 
 Ranked (promises about the frequency of values, whichever they are). If a promise depends only on
 the weights, and not on which values have them, the nearest target gives a value that is more
-frequent in the group no smaller weight: |Dc - nw| + |Dc' - nw'| never falls when the weights of two
-values change places so that the more frequent has the smaller one. So it is enough to try every way
-of writing D as a sum, and to give its terms, the largest first, to the values by descending
-frequency: exact, and few to try.
+frequent in the group no smaller weight. For a value with the weight w that c of the group's n rows
+have, |Dc - nw| is its part of the total variation. The sum |Dc - nw| + |Dc' - nw'| of two values
+never falls when their weights change places so that the more frequent has the smaller one. So it is
+enough to try every way of writing D as a sum, and to give its terms, the largest first, to the
+values by descending frequency: exact, and few to try.
 
 The choice of the nearest target is this project's own; the paper leaves open where targets come
 from (Koudas, Srivastava, Yu, Zhang, VLDB 2009).
@@ -35,13 +36,20 @@ import numpy as np
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 
-_NEVER = 1 << 60
-_SCALE = 1 << 10
-_HALVINGS = 24
+_NEVER = 1 << 60  # the cost of what is impossible
+_SCALE = 1 << 10  # the sum of the two factors by which costs are weighted
+_HALVINGS = 24  # of the range of these factors, at most
 
 
 class _Path(NamedTuple):
-    """A way to spend weight on the first values: two costs, the last weight, the path before."""
+    """A way to spend weight on the first values.
+
+    Attributes:
+        off: the total variation so far, as a whole number.
+        moved: the earth mover's distance so far, as a whole number.
+        weight: the weight of the last of these values.
+        before: the path to the value before, None if there is none.
+    """
 
     off: int
     moved: int
@@ -51,7 +59,10 @@ class _Path(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """The two costs of a value by the weight before it and after it (int64, values x D+1 x D+1)."""
+    """The two costs of each value, by the weight before it and the weight up to it.
+
+    Costs are as in `_Path` (int64, values x (D + 1) x (D + 1)), `_NEVER` where the weight falls.
+    """
 
     off: np.ndarray
     moved: np.ndarray
@@ -68,7 +79,7 @@ class _Steps:
         return costs
 
     def follow(self, least: np.ndarray, times_off: int, times_moved: int) -> tuple[int, int]:
-        """Return the two costs of the path with the least weighted cost."""
+        """Return the two costs of the path with the least weighted cost, given `least` of it."""
         place = off = moved = 0
         for value in range(len(self.off)):
             here, there = self.off[value][place], self.moved[value][place]
@@ -110,6 +121,7 @@ def nearest_within(
 
 
 def _steps(counts: np.ndarray, totals: np.ndarray, denominator: int, *, ordered: bool) -> _Steps:
+    """Return the costs of all steps; arguments are as for `nearest_within`."""
     before, after = np.mgrid[: denominator + 1, : denominator + 1]
     weight, rows, all_rows = after - before, int(counts.sum()), int(totals.sum())
     off = np.abs(denominator * counts[:, None, None] - rows * weight)
@@ -124,9 +136,9 @@ def _steps(counts: np.ndarray, totals: np.ndarray, denominator: int, *, ordered:
 
 
 def _reachable_cost(steps: _Steps, most: int) -> int:
-    """Return the first cost of some target within the limit, a bound on the least one.
+    """Return the first cost (`off`) of some target whose second cost (`moved`) is at most `most`.
 
-    It is the best cost that a weighted sum of both costs finds.
+    It bounds the least such cost from above: the best that a weighted sum of both costs finds.
     """
     best = _NEVER
     low, high = 0, _SCALE
@@ -147,12 +159,13 @@ def _best(
     steps: _Steps, still_off: np.ndarray, still_moved: np.ndarray, most: int, bound: int
 ) -> _Path:
     """Return the best path whose second cost is at most `most`, and its first at most `bound`."""
-    paths: dict[int, list[_Path]] = {0: [_Path(0, 0, 0, None)]}
+    paths: dict[int, list[_Path]] = {0: [_Path(0, 0, 0, None)]}  # by the weight spent so far
     for value in range(len(steps.off)):
         further: dict[int, list[_Path]] = {}
         for place, those in paths.items():
             for to in range(place, steps.off.shape[1]):
                 off, moved = int(steps.off[value, place, to]), int(steps.moved[value, place, to])
+                # what paths may have cost before this step, in view of the least cost to come
                 room = bound - off - int(still_off[value + 1, to])
                 slack = most - moved - int(still_moved[value + 1, to])
                 extended = [

@@ -116,7 +116,7 @@ def taxonomy_tree(ancestors: np.ndarray) -> tuple[Tree, np.ndarray]:
     for level in [*ancestors[::-1, order], np.arange(n)]:
         first = np.flatnonzero(np.diff(level, prepend=-1))
         sizes = np.diff(np.append(first, n))
-        new = sizes < length[first]
+        new = sizes < length[first]  # a node with all values of the node above is left out
         parents.append(above[first[new]])
         firsts.append(first[new])
         lasts.append((first + sizes - 1)[new])
@@ -151,6 +151,7 @@ def _weighty(sums: Sequence[int], first: int, last: int, arity: int) -> list[int
     starts = [first]
     for part in range(1, parts):
         low, high = starts[-1] + 1, last + 1 - (parts - part)
+        # the weight before the cut that is aimed at, times `parts`, so that it is whole
         target = part * (sums[last + 1] - sums[first]) + parts * sums[first]
         place = bisect_left(sums, -(-target // parts), low, high)
         before = place - (place > low)

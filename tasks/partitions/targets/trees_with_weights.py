@@ -21,8 +21,8 @@ from sfumato.expectations.shared.sorting import lengths, stable_order, starts
 from sfumato.tasks.partitions.targets.distribution import whole
 from sfumato.tasks.partitions.targets.tree import Tree
 
-_LARGEST = 256  # denominator, of which all fractions are listed
-_FITTING = 2**62
+_LARGEST = 256  # denominator up to which all fractions are listed
+_FITTING = 2**62  # products below it fit in int64
 
 
 def reduce_weights(target: Target) -> np.ndarray:
@@ -60,12 +60,12 @@ def nearest_ratios(
 
     Args:
         first: the first of each pair (int64, at least 1).
-        second: the second.
+        second: the second of each pair (int64, at least 1).
         denominator: the most that a + b is, at least 2; see `can_be_compared`.
 
     Returns:
-        a and b (int64, one per pair), without a common divisor, and where two are equally near
-        (bool, one per pair): of these it is said which are near, not which is meant.
+        a and b (int64, one per pair), without a common divisor, and True for each pair to which two
+        ratios are equally near (bool): a and b are then one of the two, and the caller chooses.
     """
     above, below = _fractions(denominator)
     total = first + second
@@ -178,7 +178,7 @@ def _share_in_bulk(
     """Enter the weights of pairs of siblings, except pairs with two equally near ratios.
 
     Returns:
-        Which pairs have been entered (bool).
+        True for each pair whose weights have been entered (bool).
     """
     first, second = (requested[nodes] for nodes in pairs)
     divisor = np.maximum(np.gcd(first, second), 1)
@@ -214,7 +214,7 @@ def _share(parts: list[int], denominator: int | None) -> list[int]:
 
 
 def _two(parts: list[int], denominator: int) -> list[int]:
-    """Return the a, b >= 1 whose a/(a+b) is nearest, with a+b at most the denominator."""
+    """Return the a, b >= 1 with a/(a+b) nearest to the first part's share, a+b <= denominator."""
     share = Fraction(parts[0], sum(parts)).limit_denominator(denominator)
     share = min(max(share, Fraction(1, denominator)), Fraction(denominator - 1, denominator))
     return [share.numerator, share.denominator - share.numerator]
@@ -236,7 +236,10 @@ def _several(parts: list[int], denominator: int) -> list[int]:
 
 
 def _apportion(parts: list[int], total: int, size: int) -> list[int]:
-    """Return the `size` seats by the largest remainders, at least one for each part."""
+    """Return how many of `size` seats each part gets by the largest remainders, at least one.
+
+    `total` is the sum of the parts.
+    """
     seats = [max(size * part // total, 1) for part in parts]
     while sum(seats) != size:
         short = [size * part - n * total for n, part in zip(seats, parts, strict=True)]

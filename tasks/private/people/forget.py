@@ -33,8 +33,9 @@ from sfumato.tasks.private.state import STATE, parse_state
 from sfumato.tasks.schema.files import read_bytes
 
 _KEY = "key"
-_HALF = 8  # bytes
+_HALF = 8  # bytes of half of a name
 Rename = Callable[[bytes], bytes | None]
+"""Returns the new name of a person, None to forget it."""
 
 
 def forget_units(
@@ -44,8 +45,8 @@ def forget_units(
 
     Args:
         place: the file of units, for messages.
-        files: of the state, by their paths.
-        names: of people, in the order of the file.
+        files: the files of the line's state, by their paths.
+        names: the names of people, in the order of the file of units.
 
     Raises:
         InputError: where somebody has no slot, by the line of the file.
@@ -73,8 +74,8 @@ class _KnownPeople:
     """People in the maps of a line, and people in its units who wait for a slot.
 
     Attributes:
-        names: of those who have, or had, a slot.
-        halves: of the names of all who were in a source, where the line keeps maps.
+        names: the names of those who have, or had, a slot.
+        halves: half of the name of everyone who was in a source; empty if the line keeps no maps.
     """
 
     names: frozenset[bytes]
@@ -103,7 +104,10 @@ def with_forgotten(files: Mapping[str, bytes], names: np.ndarray) -> dict[str, b
 
 
 def _rewritten(files: Mapping[str, bytes], rename: Rename) -> dict[str, bytes]:
-    """Return the files of a line's state whose maps know people by other names, or not at all."""
+    """Return the files of a line's state with people renamed or forgotten in its maps.
+
+    The state gets the new SHA-256 of each map.
+    """
     rewritten, state = dict(files), parse_state(Path(STATE), files[STATE])
     versions = dict(state.versions)
     for path in _maps(files):
@@ -123,7 +127,12 @@ _ERASED = f"{MAP}/{ERASED}"
 def _with_other_units(
     files: Mapping[str, bytes], units: Mapping[int, np.ndarray | None]
 ) -> dict[str, bytes]:
-    """Return the files of normal forms with replaced (SPELLED, one each) or deleted units."""
+    """Return the files of units and rows in normal form that change, with other units.
+
+    Args:
+        files: the files of the line's state, by their paths.
+        units: by half of a unit's name, the new unit (SPELLED, one), or None to delete the unit.
+    """
     rewritten = {}
     for path, content in files.items():
         if path.startswith(f"{UNITS_NORMAL}/"):
@@ -176,10 +185,10 @@ def rename_units(
 
     Args:
         place: the file of units, for messages.
-        files: of the state, by their paths.
-        names: the new name of each, in the order of the file.
-        hashes: the same for the hashes by which versions know their units.
-        spelled: the new unit of each by its normal form (SPELLED, one).
+        files: the files of the line's state, by their paths.
+        names: the new name by old name, in the order of the file of units.
+        hashes: the new hash by old hash, by which versions know their units.
+        spelled: by old name the new unit in its normal form (SPELLED, one).
 
     Raises:
         InputError: where somebody has no slot, or the new name is somebody's already.

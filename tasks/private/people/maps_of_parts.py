@@ -31,12 +31,12 @@ from sfumato.tasks.private.people.slots import (
 )
 from sfumato.tasks.schema.files import regular
 
-_AT_ONCE = 1 << 20  # rows of a group of rows
-_BUCKETS = 16
+_AT_ONCE = 1 << 20  # rows of a row group of the file
+_BUCKETS = 16  # files of names, by the first bits of a name
 _ENTRY = np.dtype([("name", NAME), ("part", "<i4"), ("marked", "?")])
 
 
-_PARTS, _CUTS = "parts", "cuts"
+_PARTS, _CUTS = "parts", "cuts"  # keys of the document in the metadata
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class MappedPart:
     Attributes:
         where: the cut that distinguishes it, as a text.
         rows: the number of its rows in the file.
-        groups: the count of numbers that its groups have used so far.
+        groups: how many numbers its groups have used so far.
         first_group: the number added to its ids where all parts of the version are one table.
         digest: the digest of its release, None if the version shows nobody in it.
     """
@@ -74,10 +74,10 @@ class MapInParts:
 
     @classmethod
     def open(cls, path: Path) -> "MapInParts | None":
-        """Return the map in a file, or None if it is that of one table.
+        """Return the map in a file, or None if it is the map of a version in one table.
 
         Raises:
-            PromiseError: where it is none.
+            PromiseError: where the file is no map.
         """
         try:
             document = json.loads((pq.read_schema(regular(path)).metadata or {})[META])
@@ -102,12 +102,16 @@ class MapInParts:
         return from_table(self._rows(number), self.path)
 
     def names(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return names of a part's holders, former ones too (S16, empty for none), and kinds."""
+        """Return the name in each row of a part (S16, empty for nobody), and the row's kind.
+
+        Rows of former holders (kind FORMER) are included.
+        """
         table = self._rows(number, ["key", "kind"])
         return names_of_column(table["key"]), table["kind"].to_numpy()
 
     def _rows(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the rows of a part, from the row groups of the file that have some."""
+        # `position` is the first row of each row group; `skipped` counts rows before the first read
         first = sum(part.rows for part in self.parts[:number])
         end, position, read, skipped = first + self.parts[number].rows, 0, [], 0
         with pq.ParquetFile(regular(self.path)) as file:
@@ -192,7 +196,7 @@ def _numbers(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _decimals(schema: pa.Schema) -> int:
-    """Return the sum of the columns' decimal digits; a longer scale holds shorter values."""
+    """Return the sum of the scales of decimal columns: a longer scale can hold shorter values."""
     return sum(f.type.scale for f in schema if pa.types.is_decimal(f.type))
 
 
@@ -226,7 +230,10 @@ class Buckets:
                 file.write(entries[buckets == number].tobytes())
 
     def each(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield names (S16), parts (int64), marks (bool) of each share; people are in one share."""
+        """Yield the names (S16), parts (int64) and marks (bool) of each bucket.
+
+        All entries of a person are in one bucket.
+        """
         for number in range(_BUCKETS):
             place = self._file(number)
             entries = np.fromfile(place, _ENTRY) if place.exists() else np.empty(0, _ENTRY)

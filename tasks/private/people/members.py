@@ -1,10 +1,11 @@
 """Matching of two maps: ids of people, and of slots that go on, for judging versions together.
 
-A map names the holder of each slot. People whom it forgot are distinguished by their groups. A
-person whose values changed may have left a slot for another one, and counts as another person in
-each. Of a slot that was given to somebody else both maps state the group and the values, and the
-later one names the former holder. A person who was moved, because a group was dissolved, is the
-same person.
+A map is the private file of a version's slots (see `slots`); a *member* of a group is the holder of
+one of its slots. A map names the holder of each slot. Holders whom it forgot have no name: they are
+distinguished by their groups. A person whose values changed may have left a slot for another one,
+and counts as another person in each. If a slot was given to somebody else, both maps state its
+group and its values, and the later one names the former holder. A person who was moved, because a
+group was dissolved, is the same person.
 """
 
 from collections.abc import Sequence
@@ -26,12 +27,12 @@ class Members:
 
     Attributes:
         was: positions in the map before (int64).
-        of_was: the id of each one's holder (int64, parallel).
-        of_past: the ids of those who held slots of it before others (int64).
+        of_was: the id of the holder of each slot of `was` (int64, parallel).
+        of_past: the id of each former holder in the map before (int64).
         is_: positions in the map (int64).
-        of_is: the id of each one's holder (int64, parallel).
-        slot: the slot of each of `is_`: its place in `was`, or a number behind all these for a new
-            one (int64, parallel).
+        of_is: the id of the holder of each slot of `is_` (int64, parallel).
+        slot: for each slot of `is_`, its place in `was`; or for a new slot a number above all
+            these places (int64, parallel).
         lost: the number of slots of the map before that are nowhere in this one.
         units: the unit that each id is of (int64, one per id), None if all are different.
     """
@@ -52,7 +53,7 @@ def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> 
     Args:
         before: the map before, None if there is none.
         now: the map.
-        columns: the columns whose values a slot has.
+        columns: the columns whose values stay with a slot.
     """
     is_ = np.flatnonzero(now.kind != WITNESS)
     none = np.array([], dtype=np.int64)
@@ -68,7 +69,7 @@ def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> 
     is_left[slot[slot >= 0]] = False
     old, new = _handed_over(before, was[is_left], now, is_[slot < 0], columns)
     slot[np.flatnonzero(slot < 0)[new]] = np.flatnonzero(is_left)[old]
-    made = np.flatnonzero(slot < 0)
+    made = np.flatnonzero(slot < 0)  # new slots
     slot[made] = len(was) + np.arange(len(made))
     return Members(was, of_was, of_past, is_, of_is, slot, int(is_left.sum()) - len(old), units)
 
@@ -80,6 +81,7 @@ def _ids(
 
     Also return the unit of each id, or None if no two ids have the same unit.
     """
+    # three lists, one after the other: members before, former holders before, and members now
     keys = [before.key[was], before.past.key, now.key[is_]]
     names = person_numbers(*keys, now.past.key)
     group = np.concatenate([before.group[was], before.past.group, now.group[is_]])
@@ -95,6 +97,7 @@ def _ids(
     # A person's stay in a group that they left since has an id of its own.
     episode = np.isin(place, former)
     ids[episode] = ids.max(initial=0) + 1 + dense(place[episode])[0]
+    # So has the slot that a person was moved from; the person goes on by the other slot.
     moved = _moved_from(before, was, now, is_)
     ids[moved] = ids.max(initial=0) + 1 + dense(place[moved])[0]
     # Slots without a name are matched in order within their group: the n-th of one list is the
@@ -132,7 +135,7 @@ def _with_moved(
         was: positions in it (int64).
         now: the map.
         is_: positions in it (int64).
-        slot: of the same person (int64, a place in `was`), -1 for none.
+        slot: for each member, the place in `was` of the same person's slot (int64), -1 for none.
     """
     moved = np.flatnonzero((now.kind[is_] == MOVED) & (slot < 0))
     here = np.full(len(was), -1, dtype=np.int64)
@@ -149,7 +152,10 @@ def _with_moved(
 def _places(
     before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers for person and group of slots of two maps (int64), unique where unheld."""
+    """Return a number for person and group of each slot of two maps (int64).
+
+    Slots of the map before without a holder have numbers below 0, each another one.
+    """
     numbers = person_numbers(before.key[was], now.key[is_])
     width = 1 + max(int(slots.group.max(initial=0)) for slots in (before, now))
     of_was, of_is = numbers[0] * width + before.group[was], numbers[1] * width + now.group[is_]
@@ -170,7 +176,8 @@ def count_strays(
         before: the map before.
         now: the map.
         members: of both.
-        previous: the group of the version before that each of this one goes on from (int64).
+        previous: by group of this version, the group of the version before from which it goes on
+            (int64), -1 if it is new.
         movable: the columns whose values a group has, if groups may be dissolved and the map shows
             who was moved to one of an equal set of values; empty if nobody may be moved.
     """
@@ -195,7 +202,7 @@ def _are_moved(before: SlotMap, was: np.ndarray, now: SlotMap) -> np.ndarray:
 
 
 def _start_of_run(keys: np.ndarray) -> np.ndarray:
-    """Return the start of the run of equal keys that each entry is in (int64)."""
+    """Return, for each entry, the start of the run of equal keys that it is in (int64)."""
     if not len(keys):
         return keys
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
@@ -205,7 +212,7 @@ def _start_of_run(keys: np.ndarray) -> np.ndarray:
 def _handed_over(
     before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray, columns: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return slots that others have now: their places in `was` and in `is_` (int64 each).
+    """Return slots that somebody else has now: their places in `was` and in `is_` (int64 each).
 
     Equal values in one group are interchangeable as slots. A slot can only have been handed over if
     the later map names its former holder.
@@ -231,7 +238,7 @@ def _handed_over(
 
 
 def _rank_values(value: np.ndarray, bound: int) -> np.ndarray:
-    """Return a number for each value together with its place among equal ones (int64)."""
+    """Return a number for each value and its rank among equal values (int64): all differ."""
     order, numbers = rank_equals(value, np.arange(len(value)), bound)
     ranked = np.empty(len(value), dtype=np.int64)
     ranked[order] = numbers

@@ -1,7 +1,8 @@
 """People in the versions of several lines, by the maps of these versions.
 
-A slot whose holder a map no longer names belongs to nobody here: to a member of a group who is not
-counted.
+A map is the private file of a version's slots: the holder, group and values of each (see `slots`).
+A slot whose holder a map no longer names is that of an unknown member of a group, who is not
+counted among people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from sfumato.expectations.shared.sorting import distinct, stable_order
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.people.slots import LEFT, LIVE, MOVED, WITNESS, SlotMap
 
-_DIGITS = 38  # of a decimal
+_DIGITS = 38  # most digits of a decimal128
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class MapOfLine:
         line: a number for its line.
         slots: the map.
         groups: a number for the owner of its groups, None if they are the line's own.
-        called: the names of columns in it that have another name elsewhere.
+        called: by the name of a column elsewhere, its name in this map, where the two differ.
     """
 
     line: int
@@ -79,9 +80,10 @@ class SeenPeople:
         self._person = _persons(self._maps)
 
     def versions_showing(self, name: str) -> list[Shown]:
-        """Return the versions that have a column as they show it, in order.
+        """Return the versions that have a column, in order, with the values that they show of it.
 
-        If the column is not sensitive its values are public: each person is a group.
+        If the column is not sensitive in a version, its values are public there: each person is a
+        group.
         """
         having = [
             place for place, seen_map in enumerate(self._maps) if seen_map.slots.rows.has(name)
@@ -98,7 +100,7 @@ class SeenPeople:
         """Return the versions as seen by someone who knows all who were ever in their groups.
 
         Args:
-            groups: of each version, all that its map has, in the order of their numbers.
+            groups: for each version all groups of its map, in the order of their numbers.
         """
         return [
             Shown(
@@ -126,7 +128,11 @@ def _without_moved(slots: SlotMap) -> SlotMap:
 
 
 def _persons(maps: Sequence[MapOfLine]) -> list[np.ndarray]:
-    """Return the number of each slot's holder (int64), by map; unheld slots differ by line."""
+    """Return the number of each slot's holder (int64), by map.
+
+    Slots without a holder have numbers of their own; in composed versions of a line the same slot
+    has the same number.
+    """
     keys = np.concatenate([seen_map.slots.key for seen_map in maps])
     ends = np.cumsum([0, *(len(seen_map.slots) for seen_map in maps)])
     is_held = keys != b""
@@ -148,13 +154,19 @@ def _persons(maps: Sequence[MapOfLine]) -> list[np.ndarray]:
 def _former_places(
     maps: Sequence[MapOfLine], keys: np.ndarray, person: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Return slots whose holders have other ones since their values changed, of all maps of a line.
+    """Return the slots that people left for another one, because their values changed.
 
-    A person who is in two of them is another person in each.
+    These are found in all maps of a line: a person counts as another person in each of the groups.
+
+    Args:
+        maps: the maps.
+        keys: the name of each slot's holder (S16), map after map.
+        person: the number of each holder (int64), -1 for nobody.
+        ends: the first position of each map, and the end of the last (int64).
 
     Returns:
-        their places (int64), and a number for each place of somebody in a line's group (int64);
-        nothing where there are none.
+        The positions of these slots (int64), and a number for line, person and group of each
+        (int64); an empty tuple if nobody left a slot.
     """
     is_left = np.concatenate([seen_map.slots.kind == LEFT for seen_map in maps]) & (keys != b"")
     again = [_held_again(seen_map.slots) for seen_map in maps]
@@ -176,15 +188,18 @@ def _former_places(
 
 
 def _held_again(slots: SlotMap) -> np.ndarray:
-    """Return the names of people who had a slot before others, and have one now (S16)."""
+    """Return the names of former holders of slots who have another slot now (S16)."""
     former = slots.past.key
     return former[np.isin(former, slots.key)] if len(former) else former  # all keys are sorted
 
 
 def _places(seen_map: MapOfLine, version: int) -> np.ndarray:
-    """Return line, version, group, and place in it of slots of unknown people (int64, 4 x slots).
+    """Return line, version, group, and rank in the group of each slot without a holder.
 
-    Groups of composed versions belong to the line, and so do the places in them.
+    Groups of composed versions belong to the line: their version is -1.
+
+    Returns:
+        int64, 4 x slots; the rank is 0 for slots that have a holder.
     """
     slots = seen_map.slots
     nobody = np.flatnonzero(~slots.is_held)

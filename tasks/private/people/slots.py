@@ -45,18 +45,20 @@ from sfumato.tasks.private.people.keys import NAME, NAME_BYTES
 from sfumato.tasks.schema.formats import require_readable
 
 FORMAT_IN_PARTS = 3
-"""Of maps of releases in parts (see `in_parts.maps`)."""
-META = b"sfumato"
+"""The format of maps of releases in parts (see `maps_of_parts`)."""
+META = b"sfumato"  # key of the metadata of a file's schema
 _GROUP = "/group"
 
 
+# kinds of rows (see above); numbers that files contain
 LIVE, VACANT, WITNESS, LEFT, FORMER, MOVED = 0, 1, 2, 3, 4, 5
 
 
+# formats: with slots that several people had one after the other, and without
 _FORMAT, _OF_ONE_HOLDER = 2, 1
 
 
-_VALUE, _LEVEL = "=", "^"
+_VALUE, _LEVEL = "=", "^"  # prefixes of column names
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +93,10 @@ class SlotMap:
         kind: LIVE, VACANT, WITNESS, LEFT or MOVED (int8).
         retired: whether its group is shown no more (bool).
         rows: the values of each slot.
-        levels: the level of each slot's group by column (int64),
-            where labels have some.
+        levels: by column, the level of generalization of each slot's group (int64); only columns
+            whose labels have levels.
         composed: whether the version was made to be combined with earlier ones.
-        targets: the distributions that groups were made to follow (see `frozen_targets`).
+        targets: the distributions that groups were made to follow, as a document.
         past: the former holders of slots.
     """
 
@@ -126,12 +128,12 @@ class SlotMap:
 
     @property
     def is_held(self) -> np.ndarray:
-        """The slots that a person has, or left for another one (bool)."""
+        """Marks the slots that have a holder, including those left for another slot (bool)."""
         return np.asarray(self.key != b"")
 
     @property
     def own(self) -> np.ndarray:
-        """The slots that are the only ones of a person (bool)."""
+        """Marks the present slots of holders (bool): those neither left nor moved from."""
         return np.asarray(self.is_held & (self.kind != LEFT) & (self.kind != MOVED))
 
 
@@ -184,7 +186,7 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
 
     Raises:
         InputError: where newer software wrote it.
-        PromiseError: where it is none.
+        PromiseError: where the table is no map.
     """
     try:
         document = json.loads((table.schema.metadata or {})[META])
@@ -234,7 +236,12 @@ def names_of_column(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
 
 
 def are_even(slots: SlotMap, columns: Sequence[str]) -> np.ndarray:
-    """Mark the groups that show all their values equally often (bool, by the line's numbers)."""
+    """Mark the groups that show all their values equally often (bool, one per group of the line).
+
+    Args:
+        slots: the slots of the line.
+        columns: the columns whose values are counted; each must be even.
+    """
     people = slots.group[slots.kind != WITNESS]
     ever = distinct(people)
     even = np.ones(len(ever), dtype=bool)
@@ -248,7 +255,14 @@ def are_even(slots: SlotMap, columns: Sequence[str]) -> np.ndarray:
 def are_equal_sets(
     slots: SlotMap, columns: Sequence[str], first: np.ndarray, second: np.ndarray
 ) -> np.ndarray:
-    """Mark the pairs of groups (int64 each) that show the same values, each of them once (bool)."""
+    """Mark the pairs of groups that show the same values, each of them once (bool).
+
+    Args:
+        slots: the slots of the line.
+        columns: the columns whose values are compared.
+        first: the first group of each pair, by its number in the line (int64).
+        second: the second group of each pair (int64).
+    """
     ever = distinct(slots.group[slots.kind != WITNESS])
     a, b = (np.minimum(np.searchsorted(ever, groups), len(ever) - 1) for groups in (first, second))
     equal = np.asarray((ever[a] == first) & (ever[b] == second))
@@ -258,7 +272,7 @@ def are_equal_sets(
 
 
 def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str] = ()) -> Groups:
-    """Return every group that a line ever published, by its numbers, with vacant values.
+    """Return every group that a line ever published, in order of its numbers, with vacant values.
 
     Args:
         slots: the slots of the line.

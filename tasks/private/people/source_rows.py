@@ -1,19 +1,22 @@
 """The rows of a source by keyed hashes, so that versions and lines can be compared by them.
 
-<line>/rows-normal/<version>   the represented rows of a version (Parquet, 0600), unless its line is
-                               to remember only units: 8-byte hashes of the normal form of each
-                               published column's values, and of the row's person
-<line>/rows/<version>          hashes of values as they were written, of versions before state
-                               format 3 whose line knew nobody
+A *unit* is the identifier of the person (or household) that a row is about.
+
+<line>/rows-normal/<version>   the rows in a version (Parquet, 0600), unless its line is to remember
+                               only units: 8-byte hashes of the normal form of each published
+                               column's values, and of the row's unit
+<line>/rows/<version>          hashes of values as they were written: for versions before state
+                               format 3 whose rows have no unit
 
 Rows are in the order of their hashes, and are compared over the columns that two tables have in
 common, whichever these are. Someone who has the file and the key of the work directory can test
 whether a row was among them.
 
-A column without a common value, such as the month of monthly files, shows nothing and is left out.
-Then the rows are compared over all columns, and over all but one, for each: one column may have
-changed for everyone, as ages do. Those comparisons take combinations of values by chance where
-there are many rows, the same in both tables, and share one level.
+A column without a value that is in both tables, such as the month of monthly files, is left out.
+Then the rows are compared over all other columns and, for each column, over all but that one: one
+column may have changed for everyone, as ages do. If there are many rows, the comparisons without a
+column use a sample of the combinations of values, chosen by their hashes: the same combinations in
+both tables. These comparisons share one level of significance (see `composition.same_people`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,28 +42,32 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import regular
 
 WHOSE = "/unit"
-"""The column that tells rows of one person (see `half_of`); 0 is nobody's."""
-_SAMPLED = 1 << 16  # rows of both tables, in a comparison without one column
-_IN_MEMORY = 1 << 26  # hashes of a table
+"""The column of each row's unit, as half of its hash (see `half_of`); 0 is nobody's."""
+_SAMPLED = 1 << 16  # a sample (see `_many`) has from so many to twice as many rows of both tables
+_IN_MEMORY = 1 << 26  # most hashes of a table that stays in memory
 _NONE = np.array([], dtype=np.uint64)
 
 
 ROWS, ROWS_NORMAL = "rows", "rows-normal"
 
 
-_BYTES, _NULL = 8, b"\0null"
+_BYTES, _NULL = 8, b"\0null"  # bytes of a hash, and the text that is hashed for null
 
 
+# a multiplier and shifts that mix the bits of hashes
 _ODD, _HALF, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(17)
 
 
 def normal_rows(rows: Microdata, secret: bytes, names: np.ndarray | None = None) -> pa.Table:
-    """Return the keyed hash of each value's normal form (uint64), in the order of the hashes.
+    """Return the rows as keyed hashes of each value's normal form (uint64), sorted by hashes.
 
     Args:
         rows: the columns that are published, as they were read.
-        secret: of the work directory.
-        names: of each row's person (S16), None if rows are people.
+        secret: the key of the work directory.
+        names: the name of each row's person (S16), None if rows are people.
+
+    Returns:
+        A column of hashes for each column, and `WHOSE` if there are names.
     """
     hashed = {column.name: _hash_normal_forms(column, secret) for column in rows.columns}
     if names is None:
@@ -70,7 +77,12 @@ def normal_rows(rows: Microdata, secret: bytes, names: np.ndarray | None = None)
 
 
 def _as_table(columns: Mapping[str, tuple[np.ndarray, np.ndarray]], rows: int) -> pa.Table:
-    """Return columns (hashes, and each row's place in them) in an order that reveals nothing."""
+    """Return a table in an order that reveals nothing.
+
+    Args:
+        columns: by name, the distinct hashes and each row's place in them.
+        rows: the number of rows.
+    """
     hashes = [values[codes] for values, codes in columns.values()]
     order = np.argsort(_hash_rows(hashes, rows))  # equal hashes are equal rows
     return pa.table(
@@ -84,7 +96,10 @@ def _as_table(columns: Mapping[str, tuple[np.ndarray, np.ndarray]], rows: int) -
 
 
 def hashed_rows(rows: Microdata, secret: bytes) -> pa.Table:
-    """Return the keyed hash of each value as it was written, for versions before state format 3."""
+    """Return the rows as keyed hashes of each value as it was written, sorted by hashes.
+
+    Versions before state format 3 kept such rows.
+    """
     return _as_table(
         {column.name: _hash_values(column, secret) for column in rows.columns}, rows.rows
     )
@@ -123,7 +138,7 @@ Rows: TypeAlias = pa.Table | RowsInFile
 
 
 def write_rows(line: Path, version: str, rows: Rows, folder: str = ROWS_NORMAL) -> None:
-    """Keep the rows of a version (see `normal_rows`)."""
+    """Keep the rows of a version in a folder of a line (see `normal_rows`)."""
     place = private_directory(line / folder) / version
     if isinstance(rows, RowsInFile):
         copy_atomically(rows.path, place)
@@ -139,7 +154,7 @@ def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile
     """
     rows = RowsInFile(line / folder / version)
     try:
-        return rows if rows.num_rows >= 0 else None
+        return rows if rows.num_rows >= 0 else None  # always True: counting opens the file
     except FileNotFoundError:
         return None
     except (OSError, pa.ArrowException):
@@ -147,7 +162,12 @@ def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile
 
 
 def with_other_units(content: bytes, units: Mapping[int, int | None]) -> bytes:
-    """Return a file of rows with units (halves) renamed, or without rows of those that are None."""
+    """Return the content of a file of rows, with units renamed or their rows left out.
+
+    Args:
+        content: the content of the file.
+        units: by unit (half of its hash) the new unit, or None to leave out its rows.
+    """
     table = pq.read_table(pa.BufferReader(content))
     if WHOSE not in table.column_names or not units:
         return content
@@ -171,12 +191,12 @@ def _bytes_of(rows: pa.Table) -> bytes:
 
 
 def _hash_values(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hashes of a column's values (uint64), a null's last, and each row's place."""
+    """Return the hashes of a column's values (uint64), that of null last, and each row's place."""
     return _with_null(hashes_of(column.values, text_of, secret), column, secret)
 
 
 def _hash_normal_forms(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hashes of the normal forms of the column's values, and the place of each row."""
+    """Return the result of `_hash_values` for the normal forms of the column's values."""
     texts = normal_form(values_as_texts(column.values))
     return _with_null(hashes_of(texts, str, secret), column, secret)
 
@@ -191,7 +211,7 @@ def _with_null(
 
 
 def _hash_rows(columns: Iterable[np.ndarray], rows: int) -> np.ndarray:
-    """Return one hash of each row (uint64) from those of its columns, in their order."""
+    """Return one hash of each row (uint64) from the hashes of its columns, in their order."""
     return reduce(_mix_in, columns, np.zeros(rows, dtype=np.uint64))
 
 
@@ -206,10 +226,10 @@ def _values(column: pa.ChunkedArray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RowsInCommon:
-    """The counts of combinations that two tables have in common over some columns.
+    """The counts of combinations of values that two tables have in common over some columns.
 
     Attributes:
-        columns: that were compared.
+        columns: the names of the columns that were compared.
         rows: the counts.
         are_related: whether they are rows of the same people.
     """
@@ -220,12 +240,16 @@ class RowsInCommon:
 
 
 def columns_of_both(first: Rows, second: Rows) -> list[str]:
-    """Return the columns whose values two tables have, in order."""
+    """Return the names of the columns that both tables have, sorted, without `WHOSE`."""
     return sorted((set(first.column_names) & set(second.column_names)) - {WHOSE})
 
 
 def compare_rows(ours: Rows, theirs: Rows) -> RowsInCommon | None:
-    """Compare two tables without the rows of units in both; None if they share no column."""
+    """Compare two tables; rows whose unit is in both tables are left out.
+
+    Returns:
+        None if no column has a value that is in both tables.
+    """
     first, second, both = _HashedTable(ours), _HashedTable(theirs), columns_of_both(ours, theirs)
     names = [name for name in both if _meet(first.column(name), second.column(name))]
     if not names:
@@ -243,7 +267,7 @@ def compare_rows(ours: Rows, theirs: Rows) -> RowsInCommon | None:
 
 @dataclass(frozen=True, eq=False)
 class _HashedColumn:
-    """A column of hashes as it is encoded: per piece its values (uint64) and each row's place."""
+    """A column of hashes: for each chunk its values (uint64), and each row's place in them."""
 
     pieces: tuple[tuple[np.ndarray, np.ndarray], ...]
 
@@ -308,8 +332,9 @@ class _Side:
     Attributes:
         table: all its rows.
         kept: the rows that are compared (bool).
-        total: one hash of each over all columns (uint64).
-        whose: the person of each (uint64), None if people have one row each.
+        total: for each compared row the sum of its columns' hashes (uint64), from which the hash of
+            a single column can be subtracted.
+        whose: the unit of each compared row (uint64), None if no unit has several rows.
     """
 
     table: _HashedTable
@@ -318,7 +343,12 @@ class _Side:
     whose: np.ndarray | None
 
     def distinct(self, hashes: np.ndarray, whose: np.ndarray | None = None) -> np.ndarray:
-        """Return the hashes of rows without repetitions by one person."""
+        """Return the hashes of rows (uint64), equal rows of one person only once.
+
+        Args:
+            hashes: one per row.
+            whose: the unit of each row; those of all compared rows unless given.
+        """
         whose = self.whose if whose is None else whose
         if whose is None:
             return hashes
@@ -326,7 +356,13 @@ class _Side:
         return np.asarray(hashes[first])
 
     def sample_without(self, place: int, name: str, every: int) -> np.ndarray:
-        """Return hashes of rows without a column, of 1 in `every` combinations of the others."""
+        """Return hashes of rows over all columns but one, for a sample of combinations.
+
+        Args:
+            place: the place of the column among those that are compared.
+            name: the column.
+            every: 1 in so many combinations is in the sample; a power of two.
+        """
         hashes = self.total - _salted_hashes(self.table.column(name), place)[self.kept]
         some = (hashes >> _HALF) & np.uint64(every - 1) == 0
         return self.distinct(hashes[some], None if self.whose is None else self.whose[some])

@@ -28,7 +28,7 @@ from sfumato.tasks.private.state import LineState, PublishedVersion
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes, sha256_of
 
-_KEPT = 2
+_KEPT = 2  # maps of a line whose versions are combined
 _WORD = np.dtype(np.int64)
 
 
@@ -54,8 +54,7 @@ def map_in_parts(line: Path, version: str, sha256: str) -> MapInParts | None:
     """Return the map of a version in parts, to be read part by part, or None if it is of one table.
 
     Raises:
-        PromiseError: where it is gone, or is not the one that the state knows.
-        PromiseError: where it is no map.
+        PromiseError: where it is gone, is not the one that the state knows, or is no map.
     """
     place = line / MAP / version
     try:
@@ -106,8 +105,7 @@ def read_map(line: Path, version: str, sha256: str) -> SlotMap:
     """Return the map of a version, all of it even if it is in parts.
 
     Raises:
-        PromiseError: where it is gone, or is not the one that the state knows.
-        PromiseError: where it is no map.
+        PromiseError: where it is gone, is not the one that the state knows, or is no map.
     """
     place = line / MAP / version
     try:

@@ -1,4 +1,8 @@
-"""Interval arithmetic on bounds: results contain all values that operands in bounds can give."""
+"""Interval arithmetic on bounds: results contain all values that operands in bounds can give.
+
+Operands are treated as independent. Whether a result's ends are attained also depends on whether
+its operands reach their ends together; `question.formulas` decides that.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +15,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
 from sfumato.tasks.query.bounds.spread import root_above, root_below
 
-_MOST_DECIMALS = 30
+_MOST_DECIMALS = 30  # to which ROUND rounds
 NULL = Bounds(None, None, None)
 """No answer: an aggregate of no rows."""
 UNBOUNDED = Bounds(None, None, None, may_be_empty=True, unbounded=True)
@@ -38,7 +42,11 @@ def whole(value: Fraction | int) -> int | Fraction:
 def _combine(
     combine: Callable[[Fraction, Fraction], Fraction], first: Bounds, second: Bounds
 ) -> Bounds:
-    """Return the interval of a function that is monotone in each operand."""
+    """Return the interval of a function that is monotone in each operand.
+
+    Returns `NULL` if an operand has no answer. The estimate is that of the operands' estimates,
+    moved within the interval; None if an operand has none.
+    """
     if first.lower is None or second.lower is None:
         return NULL
     ends = [
@@ -70,10 +78,16 @@ def multiply(first: Bounds, second: Bounds) -> Bounds:
 
 
 def divide(first: Bounds, second: Bounds, *, whole_divisor: bool = False) -> Bounds:
-    """Bound a quotient, null if the divisor is 0; unbounded if the divisor may come close to 0.
+    """Bound a quotient, which is null if the divisor is 0.
 
-    With `whole_divisor` the divisor is a whole number that is not negative, so it is at least 1 if
-    it is not 0.
+    Args:
+        first: the dividend.
+        second: the divisor.
+        whole_divisor: whether the divisor is a whole number; one that is not negative is at least 1
+            unless it is 0.
+
+    Returns:
+        The bounds; `UNBOUNDED` if the divisor may be 0 or arbitrarily close to it.
     """
     if first.lower is None or second.lower is None or second.lower == second.upper == 0:
         return NULL
@@ -110,7 +124,7 @@ def divide_by_whole(first: Bounds, second: Bounds) -> Bounds:
 
 
 def null_if(operand: Bounds, value: Bounds) -> Bounds:
-    """Bound the operand, which becomes null where it equals a number."""
+    """Bound the operand, which becomes null if it equals `value`, an exactly known number."""
     if operand.lower is None or operand.lower == operand.upper == value.lower:
         return NULL
     inside = operand.lower <= value.lower <= operand.upper  # type: ignore[operator]
@@ -120,7 +134,7 @@ def null_if(operand: Bounds, value: Bounds) -> Bounds:
 
 
 def null_if_whole(operand: Bounds, value: Bounds) -> Bounds:
-    """Bound a whole number, null where it equals another; an excluded end moves by one."""
+    """Bound a whole number, null if it equals `value`; an end that equals it moves by one."""
     bounds = null_if(operand, value)
     if bounds.lower is None or value.lower not in (bounds.lower, bounds.upper):
         return bounds
@@ -172,7 +186,10 @@ def _map_ends(
     low: Callable[[Fraction], Fraction | int],
     high: Callable[[Fraction], Fraction | int] | None = None,
 ) -> Bounds:
-    """Apply a function to both ends and to the estimate."""
+    """Apply functions that keep the order: `low` to the lower end and the estimate.
+
+    `high` is for the upper end; if it is None, `low` is.
+    """
     if operand.lower is None:
         return NULL
     above = high or low
@@ -234,11 +251,10 @@ def least(*operands: Bounds) -> Bounds:
 
 
 def _best(operands: tuple[Bounds, ...], best: Callable[..., Fraction]) -> Bounds:
-    """Bound the best of the numbers that are not null.
+    """Bound the best (`max` or `min`) of the numbers that are not null.
 
-    A number that may be null may be the best one, or missing.
-
-    It is not always known whether an operand is null, so these bounds may be wider than necessary.
+    A number that may be null may be the best one, or missing. So the bounds are those of two cases:
+    all numbers are there, or only those that surely are. They may be wider than necessary.
     """
     some = [operand for operand in operands if operand.lower is not None]
     if not some:
@@ -250,6 +266,7 @@ def _best(operands: tuple[Bounds, ...], best: Callable[..., Fraction]) -> Bounds
         guess = None if None in estimates else best(map(number, estimates))
         return Bounds(whole(low), whole(high), guess)
     near = [best(map(number, ends)) for ends in _ends(some)]
+    # the other case; if no number is surely there, any single one of them may be the best
     far = _ends(sure) if sure else _ends(some)
     worst = [best(map(number, ends)) if sure else min(map(number, ends)) for ends in far]
     if not sure:

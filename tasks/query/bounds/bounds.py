@@ -41,8 +41,9 @@ class Bounds:
     """A lower and an upper limit that surely contain the answer, with an estimate.
 
     All are None if there is no answer, as for an aggregate over no rows. The estimate is None if
-    none was asked for, and between texts. If `may_be_empty`, possibly no row counts, and the answer
-    is null. `likely` is an interval, in releases that calibrated intervals.
+    none was asked for, or if the bounds are different texts. If `may_be_empty`, possibly too few
+    rows count, and the answer is null. `likely` is an interval, or the reason why there is none;
+    None for bounds alone.
 
     Bounds that are not `attained` are computed from bounds that may not reach their ends together:
     they contain the answer, but may be wider than necessary. If a calculation is `unbounded`, it
@@ -139,7 +140,15 @@ def sum_of(number: Fraction, whole: bool) -> Value:
 
 
 def value_of(value: Any, whole: bool) -> Value:
-    """Return the exact value that DuckDB returned; a float is the decimal number it prints as."""
+    """Return the exact value that DuckDB returned; a float is the decimal number it prints as.
+
+    Args:
+        value: the value, not null.
+        whole: whether its column has integers.
+
+    Raises:
+        TypeError: if the value is of another type than an answer can have.
+    """
     if whole:
         return int(value)
     if isinstance(value, float):

@@ -1,8 +1,8 @@
 """The extremes of an aggregate over values of which some surely count and others possibly do.
 
-Results are exact, in integers. Values ascend, each once, and counts are parallel to them. The
-copies that surely count may differ for lower and upper bounds, if it is open which people they
-belong to.
+Results are exact, in integers. Values ascend, each once, and counts are parallel to them; `units`
+are values as integers (int64 or Python integers). The copies that surely count may differ for lower
+bounds (`low`) and upper bounds (`high`), if it is open which people they belong to.
 """
 
 from collections.abc import Callable
@@ -74,20 +74,25 @@ def mean(units: np.ndarray, low: Counting, high: Counting) -> tuple[Fraction, Fr
 def _least_mean(units: np.ndarray, counting: Counting) -> Fraction:
     """Return the least mean of the sure copies and of the best possible ones.
 
-    Values ascend: each one below the mean so far lowers it, with all its copies; no later one does.
+    Values ascend. Each value below the mean so far lowers it, with all its copies; the first value
+    that is not below it ends the search.
     """
     if not counting.some:
         return Fraction(int(units[_first(counting.maybe)]))
     sure, maybe = counting.sure, counting.maybe
     totals = np.insert(np.cumsum(units * maybe), 0, 0) + (units * sure).sum()
     rows = np.insert(np.cumsum(maybe), 0, 0) + sure.sum()
+    # value >= total / rows, multiplied out
     raises = (maybe > 0) & (units * rows[:-1] >= totals[:-1])
     end = int(np.argmax(np.append(raises, True)))
     return Fraction(int(totals[end]), int(rows[end]))
 
 
 def expected_sum(units: np.ndarray, expected: np.ndarray) -> float:
-    """Return the sum of `units` times `expected` numbers (float64, one per value), NaN kept."""
+    """Return the sum of `units` times `expected` numbers (float64, one per value).
+
+    The sum is NaN if an expected number is NaN (unknown).
+    """
     counted = expected != 0
     return float((units[counted].astype(np.float64) * expected[counted]).sum())
 
@@ -159,10 +164,11 @@ class CountedValues:
         return self.exact()
 
     def expected_end(self, first: int, last: int, *, greatest: bool) -> Value:
-        """Return the least or the greatest value that is expected, between two positions.
+        """Return an estimate of the least or of the greatest value that counts.
 
-        It is the first value by which some copy counts with a chance of 1/2, if copies count
-        independently of each other. None without estimates.
+        It is the first value, from below or from above, up to which some copy counts with a chance
+        of at least 1/2, if copies count independently of each other. It is moved to the nearest
+        position from `first` to `last`. None without estimates, or if some are unknown.
         """
         if self.expected is None or np.isnan(self.expected).any():
             return None

@@ -1,9 +1,10 @@
 """Aggregates over the rows of several parts, and over some rows among others.
 
-A row either counts or is one of the others. Both numbers reach opposite ends together if both are
-numbers of rows that one engine bounds: in all forms, fewer rows that count mean more others. So the
-least proportion has the fewest rows that count and the most others, and the greatest proportion has
-the most rows that count and the fewest others.
+Parts are the disjoint rows of several questions. If some rows count among others, a row either
+counts or is one of the others. Both numbers reach opposite ends together if both are numbers of
+rows that one engine bounds: in all forms, fewer rows that count mean more others. So the least
+proportion has the fewest rows that count and the most others, and the greatest proportion has the
+most rows that count and the fewest others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,10 +29,12 @@ _NOTHING = Bounds(0, 0, Fraction(0))
 
 
 def _count(pairs: Sequence[Pair]) -> Bounds:
+    """Bound the number of values in all parts."""
     return _total([value for value, _ in pairs], empty=False)
 
 
 def _sum(pairs: Sequence[Pair]) -> Bounds:
+    """Bound the sum over all parts; null if no part has a value."""
     if all(value.lower is None for value, _ in pairs):
         return NULL
     empty = not any(map(_is_sure, pairs))
@@ -45,6 +48,10 @@ def _is_sure(pair: Pair) -> bool:
 
 
 def _total(parts: Sequence[Bounds], *, empty: bool) -> Bounds:
+    """Add up numbers; the sum may be null if `empty`.
+
+    Ends are marked as attained only if at most one number is not known exactly.
+    """
     low, high = (sum(number(end) for end in ends) for ends in _ends(parts))
     estimates = [part.estimate for part in parts]
     estimate = None if None in estimates else sum(number(part) for part in estimates)
@@ -69,7 +76,11 @@ def _max(pairs: Sequence[Pair]) -> Bounds:
 
 
 def _extreme(pairs: Sequence[Pair], best: Callable[..., Any], worst: Callable[..., Any]) -> Bounds:
-    """Bound the extreme over all parts; only a part that surely has values limits the far end."""
+    """Bound the extreme over all parts, which is the least if `best` is `min`.
+
+    Any part with values may have the best extreme. Only parts that surely have values keep it from
+    being as bad as the worst one.
+    """
     some = [(value, count) for value, count in pairs if value.lower is not None]
     if not some:
         return NULL
@@ -80,7 +91,11 @@ def _extreme(pairs: Sequence[Pair], best: Callable[..., Any], worst: Callable[..
 
 
 def _avg(pairs: Sequence[Pair]) -> Bounds:
-    """Bound the mean of means, weighted by the numbers of values if these are known."""
+    """Bound the mean over all parts from the means of parts.
+
+    Means are weighted by the numbers of values if these are known exactly. Otherwise the mean is
+    only known to lie between the least and the greatest mean of a part.
+    """
     some = [(value, count) for value, count in pairs if value.lower is not None]
     if not some:
         return NULL
@@ -103,14 +118,18 @@ def variance_of_parts(
 ) -> Bounds:
     """Bound the variance over all parts from the variance within parts and between their means.
 
-    n_1 s_1 + n_2 s_2 of deviations squared, and n_1 n_2 / (n_1 + n_2) times the means' difference
-    squared, of any two parts (Chan, Golub and LeVeque, Updating formulae, 1979), each at its ends.
+    The sum of squared deviations over all parts is that within each part, plus for each two parts
+    n_1 n_2 / n times the squared difference of their means; they have n_1 and n_2 of all n values
+    (Chan, Golub and LeVeque, Updating formulae, 1979). Each term is taken at its ends.
 
     Args:
         spreads: the variance of a sample in each part.
         means: the mean in each part.
         counts: the number of values in each part.
-        sample: whether all parts together are a sample, or a population.
+        sample: whether all parts together are a sample; otherwise they are a population.
+
+    Returns:
+        The bounds; null if there are always too few values.
     """
     rows = [(number(count.lower), number(count.upper)) for count in counts]
     least = sum((few for few, _ in rows), Fraction(0))
@@ -127,6 +146,7 @@ def variance_of_parts(
         [n for n, mean in enumerate(means) if mean.lower is not None], 2
     ):
         near, far = _distance(means[first], means[second])
+        # n_1 n_2 / n is least with the fewest values in both parts and the most in all others
         (few, many), (few_too, many_too) = rows[first], rows[second]
         if few and few_too:
             low += few * few_too * near**2 / (few + few_too + most - many - many_too)
@@ -148,7 +168,7 @@ def _ends(parts: Sequence[Bounds]) -> tuple[list[Value], list[Value]]:
 
 
 def _count_within(pooled: Bounds, all_: Bounds, rest: Bounds | None) -> Bounds:
-    """Narrow a count of rows among others: at most all, at least what the rest leaves."""
+    """Narrow a count of some rows by the counts of all rows and of the rest (None if unknown)."""
     low, high = number(pooled.lower), min(number(pooled.upper), number(all_.upper))
     if rest is None:
         return _narrow(pooled, low, high)
@@ -158,7 +178,7 @@ def _count_within(pooled: Bounds, all_: Bounds, rest: Bounds | None) -> Bounds:
 
 
 def _sum_within(pooled: Bounds, all_: Bounds, rest: Bounds | None) -> Bounds:
-    """Narrow a sum over rows among others by the sum over all of these minus the rest."""
+    """Narrow a sum over some rows by the sum over all rows less that over the rest, if known."""
     if rest is None or pooled.lower is None:
         return pooled
     remainder = subtract(_or_zero(all_), _or_zero(rest))
@@ -185,7 +205,7 @@ NARROWED: Mapping[str, Callable[[Bounds, Bounds, Bounds | None], Bounds]] = {
     "count": _count_within,
     "sum": _sum_within,
 }
-"""Narrow an aggregate of some rows by the same aggregate of all rows, and of the rest."""
+"""Functions that narrow an aggregate of some rows by that of all rows, and of the rest."""
 
 
 POOLED: Mapping[str, Callable[[Sequence[Pair]], Bounds]] = {
@@ -195,6 +215,7 @@ POOLED: Mapping[str, Callable[[Sequence[Pair]], Bounds]] = {
     "min": _min,
     "max": _max,
 }
+"""Functions that bound an aggregate over all parts, by its name."""
 
 
 def proportion(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Bounds:
@@ -204,13 +225,14 @@ def proportion(part: Bounds, others: Bounds, rows: Bounds, joint: bool) -> Bound
         part: the number of rows that count.
         others: the number of rows that do not.
         rows: the number of all rows.
-        joint: whether both numbers reach opposite ends together.
+        joint: whether `part` is greatest where `others` is least, and least where it is greatest.
     """
     if not number(rows.upper):
         return NULL
     few, many = number(part.lower), number(part.upper)
     fewest = max(number(others.lower), number(rows.lower) - many, Fraction(0))
     most = min(number(others.upper), number(rows.upper) - few)
+    # without rows at an end: either there are never others, so all count, or no row ever counts
     low = few / (few + most) if few + most else Fraction(1)
     high = many / (many + fewest) if many + fewest else Fraction(0)
     exact = rows.lower == rows.upper and rows.attained

@@ -1,8 +1,10 @@
 """The extremes of a quantile over values of which some surely count and others possibly do.
 
 Of the values that may count, the lowest ones bring a quantile down furthest. For each number of
-them the quantile is looked up, and the least one is the bound. The greatest quantile is the
-negative of the least quantile of the negated values. Exact, in integers.
+them (`added`) the quantile is looked up, and the least one is the bound. The greatest quantile is
+the negative of the least quantile of the negated values. Exact, in integers.
+
+A place counts the values below, in their order, from 0; a position is that of a distinct value.
 """
 
 from fractions import Fraction
@@ -20,10 +22,10 @@ def quantiles(
     """Return the least and the greatest quantile of at least one value.
 
     Args:
-        units: the values, ascending (int64 or Python integers).
+        units: the distinct values, ascending (int64 or Python integers).
         low: the copies that count for lower bounds.
         high: the copies that count for upper bounds.
-        share: of the values that are below the quantile, from 0 to 1.
+        share: the share of the values that are below the quantile, from 0 to 1.
         between: whether it is interpolated between two values, as PERCENTILE_CONT is, or is one of
             them, as PERCENTILE_DISC is.
     """
@@ -37,6 +39,7 @@ def _least(units: np.ndarray, counting: Counting, share: Fraction) -> Fraction:
     """Return the least interpolated quantile."""
     added, number = _possible_counts(counting)
     under = share.denominator
+    # the quantile lies rest / under of the way from the value at `place` to the next one
     place, rest = _multiply_by_share(number - 1, share)
     first = units[_positions_at(counting, place, added)]
     second = units[_positions_at(counting, np.minimum(place + 1, number - 1), added)]
@@ -68,7 +71,7 @@ def _place(number: np.ndarray, share: Fraction) -> np.ndarray:
 
 
 def _multiply_by_share(number: np.ndarray, share: Fraction) -> tuple[np.ndarray, np.ndarray]:
-    """Return the whole part of numbers times a share (int64), and the remainder.
+    """Return the whole part of numbers times a share (int64), and the rest times its denominator.
 
     Shares of many digits are multiplied as Python integers, which cannot overflow.
     """
@@ -81,17 +84,21 @@ def _multiply_by_share(number: np.ndarray, share: Fraction) -> tuple[np.ndarray,
 
 
 def _possible_counts(counting: Counting) -> tuple[np.ndarray, np.ndarray]:
-    """Return the possible numbers of added values, and those of all that count (int64)."""
+    """Return the possible numbers of added values, and of all values that then count (int64)."""
     sure = int(counting.sure.sum())
     added = np.arange(0 if sure else 1, int(counting.maybe.sum()) + 1)
     return added, added + sure
 
 
 def _positions_at(counting: Counting, place: np.ndarray, added: np.ndarray) -> np.ndarray:
-    """Return the position of the value at a place, if the first `added` possible values count."""
+    """Return the position of the value at a place, if the first `added` possible values count.
+
+    `place` and `added` are parallel (int64).
+    """
     sure, maybe = np.cumsum(counting.sure), np.cumsum(counting.maybe)
     if not counting.maybe.any():  # it is known which values count
         return np.minimum(np.searchsorted(sure, place, side="right"), len(sure) - 1)
+    # a binary search for all places at once: the first value up to which more than `place` count
     low = np.zeros(len(place), dtype=np.int64)
     high = np.full(len(place), len(sure) - 1)
     while bool((low < high).any()):

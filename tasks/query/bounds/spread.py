@@ -1,9 +1,9 @@
 """The variance of numbers when it is open which of them count, and what each of them is.
 
 In every group between `least` and `most` intervals count, and each stands for any number in it. The
-sum of squared deviations is the least of Σ (x - c)² over all centres c. Its least value is that of
-the nearest numbers, over every c. Its greatest value is at most that of the farthest numbers, for
-any one c.
+sum of squared deviations of numbers x from their mean is the least of Σ (x - c)² over all centres
+c. For a lower bound the numbers nearest to c are chosen, and the least result over all c counts.
+For an upper bound the numbers farthest from c are chosen; any single c gives a valid bound.
 
 If the numbers and the number that counts are known, the least variance is attained: the nearest
 numbers of a group follow each other, and a sweep over c visits every such choice. Otherwise bounds
@@ -23,17 +23,22 @@ from typing import NamedTuple
 import numpy as np
 
 _WORD = 62  # bits of an int64 that sums may use
-_HALVINGS = 96
-_CLOSE = 4096  # where bounds differ by one part in so many, they are close enough
+_HALVINGS = 96  # of intervals of centres, at most
+_CLOSE = 4096  # if bounds differ by one part in so many, they are close enough
 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
     """Intervals of which between `least` and `most` of each group 0, 1, … count.
 
-    `group`, `low` and `high` are parallel, one entry for each copy (int64, or Python integers);
-    `least` and `most` are by group (int64), and no group has fewer copies than `most`. Numbers are
-    units of which 10**digits make one.
+    Attributes:
+        group: the group of each interval; equal intervals are listed one by one (int64).
+        low: the least number of each interval, in units (int64 or Python integers).
+        high: the greatest number of each interval, in the same way.
+        least: the least number of intervals of each group that count (int64, one per group).
+        most: the greatest number of intervals of each group that count, at most all (in the same
+            way).
+        digits: 10**digits units make 1.
     """
 
     group: np.ndarray
@@ -58,11 +63,12 @@ def choices_of(group: np.ndarray, units: np.ndarray, counts: np.ndarray, digits:
     """Return the choices among known numbers.
 
     Args:
-        group: of each number, any integers (int64).
-        units: the numbers (int64 or Python integers).
-        counts: the number of copies of each, and the least and the greatest number of its group
-            that count (int64, numbers x 3); the latter two are equal in a group.
-        digits: of the units.
+        group: the group of each number, any integer (int64).
+        units: the numbers in units (int64 or Python integers).
+        counts: the number of copies of each number, then the least and the greatest number of
+            numbers of its group that count (int64, numbers x 3); these two are the same for all
+            numbers of a group.
+        digits: 10**digits units make 1.
     """
     _, first, number = np.unique(group, return_index=True, return_inverse=True)
     least, most = counts[first, 1], counts[first, 2]
@@ -107,7 +113,11 @@ def _root(number: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _least_of_known(choices: Choices) -> Fraction:
-    """Return the least variance if a fixed number of known numbers counts in each group."""
+    """Return the least variance if a fixed number of known numbers counts in each group.
+
+    The nearest numbers of a group are a window of its sorted numbers. As the centre rises, windows
+    move up by one number at a time, in the order of the swaps' middles.
+    """
     order = np.lexsort((choices.low, choices.group))
     group, numbers = choices.group[order], choices.low[order] - choices.low.min()
     rows, span = choices.rows[0], int(numbers.max())
@@ -116,6 +126,7 @@ def _least_of_known(choices: Choices) -> Fraction:
     rank, size = _ranks(group)
     taken = choices.most[group]
     first = rank < taken
+    # a swap: the number `leaves` leaves its group's window, and `enters` enters
     leaves = np.flatnonzero((taken > 0) & (rank < size - taken))
     enters = leaves + taken[leaves]
     swaps = np.argsort(numbers[leaves] + numbers[enters], kind="stable")
@@ -126,7 +137,14 @@ def _least_of_known(choices: Choices) -> Fraction:
 
 
 class _Far(NamedTuple):
-    """The variance of the farthest numbers, their number, their sum, and their deviation from c."""
+    """The numbers that are farthest from a centre.
+
+    Attributes:
+        ratio: the sum of their squared distances from the centre, divided by their number less 1.
+        rows: how many they are.
+        total: their sum.
+        slope: the sum of (centre - number); below 0 if a greater centre has a smaller ratio.
+    """
 
     ratio: Fraction
     rows: int
@@ -135,9 +153,14 @@ class _Far(NamedTuple):
 
 
 class _Centred:
-    """Choices on a grid of centres that is fine enough, and coarse enough for squares to fit."""
+    """Choices on a grid of centres that is fine enough, and coarse enough for squares to fit.
+
+    Numbers are counted from the least one (`_base`), and the grid divides a unit into
+    2**`_spare` steps. `_unit` is the square of that, by which squared steps become squared units.
+    """
 
     def __init__(self, choices: Choices) -> None:
+        """Choose the grid, so that sums of squares fit int64 if they can."""
         self._choices, self._base = choices, int(choices.low.min())
         self._span = int(choices.high.max()) - self._base
         copies = len(choices.group).bit_length()
@@ -156,9 +179,10 @@ class _Centred:
         return 1 << 2 * self._spare
 
     def least(self) -> Fraction:
-        """Return a variance that no choice is below."""
+        """Return a variance that no choice is below, in squared units."""
         best = self._nearest(self._span << self._spare >> 1, self._span << self._spare >> 1)
         waiting = [(Fraction(0), 0, self._span << self._spare)]
+        # a heap of intervals of centres, each with a bound of all variances around its centres
         for _ in range(_HALVINGS):
             bound, low, high = waiting[0]
             if high - low < 2 or (best - bound) * _CLOSE <= best:
@@ -177,7 +201,7 @@ class _Centred:
         return _ratio(forced, np.sort(free), lowering=True)[0]
 
     def greatest(self) -> Fraction:
-        """Return a variance that no choice is above."""
+        """Return a variance that no choice is above, in squared units."""
         low, high = 0, self._span << self._spare
         far = self._farthest(low, self._low, self._high)
         best = far.ratio / self._unit
@@ -186,11 +210,12 @@ class _Centred:
             far = self._farthest(middle, self._low, self._high)
             best = min(best, far.ratio / self._unit)
             low, high = (middle, high) if far.slope < 0 else (low, middle)
+        # the last numbers' mean, total / rows, as centre: all numbers are multiplied by `rows`
         exact = self._farthest(far.total, *self._scale(far.rows << self._spare, fits=False))
         return min(best, exact.ratio / self._unit / far.rows**2)
 
     def _farthest(self, centre: int, low: np.ndarray, high: np.ndarray) -> _Far:
-        """Return the greatest mean square of the numbers farthest from a centre."""
+        """Return the numbers farthest from a centre that make the greatest ratio."""
         end = np.where(centre - low >= high - centre, low, high)
         far = (end - centre) ** 2
         order = np.lexsort((-far, self._choices.group))
@@ -216,15 +241,16 @@ def _split(choices: Choices, squares: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _ratio(forced: np.ndarray, free: np.ndarray, *, lowering: bool) -> tuple[Fraction, int]:
-    """Return the extreme ratio of a sum to its terms less one, and how many free terms it has.
+    """Return the extreme ratio of a sum to its number of terms less 1, and its free terms' number.
 
     All forced terms count. Free terms count from the front, for as long as each moves the ratio
     further.
     """
-    start = max(0, 2 - len(forced))
+    start = max(0, 2 - len(forced))  # a variance needs two terms
     sums = np.cumsum(np.append(forced.sum(), free))[start:]
     terms = len(forced) - 1 + np.arange(start, len(free) + 1)
     following, sums_before, terms_before = free[start:], sums[:-1], terms[:-1]
+    # one more term moves the ratio up if the term exceeds the ratio, multiplied out here
     grown = following * terms_before
     done = grown >= sums_before if lowering else grown <= sums_before
     end = int(np.argmax(np.append(done, True)))
@@ -232,7 +258,7 @@ def _ratio(forced: np.ndarray, free: np.ndarray, *, lowering: bool) -> tuple[Fra
 
 
 def _ranks(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the place of each entry in its group (groups ascend), and the group's size."""
+    """Return the rank of each entry in its group, from 0, and the group's size; groups ascend."""
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     sizes = np.diff(np.append(starts, len(group)))
     return np.arange(len(group)) - np.repeat(starts, sizes), np.repeat(sizes, sizes)

@@ -1,12 +1,18 @@
 """Bounds over rows whose values are known only by subdomain.
 
-Each row of a group has one of its subdomains, no two rows the same copy, and any value of that
-subdomain. By a condition on values, all values of a subdomain count, some of them, or none. A row
-whose subdomain has some is free to count or not to count. So the rows that count at most are a
-choice of the best values, and the rows that must count follow from how few copies are free.
+A subdomain is a set of values, and each group shows some copies of subdomains. Each row of the
+group has one of the copies, no two rows the same, and any value of that subdomain. A cell is a row
+of an answer: it selects some rows of each group, its hits, by other columns.
 
-Exact, in integers, each bound attained. The mean is that of Dinkelbach's method: under a guess of
-the least mean, the values below it are counted, and their mean is the next guess.
+A condition on values holds on all values of a subdomain, on some, or on none. A row counts if it is
+a hit and the condition holds on its value. A copy on whose values the condition always holds is
+inside; a hit with another copy is free to count or not to count. So at most as many hits count as
+there are copies with a matching value, and at least as many as exceed the number of free copies.
+The rows that count have the best values for a bound: the least ones for a lower bound.
+
+Values are numbered by rank, ascending, and added up as units, integers of which 10**digits make 1.
+Bounds are exact and attained. The least mean is found by Dinkelbach's method: given a guess, the
+values below it are counted where possible, and their mean is the next guess, until none is lower.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009);
 Dinkelbach, On nonlinear fractional programming (Management Science 13, 1967).
@@ -36,9 +42,9 @@ class Selected:
     """The rows that each cell selects of each group.
 
     Attributes:
-        cell: of each selection (int64, one per selection).
-        group: that it selects from, ascending: neighbours look up neighbouring numbers (int64).
-        hits: the number of rows that it selects, at least 1 (int64).
+        cell: the cell of each pair of a cell and a group (int64, as are the next two).
+        group: the group of each pair; ascending, so that lookups by group stay close in memory.
+        hits: the number of rows that the cell selects of the group, at least 1.
         cells: the number of all cells 0, 1, …, also of those without a row.
     """
 
@@ -48,7 +54,7 @@ class Selected:
     cells: int
 
     def sums(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the sums of `numbers` (one per selection) by cell (same dtype, one per cell)."""
+        """Return the sums of `numbers` (one per pair) by cell (same dtype, one per cell)."""
         sums = np.zeros(self.cells, dtype=numbers.dtype)
         np.add.at(sums, self.cell, numbers)
         return sums
@@ -56,23 +62,26 @@ class Selected:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Values (int64, ascending or descending), each of which occurs `times` (int64) times."""
+    """Values one after the other, each of which occurs `times` (int64) times.
+
+    The values (int64, or Python integers) are of several groups; those of one group ascend.
+    """
 
     values: np.ndarray
     times: np.ndarray
 
     @cached_property
     def counts_before(self) -> np.ndarray:
-        """The number of copies before each value, and of all copies (int64, values + 1)."""
+        """The number of copies before each value, then of all copies (int64, values + 1)."""
         return np.append(0, np.cumsum(self.times))
 
     @cached_property
     def sums(self) -> np.ndarray:
-        """The sum of the copies before each value, and of all copies (one more than values)."""
+        """The sum of the copies before each value, then of all copies (values + 1)."""
         return np.append(0, np.cumsum(self.values * self.times))
 
     def total(self, copies: np.ndarray) -> np.ndarray:
-        """Return the sum of the first `copies` copies (int64; same shape)."""
+        """Return the sums of the first copies, as many as each of `copies` (int64) says."""
         position = np.searchsorted(self.counts_before, copies, side="right") - 1
         values = np.append(self.values, 0)
         total: np.ndarray = (
@@ -81,23 +90,25 @@ class Copies:
         return total
 
     def positions_of(self, copy: np.ndarray) -> np.ndarray:
-        """Return the positions of the values with these copies, counted from 1 (int64)."""
+        """Return the position of each copy's value (int64); copies are counted from 1."""
         positions: np.ndarray = np.searchsorted(self.counts_before, copy) - 1
         return positions
 
 
 @dataclass(frozen=True, eq=False)
 class GroupSubdomains:
-    """The subdomains that groups 0, 1, … show and that have values that count.
+    """The subdomains of groups 0, 1, … that have values on which a condition holds.
 
     Attributes:
-        group: that shows a subdomain (int64, one per subdomain, as are the next four).
+        group: the group that shows the subdomain (int64, one per subdomain, as the next four).
         least: the rank of its least value that counts (int64).
         greatest: the rank of its greatest value that counts (int64).
         inside: 1 if all of its values count, otherwise 0 (int64).
         times: the number of its copies (int64).
-        sizes: the number of copies of any subdomain that a group shows (int64, one per group).
-        units: the values as integers, ascending (int64 or object, one per rank).
+        sizes: the number of copies of all subdomains of each group, of those without values that
+            count, too (int64, one per group).
+        units: the values of the domain in units, ascending (int64 or Python integers, one per
+            rank); their ranks if they are not numbers.
     """
 
     group: np.ndarray
@@ -114,12 +125,13 @@ class GroupSubdomains:
         return selected.sums(self.sure(selected)), selected.sums(most)
 
     def sure(self, selected: Selected) -> np.ndarray:
-        """Return the least number of each selection's rows that count (int64)."""
+        """Return the least number of each pair's hits that count (int64)."""
         free = self.sizes - self._copies(self.times * self.inside)
         least: np.ndarray = np.maximum(selected.hits - free[selected.group], 0)
         return least
 
     def _copies(self, times: np.ndarray) -> np.ndarray:
+        """Return the sum of `times` (int64, one per subdomain) by group (int64)."""
         copies = np.zeros(len(self.sizes), dtype=np.int64)
         np.add.at(copies, self.group, times)
         return copies
@@ -136,13 +148,20 @@ class GroupSubdomains:
 
 
 class End:
-    """Bounds from one end of the values, where the first value of each subdomain is the best one.
+    """Bounds from one end of the values: the lower, or the upper with all values negated.
 
-    Bounds are ranks, or sums of units. They are valid for cells in which some row may count.
+    The best value of a subdomain is its first one from this end. Bounds are ranks from this end, or
+    sums of units. They are valid for cells in which some row may count.
     """
 
     def __init__(self, subdomains: GroupSubdomains, rank: np.ndarray, units: np.ndarray) -> None:
-        """Sort the subdomains of each group by the ranks of their best values."""
+        """Sort the subdomains of each group by the ranks of their best values.
+
+        Args:
+            subdomains: the subdomains.
+            rank: the rank of each subdomain's best value from this end (int64).
+            units: the values of the domain in units, by their rank from this end.
+        """
         order = np.lexsort((rank, subdomains.group))
         group, self._rank = subdomains.group[order], rank[order]
         times, self._held = subdomains.times[order], subdomains
@@ -155,7 +174,10 @@ class End:
         self._inside = Copies(values, times * subdomains.inside[order])
 
     def outer(self, selected: Selected) -> np.ndarray:
-        """Return the rank of the best value that may count (int64, one per cell)."""
+        """Return the rank of the best value that may count (int64, one per cell).
+
+        The rank is the number of values in the domain if no value may count.
+        """
         first = self._start[selected.group]
         some = first < self._start[selected.group + 1]
         best = np.full(selected.cells, self._width)
@@ -163,8 +185,12 @@ class End:
         return best
 
     def inner(self, selected: Selected) -> np.ndarray:
-        """Return the rank of the worst value in the best choice of values (int64, one per cell)."""
+        """Return the rank of the worst value if few rows count (int64, one per cell).
+
+        As few rows count as possible, but at least one, and they have the best values they can.
+        """
         sure = self._held.sure(selected)
+        # rows that surely count have the first `sure` inside copies; the last one is the worst
         copy = (self._inside.counts_before[self._start[selected.group]] + sure)[sure > 0]
         worst = np.full(selected.cells, -1)
         ranks = self._rank[self._inside.positions_of(copy)]
@@ -178,12 +204,16 @@ class End:
         return np.where(rows > 0, sums, self._alone(selected))
 
     def least_mean(self, selected: Selected) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least mean of at least one value, as sum and number (one per cell)."""
+        """Return the least mean of at least one value, as its sum and number of values.
+
+        Both are Python integers, one per cell.
+        """
         guess = np.zeros(selected.cells, dtype=np.int64)
         sums, rows = (part.astype(object) for part in self._best(selected, guess))
         unsure = selected.sums(self._held.sure(selected)) == 0
         sums[unsure], rows[unsure] = self._alone(selected)[unsure], 1
         while True:
+            # an integer is below sums / rows if it is below that quotient, rounded up
             fewer, less = (part.astype(object) for part in self._best(selected, -(-sums // rows)))
             better = (fewer * rows < sums * less).astype(bool) & ~unsure
             if not better.any():
@@ -191,19 +221,22 @@ class End:
             sums, rows = np.where(better, fewer, sums), np.where(better, less, rows)
 
     def _alone(self, selected: Selected) -> np.ndarray:
+        """Return the best value that may count, in units: the sum if one row counts."""
         alone: np.ndarray = self._units[np.minimum(self.outer(selected), self._width - 1)]
         return alone
 
     def _best(self, selected: Selected, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum and number of the rows that count if values below the limit are taken.
+        """Return the sum and the number of values if all below a limit count that can.
 
-        `limit` has one number per cell.
+        Other values count only if they must. `limit` is in units, one per cell.
         """
         every, inside = self._all.counts_before, self._inside.counts_before
         ranks = np.searchsorted(self._units, limit)[selected.cell]
         start = self._start[selected.group]
+        # the subdomains from `start` to `worth` have a value below the limit
         worth = np.searchsorted(self._key, selected.group * self._width + ranks)
         taken = every[start] + np.minimum(selected.hits, every[worth] - every[start])
+        # inside copies from `worth` on, as far as they are needed for all rows that surely count
         forced = np.maximum(inside[start] + self._held.sure(selected), inside[worth])
         sums = self._all.total(taken) - self._all.sums[start]
         sums += self._inside.total(forced) - self._inside.sums[worth]
@@ -212,7 +245,7 @@ class End:
 
 
 def _summable(units: np.ndarray, copies: int) -> np.ndarray:
-    """Return the units, as Python integers if sums over so many copies overflow."""
+    """Return the units (ascending), as Python integers if sums of so many copies may overflow."""
     largest = max(abs(int(units[0])), abs(int(units[-1]))) if len(units) else 0
     return units if largest * max(copies, 1) <= INT64_MAX else units.astype(object)
 
@@ -220,7 +253,11 @@ def _summable(units: np.ndarray, copies: int) -> np.ndarray:
 def choices_of_cells(
     subdomains: GroupSubdomains, selected: Selected, digits: int
 ) -> Iterator[Choices]:
-    """Yield the choices of each cell: of each group as many intervals as rows may count."""
+    """Yield the choices among intervals in each cell, for aggregates of deviations.
+
+    An interval is from the least to the greatest value that counts of one copy, in units of which
+    10**digits make 1.
+    """
     order = stable_order(subdomains.group)
     start = np.searchsorted(subdomains.group[order], np.arange(len(subdomains.sizes) + 1))
     sure, by_cell = subdomains.sure(selected), stable_order(selected.cell)
@@ -229,9 +266,11 @@ def choices_of_cells(
         of_cell = by_cell[first:last]
         groups, hits = selected.group[of_cell], selected.hits[of_cell]
         sizes = start[groups + 1] - start[groups]
+        # one entry for each subdomain of each group that the cell selects from
         number = np.repeat(np.arange(len(groups)), sizes)
         within = np.arange(len(number)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         node = order[start[groups][number] + within]
+        # one entry for each copy; of equal copies, no more count than there are hits
         times = np.minimum(subdomains.times[node], hits[number])
         copies, able = np.repeat(node, times), np.zeros(len(groups), dtype=np.int64)
         np.add.at(able, number, subdomains.times[node])
@@ -247,7 +286,7 @@ def choices_of_cells(
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """The expected number of each cell's rows that count, and their expected sum (float64)."""
+    """The expected number of rows that count in each cell, and their expected sum (float64)."""
 
     rows: np.ndarray
     sums: np.ndarray
@@ -273,10 +312,10 @@ class CellAggregate(Protocol):
 
 
 class Cells:
-    """Cells that select rows of groups; their values count if a condition holds on them.
+    """Bounds of aggregates in cells; the rows with values on which a condition holds count.
 
     Attributes:
-        most: the greatest number of rows of each cell that count.
+        most: the greatest number of rows of each cell that count (int64).
     """
 
     def __init__(
@@ -290,11 +329,11 @@ class Cells:
         """Count the rows of each cell.
 
         Args:
-            subdomains: what the groups show, by the ranks of the values.
-            selected: what the cells select.
-            values: of the domain, ascending.
+            subdomains: the groups' subdomains with values that count.
+            selected: the rows that the cells select.
+            values: the values of the domain, ascending.
             numbers: the values as exact numbers; None if they are not numbers.
-            expected: of the cells, None without estimates.
+            expected: the expected numbers and sums of the cells; None without estimates.
         """
         self._least, self.most = subdomains.counts(selected)
         self._held, self._selected, self._values = subdomains, selected, values
@@ -355,10 +394,10 @@ class Cells:
         return choices_of_cells(self._held, self._selected, digits)
 
     def bounds(self, kind: "CellAggregate") -> list[Bounds]:
-        """Bound an aggregate in each cell; over fewer values than its fewest it is null.
+        """Bound an aggregate in each cell; over fewer values than `kind.fewest` it is null.
 
         Raises:
-            QueryError: where it has no bounds here.
+            QueryError: if the aggregate has no bounds where subdomains are shown.
         """
         of_cells = require_bounds(kind)
         return [
@@ -369,6 +408,7 @@ class Cells:
         ]
 
     def _values_at(self, ranks: np.ndarray) -> list[Value]:
+        """Return the values of ranks; ranks outside of the domain become its nearest end."""
         values = self._values.take(pa.array(np.clip(ranks, 0, len(self._values) - 1)))
         return [value_of(value, self._whole) for value in values.to_pylist()]
 
@@ -391,7 +431,7 @@ def require_bounds(kind: CellAggregate) -> Callable[[Cells], list[Bounds]]:
     """Return the function that bounds an aggregate in every cell.
 
     Raises:
-        QueryError: where nothing does.
+        QueryError: if no function does.
     """
     if kind.of_cells is None:
         raise QueryError(

@@ -1,12 +1,13 @@
 """Attendance: which published rows belong to people, in a release that has rows of people who left.
 
-Of a class of n rows, v are vacant, and nothing shows which. A condition possibly holds on some rows
-of the class, and surely holds on some of these. In any world the rows that count are a set of the
-possible ones. At most v of the sure rows are missing from it, because a missing row is vacant. It
-has at most n - v rows, because no others belong to people. Every such set occurs in some world: the
-vacant rows are among the others. So for lower bounds the least values of the sure rows must count,
-as many as cannot all be vacant, and the least others may count up to n - v. For upper bounds the
-same holds from the greatest values.
+A class is a group of a release whose versions are composed. Of its n rows, v are vacant: they
+belonged to people who left. Nothing shows which rows these are. A condition possibly holds on some
+rows of the class, and surely holds on some of these. In any table that the release may come from,
+the rows that count are a set of the possible ones. At most v of the sure rows are missing from it,
+because a missing row is vacant. It has at most n - v rows, because no others belong to people. For
+every such set there is such a table: the vacant rows are among the others. So for lower bounds the
+least values of the sure rows must count, as many as cannot all be vacant, and the least others may
+count up to n - v. For upper bounds the same holds from the greatest values.
 """
 
 from dataclasses import dataclass
@@ -65,17 +66,17 @@ class Attendance(Protocol):
     def countings(
         self, rows: PossibleRows, codes: np.ndarray, values: int
     ) -> tuple[Counting, Counting]:
-        """Return the number of copies of each value that count, from below and from above.
+        """Return the copies of each value that count for lower bounds, and for upper bounds.
 
         Args:
             rows: the rows.
-            codes: of their values, in the order of the values (int64, one per row).
+            codes: the codes of their values, in the order of the values (int64, one per row).
             values: the number of different values.
         """
         ...
 
     def choices(self, rows: PossibleRows, units: np.ndarray, digits: int) -> Choices:
-        """Return the choices among the rows' numbers (one per row, in 10**-digits)."""
+        """Return the choices among the rows' numbers: `units` (one per row), 10**digits to 1."""
         ...
 
 
@@ -107,6 +108,7 @@ class FullAttendance:
     def choices(self, rows: PossibleRows, units: np.ndarray, digits: int) -> Choices:
         """Return choices in which all numbers that must count do, and any of the others may."""
         sure, every = self.counts(rows)
+        # two groups: rows that must count, and the others; these are the least and the most of each
         counts = np.array([sure, 0]), np.array([sure, every - sure])
         kind = np.where(rows.must, 0, 1)
         if rows.times is not None:
@@ -137,7 +139,7 @@ class PartialAttendance:
     live: np.ndarray
 
     def counts(self, rows: PossibleRows) -> tuple[int, int]:
-        """Return the number of rows that cannot all be vacant, and that may be people's."""
+        """Return how many rows surely count although some are vacant, and how many may count."""
         least, most = self._limits(rows)
         return int(least.sum()), int(most.sum())
 
@@ -161,6 +163,7 @@ class PartialAttendance:
         If a class has both, each kind is limited on its own by the number of rows that belong to
         people.
         """
+        # the rows of a class that surely count are one group of choices, the others another one
         kind = 2 * self.group[rows.rows] + ~rows.must
         _, first, number = np.unique(kind, return_index=True, return_inverse=True)
         group, must = self.group[rows.rows[first]], rows.must[first]
@@ -198,7 +201,7 @@ class PartialAttendance:
 
 
 def attendance_in(tables: Files, rows: pa.Table, declared: Terms) -> Attendance:
-    """Return the attendance of a release's rows."""
+    """Return the attendance of a release's rows, which is full unless versions are composed."""
     if not declared.is_composed:
         return FullAttendance()
     lineage = read_table(tables[LINEAGE])
@@ -211,8 +214,8 @@ def _first_of_groups(
     """Mark the first rows of each group (bool, one per row).
 
     Args:
-        group: of each row (int64).
-        codes: that order the rows in their group (int64).
+        group: the group of each row (int64).
+        codes: the codes that order the rows of a group (int64).
         among: the rows that may be marked (bool).
         number: the number of rows to mark in each group (int64, one per group).
     """

@@ -1,7 +1,8 @@
 """Cells of an answer, with the number of rows of each group that each cell selects.
 
-If conditions are on sensitive values, a row qualifies if its value matches. Of a group with n
-values, m of which match, at least h + m - n and at most m of h rows qualify.
+These rows are the hits of a group in a cell. If conditions are on sensitive values, a row qualifies
+if its value matches. Of a group with n values, m of which match, and h hits, at least h + m - n and
+at most m hits qualify.
 """
 
 from collections.abc import Sequence
@@ -28,8 +29,8 @@ from sfumato.tasks.query.question.question import Key
 _FEW = 1 << 12  # up to so many cells, all combinations are cells, also those without rows
 _NEAR = 1 << 21  # numbers that stay in the processor's cache while rows are counted one by one
 _BINS = 4  # at most so many bins per row
-_NARROW = 2**31
-_BLOCK = 8  # bits of groups that are near each other
+_NARROW = 2**31  # keys below this are int32
+_BLOCK = 8  # groups are in blocks of 2**8
 _LOOKED_AT = 16  # up to so many cells, the rows of each are counted in a pass of their own
 
 
@@ -38,8 +39,8 @@ class SelectedRows:
     """The rows that a question selects.
 
     Attributes:
-        group: of each row (integers).
-        cell: of each row (integers from 0); None where the question has no group columns.
+        group: the group of each row (integers).
+        cell: the cell of each row (integers from 0); None if the question has no group columns.
         keys: the values of the group columns, by cell.
     """
 
@@ -60,12 +61,13 @@ class SelectedRows:
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The number of rows that a cell selects of a group, for each pair that has any.
+    """The number of rows that a cell selects of a group, one entry for each pair that has any.
 
     Attributes:
-        group: of each entry (int64); a slice if the entries are all groups, some without hits.
+        group: the group of each entry (int64); a slice if the entries are all groups, some of them
+            without hits.
         hits: the number of rows, parallel to the groups (int64).
-        run: the positions at which the runs of entries in one cell begin (int64, ascending).
+        run: the positions at which runs begin: neighbouring entries in one cell (int64, ascending).
         cell_of_run: the cell of each run (int64); a cell may have several runs.
         cells: the number of cells.
     """
@@ -103,8 +105,8 @@ class Hits:
         """Reduce the numbers of each cell by a function of two (same dtype, one per cell).
 
         Args:
-            function: associative and commutative.
-            numbers: parallel to the hits.
+            function: an associative and commutative function.
+            numbers: the numbers, parallel to the hits.
             none: the result for a cell without numbers.
         """
         results = np.full(self.cells, none, dtype=numbers.dtype)
@@ -116,8 +118,8 @@ class Hits:
         """Return the sum of the units of each cell (int64, or Python integers).
 
         Args:
-            units: integers (int64 or Python's), parallel to the hits.
-            most: no unit has a larger absolute value.
+            units: integers (int64 or Python integers), parallel to the hits.
+            most: the largest absolute value that a unit can have.
         """
         fits = units.dtype == np.int64 and most * len(units) <= INT64_MAX
         return self.reduce_by_cell(np.add, units if fits else units.astype(object), 0)
@@ -126,7 +128,10 @@ class Hits:
 def selected_rows(
     table: PublishedColumns, group_by: Sequence[str], chosen: np.ndarray | None
 ) -> SelectedRows:
-    """Return the chosen rows (bool, one per row; None for all), in cells by the group columns."""
+    """Return the chosen rows (bool, one per row; None for all), in cells by the group columns.
+
+    Cells are all combinations of values if these are few; otherwise those that rows have.
+    """
     group = table.group if chosen is None else table.group[chosen]
     if not group_by:
         return SelectedRows(group, None, [()])
@@ -163,6 +168,9 @@ def _keys(columns: Sequence[CodedValues], codes: Sequence[np.ndarray]) -> list[K
 def hits_of(rows: SelectedRows, groups: int) -> Hits:
     """Count the rows of each cell and group.
 
+    Keys of cells and groups are counted in an array with a bin for each, or sorted if that would be
+    too large.
+
     Raises:
         NotDirectError: if there are too many cells and groups.
     """
@@ -173,7 +181,7 @@ def hits_of(rows: SelectedRows, groups: int) -> Hits:
         raise NotDirectError
     if bins <= min(_NEAR, _BINS * len(rows.group)):
         counted = np.bincount(_combine_keys(rows, bits, np.int64), minlength=bins)
-        met = np.flatnonzero(counted != 0)
+        met = np.flatnonzero(counted != 0)  # the keys that rows have
         counted = counted[met]
     else:
         ordered = np.sort(_combine_keys(rows, bits, np.int32 if bins < _NARROW else np.int64))
@@ -185,12 +193,12 @@ def hits_of(rows: SelectedRows, groups: int) -> Hits:
 
 
 def hits_in_each(rows: SelectedRows, groups: int) -> Hits:
-    """Count the rows of each group if there is one cell and hardly any group has none.
+    """Count the rows of each group in turn if there is one cell and rows for half of the groups.
 
     Otherwise counts as `hits_of` does.
 
     Raises:
-        NotDirectError: where there are too many cells and groups.
+        NotDirectError: if there are too many cells and groups.
     """
     if rows.cell is not None or 2 * len(rows.group) < groups:
         return hits_of(rows, groups)
@@ -209,10 +217,10 @@ def _in_runs(met: np.ndarray, counted: np.ndarray, bits: int, cells: int) -> Hit
 
 
 def _combine_keys(rows: SelectedRows, bits: int, kind: type[np.signedinteger[Any]]) -> np.ndarray:
-    """Combine blocks of groups, cells, and groups in blocks into keys (integers, one per row).
+    """Return keys of block, cell, and group within the block (integers, one per row).
 
-    Groups of one block are near each other in other tables, and the groups of one cell stay
-    together.
+    In the order of keys, groups of one block are close to each other, as in other tables, and
+    within a block the groups of one cell stay together.
     """
     group: np.ndarray = rows.group.astype(kind, copy=False)
     if rows.cell is None:
@@ -246,7 +254,7 @@ def qualifying_rows(
     Args:
         hits: the rows that other conditions select.
         sizes: the number of values of each group (int64, one per group).
-        matching: for each condition, the number of them that match (int64, one per group).
+        matching: for each condition, the number of values that match (int64, one per group).
     """
     size = sizes[hits.group]
     least = most = hits.hits

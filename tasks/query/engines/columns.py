@@ -47,7 +47,7 @@ class CountsEngine:
         """Return the bounds of each count by the values of the group columns.
 
         Raises:
-            QueryError: where the query cannot be evaluated.
+            QueryError: if the query cannot be evaluated.
         """
         query = MarginalCounts(question, self.declared, self.estimator).counts(self._keep)
         answer = {}

@@ -22,7 +22,7 @@ _VALUES = "\x01values"  # no published table can have this name
 
 
 class ValueConditions:
-    """Conditions decided on the values of published tables."""
+    """Decides conditions on the distinct values of published columns."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Take a connection, which may see other tables."""
@@ -33,7 +33,7 @@ class ValueConditions:
         """Return the rows on which a condition holds (bool, one per row).
 
         Raises:
-            NotDirectError: where it compares columns, or cannot be evaluated on some value.
+            NotDirectError: if it compares columns, or cannot be evaluated on some value.
         """
         try:
             return self._rows(table, condition, holds=True)
@@ -44,7 +44,7 @@ class ValueConditions:
         """Return the values of a column on which a condition about it holds (bool, by code).
 
         Raises:
-            NotDirectError: where it cannot be evaluated on some value.
+            NotDirectError: if it cannot be evaluated on some value.
         """
         try:
             return self._values(condition, self._view(table, name), holds=True)
@@ -65,7 +65,7 @@ class ValueConditions:
             return self._rows(table, node.this, holds=not holds)
         if not isinstance(node, exp.And | exp.Or):
             raise NotDirectError
-        every = isinstance(node, exp.And) == holds
+        every = isinstance(node, exp.And) == holds  # NOT (a AND b) is (NOT a) OR (NOT b)
         decided = (self._rows(table, part, holds=holds) for part in _parts(node))
         return reduce(np.logical_and if every else np.logical_or, decided)
 

@@ -1,7 +1,11 @@
 """Bounds if conditions are on sensitive values: the values of each group that may count.
 
 For lower bounds a group's least matching values count first, for upper bounds the greatest. The
-first `sure` of them surely count, and the first `most` may count.
+first `sure` of them surely count, and the first `most` may count. So each value has four counts of
+copies in a cell: those that surely count and those that may, for lower and for upper bounds.
+
+An item is a matching value of a group in one cell; a group has items in each cell in which it has
+hits. Counts are added up over items, by cell and value.
 """
 
 from collections.abc import Iterator
@@ -42,12 +46,13 @@ from sfumato.tasks.query.engines.published_columns import CodedValues, NotDirect
 from sfumato.tasks.query.engines.release_tables import ReleaseTables
 from sfumato.tasks.query.question.question import Aggregate, Matching, Question
 
-_AT_ONCE = 1 << 21  # values of groups in cells
-_MOST = 1 << 22  # values of cells
-_FEW_BINS = 1 << 16
+_AT_ONCE = 1 << 21  # items in memory at a time
+_MOST = 1 << 22  # cells times values; beyond these SQL answers
+_FEW_BINS = 1 << 16  # four times cells times values, up to which items are counted by sets
+# whether a count (of four) is in a set of counts (of sixteen; the bits of its number)
 _BITS = np.array([[subset >> bit & 1 for subset in range(16)] for bit in range(4)])
 _SUBSETS = 16  # sets of the four counts that an item may add to
-_Bundle = tuple[str, ...]
+_Bundle = tuple[str, ...]  # sensitive columns that are published together
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +60,9 @@ class CellValues:
     """The number of copies of each value of a column that count in each cell.
 
     Attributes:
-        values: of the column, ascending.
-        counts: the copies that count surely and in all: for lower bounds, then for upper bounds
-            (int64, 4 x cells x values).
+        values: the values of the column, ascending.
+        counts: the copies that surely count and all that may count, for lower bounds, then for
+            upper bounds (int64, 4 x cells x values).
         expected: the expected number of copies that count (float64, cells x values).
     """
 
@@ -91,10 +96,15 @@ class CellValues:
 def cell_values(
     qualifying: QualifyingRows, matching: MatchingValues, values: pa.Array
 ) -> CellValues:
-    """Count the copies of values that match.
+    """Count the copies of matching values by cell.
+
+    Args:
+        qualifying: the number of each group's hits in each cell that qualify.
+        matching: the values of each group that match.
+        values: the values of the column, ascending.
 
     Raises:
-        NotDirectError: where there are too many values and cells.
+        NotDirectError: if there are too many values and cells.
     """
     shape = qualifying.hits.cells, len(values)
     bins = shape[0] * shape[1]
@@ -122,10 +132,10 @@ def count_at_once(
 
     Args:
         matching: the rows of values that match the only condition, none of them null.
-        hits: of all groups in turn, in one cell.
+        hits: the hits of all groups in turn, in one cell.
         sizes: the number of values of each group (int64, one per group).
-        values: of the column.
-        loop: the loop of `DeferredLoop`.
+        values: the values of the column.
+        loop: the compiled `release_tables.count_groups`.
     """
     pairs, bits = ordered_pairs(matching, matching.name, len(values), len(sizes))
     counts, expected = np.zeros((4, len(values)), dtype=np.int64), np.zeros(len(values))
@@ -147,9 +157,16 @@ class ShownValues:
 
 @dataclass(frozen=True, eq=False)
 class _Items:
-    """Matching values of groups in cells, parallel; see `QualifyingRows` and `MatchingValues`.
+    """Matching values of groups in cells, parallel.
 
-    `key` is that of a cell and a value; `times` is None where each item is one copy.
+    Attributes:
+        key: the number of the item's cell and value (integers).
+        times: the number of copies; None if each item is one copy.
+        below: the number of the group's matching values before it, from the least (integers).
+        above: the number of the group's matching values before it, from the greatest (integers).
+        sure: the number of hits of the group in the cell that surely qualify (int64).
+        most: the number of hits of the group in the cell that may qualify (int64).
+        expected: the expected number of copies that count (float64).
     """
 
     key: np.ndarray
@@ -161,12 +178,13 @@ class _Items:
     expected: np.ndarray
 
     def counts(self, bins: int) -> np.ndarray:
-        """Count the copies of each key, surely and in all: for lower, then for upper bounds.
+        """Return the four counts of copies of each key (int64, 4 x keys).
 
-        They are int64, 4 x keys.
+        They are in the order of `CellValues.counts`.
         """
         sides = list(product((self.below, self.above), (self.sure, self.most)))
         if self.times is None and len(sides) * bins <= _FEW_BINS:
+            # a copy counts if fewer come before it than count; the set of its counts is 4 bits
             which = np.zeros(len(self.key), dtype=np.uint8)
             for bit, (before, number) in enumerate(sides):
                 which |= (number > before).view(np.uint8) << np.uint8(bit)
@@ -176,7 +194,10 @@ class _Items:
         return np.stack([self._count(number - before, bins) for before, number in sides])
 
     def _count(self, first: np.ndarray, bins: int) -> np.ndarray:
-        """Count the copies of each key that are among the `first` ones."""
+        """Count the copies of each key.
+
+        The first copies of each item count, as many as `first` says, but not below 0.
+        """
         copies = np.clip(first, 0, 1 if self.times is None else self.times)
         if not copies.any():
             return np.zeros(bins, dtype=np.int64)
@@ -200,7 +221,10 @@ def _items(qualifying: QualifyingRows, matching: MatchingValues, values: int) ->
 
 
 def _by_group(group: np.ndarray | slice, numbers: np.ndarray, groups: int) -> np.ndarray:
-    """Return numbers of some groups by group, with 0 for the others."""
+    """Return numbers, one per entry of `group`, by group, with 0 for groups without an entry.
+
+    A slice has an entry for each group.
+    """
     if isinstance(group, slice):
         return numbers
     by_group = np.zeros(groups, dtype=numbers.dtype)
@@ -229,6 +253,7 @@ def _items_of_cells(
     first_key = qualifying.hits.cell * values
     start = matching.start[:-1][qualifying.hits.group]
     sizes = matching.start[1:][qualifying.hits.group] - start
+    # the matching values of the hits' groups one after the other, hit by hit, in blocks
     ends = np.cumsum(sizes)
     before = ends - sizes
     total = int(sizes.sum())
@@ -262,7 +287,7 @@ class CountedBounds:
         """Count the selected rows of groups, and find the values that match.
 
         Raises:
-            NotDirectError: where groups are not as a release numbers them, or a condition compares
+            NotDirectError: if groups are not as a release numbers them, or a condition compares
                 columns or cannot be evaluated on some value.
         """
         self._tables, self._estimates, self._values = tables, estimates, dict[str, CellValues]()
@@ -293,7 +318,7 @@ class CountedBounds:
         """Return the bounds of an aggregate in a cell.
 
         Raises:
-            NotDirectError: where there are too many values and cells.
+            NotDirectError: if there are too many values and cells.
         """
         if aggregate.kind.counts_rows:
             return bounds_from_values(aggregate, self.rows[cell], None)
@@ -304,7 +329,7 @@ class CountedBounds:
         """Return the values of a column of which a copy may count in a cell; None if none may.
 
         Raises:
-            NotDirectError: where there are too many values and cells.
+            NotDirectError: if there are too many values and cells.
         """
         if name not in self._values:
             self._values[name] = self._cell_values(name)
@@ -330,7 +355,10 @@ class CountedBounds:
     def _rows_of(
         self, matching: Matching, conditions: ValueConditions, aggregated: frozenset[str]
     ) -> MatchingRows | RowsOfValues:
-        """Return the rows of values on which a condition holds."""
+        """Return the rows of values on which a condition holds.
+
+        They come from an index by value if the condition and the aggregates only need one column.
+        """
         table, times = self._tables.values(matching.columns), self._tables.times(matching.columns)
         if table.groups > len(self._tables.sizes):
             raise NotDirectError
@@ -347,7 +375,11 @@ class CountedBounds:
         )
 
     def _count_at_once(self, aggregated: frozenset[str]) -> CountedAtOnce | None:
-        """Count by a compiled loop; None if it cannot, or is not worth loading."""
+        """Count by a compiled loop; return None if it cannot count this, or is not worth loading.
+
+        It can if one condition on one column without nulls is all that needs sensitive values, and
+        there is one cell.
+        """
         rows, *others = self._matches.values() or [None]
         if others or not isinstance(rows, RowsOfValues) or not isinstance(self._hits.group, slice):
             return None
@@ -373,7 +405,10 @@ class CountedBounds:
         return cell_values(self._qualifying, self._matching_values(name), values.drop_null())
 
     def _matching_values(self, name: str) -> MatchingValues:
-        """Return a column's matching values; without a condition, those of groups with hits."""
+        """Return a column's matching values, which are cached.
+
+        Without a condition on the column, all values of groups with hits match.
+        """
         if name not in self._found:
             self._found[name] = self._match(name)
         return self._found[name]

@@ -1,8 +1,9 @@
 """Bounds on releases that show exact rows, computed from codes and group ids instead of joins.
 
-SQL answers the questions that raise `NotDirectError` here: a standard deviation, a condition that
-compares columns or cannot be evaluated on some value, a column whose values nearly all differ,
-floats that are NaN or negative zeros, and files in another order than a release's.
+A help table has the bounds of an aggregate for each group and each number of rows that a query
+selects of it. SQL answers the questions that raise `NotDirectError` here: a condition that compares
+columns or cannot be evaluated on some value, a column whose values nearly all differ, floats that
+are NaN or negative zeros, and files in another order than a release's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +51,7 @@ class BoundsFromHelp:
         """Return the bounds of an aggregate, by cell.
 
         Raises:
-            NotDirectError: where no help table holds them.
+            NotDirectError: if no help table has them.
         """
         counts, help_bounds = self._rows.of_cells.tolist(), aggregate.kind.help
         if aggregate.kind.counts_rows:
@@ -63,10 +64,13 @@ class BoundsFromHelp:
         return [help_bounds.bounds(*cell, whole=whole) for cell in cells]
 
     def sides(self, aggregate: Aggregate) -> tuple[list[Any], list[Any], Sequence[Fraction | None]]:
-        """Return both bounds of an aggregate from the help table by cell, and expected sums.
+        """Return the lower and the upper bound of an aggregate, and the expected sum, by cell.
+
+        Bounds are not yet divided by the number of rows (see `HelpBounds.per_row`). Expected sums
+        are None without estimates, or if they do not give the aggregate's estimate.
 
         Raises:
-            NotDirectError: where no help table holds them.
+            NotDirectError: if no help table has them.
         """
         help_bounds, name = aggregate.kind.help, str(aggregate.sensitive)
         if help_bounds is None:
@@ -98,6 +102,7 @@ def expected_sums(hits: Hits, means: GroupMeans) -> list[Fraction]:
         return [
             Fraction(int(cell_sum), denominator) for cell_sum in hits.sums(units, largest(units))
         ]
+    # the numerators are added up by cell and denominator, then the fractions by cell
     number = len(means.denominators)
     sums = sums_by(hits.cell * number + means.rank[hits.group], hits.cells * number, units)
     totals = [Fraction(0)] * hits.cells
@@ -172,7 +177,7 @@ def rows_selected(
     """Return the rows on which the condition on columns that are published unchanged holds.
 
     Raises:
-        NotDirectError: where it cannot be evaluated on values.
+        NotDirectError: if it cannot be evaluated on values.
     """
     rows, condition = tables.rows, question.condition
     chosen = None if condition is None else conditions.rows(rows, condition)

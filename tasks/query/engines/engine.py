@@ -37,14 +37,14 @@ class Engine(Protocol):
 
 
 Opening = Callable[[Files, Declared, Estimator], AbstractContextManager[Engine]]
-"""Makes an engine of the published tables."""
+"""Opens an engine on the published tables, as a context manager."""
 
 
 def read_table(table: Source) -> pa.Table:
     """Return a table in memory, or read it from a Parquet file.
 
     Raises:
-        InputError: where there is no such file, or it is another one.
+        InputError: if there is no such file, or it is not a Parquet file.
     """
     if isinstance(table, pa.Table):
         return table

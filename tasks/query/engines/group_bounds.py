@@ -20,7 +20,7 @@ from sfumato.tasks.sql.session import fetch
 from sfumato.tasks.terms.terms import Declared
 
 ExpectedSums = Mapping[str, Mapping[Key, Fraction]]
-"""Per sensitive column and group columns the sum that is expected."""
+"""The expected sum of each sensitive column, by the values of the group columns."""
 
 
 def bounds_from_help(
@@ -33,11 +33,11 @@ def bounds_from_help(
     """Return the bounds by the values of the group columns, from the help tables.
 
     Args:
-        connection: sees the published tables and help tables.
-        declared: of the release.
-        question: without conditions on sensitive values.
-        expected: the sums that are expected.
-        rows_in: the table of the rows.
+        connection: a session that sees the published tables and help tables.
+        declared: the declared columns of the release.
+        question: a question without conditions on sensitive values.
+        expected: the expected sums; empty without estimates.
+        rows_in: the name of the table of the rows.
     """
     counted_question = question.with_aggregates([*question.aggregates, ROWS])
     width = len(question.group_by)
@@ -59,7 +59,7 @@ def bounds_from_help(
 def expected_sums(
     connection: duckdb.DuckDBPyConnection, question: Question, tables: Relations
 ) -> dict[str, dict[Key, Fraction]]:
-    """Return the expected sums by sensitive column and group columns: hits times group means."""
+    """Return the expected sums: for each group, the number of its selected rows times its mean."""
     estimates: dict[str, dict[Key, Fraction]] = {}
     for name in columns_of_sums(question):
         expected: dict[Key, Fraction] = defaultdict(Fraction)
@@ -93,7 +93,13 @@ class CountedRows:
 def bounds_from_values(
     aggregate: Aggregate, rows: CountedRows, values: CountedValues | None
 ) -> Bounds:
-    """Return the bounds of an aggregate over the values of its column; None if none counts."""
+    """Return the bounds of an aggregate over the rows that count in a cell.
+
+    Args:
+        aggregate: the aggregate.
+        rows: the number of rows that count.
+        values: the values of its column that may count; None if there are none.
+    """
     fewest = aggregate.kind.fewest
     if aggregate.kind.counts_rows:
         return Bounds(rows.least, rows.most, rows.expected)

@@ -1,7 +1,8 @@
 """The values by which labelled rows are grouped: those that published labels name, and the rest.
 
-The answer has a row for each value that a label with few values admits. If other labels may hide a
-value that none of these names, one more row is for all such values together.
+The answer to a GROUP BY has a row for each value that a label with few values admits. The rest,
+`REST`, is all values that no such label names. If other labels may hide one of these, one more row
+is for all of them together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.sql.parse import literal, quote_name
 
-_CELLS = 2_000  # of a GROUP BY over recoded columns
+_CELLS = 2_000  # of a GROUP BY over recoded columns, at most
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class GroupKey:
     """A labelled column, or a calculation on some, that rows are grouped by.
 
     Attributes:
-        name: of the column.
-        node: an expression over published columns.
-        values: that its labels name, with None for null and `REST` for all others.
+        name: the column, which is a published or a calculated one.
+        node: the expression over published columns that it stands for.
+        values: the values that its labels name, with None for null and `REST` for all others.
     """
 
     name: str
@@ -41,7 +42,7 @@ class GroupKey:
     values: Sequence[Any]
 
     def condition(self, value: Any) -> exp.Expr:
-        """Return the condition that a row has one of the values."""
+        """Return the condition that a row has a value: one of `values`, so None or `REST`, too."""
         this = exp.paren(self.node.copy(), copy=False)
         if value is None:
             return exp.Is(this=this, expression=exp.Null())
@@ -56,10 +57,15 @@ class GroupKey:
 def group_keys(
     rows: Rows, names: Sequence[str], expressions: Mapping[str, exp.Expr]
 ) -> list[GroupKey]:
-    """Return the labelled columns among those that rows are grouped by.
+    """Return the columns with labels, or calculated from some, among those of a GROUP BY.
+
+    Args:
+        rows: the published rows.
+        names: the columns that rows are grouped by.
+        expressions: the expressions of the calculated columns.
 
     Raises:
-        QueryError: where labels stand for too many values, or there are too many cells.
+        QueryError: if labels stand for too many values, or there are too many cells.
     """
     keys = []
     for name in names:
@@ -89,7 +95,11 @@ def _values_of_labels(rows: Rows, name: str) -> list[Any]:
 
 
 def _values_of_calculation(rows: Rows, node: exp.Expr, schema: Schema, name: str) -> list[Any]:
-    """Return the results of an expression on the values behind labels."""
+    """Return the results of an expression on the values behind labels, and the rest if needed.
+
+    Raises:
+        QueryError: if a label is a range of too many values, or a result is infinite or NaN.
+    """
     names = columns_of(node)
     combined = rows.combinations(names, [node])
     tables = [combined.table]
@@ -124,10 +134,10 @@ def _with_rest(values: Any, *, null: bool, rest: bool) -> list[Any]:
 
 
 def _require_no_ranges(labels: Sequence[Admitted], what: str) -> None:
-    """Check that labels that name no values are stars, or hide characters.
+    """Check that labels without listed values are not ranges: they are stars, or hide characters.
 
     Raises:
-        QueryError: where one is a range of too many values.
+        QueryError: if one is a range of too many values.
     """
     if any(map(_is_range, labels)):
         raise QueryError(
@@ -137,5 +147,5 @@ def _require_no_ranges(labels: Sequence[Admitted], what: str) -> None:
 
 
 def _is_range(label: Admitted) -> bool:
-    """Decide whether a label has a least and a greatest value."""
+    """Decide whether a label is a range with a least and a greatest value."""
     return isinstance(label, Between) and label.low is not None

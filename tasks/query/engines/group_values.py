@@ -13,16 +13,19 @@ from sfumato.expectations.shared.exact import INT64_MAX, exact
 from sfumato.expectations.shared.sorting import lengths, stable_order, starts
 from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
 
-_LONG = Context(prec=60)
+_LONG = Context(prec=60)  # enough digits for decimals of 38 digits
 _FLOAT_EXACT = 1 << 53  # floats add integers exactly up to here
-_HALF = 26
-_LOW = (1 << _HALF) - 1
+_HALF = 26  # bits of the lower half of units, if they are added up in two halves
+_LOW = (1 << _HALF) - 1  # the greatest lower half; the sum of as many lower halves is exact, too
 _LONGEST = 1 << 40  # units that can be added up quickly
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Integers, or decimals as `units / 10**digits` with the digits of their type."""
+    """Integers, or decimals as `units / 10**digits` with the digits of their type.
+
+    Units are int64, or Python integers; `decimal` is true for decimals.
+    """
 
     units: np.ndarray
     digits: int
@@ -39,13 +42,13 @@ class Units:
 
 
 def units_of(numbers: pa.Array) -> Units:
-    """Integers, or decimals of 128 bits, as units (int64, or Python integers).
+    """Return integers, or decimals of 128 bits, as units (int64, or Python integers).
 
     >>> units_of(pa.array([1, -2])).units.tolist()
     [1, -2]
 
     Raises:
-        NotDirectError: for other numbers, or where some are missing.
+        NotDirectError: for other numbers, or if some are missing.
     """
     if numbers.null_count:
         raise NotDirectError
@@ -56,6 +59,7 @@ def units_of(numbers: pa.Array) -> Units:
     words = np.frombuffer(numbers.buffers()[1] or b"", np.int64).reshape(-1, 2)
     words = words[numbers.offset : numbers.offset + len(numbers)]
     low, high = words[:, 0], words[:, 1]
+    # a decimal is two words; if the high one only repeats the sign, the low one is the number
     if np.array_equal(high, low >> 63):
         return Units(np.ascontiguousarray(low), numbers.type.scale, decimal=True)
     whole = high.astype(object) * (1 << 64) + low.astype(np.uint64).astype(object)
@@ -66,9 +70,9 @@ def sums_by(key: np.ndarray, keys: int, units: np.ndarray) -> np.ndarray:
     """Return the sum of the units that each key has (int64, or Python integers).
 
     Args:
-        key: of each unit (integers from 0).
-        keys: above every key.
-        units: integers (int64 or Python's), one per key.
+        key: the key of each entry (integers from 0).
+        keys: the number of keys.
+        units: the units of each entry (int64 or Python integers).
     """
     if largest(units) * len(units) <= _FLOAT_EXACT:
         return np.bincount(key, units.astype(np.float64), keys).astype(np.int64)
@@ -115,10 +119,14 @@ class GroupTotals:
 
 @dataclass(frozen=True, eq=False)
 class GroupMeans:
-    """Fractions, one per group: units by 10**digits, and by a denominator.
+    """Fractions, one per group: the units divided by 10**digits and by a denominator.
 
-    `rank` is the position of each group's denominator (int64, one per group); None if all groups
-    have the same one.
+    Attributes:
+        units: the numerator of each group (int64 or Python integers).
+        rank: the position of each group's denominator (int64, one per group); None if all groups
+            have the same one.
+        denominators: the different denominators (int64).
+        digits: see above.
     """
 
     units: np.ndarray
@@ -129,15 +137,16 @@ class GroupMeans:
 
 @dataclass(frozen=True, eq=False)
 class MatchingValues:
-    """The values of groups that match, by group and ascending.
+    """The values of groups that match, listed by group and ascending.
 
     Attributes:
-        group: of each (int64).
-        code: of each (integers).
-        times: the number of times that it occurs (int64), if it is listed once in its group; None
-            if it is listed as often as it occurs.
-        below: the number of values of its group before it (integers).
-        start: the position of each group's first value, and the number of all (int64, groups + 1).
+        group: the group of each value (int64).
+        code: the code of each value (integers).
+        times: the number of times that each value occurs (int64), if it is listed once in its
+            group; None if it is listed as often as it occurs.
+        below: the number of matching values of its group before it (integers).
+        start: the position of each group's first value, then the number of all listed values
+            (int64, groups + 1).
         number: the number of values of each group that match (int64, one per group).
     """
 
@@ -175,7 +184,14 @@ class MatchingRows:
 
 @dataclass(frozen=True, eq=False)
 class RowsOfValues:
-    """Rows that have some values of a column, if no other column is needed."""
+    """Rows that have some values of a column, if no other column is needed.
+
+    Attributes:
+        name: the column.
+        group: the group of each row (integers).
+        code: the code of each row's value (integers).
+        times: None, since each row is one copy.
+    """
 
     name: str
     group: np.ndarray
@@ -190,7 +206,14 @@ class RowsOfValues:
 def totals_of_values(
     table: PublishedColumns, name: str, times: np.ndarray | None, sizes: np.ndarray
 ) -> GroupTotals:
-    """Return the sums of all values of each group, from the values themselves."""
+    """Return the sums of all values of each group, from the values themselves.
+
+    Args:
+        table: the values of groups.
+        name: the column.
+        times: the number of times that each value occurs (int64, one per row); None for once.
+        sizes: the number of values of each group (int64).
+    """
     column = table.coded_column(name)
     numbers = exact(column.values, name)
     units = numbers.units[column.codes]
@@ -211,13 +234,13 @@ def matching_values(
     """Return the values of a column in the rows that match.
 
     Args:
-        rows: that match.
-        name: of the column.
+        rows: the rows that match.
+        name: the column.
         values: the number of different values of the column.
         groups: the number of groups.
 
     Raises:
-        NotDirectError: where there are too many groups with their values.
+        NotDirectError: if there are too many groups with their values.
     """
     times = rows.times
     if times is None:
@@ -247,7 +270,7 @@ def ordered_pairs(
     """Return keys of each row's group and code, ascending, and the bits of codes (integers).
 
     Raises:
-        NotDirectError: where there are too many groups with their values.
+        NotDirectError: if there are too many groups with their values.
     """
     pairs, bits = _pairs(rows, name, values, groups)
     pairs.sort()
@@ -257,6 +280,10 @@ def ordered_pairs(
 def _pairs(
     rows: MatchingRows | RowsOfValues, name: str, values: int, groups: int
 ) -> tuple[np.ndarray, int]:
+    """Return a key of each row's group and code, and the number of bits of a code.
+
+    A key is the group followed by the bits of the code (int32 or int64).
+    """
     bits = max(values - 1, 0).bit_length()
     if groups << bits > INT64_MAX:
         raise NotDirectError

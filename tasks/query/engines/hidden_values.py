@@ -1,4 +1,9 @@
-"""Values behind labels, to be aggregated: they lie between the ends that a condition leaves."""
+"""Values behind labels, to be aggregated: they lie between the ends that a condition leaves.
+
+The ends of a row are the least and the greatest value that it may have. A combination of labels
+with few values has them listed, and those on which the condition cannot hold are left out. A label
+of many values has ends only if the aggregated expression rises or falls throughout the column.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -40,12 +45,13 @@ class ValuesOfRows:
     """The least and the greatest value that each row may have in a column.
 
     Attributes:
-        values: ascending, each once.
+        values: all values that are ends or listed, ascending, each once.
         exact: converts the values to exact numbers.
         low: the position of each row's least value (int64), -1 if it has no value.
-        high: the position of each row's greatest value.
-        expected: returns the expected number of each value (float64) in rows (int64) with chances.
-        attained: whether each row can have both its least and its greatest value.
+        high: the position of each row's greatest value (int64), -1 if it has no value.
+        expected: returns the expected number of each value (float64), given positions of rows
+            (int64) and the expected number of published rows that count for each (float64).
+        attained: whether each row can surely have its least and its greatest value.
     """
 
     values: pa.Array
@@ -56,7 +62,10 @@ class ValuesOfRows:
     attained: bool = True
 
     def bounds(self, aggregate: Aggregate, rows: PossibleRows, attendance: Attendance) -> Bounds:
-        """Bound the aggregate over rows: all that must count, and any of the others."""
+        """Bound the aggregate over the rows on which a condition may hold.
+
+        Rows without a value are left out. The attendance decides how many rows count.
+        """
         kind = aggregate.kind
         rows = rows.where(self.low[rows.rows] >= 0)
         least, most = attendance.counts(rows)
@@ -108,7 +117,12 @@ class ValuesOfRows:
 
 
 def known_values(column: Column, exact_of: Callable[[Column], Exact]) -> ValuesOfRows:
-    """Return the values of a column that is published unchanged."""
+    """Return the values of a column that is published unchanged.
+
+    Args:
+        column: the column.
+        exact_of: returns its values as exact numbers.
+    """
     codes = column.codes
 
     def expect_values(rows: np.ndarray, chance: np.ndarray) -> np.ndarray:
@@ -122,10 +136,10 @@ class HiddenValues:
     """A labelled column, or a calculation on some, over the rows on which a condition may hold.
 
     Attributes:
-        rows: published rows.
-        name: of the column.
-        node: an expression over published columns.
-        condition: on the rows.
+        rows: the published rows.
+        name: the column, which is a published or a calculated one.
+        node: the expression over published columns that it stands for.
+        condition: the condition on the rows; None if it holds on all.
     """
 
     rows: Rows
@@ -136,8 +150,13 @@ class HiddenValues:
     def values(self, rows: PossibleRows, attendance: Attendance, called: str) -> ValuesOfRows:
         """Return the ends of each row's values.
 
+        Args:
+            rows: the rows on which the condition may hold.
+            attendance: the rows that belong to people.
+            called: the name of the aggregate, for the refusal.
+
         Raises:
-            QueryError: where one that is meant has none.
+            QueryError: if a row that may count has no ends.
         """
         self._require_ends(rows, attendance, called)
         return self._values
@@ -148,7 +167,10 @@ class HiddenValues:
 
     @cached_property
     def _parts(self) -> tuple[exp.Expr | None, bool]:
-        """The part of the condition about only these columns, and whether others use them."""
+        """The part of the condition about only these columns, and whether other parts use them.
+
+        The first is None if there is no such part.
+        """
         if self.condition is None:
             return None, False
         inner = self.condition.unnest()
@@ -182,6 +204,11 @@ class HiddenValues:
         return values.filter(pa.array(has_value)), combination[has_value]
 
     def _evaluate(self, table: pa.Table) -> pa.Array:
+        """Return the value of the expression on each row of a table.
+
+        Raises:
+            QueryError: if it has none on some row, or is infinite or NaN.
+        """
         try:
             values = self.rows.evaluate(table, self.node.copy())
             result = values.cast(self.rows.schema[self.name].arrow_type)
@@ -193,7 +220,7 @@ class HiddenValues:
 
     @cached_property
     def _ends(self) -> EndsOfLabels | None:
-        """The ends of labels of one column; None if the expression is not monotone in it."""
+        """The ends of labels of the column; None for several, or a function not monotone in one."""
         if len(self._names) != 1 or not direction(self.node):
             return None
         (name,) = self._names
@@ -202,7 +229,10 @@ class HiddenValues:
 
     @cached_property
     def _wide(self) -> tuple[list[int], list[Ends], list[int]]:
-        """The unlisted combinations that have ends, their ends, and those without ends."""
+        """The open combinations with ends, these ends, and the open combinations without ends.
+
+        Combinations of which the condition leaves no value are in neither list.
+        """
         places, limits, without = [], [], []
         for place in np.flatnonzero(self._combinations.is_open).tolist():
             label = self._label(place)
@@ -240,6 +270,7 @@ class HiddenValues:
 
     @cached_property
     def _values(self) -> ValuesOfRows:
+        """The ends of all rows; estimates take a combination's values to be equally likely."""
         listed, combination = self._listed_values
         wide = np.array(self._wide[0], dtype=np.int64)
         pool = pa.concat_arrays([listed, *self._limits()])
@@ -248,6 +279,7 @@ class HiddenValues:
         rank = as_numpy(pc.index_in(pool, value_set=unique)).astype(np.int64)
         combinations = np.concatenate([combination, wide, wide])
         number = self._combinations.number
+        # the least and the greatest rank of each combination; -1 for those without values
         low, high = np.full(number, len(unique)), np.full(number, -1)
         np.minimum.at(low, combinations, rank)
         np.maximum.at(high, combinations, rank)
@@ -274,7 +306,7 @@ class HiddenValues:
         """Check that every row that may count has ends.
 
         Raises:
-            QueryError: where one has not.
+            QueryError: if a row has none.
         """
         without = np.zeros(self._combinations.number, dtype=bool)
         without[self._wide[2]] = True
@@ -302,7 +334,10 @@ class HiddenValues:
         return self.node.copy().transform(_unquote).sql("duckdb")
 
     def _known_ends(self) -> tuple[str, str] | None:
-        """Return the least and the greatest number that labels of the column state."""
+        """Return the least and the greatest value that labels of the column state, in SQL.
+
+        Returns None for several columns, a type without an order, or labels that state no value.
+        """
         (name, *more) = self._names
         scale = scale_of(self.rows.schema[name])
         if more or scale is None:

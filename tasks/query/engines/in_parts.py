@@ -1,6 +1,7 @@
 """Answers of releases in parts: one part is in memory at a time, and the parts' answers are joined.
 
-No group has rows in two parts, so sums over groups are sums over parts.
+No group has rows in two parts, so sums over groups are sums over parts. Bounds that SQL has to
+compute are computed over all parts at once.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared
 
-_LONG = Context(prec=60)
+_LONG = Context(prec=60)  # enough digits to add decimals of 38 digits exactly
 _Answers = dict[Key, dict[Aggregate, Bounds]]
 
 
@@ -60,7 +61,8 @@ class CountedInParts:
         """Add the contribution of a part's groups.
 
         Raises:
-            NotDirectError: where there are too many values and cells.
+            NotDirectError: if there are too many values and cells, or a condition has to be
+                evaluated by SQL.
         """
         names = [str(a.sensitive) for a in self._aggregates if not a.kind.counts_rows]
         for place, (key, cell_rows) in enumerate(zip(rows.keys, counted.rows, strict=True)):
@@ -94,7 +96,13 @@ def _sum(first: CountedRows | None, second: CountedRows) -> CountedRows:
 
 
 def joined_values(parts: Sequence[CountedValues]) -> CountedValues:
-    """Join the values of several parts, each once, with the copies that count in all of them."""
+    """Join the values of several parts: each value once, with its copies of all parts added up.
+
+    The expected numbers are None if a part has none.
+
+    Raises:
+        TypeError: if a part's values are not those of a published column.
+    """
     if len(parts) == 1:
         return parts[0]
     arrays = [_array(part) for part in parts]
@@ -135,7 +143,11 @@ def _array(part: CountedValues) -> pa.Array:
 
 @dataclass
 class _HelpedCell:
-    """The rows of a cell, and for each aggregate both bounds and the expected sum."""
+    """The number of rows of a cell, and the ends of each aggregate's bounds.
+
+    `sides` has an aggregate's lower bound, upper bound and expected sum (None without estimates),
+    as help tables have them: before they are divided by the number of rows for a mean.
+    """
 
     rows: int = 0
     sides: dict[Aggregate, tuple[Any, Any, Fraction | None]] = field(default_factory=dict)
@@ -153,7 +165,7 @@ class HelpedInParts:
         """Add the contribution of a part's groups.
 
         Raises:
-            NotDirectError: where no help table holds it.
+            NotDirectError: if no help table has the bounds of an aggregate.
         """
         cells = [self._cells.setdefault(key, _HelpedCell()) for key in rows.keys]
         counts = rows.of_cells.tolist()
@@ -179,6 +191,11 @@ class HelpedInParts:
 
 
 def _join(cell: _HelpedCell, aggregate: Aggregate, more: tuple[Any, Any, Fraction | None]) -> None:
+    """Join the ends of an aggregate in another part (`more`) with those of the parts before.
+
+    Raises:
+        NotDirectError: if no help table has the bounds of the aggregate.
+    """
     help_bounds = aggregate.kind.help
     if help_bounds is None:
         raise NotDirectError
@@ -216,7 +233,7 @@ _JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
     exp.Min: min,
     exp.Max: max,
 }
-"""Combine a bound of two parts, by the function that combines it over groups."""
+"""Functions that combine a bound of two parts, by the SQL function that does so over groups."""
 
 
 class JoinedQuestion(Protocol):
@@ -237,7 +254,7 @@ class JoinedQuestion(Protocol):
 
 @dataclass
 class HelpedQuestion:
-    """A question without a condition on sensitive values."""
+    """A question without a condition on sensitive values, answered from help tables."""
 
     conditions: ValueConditions
     question: Question
@@ -261,7 +278,7 @@ class HelpedQuestion:
 
 @dataclass
 class CountedQuestion:
-    """A question with a condition on sensitive values."""
+    """A question with a condition on sensitive values, answered from the values that may count."""
 
     conditions: ValueConditions
     question: Question
@@ -289,7 +306,10 @@ class CountedQuestion:
 def open_rows(
     tables: Files, declared: Declared, estimator: Estimator = "weighted"
 ) -> Iterator[Engine]:
-    """Open an engine that answers questions on the published tables and help tables."""
+    """Open an engine that answers questions on the published tables and help tables.
+
+    The estimator is only for other ways of showing people.
+    """
     parts = _parts(tables)
     if not parts:
         with open_direct(tables, declared, estimator) as engine:
@@ -332,7 +352,7 @@ class EngineInParts(RowsEngine):
         """Return the bounds for several questions; each part is read once for all of them.
 
         Raises:
-            QueryError: where one cannot be evaluated.
+            QueryError: if a question cannot be evaluated.
         """
         joined = [self._joining(question, estimates) for question in questions]
         for tables in self._each():
@@ -356,11 +376,13 @@ class EngineInParts(RowsEngine):
         return HelpedQuestion(self.conditions, question, estimates, self._is_whole)
 
     def _join(self, question: JoinedQuestion) -> _Answers:
+        """Return the answer that all parts give together."""
         for tables in self._each():
             question.add(tables)
         return question.answers()
 
     def _each(self) -> Iterator[ReleaseTables]:
+        """Yield the tables of each part; only one part is kept in memory."""
         for tables in self.parts:
             yield ReleaseTables(tables, self.declared, relations(self.declared))
 
@@ -384,7 +406,7 @@ def ask_each(
     """Yield the engine's answer to each question, with estimates if they are asked for.
 
     Raises:
-        QueryError: where one cannot be evaluated.
+        QueryError: if a question cannot be evaluated.
     """
     answers = (
         engine.ask_each(questions, estimates)

@@ -48,6 +48,7 @@ from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Declared
 
 _KEPT = 2  # merged rows are kept up to so many times the published rows
+# a value by type of a column whose labels state none; 0 for other types
 _ANY: Mapping[str, Any] = {"date": date(1970, 1, 1), "string": "", "boolean": False}
 
 
@@ -122,8 +123,8 @@ class LabelsEngine:
         """Return the rows of an answer by the values of its group columns.
 
         Raises:
-            QueryError: where the condition cannot be evaluated, there are too many cells, or rows
-                that are meant hide a value without limits that is asked for.
+            QueryError: if the condition cannot be evaluated, there are too many cells, or rows that
+                may count hide an aggregated value without limits.
         """
         rows = self._rows_of(question)
         keys = group_keys(rows, question.group_by, self.expressions)
@@ -208,10 +209,10 @@ class _ConditionAggregates:
     decided_exactly: bool
 
     def bounds(self, aggregate: Aggregate, rows: PossibleRows) -> Bounds:
-        """Return the bounds of an aggregate.
+        """Return the bounds of an aggregate over rows on which the condition may hold.
 
         Raises:
-            QueryError: where a row that is meant hides any number.
+            QueryError: if a row that may count hides a value without limits.
         """
         bounds = self._bounds(aggregate, rows)
         return bounds if self.decided_exactly else replace(bounds, attained=False)
@@ -220,7 +221,7 @@ class _ConditionAggregates:
         """Return the bounds, as if the parts of the condition were independent.
 
         Raises:
-            QueryError: where a row that is meant hides any number.
+            QueryError: if a row that may count hides a value without limits.
         """
         name, attendance = aggregate.sensitive, self.engine.attendance
         if name is None:
@@ -240,7 +241,10 @@ class _ConditionAggregates:
 def _split(
     published: Rows, plain: Sequence[str], outcomes: ThreeValued
 ) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
-    """Yield the rows on which the condition may hold, by their values in some unchanged columns."""
+    """Yield the rows on which the condition may hold, by their values in the `plain` columns.
+
+    Yields pairs of these values and the positions of the rows (int64, ascending).
+    """
     rows = np.flatnonzero(outcomes.may)
     if not plain:
         yield (), rows

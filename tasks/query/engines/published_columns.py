@@ -1,4 +1,7 @@
-"""Columns of published tables as codes, each read when a question first needs it."""
+"""Columns of published tables as codes, each read when a question first needs it.
+
+The code of a value is its rank among the column's distinct values.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +20,7 @@ from sfumato.tasks.query.question.ways import GROUP_ID
 from sfumato.tasks.schema.files import regular
 from sfumato.tasks.sql.parted import TableInParts
 
-_SAMPLE = 1 << 16
+_SAMPLE = 1 << 16  # rows
 _NEGATIVE_ZERO = -(2**63)  # as the bits of a float
 _SPARSE = 4  # a range of integers is tabulated if it has at most so many integers per row
 
@@ -37,11 +40,12 @@ class CodedValues:
     values: pa.Array
 
     def rows_with(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the rows whose value is chosen (both bool, by code and by row)."""
+        """Return the rows (bool, one per row) whose value is chosen (bool, one per value)."""
         edges = np.flatnonzero(np.diff(chosen.view(np.int8), prepend=0, append=0))
         if len(edges) > 2:
             rows: np.ndarray = chosen[self.codes]
             return rows
+        # the chosen codes are one run, from `first` to before `end`, or there are none
         first, end = (int(edge) for edge in edges) if len(edges) else (0, 0)
         if end - first == len(chosen):
             return np.ones(len(self.codes), dtype=bool)
@@ -51,10 +55,16 @@ class CodedValues:
 
 
 class GroupsByValue:
-    """The groups of rows, by the codes of their values."""
+    """An index of a column: the groups of its rows, by the codes of their values."""
 
     def __init__(self, column: CodedValues, group: np.ndarray, groups: int) -> None:
-        """Sort the groups by code, and then by group (integers, one per row)."""
+        """Sort the rows by code, and then by group.
+
+        Args:
+            column: the codes of the rows.
+            group: the group of each row (integers).
+            groups: the number of groups.
+        """
         bits = max(groups - 1, 0).bit_length()
         codes = np.arange(len(column.values) + 1)
         kind = np.int32 if len(codes) << bits <= np.iinfo(np.int32).max else np.int64
@@ -67,7 +77,10 @@ class GroupsByValue:
         self._group = key
 
     def groups_with(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the groups and codes of the rows whose value is chosen (bool, by code)."""
+        """Return the groups and the codes of the rows whose value is chosen (bool, by code).
+
+        Both are integers, one per such row; rows ascend by code, and then by group.
+        """
         codes = np.flatnonzero(chosen)
         edges = np.flatnonzero(np.diff(chosen.view(np.int8), prepend=0, append=0)).reshape(-1, 2)
         runs = [self._group[self._start[first] : self._start[end]] for first, end in edges]
@@ -76,11 +89,10 @@ class GroupsByValue:
 
 
 def coded_values(column: pa.ChunkedArray) -> CodedValues:
-    """Give each value its rank as its code.
+    """Return the values of a column as codes.
 
     Raises:
-        NotDirectError: where nearly all values differ, or floats have several zeros or are no
-            numbers, which SQL takes for equal.
+        NotDirectError: if nearly all values differ, or a float is NaN or a negative zero.
     """
     if (pa.types.is_integer(column.type) or pa.types.is_date32(column.type)) and len(column):
         ranked = _code_integers(column)
@@ -95,7 +107,7 @@ def coded_values(column: pa.ChunkedArray) -> CodedValues:
 
 
 def _code_integers(column: pa.ChunkedArray) -> CodedValues | None:
-    """Return the codes of integers without nulls that lie close together; else None."""
+    """Return the codes of integers (or days); None if some are null, or they are far apart."""
     if column.null_count:
         return None
     numbers = column.combine_chunks()
@@ -113,6 +125,11 @@ def _code_integers(column: pa.ChunkedArray) -> CodedValues | None:
 
 
 def _require_repeated(column: pa.ChunkedArray) -> None:
+    """Check that values of a long column repeat, by its dictionaries or by a sample of its rows.
+
+    Raises:
+        NotDirectError: if more than half of them seem to differ.
+    """
     if len(column) <= 2 * _SAMPLE:
         return
     if pa.types.is_dictionary(column.type):
@@ -126,6 +143,7 @@ def _require_repeated(column: pa.ChunkedArray) -> None:
 
 
 def _in_order(array: pa.DictionaryArray) -> CodedValues:
+    """Return the codes of a dictionary's values in their order, with null as the last one."""
     values, indices = array.dictionary, array.indices
     _require_plain(values)
     order = as_numpy(pc.sort_indices(values)).astype(np.int32)
@@ -139,6 +157,11 @@ def _in_order(array: pa.DictionaryArray) -> CodedValues:
 
 
 def _require_plain(values: pa.Array) -> None:
+    """Check that no float is NaN or a negative zero, which SQL and Arrow may order differently.
+
+    Raises:
+        NotDirectError: if one is.
+    """
     if pa.types.is_floating(values.type):
         bits = as_numpy(values.cast(pa.float64()).view(pa.int64()))
         if np.isnan(bits.view(np.float64)).any() or (bits == _NEGATIVE_ZERO).any():
@@ -165,7 +188,7 @@ class PublishedColumns:
         """Return a column as it is published; texts are dictionaries if they are stored so.
 
         Raises:
-            PromiseError: where a table lacks it, which no release's does.
+            PromiseError: if a table lacks it, which no table of a release does.
         """
         return _one_type([self._column(source, name) for source in self._sources])
 
@@ -180,7 +203,7 @@ class PublishedColumns:
         """Return a column of integers.
 
         Raises:
-            NotDirectError: where it is another one, or some are missing.
+            NotDirectError: if the column has another type, or some are missing.
         """
         column = self.read(name)
         if not pa.types.is_integer(column.type) or column.null_count:
@@ -191,19 +214,19 @@ class PublishedColumns:
         """Return a column as codes.
 
         Raises:
-            NotDirectError: where it cannot be.
+            NotDirectError: if it cannot be coded.
         """
         if name not in self._coded:
             self._coded[name] = coded_values(self.read(name))
         return self._coded[name]
 
     def by_value(self, name: str) -> GroupsByValue | None:
-        """Return the groups of rows by a column's values; None at the first call.
+        """Return the groups of rows by a column's values; None at the first call for the column.
 
         Sorting pays off only from the second call.
 
         Raises:
-            NotDirectError: where the column cannot be coded, or groups are not numbered so.
+            NotDirectError: if the column cannot be coded, or groups are not numbered from 0.
         """
         if name not in self._by_value:
             self._by_value[name] = None
@@ -216,7 +239,7 @@ class PublishedColumns:
         """The group of each row (int64, one per row).
 
         Raises:
-            NotDirectError: where groups are not numbered from 0, each with a row.
+            NotDirectError: if an id is not from 0 to below the number of rows.
         """
         group = self.numbers(GROUP_ID).astype(np.int64, copy=False)
         if len(group) and not 0 <= group.min() <= group.max() < len(group):

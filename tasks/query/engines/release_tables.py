@@ -26,11 +26,14 @@ from sfumato.tasks.query.question.ways import GROUP_VALUES, Relations
 from sfumato.tasks.terms.terms import Declared
 
 _EXTREMES: Mapping[type[exp.AggFunc], np.ufunc] = {exp.Min: np.minimum, exp.Max: np.maximum}
-_WORTH_LOADING = 30_000_000  # groups and values of them that were counted
+_WORTH_LOADING = 30_000_000  # values and groups, once so many were counted without the loop
 
 
 class HelpRows:
-    """A help table in which groups 0, 1, … have 1, 2, … hits."""
+    """A help table: for each group 0, 1, … a row with the bounds for each number of hits 1, 2, ….
+
+    Hits are rows that a query selects of the group.
+    """
 
     def __init__(self, table: PublishedColumns) -> None:
         """Take the table; columns are read when they are needed."""
@@ -42,7 +45,7 @@ class HelpRows:
         """The place of each group's first row, and the number of all rows (int64, groups + 1).
 
         Raises:
-            NotDirectError: where groups and hits are not in this order.
+            NotDirectError: if groups and hits are not in this order.
         """
         group, hits = self._table.group, self._table.numbers("hits")
         changed = group[1:] != group[:-1]
@@ -63,15 +66,18 @@ class HelpRows:
 
     @property
     def totals(self) -> Units:
-        """The sum of each group's values (units, one per group)."""
+        """The sum of each group's values (units, one per group).
+
+        It is the lower bound of the sum if all rows of the group are hits.
+        """
         sums = self.units("l_sum")
         return Units(sums.units[self.start[1:] - 1], sums.digits)
 
     def places(self, hits: Hits) -> np.ndarray:
-        """Return the row for each group and number of hits (int64).
+        """Return the row of the help table for each group and number of hits (int64).
 
         Raises:
-            NotDirectError: where there is none.
+            NotDirectError: if there is none.
         """
         start, group = self.start, hits.each_group
         if len(group) and int(group.max()) >= len(start) - 1:
@@ -82,10 +88,18 @@ class HelpRows:
         return np.asarray(places - 1)
 
     def combine(self, column: HelpColumn, places: np.ndarray, hits: Hits) -> list[Any]:
-        """Combine a column's bounds at some places by cell; None for a cell without an extreme.
+        """Combine the bounds in a column of the help table by cell.
+
+        Args:
+            column: the column, with the function that combines its bounds.
+            places: the row for each group and number of hits; see `places`.
+            hits: the hits of each group in each cell.
+
+        Returns:
+            A number or value for each cell; None for an extreme in a cell without hits.
 
         Raises:
-            NotDirectError: where SQL combines them otherwise.
+            NotDirectError: if another function than a sum, least or greatest value combines them.
         """
         if column.function is exp.Sum:
             numbers = self.units(column.name)
@@ -97,7 +111,11 @@ class HelpRows:
         return _extremes(coded.values, coded.codes[places], hits, _EXTREMES[column.function])
 
     def units(self, name: str) -> Units:
-        """Return a column of numbers."""
+        """Return a column of numbers as units.
+
+        Raises:
+            NotDirectError: if they are not integers or decimals, or some are missing.
+        """
         if name not in self._units:
             self._units[name] = units_of(self._table.read(name).combine_chunks())
         return self._units[name]
@@ -122,7 +140,7 @@ class DeferredLoop:
         self._counted = 0
 
     def loop_after(self, number: int) -> Loop | None:
-        """Return the loop to count `number` more values with; None if it is not worth loading."""
+        """Return the loop to count `number` more values; None if it is not worth loading yet."""
         self._counted += number
         return _compile() if self._counted > _WORTH_LOADING else None
 
@@ -135,10 +153,10 @@ def count_groups(
     Args:
         pairs: keys of groups and, in the last `bits`, codes, ascending (integers).
         bits: the number of bits of a code.
-        hits: of each group (int64).
+        hits: the number of selected rows of each group (int64).
         sizes: the number of values of each group (int64).
-        counts: the result for each code: the copies that count surely and in all, from below and
-            from above (int64, 4 x codes).
+        counts: the result for each code: the copies that surely count and all that may count, for
+            lower bounds, then for upper bounds (int64, 4 x codes).
         expected: the result for each code: the expected number of copies that count (float64).
         rows: the result: the number of rows at least, at most, and as expected (float64).
     """
@@ -190,7 +208,10 @@ class ReleaseTables:
         return next(columns for columns in self._known.tables if name in columns)
 
     def values(self, bundle: tuple[str, ...]) -> PublishedColumns:
-        """Return the values of groups, including those that belong to no person."""
+        """Return the table with the values of groups, including those of people who left.
+
+        `bundle` is the sensitive columns that it shows together.
+        """
         name = self._known.tables[bundle]
         if name not in self._values:
             parts = [self._known.rows, VACANT] if name == GROUP_VALUES else [name]
@@ -216,7 +237,7 @@ class ReleaseTables:
         """The number of values of each group (int64, one per group).
 
         Raises:
-            NotDirectError: where groups are not numbered 0, 1, ….
+            NotDirectError: if groups are not numbered 0, 1, ….
         """
         if not self._declared.is_composed:
             return np.bincount(self.rows.group)
@@ -226,7 +247,11 @@ class ReleaseTables:
         return np.asarray(lineage.numbers(ROWS) + lineage.numbers(VACANT_ROWS))
 
     def totals(self, name: str) -> GroupTotals:
-        """Return the number of each group's values of a column, and their sum."""
+        """Return the number of each group's values of a column, and their sum.
+
+        Raises:
+            NotDirectError: if they cannot be read from tables in the order of a release.
+        """
         if name not in self._totals:
             self._totals[name] = self._read_totals(name)
         return self._totals[name]

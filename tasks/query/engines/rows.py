@@ -1,4 +1,4 @@
-"""Bounds on releases that show exact rows beside grouped values.
+"""Bounds on releases that show exact rows beside grouped values, computed by SQL.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
 """
@@ -30,6 +30,8 @@ from sfumato.tasks.query.sql.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch
 from sfumato.tasks.terms.terms import Declared
 
+# a value, its copies that surely and that possibly count for lower bounds, the same two numbers for
+# upper bounds, and the expected number of copies
 _Rows = list[tuple[Any, ...]]
 _Answers = dict[Key, dict[Aggregate, Bounds]]
 
@@ -45,7 +47,7 @@ class RowsEngine:
         """Return the bounds of each aggregate by the values of the group columns.
 
         Raises:
-            QueryError: where the query cannot be evaluated.
+            QueryError: if the query cannot be evaluated.
         """
         chosen = [a for a in question.aggregates if a.kind.of_choices is not None]
         others = [a for a in question.aggregates if a not in chosen]
@@ -73,6 +75,7 @@ class RowsEngine:
         return answers
 
     def _bounds_by_help(self, question: Question, estimates: bool) -> _Answers:
+        """Return the bounds from help tables; no condition is on sensitive values."""
         tables = self._relations
         expected = expected_sums(self.connection, question, tables) if estimates else {}
         return bounds_from_help(self.connection, self.declared, question, expected, tables.rows)
@@ -103,7 +106,10 @@ class RowsEngine:
     def _values(
         self, conditions: SensitiveConditions, name: str, estimates: bool
     ) -> dict[Key, _Rows]:
-        """Return the values that count from below or above; with estimates also those between."""
+        """Return the values of a column that may count, ascending, by the values of group columns.
+
+        With estimates, values that are only expected to count are returned as well.
+        """
         width = len(conditions.question.group_by)
         rows_by_key = defaultdict(list)
         for row in fetch(self.connection, conditions.of_values(name)):
@@ -159,7 +165,7 @@ class RowsEngine:
 
 
 def _counted_values(rows: _Rows, whole: bool, estimates: bool) -> CountedValues:
-    """Return values with the copies that count surely and possibly, from below and above."""
+    """Return values and the copies of them that count; `whole` is true for integers."""
     values, *counts, expected = zip(*rows, strict=True)
     low_sure, low_maybe, high_sure, high_maybe = (np.array(numbers, np.int64) for numbers in counts)
     chances = np.array(expected, np.float64)

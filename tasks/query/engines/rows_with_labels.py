@@ -1,10 +1,11 @@
 """The possible outcomes of a condition on rows whose quasi-identifiers are recoded.
 
-One of several values is behind a label, so a condition can be true on a row, false, or null, and
-more than one of these may be possible. Every part of the condition that is about one recoded column
-is decided as a whole. Parts are combined as if they were independent, which never misses a possible
-outcome. Chances assume that all values behind a label are equally likely, and independent between
-columns: they make estimates, never bounds.
+A recoded column shows a label instead of each value; one of several values is behind a label. So a
+condition can be true on a row, false, or null, and more than one of these may be possible. Every
+part of the condition that is about one recoded column is decided as a whole. Parts are combined as
+if they were independent, which never misses a possible outcome. Chances assume that all values
+behind a label are equally likely, and independent between columns: they make estimates, never
+bounds.
 
 Rows that are equal in a question's columns are decided once.
 """
@@ -54,7 +55,7 @@ class TriedColumn:
 
     Attributes:
         codes: the label of each row (integers).
-        values: of all labels, one label after the other.
+        values: the values to try, one label after the other.
         start: the position of each label's first value (int64, one per label).
         count: the number of values of each label (int64), 0 if there are too many to try.
         is_few: whether the label has only these values (bool).
@@ -73,14 +74,24 @@ def tried_column(
     is_few: Sequence[bool],
     type_: pa.DataType,
 ) -> TriedColumn:
-    """Return a column whose labels have these values to try; None for a label with too many."""
+    """Return a column with the values to try for each of its labels.
+
+    Args:
+        codes: the label of each row (integers).
+        tried: the values to try for each label; None for a label with too many.
+        is_few: whether each label has only these values.
+        type_: the type of the values.
+    """
     count = np.array([len(values or ()) for values in tried], dtype=np.int64)
     values = pa.array([value for label_values in tried for value in label_values or ()], type_)
     return TriedColumn(codes, values, np.cumsum(count) - count, count, np.array(is_few, bool))
 
 
 def exact_column(codes: np.ndarray, values: pa.Array) -> TriedColumn:
-    """Return a column that is published unchanged; code 0 is null."""
+    """Return a column that is published unchanged, as one with a single value for each label.
+
+    Codes (one per row) count the values from 1; code 0 is null.
+    """
     place = np.arange(len(values) + 1)
     with_null = pa.concat_arrays([pa.nulls(1, values.type), values])
     return TriedColumn(codes, with_null, place, np.ones_like(place), np.ones(len(place), bool))
@@ -94,7 +105,7 @@ class Combinations:
         of_row: the combination of each row (int64).
         first: one row of each combination (int64).
         table: the values to try; a combination has one or more rows.
-        combination: of each row of the table (int64).
+        combination: the combination of each row of the table (int64).
         is_open: whether a combination has too many values to try (bool).
         is_few: whether a combination has only the values tried (bool).
     """
@@ -113,7 +124,11 @@ class Combinations:
 
 
 def combine(columns: Mapping[str, TriedColumn], rows: int) -> Combinations:
-    """Return the combinations of labels that rows have: all of one value each, and those of few."""
+    """Return the combinations of labels that `rows` rows have, with values to try for each.
+
+    A combination of labels has every combination of their values. Those with the fewest are tried,
+    up to `MOST` in all; combinations of one value cost nothing. All others are open.
+    """
     sizes = [max(len(column.count), 1) for column in columns.values()]
     codes = [column.codes.astype(np.int64) for column in columns.values()]
     of_row, number = dense(pack(codes, sizes)[0]) if rows else (np.zeros(0, np.int64), 0)
@@ -137,6 +152,7 @@ def combine(columns: Mapping[str, TriedColumn], rows: int) -> Combinations:
 def _product(columns: Mapping[str, TriedColumn], row: np.ndarray, times: np.ndarray) -> pa.Table:
     """Return every combination of the values of some rows' labels, `times` of each row."""
     row = np.repeat(row, times)
+    # the number of a row's combination, of which each column takes one digit (mixed radix)
     remaining = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
     table = {}
     for name, column in columns.items():
@@ -148,10 +164,13 @@ def _product(columns: Mapping[str, TriedColumn], row: np.ndarray, times: np.ndar
 
 
 class Rows:
-    """Published rows on which conditions are decided.
+    """Published rows on which conditions are decided; outcomes on values and labels are cached.
 
-    `labels[name]` has the labels of a recoded column, as the values that they admit, and the
-    position of each row's label; `exact` has the columns that are published unchanged.
+    Attributes:
+        schema: the published columns.
+        labels: for each recoded column its labels, as the values that they admit, and the position
+            of each row's label (integers).
+        number: the number of rows.
     """
 
     times: np.ndarray | None = None
@@ -164,6 +183,7 @@ class Rows:
         labels: Mapping[str, tuple[list[Admitted], np.ndarray]],
         exact: pa.Table,
     ) -> None:
+        """Take the rows; `exact` has the columns that are published unchanged."""
         self.schema = schema
         self.labels = labels
         self.number = exact.num_rows
@@ -223,6 +243,7 @@ class Rows:
         return self._encoded[name]
 
     def _outcomes(self, node: exp.Expr) -> ThreeValued:
+        """Decide a condition part by part; a part about one column is decided as a whole."""
         names = columns_of(node)
         if len(names) == 1:
             return self._outcomes_of_column(names[0], node)
@@ -277,7 +298,10 @@ class Rows:
         return self._behind[name]
 
     def _outcomes_of_columns(self, names: Sequence[str], node: exp.Expr) -> ThreeValued:
-        """Decide a test on several columns for each combination of their labels."""
+        """Decide a test on several columns for each combination of their labels.
+
+        Every outcome is possible for an open combination.
+        """
         combinations = self.combinations(names, [node])
         outcomes = self.decide(combinations.table, node)
         tally = tally_outcomes(combinations.combination, outcomes, None, combinations.number)
@@ -286,7 +310,10 @@ class Rows:
         return _three_valued(tally).take(combinations.of_row)
 
     def combinations(self, names: Sequence[str], nodes: Sequence[exp.Expr]) -> Combinations:
-        """Return the combinations of rows' labels, with values for every outcome of expressions."""
+        """Return the combinations of rows' labels in some columns, with values to try for each.
+
+        The values lead to every outcome of comparisons in the expressions (`nodes`).
+        """
         compared = {name: cuts(nodes, name) if name in self.labels else [] for name in names}
         liked = any(node.find(exp.Like) for node in nodes)
         texts = (
@@ -305,7 +332,13 @@ class Rows:
     def _tried_column(
         self, name: str, compared: Sequence[exp.Expr] | None, liked: bool
     ) -> TriedColumn:
-        """Return a column with values for every outcome of comparisons with constants."""
+        """Return a column with values for every outcome of comparisons with constants.
+
+        Args:
+            name: the column.
+            compared: the constants; None if an expression uses the column in another way.
+            liked: whether an expression compares texts by LIKE.
+        """
         if name not in self.labels:
             return exact_column(self.column(name).codes + 1, self.column(name).values)
         labels, codes = self.labels[name]
@@ -326,12 +359,12 @@ class Rows:
         return fold(self._connection, nodes)
 
     def decide(self, table: pa.Table, node: exp.Expr) -> np.ndarray:
-        """Decide a condition on each row: 1: true, 0: false, 2: null, 3: no outcome."""
+        """Decide a condition on each row of a table (int8; see `behind_labels.decide.decide`)."""
         return decide(self._connection, table, node)
 
 
 def _three_valued(tally: Tally) -> ThreeValued:
-    """Return the possible outcomes of labels, with the share of each label that each makes up."""
+    """Return the possible outcomes behind labels; the chance of one is its share of the label."""
     whole = tally.weight.sum(axis=0)
     shares = tally.weight / np.where(whole > 0, whole, np.nan)
     false, true, null = tally.possible

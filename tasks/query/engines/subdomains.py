@@ -45,7 +45,7 @@ def open_subdomains(
     """Open an engine that answers questions on the published tables and help tables.
 
     Raises:
-        PromiseError: where the targets are no hierarchies over one domain.
+        PromiseError: if the targets are not hierarchies over one domain.
     """
     (name,) = declared.names_with_roles("sensitive")
     nodes = read_nodes(read_table(tables[TARGETS]), name, declared.columns[name])
@@ -59,8 +59,13 @@ def open_subdomains(
 class SubdomainsEngine:
     """A session that sees the published tables, and the subdomains of all targets.
 
-    `numbers` are the values of the domain as exact numbers, and `floats` the same as floats, if the
-    values are numbers.
+    Attributes:
+        connection: the session.
+        declared: the declared columns of the release.
+        name: the sensitive column.
+        nodes: the subdomains, and the values of the domain.
+        numbers: the values of the domain as exact numbers; None if they are not numbers.
+        floats: the values as float64; zeros if they are not numbers.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -74,7 +79,7 @@ class SubdomainsEngine:
         """Return the bounds of each aggregate by the values of the group columns.
 
         Raises:
-            QueryError: where the query cannot be evaluated.
+            QueryError: if the query cannot be evaluated.
         """
         rows = relations(self.declared).rows
         if question.matching:
@@ -177,7 +182,10 @@ class SubdomainsEngine:
     def _sums(
         self, selected: Selected, subdomains: "ShownSubdomains", numbers: np.ndarray
     ) -> np.ndarray:
-        """Return the expected sum over each cell's rows of a number (by the rank of the value)."""
+        """Return the expected sum of numbers over each cell's rows (float64, one per cell).
+
+        `numbers` has a number for each value of the domain (float64, by rank).
+        """
         of_node = self.nodes.means(numbers)[subdomains.node]
         means = (
             np.bincount(subdomains.group, of_node * subdomains.times, subdomains.groups)
@@ -188,7 +196,14 @@ class SubdomainsEngine:
 
 @dataclass(frozen=True, eq=False)
 class ShownSubdomains:
-    """Copies of nodes that groups show, parallel; `groups` is the number of groups."""
+    """The subdomains that groups show.
+
+    Attributes:
+        group: the group of each entry (int64).
+        node: the number of the entry's subdomain among all of the targets (integers).
+        times: the number of its copies in the group (int64).
+        groups: the number of groups.
+    """
 
     group: np.ndarray
     node: np.ndarray

@@ -25,7 +25,10 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- published timestamps have no ti
 class Truth:
     """A sensitive column of the original, to be aggregated over some of its rows.
 
-    Missing values are skipped, unless `every_row` is true: COUNT(*) counts all rows.
+    Attributes:
+        numbers: the distinct values as exact numbers; None if only rows are counted.
+        codes: the value of each row (integers), -1 if it is missing.
+        every_row: whether rows without a value count, as for COUNT(*).
     """
 
     numbers: Exact | None
@@ -55,7 +58,14 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class HelpedBounds:
-    """The bounds of one aggregate in a help table, which has groups 0, 1, … with hits 1, 2, …."""
+    """The bounds of one aggregate in a help table, which has groups 0, 1, … with hits 1, 2, ….
+
+    Attributes:
+        help: the columns of the bounds; None if rows are counted, as `lower` and `upper` are.
+        lower: the lower bounds, one per row of the help table.
+        upper: the upper bounds, in the same way.
+        start: the position of each group's first row (int64).
+    """
 
     help: HelpBounds | None
     lower: Exact | None
@@ -80,7 +90,7 @@ def truth_of(column: Column, aggregate: Aggregate) -> Truth:
     """Return a column of the original, with exact numbers if the aggregate needs them.
 
     Raises:
-        InputError: where the values are no numbers, dates or timestamps.
+        InputError: if it does, and the values have no order.
     """
     numbers = None if aggregate.kind.counts_rows else exact(column.values, column.name)
     return Truth(numbers, column.codes, aggregate.sensitive is None)
@@ -98,7 +108,13 @@ def read_help(table: pa.Table, kind: AggregateKind) -> HelpedBounds:
 
 
 def as_fraction(value: object) -> Fraction | None:
-    """Return a bound as a number: dates count days, timestamps count seconds, both since 1970."""
+    """Return a bound as a number: dates count days, timestamps count seconds, both since 1970.
+
+    Returns None for null.
+
+    Raises:
+        TypeError: if the bound is a text or a float.
+    """
     if value is None or isinstance(value, Fraction):
         return value
     if isinstance(value, datetime):
@@ -166,6 +182,7 @@ class OriginalColumn:
     """A column of the original in which rows are looked up by value."""
 
     def __init__(self, column: Column) -> None:
+        """Take the column."""
         self._values = _ordered_values(column.values)
         self._codes = column.codes
 

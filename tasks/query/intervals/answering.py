@@ -65,12 +65,14 @@ class EngineWithIntervals:
         return None if opening is None else opening(self._engine)
 
     def _laws(self, question: Question) -> Spreads:
+        """Return the laws of the answers; none if a condition cannot be evaluated on values."""
         try:
             return {} if self._likely is None else self._likely.spreads(question)
         except NotDirectError:
             return {}
 
     def _factor(self, question: Question, aggregate: Aggregate) -> float | None:
+        """Return the factor of the aggregate's family; None if none is stated for it."""
         factor = self._stated.factor_of(family_of(shape_of(question, self._declared), aggregate))
         return None if factor is None else float(factor)
 
@@ -97,9 +99,9 @@ def with_likely(
     """Return the bounds with an estimate, and with an interval or the reason why there is none.
 
     Args:
-        bounds: of an answer.
-        law: of the same answer; None if none is known.
-        factor: of the answer's family; None if it belongs to no calibrated family.
+        bounds: the bounds of an answer.
+        law: the law of the same answer; None if none is known.
+        factor: the factor of the answer's family; None if it belongs to no calibrated family.
         few: whether surely too few rows match.
     """
     if bounds.lower is None or bounds.upper is None:

@@ -1,5 +1,11 @@
 """Calibration of intervals on the original, before a release is sealed; everything here is private.
 
+The published files give each answer a law, with a middle and a 95 % range. An interval is that
+range, made wider or narrower by a factor for each family of queries (see `shapes`). Random queries
+of the family are asked of the published tables and of the original. The score of a query is the
+least factor whose interval contains the true answer, and the factor of the family is such a high
+score that 95 % of queries like these are below it.
+
 Rows are selected by one column, or by two or three. For a column with an order a range of its
 values is drawn, and for another one some of its values; often it is a single value, as in a GROUP
 BY. A sensitive value is drawn as often as it occurs.
@@ -44,16 +50,16 @@ from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.schema.stated import CalibratedFamily, CalibratedIntervals, rounded_up
 from sfumato.tasks.terms.terms import Declared
 
-_WHOLE = float(2**64)
-_ALONE = 0.25  # how often a single value is drawn of a column
+_WHOLE = float(2**64)  # random numbers are below it
+_ALONE = 0.25  # chance that one value of a column is drawn, or all values of one with nulls
 FamilyKey = tuple[str, str]
 """The name of a family, and the sensitive column that it is about ("" if there is none)."""
 QUERIES = 2_000
 """The number of queries on which each family is calibrated, if so many can be drawn."""
-_TRIES = 3  # times as many queries are drawn at most: some are too small, or exact
+_TRIES = 3  # times as many queries are drawn at most, since small and exact ones do not count
 FEWEST = 1_000
 """The least number of queries on which a family is calibrated."""
-_NULL = np.zeros(1, dtype=bool)
+_NULL = np.zeros(1, dtype=bool)  # no selection admits null
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +67,8 @@ class Domains:
     """The values by which queries may select.
 
     Attributes:
-        schema: of the published columns.
-        values: of each column, ascending if they have an order.
+        schema: the published columns.
+        values: the values of each column, ascending if they have an order.
         times: how often each value of a sensitive column occurs (int64).
     """
 
@@ -102,6 +108,10 @@ def draw_selections(
 
 
 def _select(domains: Domains, name: str, several: bool, randomness: Randomness) -> Selection:
+    """Draw a range of a column with an order, or some values of another one.
+
+    If several columns select, more than one value is drawn as at least a tenth of the values.
+    """
     values, share = domains.values[name], _share(randomness)
     number = 1
     if _share(randomness) >= _ALONE:
@@ -131,11 +141,13 @@ def _select_sensitive(domains: Domains, name: str, randomness: Randomness) -> Se
 
 
 def _range(name: str, values: Sequence[Any], number: int, randomness: Randomness) -> Selection:
+    """Draw a range of a number of neighbouring values."""
     first = draw_below(len(values) - number + 1, randomness)
     return Selection(name, low=values[first], high=values[first + number - 1])
 
 
 def _share(randomness: Randomness) -> float:
+    """Draw a number above 0, and up to 1."""
     return (float(randomness(1)[0]) + 1) / (_WHOLE + 1)
 
 
@@ -145,7 +157,7 @@ def draw_below(end: int, randomness: Randomness) -> int:
 
 
 class TruthOfColumn:
-    """A column of the original, whose nulls are left out."""
+    """A column of the original, for true answers; its nulls are left out."""
 
     def __init__(self, column: Column) -> None:
         """Take the column."""
@@ -157,7 +169,7 @@ class TruthOfColumn:
         return codes[codes >= 0]
 
     def answer(self, aggregate: Aggregate, codes: np.ndarray) -> float | None:
-        """Return the aggregate over values, given as codes; None if there is none."""
+        """Return the aggregate over values, given as codes; None if it is null over them."""
         kind = aggregate.kind
         if kind.truth is not None:
             truth = kind.truth(self._numbers, codes)
@@ -205,7 +217,12 @@ class MeasuredQuery:
 
 @dataclass(frozen=True)
 class _Target:
-    """Any of some alike aggregates of a column; without a column, a count of rows."""
+    """Alike aggregates of a column, of which any one is asked.
+
+    Attributes:
+        alike: their common name (see `shapes.ALIKE`).
+        column: the aggregated column; None if rows are counted.
+    """
 
     alike: str
     column: str | None
@@ -216,7 +233,13 @@ _ROWS = _Target("count", None)
 
 @dataclass(frozen=True)
 class _Kind:
-    """Queries that are drawn alike: by one or several columns, and perhaps by a sensitive value."""
+    """Queries that are drawn alike.
+
+    Attributes:
+        several: whether they select by two or three columns, not by one.
+        sensitive: the sensitive column of which they also select a value; None if there is none.
+        targets: the aggregates that are asked over the selected rows.
+    """
 
     several: bool
     sensitive: str | None
@@ -230,7 +253,13 @@ class QueriesOnOriginal:
     """
 
     def __init__(self, likely: LikelyAnswers, declared: Declared, original: Microdata) -> None:
-        """Find the columns and values by which queries may select."""
+        """Find the columns and values by which queries may select.
+
+        Args:
+            likely: the laws of answers on the published tables.
+            declared: the declared columns of the release.
+            original: the rows of the release before anonymization.
+        """
         self._likely, self._declared, self._original = likely, declared, original
         sensitive = [name for name in declared.names_with_roles("sensitive") if self._laws_of(name)]
         names = [*declared.names_with_roles("quasi-identifier"), *sensitive]
@@ -243,7 +272,10 @@ class QueriesOnOriginal:
         self._truths: dict[str, TruthOfColumn] = {}
 
     def measure(self, number: int, randomness: Randomness) -> dict[FamilyKey, list[MeasuredQuery]]:
-        """Measure a number of queries of each family, or fewer if few are large and not exact."""
+        """Measure a number of queries of each family.
+
+        A family gets fewer if too many of the drawn queries select few rows or have exact answers.
+        """
         measured: dict[FamilyKey, list[MeasuredQuery]] = {}
         for kind in self._kinds():
             waiting = set(kind.targets)
@@ -258,6 +290,10 @@ class QueriesOnOriginal:
         return measured
 
     def _kinds(self) -> Iterator[_Kind]:
+        """Yield the kinds of queries to draw, each with aggregates whose answers have a law.
+
+        All aggregates of columns without nulls share their queries, and so does COUNT(*).
+        """
         laws, columns = self._likely.laws, len(self._domains.names("quasi-identifier"))
         names = self._domains.names("sensitive")
         whole = [name for name in names if not self._declared.columns[name].nulls]
@@ -272,6 +308,7 @@ class QueriesOnOriginal:
                     yield _Kind(several, None, single)
 
     def _targets(self, names: Sequence[str]) -> Iterator[_Target]:
+        """Yield the alike aggregates of sensitive columns that have a law and take their type."""
         for name in names:
             type_, laws = self._declared.columns[name].type, self._laws_of(name)
             for alike in (candidate for candidate in ALIKE if candidate in laws):
@@ -281,14 +318,17 @@ class QueriesOnOriginal:
                     yield _Target(alike, name)
 
     def _laws_of(self, name: str) -> frozenset[str]:
-        """Return the families of a sensitive column that have laws."""
+        """Return the common names of alike aggregates of a sensitive column that have laws."""
         nullable = self._declared.columns[name].nulls
         return self._likely.laws_over_nulls if nullable else self._likely.laws
 
     def _ask(
         self, kind: _Kind, waiting: set[_Target], randomness: Randomness
     ) -> Iterator[tuple[_Target, FamilyKey, MeasuredQuery]]:
-        """Ask a random query of all aggregates that need more queries."""
+        """Ask a random query for all aggregates that are still waiting for queries.
+
+        Yields the aggregates, their family and the measured query, without small and exact ones.
+        """
         selections = draw_selections(
             self._domains, several=kind.several, sensitive=kind.sensitive, randomness=randomness
         )
@@ -333,7 +373,9 @@ class QueriesOnOriginal:
 
 
 def conformal_quantile(scores: Sequence[float]) -> float:
-    """Return the ⌈(n + 1) · 0.95⌉-th least score; infinite if there are fewer.
+    """Return the ⌈(n + 1) · 0.95⌉-th least of n scores; infinite if that is more than n.
+
+    The score of one more query of the same kind is not above it with a chance of at least 95 %.
 
     >>> conformal_quantile(range(1, 20)), conformal_quantile(range(1, 19))
     (19.0, inf)
@@ -343,7 +385,10 @@ def conformal_quantile(scores: Sequence[float]) -> float:
 
 
 def factor_of(scores: Sequence[float]) -> Decimal | None:
-    """Return the quantile rounded up to the grid; None for too few scores, or beyond the grid."""
+    """Return the factor for some scores: their quantile, rounded up to the grid of factors.
+
+    Returns None for too few scores, or if the quantile is beyond the grid.
+    """
     return None if len(scores) < FEWEST else rounded_up(conformal_quantile(scores))
 
 
@@ -354,7 +399,8 @@ def calibrate(
 
     Args:
         measured: queries of each family.
-        frozen: what earlier versions of the line stated; no factor falls below it.
+        frozen: the factors that earlier versions of the line stated, below which none falls; None
+            if there are none.
     """
     families = []
     for (name, column), queries in sorted(measured.items()):
@@ -367,7 +413,7 @@ def calibrate(
 
 
 class DrawnConditions(ValueConditions):
-    """Evaluates drawn conditions directly, and other conditions as queries do."""
+    """Evaluates conditions that `draw_selections` made directly, and others by DuckDB."""
 
     def rows(self, table: PublishedColumns, condition: exp.Expr) -> np.ndarray:
         """Return whether a condition holds on each row (bool, one per row).

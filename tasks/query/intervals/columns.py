@@ -27,10 +27,10 @@ from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.ways import GROUP_ID, tables_of_counts
 from sfumato.tasks.sql.session import fetch_table
 
-_WORLDS = (8, 40)
+_WORLDS = (8, 40)  # the least and the greatest number of worlds
 _ROWS = 2_000_000  # of all worlds together
-_MOST_KEYS = 500
-_LEAN = 0.2  # possible error of the odds that a row matches, the same for all rows
+_MOST_KEYS = 500  # combinations of values of group columns, for which laws are computed
+_LEAN = 0.2  # error of the log odds that a row counts, the same for all rows
 
 
 class ColumnsIntervals:
@@ -67,6 +67,9 @@ class ColumnsIntervals:
     def spreads(self, question: Question) -> Spreads:
         """Return the law of the count by the values of the group columns.
 
+        There are no laws for too many cells, or for conditions other than those on one column each,
+        of which at most one is on sensitive values.
+
         Raises:
             NotDirectError: if a condition cannot be evaluated on values.
         """
@@ -85,7 +88,12 @@ class ColumnsIntervals:
         return laws
 
     def _selected_rows(self, question: Question) -> tuple[np.ndarray, np.ndarray | None] | None:
-        """Return the selected rows of each world, and the rows that match a sensitive condition."""
+        """Return the selected rows of each world, and the rows that match a sensitive condition.
+
+        Returns:
+            The rows (bool, worlds x rows), and the matching rows (bool, one per row; None without
+            a sensitive condition). None if there is no law.
+        """
         if question.condition is not None:
             return None
         selected, matches = np.ones((self._worlds, self._number), dtype=bool), None
@@ -126,6 +134,7 @@ class ColumnsIntervals:
         return np.repeat(holds[order], counts.numbers("count")[order])
 
     def _spread(self, selected: np.ndarray, matches: np.ndarray | None) -> NumberSpread:
+        """Return the law of the number of selected rows, or of those of them that match."""
         size = self._law(selected, SelectedSize(0, 0))
         groups = np.unique(self._group[selected.any(axis=0)])
         least_size = SelectedSize(size.estimate - size.below, len(groups))
@@ -133,6 +142,7 @@ class ColumnsIntervals:
 
     def _law(self, counted: np.ndarray, size: SelectedSize) -> NumberSpread:
         """Return the law of the number of counted rows, which are given as bool (worlds x rows)."""
+        # if the log odds of all rows are off by `_LEAN`, the count is off by `_LEAN` variances
         of_worlds = counted.sum(axis=1)
         of_groups = np.bincount(self._group, counted.mean(axis=0), len(self._sizes))
         lean = _LEAN * float((of_groups * (1 - of_groups / self._sizes)).sum())
@@ -199,11 +209,13 @@ def _sample(admitted: _AdmittedValues, sizes: np.ndarray, worlds: int, seed: int
     generator = np.random.default_rng(seed)
     order = np.argsort(admitted.group, kind="stable")
     group, code = admitted.group[order], admitted.code[order].astype(np.int32)
+    # the values of a group follow each other; their weights are added up to draw by a random point
     weight = np.cumsum(np.maximum(admitted.expected[order] - 1.0, 1e-9))
     number = np.bincount(group, minlength=len(sizes))
     first, start = np.cumsum(number) - number, np.cumsum(sizes) - sizes
     before = np.append(0.0, weight)
     low, high = before[first], before[first + number]
+    # the first rows of each group have its admitted values; the others are spare
     places = start[group] + np.arange(len(group)) - first[group]
     spare = np.ones(int(sizes.sum()), dtype=bool)
     spare[places] = False

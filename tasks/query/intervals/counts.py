@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.tasks.query.intervals.spread import Z95
 
-_WIDE = 10.0  # standard deviation in counts, from which moments do
+_WIDE = 10.0  # standard deviation in counts, from which on moments are precise enough
 _REACH = 24  # standard deviations; the chance of what lies farther from the middle is no float
 
 
@@ -95,6 +95,7 @@ class ShuffledGroups:
             around = np.bincount(np.arange(len(chances)) % length, chances, length)
             wave *= np.fft.rfft(around) ** repeated
         chances = np.maximum(np.fft.irfft(wave, length), 0.0)
+        # the ring has all counts, or those around the mean; `first` is the first one, from `least`
         first = 0 if number <= length else max(int(mean) - least - length // 2, 0)
         return CountLaw(least + first, np.roll(chances, -first))
 

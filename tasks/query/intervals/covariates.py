@@ -20,14 +20,14 @@ from itertools import pairwise
 
 import numpy as np
 
-_BINS = 12  # of each column
+_BINS = 12  # of each column, at most
 _RIDGE = 5.0  # rows; shrinks slopes that few rows support
 _CELLS = 20_000_000  # counts of groups' rows in bins; beyond these some groups represent all
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """A column in bins: the bin of each row (int64), and the number of bins."""
+    """A column in bins: the bin of each row (`of_row`, int64), and the number of bins."""
 
     of_row: np.ndarray
     number: int
@@ -58,10 +58,10 @@ class GroupedNumbers:
     """The numbers of groups; all float64, one per group.
 
     Attributes:
-        size: how many numbers each group has.
-        mean: the mean of these.
-        variance: the variance of these around their mean.
-        inner: the variance of a number that is known only by its subdomain; 0 for other numbers.
+        size: the number of numbers of each group.
+        mean: their mean.
+        variance: their variance around this mean.
+        inner: the mean variance of a number within its subdomain; 0 if numbers are known exactly.
     """
 
     size: np.ndarray
@@ -71,11 +71,14 @@ class GroupedNumbers:
 
 
 def in_bins(codes: np.ndarray, values: int, *, ordered: bool) -> Binned:
-    """Return a column of codes in a few bins, of neighbours or else of frequent values.
+    """Return a column of codes in a few bins.
+
+    Bins are ranges of about equally many rows if codes are ordered. Otherwise each frequent value
+    has its own bin, and the last bin is for all others.
 
     Args:
-        codes: of each row (integers).
-        values: how many values there are.
+        codes: the code of each row (integers).
+        values: the number of codes.
         ordered: whether codes follow the order of values.
     """
     times = np.bincount(codes, minlength=values)
@@ -97,19 +100,21 @@ class Covariates:
         """Count the rows of each group in each bin.
 
         Args:
-            group: of each row (integers).
-            groups: how many groups there are.
-            columns: of the rows, in bins.
+            group: the group of each row (integers).
+            groups: the number of groups.
+            columns: the columns of the rows, in bins.
         """
         self._group, self._columns = group, columns
         self._rows = np.bincount(group, minlength=groups).astype(np.float64)
         ends = np.cumsum([0, *(column.number for column in columns)])
         self._slices = [slice(*pair) for pair in pairwise(ends)]
+        # the groups that are counted: all, or every `step`-th if there are too many
         step = max(int(groups * ends[-1]) // _CELLS, 1)
         self._used = np.flatnonzero(self._rows > 0)[::step]
         self._share = len(self._used) / max(int(np.count_nonzero(self._rows)), 1)
         self._counts = self._count_bins(groups)
         self._total = self._cross_products(int(ends[-1]))
+        # the covariance of the bins between groups, times the number of rows
         scaled = self._counts / np.sqrt(self._rows[self._used, None])
         self._among = scaled.T @ scaled / self._share
         ridge = _RIDGE * np.eye(len(self._among))
@@ -122,7 +127,10 @@ class Covariates:
         return len(self._rows)
 
     def _count_bins(self, groups: int) -> np.ndarray:
-        """Return each used group's rows in each bin, above what the share of all rows predicts."""
+        """Return the rows of each used group in each bin, less those that chance predicts.
+
+        A group is predicted to have the same share of its rows in a bin as all used groups.
+        """
         chosen = np.full(groups, -1, dtype=np.int64)
         chosen[self._used] = np.arange(len(self._used))
         place = chosen[self._group]
@@ -154,7 +162,11 @@ class Covariates:
 
         The slopes of the numbers on the bins come from the groups' means. The module's docstring
         says why there are two regressions.
+
+        Args:
+            numbers: the numbers of all groups.
         """
+        # sums of squares: between groups, and in all
         rows, used = self._rows, self._used
         middle = float((rows * numbers.mean).sum() / max(rows.sum(), 1))
         apart = numbers.mean - middle
@@ -162,21 +174,29 @@ class Covariates:
         total = between + float((rows * (numbers.variance + numbers.inner)).sum())
         if between <= 0 or not len(used):
             return Deviations(np.zeros(len(self._group)), np.zeros(len(rows)), None, self)
+        # sums of products of bins and numbers between groups, then the bins' share between groups
         joint = self._counts.T @ apart[used] / self._share
         shares = np.trace(self._among) / max(np.trace(self._total), 1e-300)
         of_values = between / total > shares
+        # if groups were made by values: the bins' slopes on the numbers, joint / between, hold for
+        # rows, so joint * total / between is the sum of products over rows
         inverse = self._of_values * (total / between) if of_values else self._of_boxes
         slopes = inverse @ joint
         residual = max(total - float(slopes @ self._total @ slopes), total / 100) / max(
             rows.sum(), 1
         )
+        # the covariance of `joint`; that of the slopes follows at the end
         noise = self._total * between / max(rows.sum(), 1) if of_values else self._among * residual
         spread = numbers.variance * numbers.size / np.maximum(numbers.size - 1, 1) + numbers.inner
+        # groups in which numbers differ less than slopes leave open allow only a part of the moves
         part = np.minimum(spread / residual, 1.0)
         return Deviations(self._row_deviations(slopes, part), part, inverse @ noise @ inverse, self)
 
     def _row_deviations(self, slopes: np.ndarray, part: np.ndarray) -> np.ndarray:
-        """Return each row's deviation from its group by the slopes, as far as groups allow."""
+        """Return each row's deviation from its group's mean by the slopes (float64, one per row).
+
+        Deviations are multiplied by the group's `part`, and add up to 0 in each group.
+        """
         moves = np.zeros(len(self._group))
         for column, bins in zip(self._columns, self._slices, strict=True):
             moves += slopes[bins][column.of_row]
@@ -188,9 +208,12 @@ class Covariates:
     def unlike(self, selected: SelectedOfGroups, part: np.ndarray) -> np.ndarray:
         """Return the excess of selected rows in each bin over their groups (float64, per bin).
 
+        It is the number of selected rows in the bin, less that of as many rows of each group that
+        are like the group.
+
         Args:
             selected: the rows.
-            part: the weight of each group (float64).
+            part: the weight of each group's rows (float64, one per group).
         """
         weight = part[self._group[selected.rows]]
         whole = np.zeros(len(self._rows))
@@ -212,7 +235,7 @@ class Deviations:
         moved: the deviation of each row (float64).
         part: the share of rows' differences that each group allows (float64, one per group).
         noise: the covariance of the fitted slopes; None if there are no slopes.
-        covariates: of the rows.
+        covariates: the covariates from which they were fitted.
     """
 
     moved: np.ndarray
@@ -221,18 +244,19 @@ class Deviations:
     covariates: Covariates
 
     def moved_over(self, selected: SelectedOfGroups) -> float:
-        """Return how far a sum over selected rows moves."""
+        """Return the amount by which a sum over selected rows moves."""
         return float(self.moved[selected.rows].sum())
 
     def sum_over(
         self, selected: SelectedOfGroups, unlike: np.ndarray | None = None
     ) -> tuple[float, float]:
-        """Return how far a sum over selected rows moves, and the standard error of that.
+        """Return the amount by which a sum over selected rows moves, and its standard error.
 
         Args:
             selected: the rows.
-            unlike: the result of `Covariates.unlike`, if known for numbers that the same groups
-                let differ by about as much; it takes longest to compute.
+            unlike: the result of `Covariates.unlike` for these rows, which takes longest to
+                compute. That for other numbers will do if their `part` is about the same. None if
+                it is to be computed.
         """
         moved = self.moved_over(selected)
         if self.noise is None:

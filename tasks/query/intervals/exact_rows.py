@@ -36,7 +36,7 @@ class ExactRows:
         table: the rows.
         conditions: evaluates conditions on published tables.
         declared: the terms of the release.
-        groups: how many groups there are.
+        groups: the number of groups.
     """
 
     table: PublishedColumns
@@ -82,8 +82,8 @@ class NumbersOfRows:
     """One number of each row, known only by its group.
 
     Attributes:
-        grouped: the numbers of groups.
-        deviations: how far rows' numbers are expected to be above these groups' means.
+        grouped: the numbers of each group.
+        deviations: the expected deviations of rows' numbers from the means of their groups.
         lean: see `LikelySum`.
     """
 
@@ -99,19 +99,25 @@ class NumbersOfRows:
     def spread_over(
         self, selected: SelectedOfGroups, unlike: np.ndarray | None = None, *, per_row: bool
     ) -> NumberSpread:
-        """Return the law of that sum, or of the mean if `per_row`."""
+        """Return the law of the sum over selected rows, or of their mean if `per_row`.
+
+        `unlike` as in `Deviations.sum_over`.
+        """
         likely, per = self.sum_over(selected, unlike), selected.number if per_row else 1
         width = Z95 * likely.deviation / per
         return NumberSpread(size_of(selected), likely.middle / per, width, width)
 
 
 def size_of(selected: SelectedOfGroups) -> SelectedSize:
-    """Return how many rows and groups are selected."""
+    """Return the number of selected rows, and of their groups."""
     return SelectedSize(selected.number, len(selected.group))
 
 
 def condition_on_one(question: Question) -> tuple[tuple[str, ...], exp.Expr] | None:
-    """Return the columns and condition of a question's one sensitive condition; None otherwise."""
+    """Return the columns and the condition of a question's only sensitive condition.
+
+    Returns None if a question has no such condition, or several.
+    """
     if len(question.matching) != 1:
         return None
     (matching,) = question.matching
@@ -132,7 +138,13 @@ def _split(rows: SelectedRows, places: np.ndarray) -> Iterator[tuple[int, np.nda
 
 @dataclass(frozen=True, eq=False)
 class ValuesOfColumn:
-    """The values of groups in a table, and how often each occurs there (None: once)."""
+    """The values of groups in one column of a table.
+
+    Attributes:
+        table: the table, which has the group of each row.
+        column: the codes of the values, one per row.
+        times: the number of times that each value occurs (int64); None for once.
+    """
 
     table: PublishedColumns
     column: CodedValues

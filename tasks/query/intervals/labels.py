@@ -34,7 +34,7 @@ from sfumato.tasks.query.intervals.way import Spreads
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.question import Aggregate, Question
 
-_MOST_KEYS = 2_000
+_MOST_KEYS = 2_000  # combinations of values of group columns, for which laws are computed
 
 
 class LabelsIntervals:
@@ -64,7 +64,11 @@ class LabelsIntervals:
         return np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
 
     def spreads(self, question: Question) -> Spreads:
-        """Return the law of each aggregate by the values of the group columns."""
+        """Return the law of each aggregate by the values of the group columns.
+
+        There are no laws if some rows belong to people who left, for too many cells, or if a part
+        of the condition is not about one column whose values are known.
+        """
         whole = self._selected_rows(question.condition) if self._everyone else None
         if whole is None:
             return {}
@@ -110,7 +114,10 @@ class LabelsIntervals:
         return count_of_chances(size, chance if matching is None else chance[matching[rows]])
 
     def _selected_rows(self, condition: exp.Expr | None) -> "_SelectedLabels | None":
-        """Return each row's chance to meet a conjunction; None for other conditions."""
+        """Return each row's chance to satisfy a condition; None if it is unknown.
+
+        It is known if each part of the conjunction is about one column whose values are known.
+        """
         selected = _SelectedLabels(np.ones(self._rows.number), None)
         for part in () if condition is None else conjuncts(condition):
             names = {column.name for column in part.find_all(exp.Column)}
@@ -120,6 +127,7 @@ class LabelsIntervals:
         return selected
 
     def _knows(self, name: str) -> bool:
+        """Decide whether a column is exact, or has labels with few enough values."""
         return name not in self._rows.labels or self._column(name) is not None
 
     def _chance_of_part(self, name: str, part: exp.Expr) -> tuple[np.ndarray, bool]:
@@ -138,6 +146,10 @@ class LabelsIntervals:
         return self._chance_where(name, np.array([other == value for other in values], dtype=bool))
 
     def _chance_where(self, name: str, holds: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Return the chance that each row has a value on which a condition holds (see `holds`).
+
+        `holds` has one bool per value. The second result is whether the column is sensitive.
+        """
         column = self._column(name) if name in self._rows.labels else None
         if column is not None:
             return np.minimum(column.share @ holds, 1.0)[column.codes], False
@@ -162,9 +174,12 @@ class LabelsIntervals:
 
 @dataclass(frozen=True, eq=False)
 class _SelectedLabels:
-    """The chance that each row is selected (float64), and whether its value matches (bool).
+    """Rows that are selected by labels with chances.
 
-    `matching` is None if no condition is on sensitive values.
+    Attributes:
+        chance: the chance that each row is selected (float64).
+        matching: the rows whose sensitive values match (bool, one per row); None if no condition is
+            on sensitive values.
     """
 
     chance: np.ndarray

@@ -1,5 +1,8 @@
 """The laws of the aggregates of one sensitive column that is shuffled beside exact rows.
 
+The release shows which values a group has, but not which row has which. A row's number is known
+only by its group (`NumbersOfRows`), and the laws are those of sums of such numbers.
+
 SQL passes over nulls. A sum is the sum of numbers that are 0 for null. A mean is the quotient of
 two sums: of the numbers above some centre (0 for null), and of ones for values that are not null.
 Near the expected quotient r the error of the quotient is the error of the sum of (number - r, or 0
@@ -40,7 +43,7 @@ from sfumato.tasks.query.intervals.sums import LEAN, LEAN_OF_SHARES, LikelySum, 
 from sfumato.tasks.query.question.question import Aggregate
 
 Fit = Callable[[np.ndarray, float], NumbersOfRows]
-"""Returns the law of numbers (float64, one per value of the groups), given their lean."""
+"""Returns the numbers of rows, given those of the groups' values (float64) and their lean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +52,9 @@ class NumbersWithMissing:
 
     Attributes:
         centre: the mean of the numbers that are there.
-        above: the numbers above the centre, 0 where one is missing.
-        there: 1 where there is a number, else 0.
-        sums: the numbers, 0 where one is missing.
+        above: the numbers less the centre, and 0 for missing ones.
+        there: 1 for a number, and 0 for a missing one.
+        sums: the numbers, and 0 for missing ones.
     """
 
     centre: float
@@ -61,15 +64,16 @@ class NumbersWithMissing:
 
     @property
     def deviations(self) -> Deviations:
-        """The expected deviations of numbers from their groups' means, 0 where one is missing."""
+        """The expected deviations from groups' means of the numbers `above`."""
         return self.above.deviations
 
     def spread_over(
         self, selected: SelectedOfGroups, _: np.ndarray | None = None, *, per_row: bool
     ) -> NumberSpread | None:
-        """Return the law of the sum over selected rows, or the mean; None if likely none is there.
+        """Return the law of the sum of numbers over selected rows, or of their mean if `per_row`.
 
-        The size of the law counts only numbers that are there nearly surely.
+        Returns None for a mean if no number is expected. The size of the law is the lower end of
+        the range of how many numbers are there.
         """
         there = self.there.sum_over(selected)
         size = SelectedSize(there.middle - Z95 * there.deviation, len(selected.group))
@@ -89,9 +93,13 @@ class NumbersWithMissing:
         return NumberSpread(size, estimate, width, width)
 
     def _sum_beyond(self, selected: SelectedOfGroups, apart: float) -> LikelySum:
-        """Return the sum of numbers less `apart` (0 where one is missing), expected to be 0."""
+        """Return the law of the sum of (`above` - `apart`), or 0 for missing numbers.
+
+        `apart` is the expected mean of `above`, so the sum is expected to be 0.
+        """
         above, share = self.above.grouped, self.there.grouped.mean
         together = above.mean * (1 - share)
+        # of above - apart * there; `together` is the covariance of both within groups
         variance = above.variance - 2 * apart * together + apart**2 * share * (1 - share)
         numbers = GroupedNumbers(
             above.size, above.mean - apart * share, np.maximum(variance, 0.0), above.inner
@@ -108,10 +116,10 @@ def numbers_with_missing(
     """Return the numbers of rows of which some are missing.
 
     Args:
-        numbers: of each value of the groups (float64), anything where one is missing.
+        numbers: the number of each value of the groups (float64); anything for a missing one.
         there: whether each value is a number (bool).
         weights: how often each value occurs (float64).
-        fit: returns the law of numbers.
+        fit: returns the numbers of rows.
     """
     number = float((weights * there).sum())
     sums = np.where(there, numbers, 0.0)
@@ -133,9 +141,9 @@ class LawsOfColumn:
         """Compute nothing yet.
 
         Args:
-            name: of the column.
-            values: of the groups.
-            sizes: how many rows each group has (int64).
+            name: the column.
+            values: its values in the groups.
+            sizes: the number of rows of each group (int64).
             rows: the exact rows beside which the values are published.
             whole: whether the values are integers.
         """
@@ -166,7 +174,7 @@ class LawsOfColumn:
 
     @cached_property
     def spreads(self) -> SpreadsOfRows:
-        """The numbers that variances are computed from."""
+        """The numbers that variances are computed from; 0 for nulls."""
         values = self._values
         there = values.there.astype(np.float64)
         numbers, weights = values.numbers(self._name), values.weights * there
@@ -238,7 +246,10 @@ class LawsOverRows:
 
     @cached_property
     def _unlike(self) -> np.ndarray:
-        """The difference of selected rows from their groups, weighted as for sums of the column."""
+        """The excess of selected rows in the bins of covariates (see `Covariates.unlike`).
+
+        It is computed once, with the weights of groups for sums of the column.
+        """
         deviations = self.column.totals.deviations
         return deviations.covariates.unlike(self.selected, deviations.part)
 
@@ -248,7 +259,7 @@ class LawsOverRows:
 
     @cached_property
     def _size(self) -> SelectedSize:
-        """The number of selected values that are there nearly surely, and of groups."""
+        """The lower end of the range of how many selected values are not null, and the groups."""
         if self.column.there is None:
             return size_of(self.selected)
         there = self.column.there.sum_over(self.selected)

@@ -1,6 +1,7 @@
 """The laws of aggregates over rows that match with chances, and shares of values behind labels.
 
-Labels that overlap, as boxes do, show how frequent their common values are. The shares are found by
+The share of a value behind a label is that of the label's rows that are expected to have it. Labels
+that overlap, as boxes do, show how frequent their common values are. The shares are found by
 expectation and maximisation, in few rounds so that the result stays smooth.
 """
 
@@ -36,11 +37,11 @@ from sfumato.tasks.query.intervals.sums import (
 )
 from sfumato.tasks.query.question.question import Aggregate
 
-_FEWEST = 2.0  # rows, of which there is a variance
-_HALF = 0.5  # places; a value itself takes one
+_FEWEST = 2.0  # rows; fewer have no variance
+_HALF = 0.5  # places; a value itself takes one place
 _MOST_VALUES = 5_000  # behind all labels of a column
 _MOST_CELLS = 5_000_000  # labels times values
-_ROUNDS = 50
+_ROUNDS = 50  # of expectation and maximisation
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +49,11 @@ class ValuesWithChances:
     """The values of rows that match with a chance each; there is at least one.
 
     Attributes:
-        name: of the column.
-        values: of the column, ascending.
-        codes: the value of each row (int64).
-        chance: of each row (float64).
-        size: how many rows and groups are selected.
+        name: the column.
+        values: the values of the column, ascending.
+        codes: the code of each row's value (int64).
+        chance: the chance that each row matches (float64).
+        size: the number of rows that match, and of their groups.
     """
 
     name: str
@@ -143,10 +144,10 @@ def values_with_chances(
     """Return the values of the rows that have one; None if none has.
 
     Args:
-        name: of the column.
-        column: the values, -1 for a null.
-        rows: that may be selected (integers).
-        chance: of each of them (float64).
+        name: the column.
+        column: its values; the code of a null is -1.
+        rows: the positions of the rows that may match (integers).
+        chance: the chance that each of them matches (float64).
         groups: the number of groups that they belong to.
     """
     codes = column.codes[rows].astype(np.int64)
@@ -162,7 +163,7 @@ class ColumnOfLabels:
     """A recoded column.
 
     Attributes:
-        values: behind its labels, ascending if they have an order.
+        values: the values behind its labels, ascending.
         share: the share of each value behind each label (float64, labels x values).
         codes: the label of each row (integers).
     """
@@ -203,6 +204,11 @@ def fitted_shares(
     labels: Sequence[Admitted], codes: np.ndarray, values: Sequence[Any]
 ) -> ColumnOfLabels:
     """Return the share of each value behind each label, under one distribution for all labels.
+
+    Args:
+        labels: the labels of a column.
+        codes: the label of each row (integers).
+        values: the values behind the labels, ascending.
 
     Each round distributes the rows of every label over its values in proportion to their weights,
     and takes the sums as the new weights.

@@ -23,11 +23,12 @@ _SAME = 1e-9  # places; smaller differences are rounding
 class ExpectedPlaces:
     """The expected places of values among those of the selected rows.
 
-    A value has the places from `upto` of the one before it to its own.
+    A place is a number of values, which may be a fraction. A value has the places from `upto` of
+    the value before it to its own `upto`.
 
     Attributes:
-        codes: of the values that may be there, ascending (int64).
-        upto: the expected number of values not above each (float64, one per value).
+        codes: the codes of the values that may be there, ascending (int64).
+        upto: the expected number of values that are not above each (float64, one per value).
     """
 
     codes: np.ndarray
@@ -49,12 +50,15 @@ class ExpectedPlaces:
         return min(position, len(self.codes) - 1)
 
     def last(self, place: float) -> int:
-        """Return the position of the last value with a place, which may be an end and a start."""
+        """Return the position of the last value with a place.
+
+        Where the places of a value end, those of the next one start, so two values have that place.
+        """
         position = int(np.searchsorted(self.upto, place + _SAME, side="right"))
         return min(position, len(self.codes) - 1)
 
     def away(self, position: int, place: float) -> float:
-        """Return how far a place is from the places of a value."""
+        """Return the distance of a place from the places of the value at a position."""
         before = self.upto[position - 1] if position else 0.0
         return float(max(before - place, place - self.upto[position], 0.0))
 
@@ -71,9 +75,9 @@ class QuantileSpread:
 
     Attributes:
         size: the rows and groups that the query selects.
-        places: of the values.
-        place: of the quantile among these.
-        width: how far from it 95 % of the law end; 0 if the quantile is known.
+        places: the expected places of the values.
+        place: the place of the quantile among these.
+        width: the distance from it to both ends of the 95 % range; 0 if the quantile is known.
         numbers: the values by their codes, ascending (float64).
         show: returns a value by its code, as answers show it.
     """
@@ -96,7 +100,7 @@ class QuantileSpread:
         return self.width <= 0
 
     def interval(self, factor: float) -> tuple[Any, Any]:
-        """Return the values whose places are up to `factor` times as far away."""
+        """Return the values at the ends of the 95 % range, made `factor` times as wide."""
         reach = factor * self.width
         low, high = self.places.first(self.place - reach), self.places.last(self.place + reach)
         return self._value_at(low), self._value_at(high)
@@ -126,7 +130,7 @@ class QuantilePlace:
     """The quantile that a query asks for.
 
     Attributes:
-        share: of the values that are below it, from 0 to 1.
+        share: the share of the values that are below it, from 0 to 1.
         between: whether it may lie between two values.
     """
 
@@ -136,8 +140,10 @@ class QuantilePlace:
     def place_among(self, rows: float) -> float:
         """Return its place among a number of values, in the middle of the places of its value.
 
-        >>> AskedPlace(Fraction(1, 2), True).among(5), AskedPlace(Fraction(1, 4), False).among(8)
-        (2.5, 1.5)
+        >>> QuantilePlace(Fraction(1, 2), True).place_among(5)
+        2.5
+        >>> QuantilePlace(Fraction(1, 4), False).place_among(8)
+        1.5
         """
         if self.between:
             return float(self.share) * max(rows - 1, 0.0) + 0.5
@@ -150,6 +156,8 @@ class QuantilePlace:
             below: the most values that may be below that value, and the number of all values then.
             above: the most values that may be above it, and the number of all values then.
         """
+        # even with as many values below as possible its rank is not below the given value's ranks,
+        # and with as many above as possible it is not above them
         first, last = self._ranks(below[1])[0], self._ranks(above[1])[1]
         return first >= below[0] and last < above[1] - above[0]
 

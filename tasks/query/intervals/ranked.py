@@ -1,4 +1,8 @@
-"""The values of groups in their order, and the laws of extremes, places and quantiles."""
+"""The values of groups in their order, and the laws of extremes, places and quantiles.
+
+The place of a value among others is the number of values before it, with fractions where numbers of
+values are only expected. A code is the rank of a value among the distinct values of a column.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,8 +31,11 @@ from sfumato.tasks.query.intervals.spread import (
 from sfumato.tasks.query.intervals.sums import LEAN_OF_SHARES, LikelySum
 
 _THRESHOLDS = 16
-"""The number of values, about equally many rows apart, for which the rows not above are fitted."""
-_HALF = 0.5  # places; a value itself takes one
+"""The number of thresholds: values, about equally many rows apart, each with its covariates' fit.
+
+For each, covariates predict which rows have values that are not above it.
+"""
+_HALF = 0.5  # places; a value itself takes one place
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +43,11 @@ class RankedValues:
     """The values of groups, the greatest first, without nulls; all int64.
 
     Attributes:
-        group: of each value.
-        code: of each value.
-        rank: of each value in its group; the greatest one has 0.
-        sizes: how many values each group has, nulls included.
-        non_null: how many of them are not null.
+        group: the group of each value.
+        code: the code of each value.
+        rank: the rank of each value in its group; the greatest one has 0.
+        sizes: the number of values of each group, nulls included.
+        non_null: the number of values of each group that are not null.
         show: returns a value by its code, as answers show it.
     """
 
@@ -64,8 +71,8 @@ class ValuesAmongSelected:
 
     Attributes:
         ranked: the values of all groups.
-        groups: those of which rows are selected (integers, ascending).
-        hits: the number of selected rows of each group, by all groups (int64).
+        groups: the groups of which rows are selected (integers, ascending).
+        hits: the number of selected rows of each group (int64, one for each of all groups).
     """
 
     ranked: RankedValues
@@ -88,7 +95,7 @@ class ValuesAmongSelected:
         return expected_places(np.bincount(self._code, share[self._group]))
 
     def upto(self, code: int) -> np.ndarray:
-        """Return how many values of each of these groups are not above a value (int64)."""
+        """Return how many values of each of `groups` are not above that of a code (int64)."""
         counted = np.bincount(self._group[self._code <= code], minlength=len(self.hits))
         upto: np.ndarray = counted[self.groups]
         return upto
@@ -99,6 +106,7 @@ class ValuesAmongSelected:
         there = hits - (
             self.ranked.sizes[self.groups] - non_null
         )  # least number of selected non-null values of each group
+        # the most selected values below and above the code's value
         below = np.minimum(self.upto(code - 1), hits)
         above = np.minimum(non_null - self.upto(code), hits)
         in_all = (int(np.maximum(part, there).sum()) for part in (below, above))
@@ -106,9 +114,9 @@ class ValuesAmongSelected:
         return quantile.is_known(*ends)
 
     def above_share(self, code: int, share: float) -> GroupedNumbers:
-        """Return the numbers 1 (for values not above a code) or 0 (for others), each less a share.
+        """Return numbers of values: 1 - share if not above that of a code, -share if above it.
 
-        A null counts 0. The numbers are those of `groups` only.
+        The number of a null is 0. Only numbers of `groups` are returned.
         """
         sizes = self.ranked.sizes[self.groups].astype(np.float64)
         there = self.ranked.non_null[self.groups] / sizes
@@ -136,8 +144,8 @@ def ranked_values(values: ValuesOfColumn, sizes: np.ndarray, *, whole: bool) -> 
     """Rank the values of a column.
 
     Args:
-        values: of groups.
-        sizes: how many rows each group has (int64).
+        values: the values of groups.
+        sizes: the number of rows of each group (int64).
         whole: whether the values are integers.
     """
     there = values.there
@@ -163,7 +171,7 @@ class QuantilesOfRows:
     """The quantiles of a column.
 
     Attributes:
-        numbers: its values by code, ascending (float64).
+        numbers: the values of the column by code, ascending (float64).
         times: how often each occurs (int64).
         fit: returns the numbers of rows that follow from numbers by code (float64).
         there: the numbers 1 for each value and 0 for a null; None if the column has no nulls.
@@ -182,7 +190,15 @@ class QuantilesOfRows:
         quantile: QuantilePlace,
         unlike: np.ndarray | None = None,
     ) -> QuantileSpread:
-        """Return the law of a quantile of selected rows; `unlike` as in `Deviations.sum_over`."""
+        """Return the law of a quantile of selected rows.
+
+        Args:
+            values: the values that selected rows may have.
+            selected: the selected rows.
+            size: the size that the law gets.
+            quantile: the quantile.
+            unlike: see `Deviations.sum_over`.
+        """
         places = values.places
         code = int(places.codes[places.first(quantile.place_among(places.rows))])
         if values.is_known(quantile, code):
@@ -197,13 +213,15 @@ class QuantilesOfRows:
     def _place(
         self, places: ExpectedPlaces, selected: SelectedOfGroups, quantile: QuantilePlace
     ) -> float:
-        """Return the place by groups only of the value that has a place by groups and covariates.
+        """Return the quantile's place, corrected by covariates.
 
-        A binary search finds the thresholds on both sides of the place. Between two thresholds
+        Places are those that the groups alone make expected (`places`). The result is the place of
+        the value that has the quantile's place if covariates are used, too. A binary search finds the thresholds on both sides of the place. Between two thresholds
         covariates are assumed to move rows evenly.
         """
         there = 0.0 if self.there is None else self.there.deviations.moved_over(selected)
         target = quantile.place_among(places.rows + there)
+        # each end: rows up to a threshold as expected by groups, and by groups and covariates
         low, high = (0.0, 0.0), (places.rows, places.rows + there)
         first, last = 0, len(self._thresholds)
         while first < last:
@@ -226,7 +244,7 @@ class QuantilesOfRows:
         share: float,
         unlike: np.ndarray | None,
     ) -> LikelySum:
-        """Return the law of how many more rows than a share are not above a value."""
+        """Return the law of the rows not above a value, in excess of a share of all rows."""
         moved, error = self._numbers_upto(self._nearest(code)).deviations.sum_over(selected, unlike)
         if self.there is not None:
             of_there, error_there = self.there.deviations.sum_over(selected, unlike)

@@ -57,8 +57,10 @@ class RowsIntervals:
     def spreads(self, question: Question) -> Spreads:
         """Return the law of each aggregate by the values of the group columns.
 
+        There are no laws if several conditions are on sensitive values.
+
         Raises:
-            NotDirectError: where a condition cannot be evaluated on values.
+            NotDirectError: if a condition cannot be evaluated on values.
         """
         matching = self._matching_values(question)
         if question.matching and matching is None:
@@ -85,6 +87,7 @@ class RowsIntervals:
     def _of_count(
         self, aggregate: Aggregate, selected: SelectedOfGroups, matching: "_MatchingValues | None"
     ) -> AnswerLaw | None:
+        """Return the law of a count; None without a sensitive condition, since it is exact then."""
         return None if matching is None or aggregate.distinct else self._count(selected, matching)
 
     def _of_column(
@@ -93,14 +96,17 @@ class RowsIntervals:
         laws_over: Callable[[str], LawsOverRows],
         matching: "_MatchingValues | None",
     ) -> AnswerLaw | None:
-        """Return the law of an aggregate of all values that are not null; None otherwise."""
+        """Return the law of an aggregate of a column; None if it has none.
+
+        It has none if the sensitive condition excludes more than the nulls of the same column.
+        """
         name = aggregate.sensitive
         if name is None or (matching is not None and matching.there != name):
             return None
         return laws_over(name).law(aggregate)
 
     def _matching_values(self, question: Question) -> "_MatchingValues | None":
-        """Return the values that match the sensitive condition; None unless there is one."""
+        """Return the values that match the only sensitive condition; None unless there is one."""
         single = condition_on_one(question)
         if single is None:
             return None
@@ -120,7 +126,10 @@ class RowsIntervals:
     def _matching_where(
         self, bundle: tuple[str, ...], holds: np.ndarray, there: str | None = None
     ) -> "_MatchingValues":
-        """Return the values on which a condition holds, given as bool (one per value)."""
+        """Return the values on which a condition holds (`holds`, bool, one per value).
+
+        `there` is their column if the condition only excludes its nulls.
+        """
         table, times = self._table(bundle), self._tables.times(bundle)
         sizes = self._tables.sizes
         weights = holds if times is None else holds * times
@@ -133,6 +142,10 @@ class RowsIntervals:
         return _MatchingValues(number, NumbersOfRows(of_groups, deviations, LEAN_OF_SHARES), there)
 
     def _count(self, selected: SelectedOfGroups, matching: "_MatchingValues") -> NumberSpread:
+        """Return the law of the number of selected rows that match.
+
+        The range joins that of shuffling, computed exactly, with that of unknown effects.
+        """
         sizes = self._tables.sizes[selected.group]
         groups = ShuffledGroups(sizes, matching.number[selected.group], selected.hits)
         likely = matching.numbers.sum_over(selected)
@@ -156,9 +169,12 @@ class RowsIntervals:
 
 @dataclass(frozen=True, eq=False)
 class _MatchingValues:
-    """The number of each group's matching values (int64), and 1 for each such row, else 0.
+    """The values that match a condition.
 
-    `there` is the column whose values all match, if the condition excludes only its nulls.
+    Attributes:
+        number: the number of matching values of each group (int64).
+        numbers: the numbers of rows that are 1 for a row that matches, and 0 for another one.
+        there: the column whose values all match, if the condition excludes only its nulls.
     """
 
     number: np.ndarray

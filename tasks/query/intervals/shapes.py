@@ -1,6 +1,7 @@
 """The shapes of queries, and the families whose intervals are calibrated.
 
-Intervals are calibrated on random queries of simple shapes. They hold for queries that could have
+A family is queries of alike aggregates and one shape. It has one factor, by which the width of its
+intervals is corrected. Intervals are calibrated on random queries of simple shapes. They hold for queries that could have
 been drawn the same way: conjunctions in which every part is about one column, and selects a range
 of a column with an order, or some values of another one.
 
@@ -38,10 +39,11 @@ _QUANTILES = ("percentile_cont", "percentile_disc")
 _ONE = "by one column"
 _SEVERAL = "by two or three columns"
 _QUANTILE = "another quantile, from 1 % to 99 %"
-_MADE_OF = "selection"
+_MADE_OF = "selection"  # the key under which a condition remembers the selection it was made of
 LEAST_ROWS = 20
 LEAST_GROUPS = 2
 """With fewer rows or groups no interval is given, and none is calibrated."""
+# reasons why an answer has no interval
 EXACT = "the answer is exact: both bounds are it"
 NOTHING = "no row is selected"
 SMALL = f"fewer than {LEAST_ROWS} rows or {LEAST_GROUPS} groups are selected, or may be"
@@ -75,7 +77,10 @@ class QueryShape:
 
 
 def shape_of(question: Question, declared: Terms) -> QueryShape | None:
-    """Return the shape of a question; None if its shape is not calibrated."""
+    """Return the shape of a question; None if its shape is not calibrated.
+
+    Grouping by a column selects by it, too.
+    """
     conditions = [question.condition, *(matching.condition for matching in question.matching)]
     parts = list(
         chain.from_iterable(
@@ -83,6 +88,7 @@ def shape_of(question: Question, declared: Terms) -> QueryShape | None:
         )
     )
     there = {name for part in parts if (name := _sensitive_there(part, declared)) is not None}
+    # `there`: sensitive columns that only have to be not null
     names = set(question.group_by)
     for part in (conjunct for conjunct in parts if _sensitive_there(conjunct, declared) is None):
         name = _column_of(part, declared)
@@ -115,7 +121,10 @@ def _sensitive_there(part: exp.Expr, declared: Terms) -> str | None:
 
 
 def _column_of(part: exp.Expr, declared: Terms) -> str | None:
-    """Return the one column of which a part selects a range or some values; None otherwise."""
+    """Return the one column of which a part selects a range or some values; None otherwise.
+
+    NOT is only allowed for a column without an order.
+    """
     test = part.unnest() if isinstance(part, exp.Paren) else part
     denied = isinstance(test, exp.Not)
     if denied:
@@ -130,7 +139,7 @@ def _column_of(part: exp.Expr, declared: Terms) -> str | None:
 
 
 def _compares_with_constants(test: exp.Expr) -> bool:
-    """Decide whether a column itself is one side of a comparison, with no calculation on it."""
+    """Decide whether a column itself is one side of a comparison, without a calculation on it."""
     sides = [side for side in (test.this, test.args.get("expression")) if side is not None]
     return any(isinstance(side, exp.Column) for side in sides)
 
@@ -143,9 +152,9 @@ class AlikeAggregates:
     """Aggregates that share a factor.
 
     Attributes:
-        functions: their names.
-        shares: the shares of quantiles that are drawn, ascending; every share between the first and
-            the last belongs to these aggregates.
+        functions: the names of their functions.
+        shares: for quantiles, the shares of values below them that are drawn, ascending; all shares
+            from the first to the last belong to these aggregates.
     """
 
     functions: tuple[str, ...]
@@ -183,6 +192,7 @@ ALIKE: Mapping[str, AlikeAggregates] = {
 """Alike aggregates by their common name; an aggregate belongs to the first that contains it."""
 
 
+# the common names by function; several for quantiles
 _NAMES: Mapping[str, Sequence[str]] = {
     function: [name for name, alike in ALIKE.items() if function in alike.functions]
     for alike in ALIKE.values()
@@ -247,7 +257,7 @@ _FAMILY_NAMES: Mapping[tuple[str | None, bool, bool], str] = {
 
 
 def fault_of_stated(declared: Terms, stated: CalibratedIntervals | None) -> str | None:
-    """Return why a release cannot state these factors; None if it can."""
+    """Return the reason why a release cannot state these factors; None if it can."""
     families = () if stated is None else stated.families
     keys = [(family.family, family.of) for family in families]
     if keys != sorted(set(keys)):
@@ -290,9 +300,10 @@ def families_in_words(stated: CalibratedIntervals) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """The values that a part of a query selects: some of a column, or all from `low` to `high`.
+    """The values of a column that a part of a query selects.
 
-    Without values and limits it selects all values, and no null.
+    These are `values`, or all from `low` to `high`. Without values and limits they are all values,
+    but not null.
     """
 
     name: str
@@ -324,7 +335,7 @@ class Selection:
         return self
 
     def admits(self, values: Sequence[Any]) -> np.ndarray:
-        """Return whether each value is selected (bool); ordered values must ascend."""
+        """Return the values that are selected (bool, one per value); they ascend for a range."""
         if self.values is not None:
             selected = set(self.values)
             return np.array([value in selected for value in values], dtype=bool)
@@ -335,7 +346,7 @@ class Selection:
         return admitted
 
     def holds(self, column: OriginalColumn) -> np.ndarray:
-        """Return whether each row of the original is selected (bool, one per row)."""
+        """Return the rows of the original that are selected (bool, one per row)."""
         if self.selects_all:
             return column.rows_with_value()
         if self.values is None:

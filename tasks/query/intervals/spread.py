@@ -22,7 +22,7 @@ from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS
 Z95 = NormalDist().inv_cdf(0.975)
 """The number of standard deviations around the middle with 95 % of a normal distribution."""
 _FAR = 35.0  # standard deviations, beyond which the tail is no float
-_TINY = math.log(1e-280)
+_TINY = math.log(1e-280)  # below this, the inverse of the normal distribution is approximated
 
 
 def log_tail(z: float) -> float:
@@ -33,7 +33,9 @@ def log_tail(z: float) -> float:
 
 
 def deviations_of(log_probability: float) -> float:
-    """Return at how many standard deviations above the middle a tail begins; 0 for a half or more.
+    """Return the number of standard deviations above the middle at which a tail begins.
+
+    The tail is given by the logarithm of its probability; the result is 0 for a half or more.
 
     >>> round(deviations_of(log_tail(3.0)), 6), round(deviations_of(log_tail(60.0)), 1)
     (3.0, 60.0)
@@ -44,6 +46,7 @@ def deviations_of(log_probability: float) -> float:
         return math.inf
     if log_probability > _TINY:
         return -NormalDist().inv_cdf(math.exp(log_probability))
+    # `log_tail` beyond `_FAR`, solved for z step by step
     z = math.sqrt(-2 * log_probability)
     for _ in range(8):
         z = math.sqrt(-2 * (log_probability + math.log(z * math.sqrt(2 * math.pi))))
@@ -55,8 +58,9 @@ class ExtremeLaw:
     """The distribution of the best of some values.
 
     Attributes:
-        codes: of the distinct values, the best one first (int64).
-        none: the logarithm of the chance that no value as good is there (float64, one per value).
+        codes: the codes of the distinct values, the best one first (int64).
+        none: the logarithm of the chance that neither this value nor a better one is there
+            (float64, one per value).
     """
 
     codes: np.ndarray
@@ -68,7 +72,11 @@ class ExtremeLaw:
         return int(np.argmax(self._log_reached >= math.log(0.5)))
 
     def interval_places(self, factor: float) -> tuple[int, int]:
-        """Return the places of the best and worst value of an interval, `factor` times as wide."""
+        """Return the places of the best and worst value of an interval, `factor` times as wide.
+
+        Both ends leave out a tail as probable as that beyond `factor` times the 95 % range of a
+        normal distribution.
+        """
         least = log_tail(Z95 * factor)
         best = int(np.argmax(self._log_reached > least))
         worst = int(len(self.codes) - 1 - np.argmax(self._not_exceeded[::-1] > least))
@@ -81,14 +89,14 @@ class ExtremeLaw:
 
     @property
     def _log_reached(self) -> np.ndarray:
-        """The logarithm of the chance that a value as good is there."""
+        """The logarithm of the chance that each value or a better one is there."""
         with np.errstate(divide="ignore"):
             reached: np.ndarray = np.log(-np.expm1(self.none))
         return reached
 
     @property
     def _not_exceeded(self) -> np.ndarray:
-        """The logarithm of the chance that no better one is there."""
+        """The logarithm of the chance that no better value than each is there."""
         return np.append(0.0, self.none[:-1])
 
 
@@ -96,7 +104,7 @@ def extreme_law(codes: np.ndarray, missed: np.ndarray) -> ExtremeLaw:
     """Return the distribution of the best value from the chance of missing each item.
 
     Args:
-        codes: of the items' values, those of the best ones first (int64, one per item).
+        codes: the codes of the items, the best ones first (int64, one per item).
         missed: the logarithm of the chance that an item is not there, if no better one is
             (float64, one per item).
     """
@@ -111,10 +119,13 @@ def extreme_law(codes: np.ndarray, missed: np.ndarray) -> ExtremeLaw:
 def missed_of_groups(size: np.ndarray, better: np.ndarray, selected: np.ndarray) -> np.ndarray:
     """Return the logarithm of the chance that no selected row has an item of a shuffled group.
 
+    The chance (float64, one per item) is that under the condition that no selected row of the group
+    has a better item.
+
     Args:
-        size: how many values its group has (int64, one per item).
-        better: how many of these come before it (int64).
-        selected: how many rows of its group are selected (int64).
+        size: the number of values of the item's group (int64, one per item).
+        better: the number of better items of that group (int64).
+        selected: the number of selected rows of that group (int64).
     """
     remaining = size - better
     with np.errstate(divide="ignore"):
@@ -124,7 +135,10 @@ def missed_of_groups(size: np.ndarray, better: np.ndarray, selected: np.ndarray)
 
 @dataclass(frozen=True)
 class SelectedSize:
-    """The least likely number of rows that a query selects, and the number of their groups."""
+    """The number of rows that a query selects, and of their groups.
+
+    If `rows` is not known, it is the lower end of its 95 % range.
+    """
 
     rows: float
     groups: int
@@ -154,7 +168,7 @@ class AnswerLaw(Protocol):
         ...
 
     def interval(self, factor: float) -> tuple[Any, Any]:
-        """Return the interval that is `factor` times as wide as the law's own."""
+        """Return the interval that is `factor` times as wide as the law's 95 % range."""
         ...
 
     def score(self, truth: float) -> float:
@@ -169,8 +183,8 @@ class NumberSpread:
     Attributes:
         size: the rows and groups that the query selects.
         estimate: the middle.
-        below: how far below it 95 % of the law end.
-        above: how far above it 95 % of the law end.
+        below: the distance from the middle down to the end of the 95 % range.
+        above: the distance from the middle up to the end of the 95 % range.
     """
 
     size: SelectedSize
@@ -184,7 +198,7 @@ class NumberSpread:
         return self.below <= 0 and self.above <= 0
 
     def interval(self, factor: float) -> tuple[float, float]:
-        """Return the interval that is `factor` times as wide."""
+        """Return the interval that is `factor` times as wide as the 95 % range."""
         return self.estimate - factor * self.below, self.estimate + factor * self.above
 
     def score(self, truth: float) -> float:

@@ -10,14 +10,14 @@ from sfumato.tasks.query.intervals.covariates import Covariates, GroupedNumbers,
 from sfumato.tasks.query.intervals.spread import Z95, SelectedSize
 from sfumato.tasks.query.intervals.sums import LEAN, NumbersTogether, SquaresSpread, squares_spread
 
-_FEWEST = 2.0  # rows, of which there is a variance
+_FEWEST = 2.0  # rows; fewer have no variance
 
 
 @dataclass(frozen=True, eq=False)
 class SpreadsOfRows:
-    """Three numbers of each row: above the mean, squared, and one; all 0 where there is no number.
+    """Three numbers of each row: its number less the mean of all, the square of that, and 1.
 
-    `numbers` contains these three.
+    All three are 0 for a row without a number. `numbers` contains these three.
     """
 
     numbers: NumbersTogether
@@ -29,9 +29,16 @@ class SpreadsOfRows:
         size: SelectedSize,
         unlike: np.ndarray | None = None,
     ) -> SquaresSpread | None:
-        """Return the law of a variance or a standard deviation; None of likely too few numbers.
+        """Return the law of a variance or a standard deviation.
 
-        `unlike` as in `Deviations.sum_over`.
+        Args:
+            kind: the aggregate.
+            selected: the selected rows.
+            size: the size that the law gets.
+            unlike: see `Deviations.sum_over`.
+
+        Returns:
+            None for other aggregates, or if too few numbers are expected.
         """
         sums, make_law = self.numbers.sums_over(selected, unlike), squares_spread(kind)
         total, squares, rows = (float(middle) for middle in sums.middles)
@@ -39,6 +46,7 @@ class SpreadsOfRows:
             return None
         mean = total / rows
         square = max(squares / rows - mean**2, 0.0)
+        # the sum of (number - mean)² - square, whose mean is the error of `square` (see `sums`)
         likely = sums.weighted_sum((-2 * mean, 1.0, mean**2 - square))
         return make_law(size, rows, square, Z95 * likely.deviation / rows)
 
@@ -49,10 +57,10 @@ def spreads_of_rows(
     """Return the three numbers of rows that follow from the values of groups.
 
     Args:
-        group: of each value (integers).
-        numbers: above their mean, their squares, and ones (float64, one per value each).
+        group: the group of each value (integers).
+        numbers: the three numbers of each value: 3 arrays (float64, one per value).
         weights: how often each value occurs (float64).
-        covariates: of the rows.
+        covariates: the covariates of the rows.
     """
     size = np.bincount(group, weights, covariates.groups)
     per = np.maximum(size, 1)

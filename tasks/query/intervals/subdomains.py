@@ -35,7 +35,7 @@ from sfumato.tasks.query.sql.subdomain_conditions import SubdomainQueries
 from sfumato.tasks.sql.session import fetch_table
 
 _MOST_CELLS = 20_000_000  # shown subdomains times values
-_EVERYTHING = Question((), None, ())
+_EVERYTHING = Question((), None, ())  # all rows
 
 
 class SubdomainsIntervals:
@@ -73,7 +73,7 @@ class SubdomainsIntervals:
         return list(self._domain.to_pylist())
 
     def times_of(self, name: str) -> np.ndarray:  # noqa: ARG002 - there is one sensitive column
-        """Return how often each value of the sensitive column is expected, about (int64)."""
+        """Return how often each value of the sensitive column is expected, rounded up (int64)."""
         by_node = np.bincount(
             self._shown.node, self._shown.times, len(self._engine.nodes.subdomains.first)
         )
@@ -88,7 +88,7 @@ class SubdomainsIntervals:
         """Return the law of each aggregate by the values of the group columns.
 
         Raises:
-            NotDirectError: where a condition cannot be evaluated on values.
+            NotDirectError: if a condition cannot be evaluated on values.
         """
         matching = self._matching_numbers(question)
         return {
@@ -127,7 +127,10 @@ class SubdomainsIntervals:
         return self._squares.spread_over(aggregate.kind, selected, size_of(selected))
 
     def _matching_numbers(self, question: Question) -> NumbersOfRows | None:
-        """Return the numbers 1 for each value that matches a condition, 0 for the others."""
+        """Return the numbers 1 for each value that matches the sensitive condition, 0 for others.
+
+        Returns None unless there is one such condition.
+        """
         single = condition_on_one(question)
         if single is None:
             return None
@@ -176,7 +179,10 @@ class SubdomainsIntervals:
 
     @cached_property
     def _shares_upto(self) -> np.ndarray | None:
-        """The share of each group's values not above each value (float64, groups x values)."""
+        """The expected share of each group's values that are not above each value.
+
+        Float64, groups x values; None if there are too many of them.
+        """
         subdomains, nodes, values = self._shown, self._engine.nodes, len(self._domain)
         if len(subdomains.node) * values > _MOST_CELLS:
             return None
@@ -195,6 +201,7 @@ class SubdomainsIntervals:
         """
         if self._shares_upto is None:
             return None
+        # `none`: the share of each group's values that are worse than each value, best value first
         share = self._shares_upto[selected.group]
         none = np.column_stack([np.zeros(len(share)), share[:, :-1]])[:, ::-1]
         codes = np.arange(len(self._domain))[::-1]
@@ -202,6 +209,7 @@ class SubdomainsIntervals:
             none, codes = 1 - share, codes[::-1]
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(np.clip(none, 0.0, 1.0))
+            # times 0 would make infinite logarithms NaN
             total = selected.hits @ np.where(np.isneginf(logs), -1e300, logs)
         total = np.where(total <= -1e300, -np.inf, total)
         some = np.flatnonzero(
@@ -229,7 +237,7 @@ _LAWS: Mapping[
 
 
 def _means(subdomains: ShownSubdomains, numbers: np.ndarray) -> np.ndarray:
-    """Return the mean over each group's subdomains (float64, one per group)."""
+    """Return the mean over each group's copies of numbers, one per subdomain (float64)."""
     sums = np.bincount(subdomains.group, numbers * subdomains.times, subdomains.groups)
     means: np.ndarray = sums / subdomains.sizes
     return means

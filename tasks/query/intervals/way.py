@@ -16,8 +16,10 @@ class LikelyAnswers(Protocol):
     """The laws of answers over published tables.
 
     Attributes:
-        laws: the first parts of the names of the families that have laws.
-        laws_over_nulls: those that also have laws for sensitive columns with published nulls.
+        laws: the first parts of the names of the families that have laws, such as "count" of
+            "count-by-one".
+        laws_over_nulls: the first parts of those that also have laws for sensitive columns with
+            published nulls.
     """
 
     laws: frozenset[str]
