@@ -1,8 +1,8 @@
 """Theorem A: the values that groups reveal of the parts of atoms.
 
 An atom is a set of people of whose values the versions so far reveal one multiset, and no more. A
-group of the next version cuts an atom if it shows some of its people and not all. The newcomers of
-a group, who are in no atom yet, count as an atom that it cuts.
+group of the next version cuts an atom if it shows some of the atom's people and not all. The
+newcomers of a group, who are in no atom yet, count as an atom that it cuts.
 
 Theorem A: if each group cuts at most one atom, groups reveal the values of every part of it, and no
 more. For such a group is a union of whole atoms, whose values are known, and of at most one part of

@@ -37,7 +37,8 @@ class CombinedExposure:
     """Exposure of people by intersection, and of people who came or left by subtraction.
 
     Only live people are counted; people who came or left several times count each time. People
-    whose value changed, so that attacks contradict themselves, are not counted.
+    whose value changed, so that attacks contradict themselves, face no value: they are counted
+    among all people, and neither among those who face one value nor among those who face too few.
     """
 
     intersection: Faced
@@ -48,7 +49,7 @@ class CombinedExposure:
 def exposure(versions: Sequence[Shown], name: str, required: int) -> CombinedExposure:
     """Return how versions and lines, in this order, expose people.
 
-    n√n values are compared if all groups are large and each version mixes them anew.
+    For n people, n√n values are compared if all groups are large and each version mixes them anew.
 
     Args:
         versions: all are intersected; each and the next one are subtracted.
@@ -94,16 +95,19 @@ class _Sets:
 def values_by_intersection(versions: Sequence[Shown], name: str) -> np.ndarray:
     """Return how many values the groups of each live person have in common (int64)."""
     length = max((int(v.person.max(initial=-1)) + 1 for v in versions), default=0)
+    # the set of each person, among the sets of values that are still possible; -1 for all values
     set_of, sets = np.full(length, -1, dtype=np.int64), _Sets(*np.zeros((2, 0), dtype=np.int64))
     for version in versions:
         counts = version.groups.counts_of(name)
         group_sets = _Sets(counts.value, counts.distinct)
         person, group = version.person[version.live], version.group[version.live]
+        # people of one set in one group have the same values in common afterwards
         key, number = dense((set_of[person] + 1) * len(version.groups) + group)
         first = np.zeros(number, dtype=np.int64)
         first[key] = np.arange(len(key))
         others = set_of >= 0
         others[person] = False
+        # people whom this version does not show keep their sets, which follow the new ones
         other_sets, place = np.unique(set_of[others], return_inverse=True)
         common = _common(sets, set_of[person[first]], group_sets, group[first], counts.values)
         set_of[others], set_of[person] = number + place, key
@@ -179,9 +183,9 @@ def people_exposed_by_subtraction(earlier: Shown, later: Shown, name: str) -> in
 def _values_of_newcomers(
     reference: Shown, version: Shown, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values each live newcomer of `version` faces and those its group shows.
+    """Return how many values each live newcomer of `version` faces, and how many its group shows.
 
-    Both are numbers of values (int64).
+    Both are int64, one per live newcomer.
     """
     reference_counts, counts = reference.groups.counts_of(name), version.groups.counts_of(name)
     length = max(int(v.person.max(initial=-1)) + 1 for v in (reference, version))
@@ -192,6 +196,7 @@ def _values_of_newcomers(
     past, now = _connected_sets(ends, len(reference.groups), len(version.groups))
     more, surplus = _surplus(reference_counts, past, counts, now)
     newcomers = np.bincount(now[version.group[new]], minlength=len(surplus))
+    # as many new values as newcomers: the newcomers have them; otherwise nothing is concluded
     explained = (surplus == newcomers)[now]
     inside = np.bincount(counts.group[more], minlength=len(version.groups))
     faced = np.where(explained, inside, counts.distinct)
@@ -219,7 +224,17 @@ def _connected_sets(
 def _surplus(
     reference_counts: Counts, past: np.ndarray, counts: Counts, now: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mark the entries of values that occur more often now; count how much, by set of groups."""
+    """Mark the entries of values that occur more often now; count by how much, by set of groups.
+
+    Args:
+        reference_counts: the counts of the first version.
+        past: the set of each of its groups (int64).
+        counts: the counts of the other version.
+        now: the set of each of its groups (int64).
+
+    Returns:
+        bool, one per entry of `counts`; int64, one per set.
+    """
     width = max(reference_counts.values, counts.values)
     before, after = (
         past[reference_counts.group] * width + reference_counts.value,

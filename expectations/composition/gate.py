@@ -17,12 +17,17 @@ state that the versions before it left:
 where a version is
 
     Shown(
-        person=np.array([0, 1, 2, 3]),  # ids over all versions and lines; ghosts are members, too
+        person=np.array([0, 1, 2, 3]),  # ids over all versions and lines, see `Shown`
         group=np.array([0, 0, 0, 0]),  # published group of each
         groups=seen,  # Groups of the published tables, one entry per published group
         live=np.array([True, True, True, False]),  # the fourth has a vacant value
         slot=None,  # or the slot of each, where groups may be mixed anew and only sets hold
     )
+
+Three theorems say what versions reveal: A (see `atoms`), S and C (see `slots`). People and groups
+to which Theorem A applies make *pieces* and *rests* of former atoms. Groups that it does not
+explain, with all groups and atoms that people connect with them, are *mixtures*, to which S or C
+must apply.
 
 The state is immutable: a verdict that is not published is forgotten with its atoms. What each
 version must keep by itself, k-anonymity above all, is judged with the release.
@@ -71,6 +76,7 @@ from sfumato.expectations.shared.numbers import plain
 from sfumato.expectations.shared.sorting import distinct
 
 Route = Literal["A", "S", "C"]
+"""The theorem by which versions keep their promises together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +88,7 @@ class Evidence:
             mixed.
         atom: the atom of each of `now` (int64, one per group), -1 for those groups.
         new: the atoms that no earlier version revealed (int64).
-        rests: those of them that this version does not show (int64).
+        rests: the new atoms that this version does not show (int64).
         atoms: the state after this version.
     """
 
@@ -102,6 +108,7 @@ def words(promise: PrivacyModel) -> str:
 def breaches(evidence: Evidence, promises: Sequence[PrivacyModel]) -> Iterator[tuple[str, int]]:
     """Yield each broken promise in words, and how many groups of people break it."""
     for promise in promises:
+        # some promises are about all atoms at once, others about each
         if promise.judged_jointly and not promise.check(evidence.atoms.groups).holds:
             yield f"all versions together break {words(promise)}", len(evidence.atoms)
         if (over_versions := promise.over_versions) is None:
@@ -144,6 +151,7 @@ def _among_all(atoms: Atoms, rows: np.ndarray, version: int) -> Groups:
 
 
 def _subtract(whole: Counts, some: Counts) -> Counts:
+    """Return the counts of one group, less those of all groups of `some`."""
     remaining = whole.count - some.totals[whole.value]
     positive = remaining > 0
     return replace(
@@ -208,7 +216,11 @@ def gate(
             those shuffled together are one, whose values are tuples.
         promises: what is promised of these attributes.
         units: the unit of each person (int64, one per id), where a unit may come back as another
-            person with another value.
+            person with another value; None if nobody does.
+
+    Returns:
+        The state after the version, if the versions keep their promises together; otherwise the
+        reason why they do not.
     """
     past = no_atoms(version.groups) if before is None else before
     if unreadable := why_unreadable(past, version, promises):
@@ -226,6 +238,7 @@ def gate(
     renewal = Renewal(past, version, pairs, parts, mixtures)
     if version.groups.subdomains and not renewal.is_plain():
         return Refused("ranges of earlier versions are not those of the same people", 0, 0)
+    # all that the versions reveal is known now; the promises are judged on it
     evidence = _evidence_after(renewal, version, mixtures)
     return _judge(evidence, promises, units) or _passed_verdict(evidence, _route(sets))
 
@@ -246,6 +259,11 @@ def _refuse_unexplained(
     sets: np.ndarray,
     promises: Sequence[PrivacyModel],
 ) -> Refused | None:
+    """Refuse groups that no theorem explains; `sets` marks the mixtures that Theorem S explains.
+
+    Theorem C says nothing of how likely values are, so it counts only if all promises need no more
+    than the possible values.
+    """
     if sets.all():
         return None
     slots = np.zeros(len(mixtures), dtype=bool)
@@ -271,7 +289,7 @@ def _refuse_redrawn(before: Atoms, version: Shown, pairs: Pairs) -> Refused | No
 
 
 def _evidence_after(renewal: Renewal, version: Shown, mixtures: Mixtures) -> Evidence:
-    """Return groups that are atoms as they were published, and everything else as counts."""
+    """Return the evidence: groups that are atoms as they were published, and the rest as counts."""
     atoms = renewal.atoms()
     new = np.append(renewal.rests, renewal.pieces)
     if renewal.is_plain():

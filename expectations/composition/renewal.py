@@ -74,6 +74,7 @@ class Renewal:
         return number
 
     def _atom_of_person(self) -> np.ndarray:
+        """Return the new atom of each person (int64, one per id, -1 for people never shown)."""
         atom_of = with_room(self._before.of, self._shown)
         if len(self.stay) < len(self._before):
             atom_of = np.where(atom_of >= 0, self._numbers()[atom_of], -1)
@@ -86,6 +87,7 @@ class Renewal:
         return atom_of
 
     def _groups(self) -> Groups:
+        """Return the new atoms as groups, with the values that quasi-identifiers admit if plain."""
         like = as_counts(self._shown)
         old = self._before.groups
         if len(self.stay) < len(old):
@@ -103,6 +105,7 @@ class Renewal:
         return whole and (past or not self._shown.groups.covers)
 
     def _covers(self) -> dict[str, Cover]:
+        """Return the values that the new atoms admit, by quasi-identifier."""
         group = self._pairs.group[self._parts.piece]
         place = np.full(self._pairs.groups, -1, dtype=np.int64)
         place[group] = self.pieces
@@ -118,6 +121,10 @@ class Renewal:
         return covers
 
     def _shown_in(self) -> np.ndarray:
+        """Return which version showed which new atom (bool, versions x atoms), this version last.
+
+        Rests and pieces were shown by the versions that showed the atoms they are parts of.
+        """
         before = self._before.shown
         atom = self._pairs.atom[self._parts.piece]
         past = np.zeros((len(before) + 1, self._length), dtype=bool)

@@ -26,8 +26,8 @@ import numpy as np
 
 LEVEL = Fraction(1, 10**6)
 """The probability with which unrelated tables may be taken for related ones."""
-_FEWEST = 20  # rows, of which two equal tables are one
-_SHARE = 5  # a fifth of the people in common is to be found
+_FEWEST = 20  # rows, at least, of equal tables that are related for this alone
+_SHARE = 5  # one in so many of the smaller table's people in common is to be found
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class RowsOfTwo:
         """Decide whether so many in both are less probable than `LEVEL` in unrelated tables.
 
         Args:
-            tests: of how many that share the level this is one.
+            tests: the number of tests, of which this is one, that share the level.
         """
         return self.chance * tests <= LEVEL
 
@@ -116,6 +116,7 @@ def rows_of_two(hashes: np.ndarray, other_hashes: np.ndarray) -> RowsOfTwo:
 
 
 def _have_the_same(rows: np.ndarray, of_one: np.ndarray) -> bool:
+    """Return True if both tables have the same multiset of rows; `of_one` is 1 for the first's."""
     sides = [rows[of_one == side] | np.uint64(1) for side in (0, 1)]
     return np.array_equal(*sides)
 
@@ -129,13 +130,19 @@ def _chance_of_coins(pairs: int, both: int) -> float:
 
 
 def _chance_of_equal_shares(pairs: int, both: int, first: int) -> float:
-    """Return the probability of at least `both` pairs with one in each, given `first`."""
+    """Return the probability of at least `both` pairs with one row in each table.
+
+    Given are the number of pairs and the number of their rows in the first table, which is twice
+    `first`, the number of pairs with both rows there, plus `both`.
+    """
     from scipy.special import gammaln, logsumexp
 
     if both == 0:
         return 1.0
     of_one = 2 * first + both
     of_other = 2 * pairs - of_one
+    # numbers of mixed pairs that leave an even number of rows to each table, with the logarithms of
+    # the numbers of ways, but for a constant
     possible = np.arange(of_one % 2, min(of_one, of_other) + 1, 2)
     weights = possible * np.log(2) - sum(
         gammaln(number + 1)

@@ -1,5 +1,8 @@
 """Theorems C and S: people who keep one place, and people who are re-mixed among places.
 
+A slot is a place in a group, with one value. The signature of a group is the set of values that it
+shows; the signature of a person is that of the person's groups.
+
 Theorem C. Groups consist of slots with fixed values, each held by at most one person at a time, and
 each person holds one slot for ever. Then each person of a group may have any of its values, but
 nothing is said of how likely each is.
@@ -75,6 +78,10 @@ def are_alike(before: Atoms, groups: Groups, mixtures: Mixtures) -> np.ndarray:
 
 
 def _hold(before: Atoms, groups: Groups, mixtures: Mixtures, *, sets: bool) -> np.ndarray:
+    """Mark the mixtures whose groups and atoms agree in their values (bool, one per mixture).
+
+    With `sets` they must have the same values, each equally often; otherwise the same multiset.
+    """
     now, past = columns_of(groups), before.groups.sensitive
     broken = np.zeros(len(mixtures), dtype=bool)
     for columns, mixture in ((now, mixtures.group), (past, mixtures.atom)):
@@ -87,6 +94,7 @@ def _hold(before: Atoms, groups: Groups, mixtures: Mixtures, *, sets: bool) -> n
 def _agree(
     columns: Columns, rows: np.ndarray, now: Columns, first: np.ndarray, sets: bool
 ) -> np.ndarray:
+    """Mark the rows of `columns` that agree with the rows `first` of `now` (bool); see `_hold`."""
     fine = np.ones(len(rows), dtype=bool)
     for name, counts in columns.items():
         fine &= same_rows(counts, rows, now[name], first, counted=not sets)
@@ -95,7 +103,7 @@ def _agree(
     return fine
 
 
-NONE, TWO = -1, -2
+NONE, TWO = -1, -2  # in place of a person's slot: no slot, and more than one
 
 
 def with_slots(before: Atoms, version: Shown) -> np.ndarray:

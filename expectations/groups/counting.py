@@ -89,7 +89,7 @@ def count(
     """Count rows by group key and sensitive value.
 
     Args:
-        key: one int64 per row in [0, bound): rows with equal keys are one group.
+        key: the key of each row (int64, in [0, bound)): rows with equal keys are one group.
         bound: above every key.
         sensitive: the sensitive attributes by name.
         times: how many rows each key and value is for (int64); by default 1.
@@ -103,6 +103,7 @@ def count(
 
 
 def _counts(key: np.ndarray, bound: int, coded: Coded, times: np.ndarray | None) -> Counts:
+    """Return the counts of one attribute; arguments are as for `count`."""
     values = max(coded.values, 1)
     pairs = key * values
     pairs += coded.codes

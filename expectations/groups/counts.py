@@ -25,8 +25,8 @@ class Counts:
     `group`, `value` and `count` (int64) are parallel, sorted by group and then value, one entry for
     each pair that occurs, counts as Python integers where sums of them would overflow; `value`
     numbers the attribute's `values` distinct values in ascending order, the null first where there
-    is one. `numbers` are those values as exact integers, None
-    where the attribute has no order or holds nulls; `labels` are the values themselves;
+    is one. `numbers` are those values as exact integers, None where the attribute has no order or
+    has nulls; `labels` are the values themselves;
     `ancestors[level]` numbers the node above each value at each level of its hierarchy, from the
     value itself (level 0) to the root, None where it has no hierarchy.
     """
@@ -115,9 +115,8 @@ class Counts:
     def numbers_written(self, texts: Sequence[str]) -> np.ndarray:
         """Return the numbers of the values that some texts write (int64, ascending).
 
-        Texts that write no value are skipped.
-
-        Numbers are compared as numbers, everything else as text.
+        Texts that write no value are skipped. Numbers are compared as numbers, everything else as
+        text.
 
         Raises:
             PromiseError: where the values themselves are not known.
@@ -149,6 +148,7 @@ class Counts:
 
 
 def _most(counts: Counts, values: int) -> np.ndarray:
+    """Return the rows of each group with one of its `values` most frequent values (int64)."""
     before = np.cumsum(np.append(0, _descending(counts)))
     ends = np.minimum(counts.starts + values, counts.ends)
     return np.asarray(before[ends] - before[counts.starts])
@@ -161,6 +161,8 @@ def _descending(counts: Counts) -> np.ndarray:
     if bound > INT64_MAX:
         _, rank = np.unique(counts.count, return_inverse=True)
         return counts.count[np.lexsort((-rank, counts.group))]
+    # each group has numbers of its own range, from whose end its counts are subtracted: so one sort
+    # of numbers takes the groups in order, and in each the largest counts first
     ends = np.repeat(np.arange(1, len(counts.starts) + 1) * beyond, counts.distinct)
     return np.asarray(ends - sort(ends - counts.count, bound))
 

@@ -35,7 +35,7 @@ def weight_one(people: People, name: str, *, alike: bool) -> Groups:
     Args:
         people: the people of the groups' rows.
         name: the attribute that is counted.
-        alike: whether a person's mass is the same in all groups, so that these can be compared.
+        alike: whether a person's mass is the same in all groups, so that groups can be compared.
 
     Returns:
         Groups in whole numbers, Python integers where sums of them would be too large.
@@ -78,11 +78,11 @@ def least_range(people: People, name: str) -> np.ndarray:
 
 
 def fewest_alike(people: People) -> np.ndarray:
-    """Return the fewest people who are like anybody of each group in all groups (int64).
+    """Return, for each group, the fewest people who are alike in all groups (int64, one per group).
 
-    People are alike if they have as many rows in the same groups: an attacker who can link
-    somebody's rows, or the members of a household, finds so many. O(n log n) in pairs of a person
-    and a group.
+    The least is taken over the people of the group, each of whom is counted, too. People are alike
+    if they have as many rows in the same groups: an attacker who can link somebody's rows, or the
+    members of a household, finds so many. O(n log n) in pairs of a person and a group.
     """
     if not people.groups:
         return people.sizes
@@ -133,7 +133,11 @@ def _range_without(
 
 
 def _mass(people: People, *, alike: bool) -> np.ndarray:
-    """Return the mass of a person in each group: a multiple of the rows of every person there."""
+    """Return the mass of a person in each group: a multiple of the rows of every person there.
+
+    So the mass can be spread over these rows in whole numbers. With `alike` it is the same in all
+    groups.
+    """
     common = lcm(*np.unique(people.rows).tolist())
     if alike or common * len(people.rows) <= _WHOLE:
         return np.full(people.groups, common, dtype=_kind(common * len(people.rows)))

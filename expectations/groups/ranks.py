@@ -14,7 +14,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.shared.arrow import as_array, as_numpy
 from sfumato.expectations.shared.exact import INT64_MAX, is_ordered
 
-_NEAR = 4  # numbers that a table has room for, for each that is ranked
+_NEAR = 4  # numbers of a range for each that is ranked: smaller ranges are ranked by a table
 
 
 def comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -89,10 +89,10 @@ def sensitive_codes(
     That value has no order and no nodes.
 
     Args:
-        values: its distinct values, ascending.
-        codes: of its rows (int32, -1 for null).
-        name: what it is called in errors.
-        ancestors: of its values, where it has a hierarchy.
+        values: the distinct values of the column, ascending.
+        codes: the place of each row's value among them (int32, -1 for null).
+        name: the name of the column in errors.
+        ancestors: the node above each value at each level, None if the column has no hierarchy.
 
     Raises:
         InputError: where a number is not finite, or has too many digits.

@@ -104,6 +104,8 @@ def imbalances(target: Target, multisets: Iterable[Multiset]) -> Iterator[Fracti
         PromiseError: where the target is no distribution, or a multiset has no copies.
     """
     numerators, denominators = ratios(target)
+    # copies of a node are added where its leaves begin, and subtracted behind them: running sums
+    # are then the sums of all leaves
     first, end = _spans(target, numerators)
     for nodes, copies in multisets:
         if not sum(copies):
@@ -152,9 +154,10 @@ def _sums(steps: Mapping[int, int], leaves: int) -> Iterator[int]:
 
 
 def declared_counts(subdomains: Subdomains) -> Counts:
-    """Return the distribution that each group is declared to have, as counts of values in no unit.
+    """Return the distribution that each group is declared to have, as counts of values.
 
-    Values are numbered in the order of the domain.
+    Only the proportions of a group's counts mean something. Values are numbered in the order of the
+    domain.
 
     Raises:
         PromiseError: where a target is no distribution, or its ratios are too large to compare.

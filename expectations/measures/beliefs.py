@@ -80,7 +80,7 @@ class Beliefs:
         return int(self.rows[entry]) * int(self.weight[entry]) / self._known[group, value]
 
     def _alike(self, group: int, value: int) -> Fraction:
-        """Return the number of people in the group who have the value, according to the priors."""
+        """Return how many of the population's people in the group have the value, by the priors."""
         start, end = np.searchsorted(self.group, [group, group + 1])
         mine = start + np.flatnonzero(self.value[start:end] == value)
         sums: dict[int, int] = defaultdict(int)
@@ -147,7 +147,14 @@ def _number_cells(joint: Joint) -> np.ndarray:
 
 
 def _rows_and_kinds(counts: Counts, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that show each entry's value in its group, and a number for the pair."""
+    """Return the rows that show each entry's value in its group, and the number of that pair.
+
+    A pair is a group and a value (both results are int64, one per entry).
+
+    Raises:
+        PromiseError: if the population has nobody like a group, or nobody like it with a value that
+            it shows.
+    """
     most = max(int(counts.value.max(initial=0)), int(joint.value.max(initial=0))) + 1
     shown_pairs, known_pairs = counts.group * most + counts.value, joint.group * most + joint.value
     _refuse_groups(

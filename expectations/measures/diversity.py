@@ -2,8 +2,9 @@
 
 Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity: privacy beyond k-anonymity
 (ICDE 2006): r_1 < c (r_l + … + r_m), where r_1 ≥ … ≥ r_m are a group's counts of values. With
-don't-care values, positive disclosure-recursive: only the most frequent other value s_y must be so
-bounded, by c (r_l + … + r_m) where y < l, and else by c (r_{l-1} + … + r_m - r_y).
+don't-care values, whose disclosure harms nobody, it is positive disclosure-recursive: only the most
+frequent other value must be so bounded. If y is the rank of this value, the bound of r_y is
+c (r_l + … + r_m) where y < l, and otherwise c (r_{l-1} + … + r_m - r_y).
 """
 
 from collections.abc import Sequence
@@ -81,6 +82,9 @@ def recursive_sides(
     counts: Counts, l: int, dont_care: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the two sides of most < c * rest in each group (both int64, one per group).
+
+    These are the count of the most frequent value that matters, and the sum of the counts to
+    compare it with.
 
     Args:
         counts: the counts of the sensitive attribute.

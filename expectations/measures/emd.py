@@ -21,8 +21,8 @@ from sfumato.expectations.groups.subdomains import leaves, ratios
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.exact import INT64_MAX
 
-_FEW = 64  # ranks that are taken one by one
-_DENSE = 4  # of them for each value that a group has: where there are more, runs are faster
+_FEW = 64  # ranks, at most, that are taken one by one
+_DENSE = 4  # ranks, at most, for each value that a group has on average: of more, runs are faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,10 @@ def _sum_over_ranks(
 def _sum_by_rank(
     counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray
 ) -> np.ndarray:
-    """Return that sum rank by rank; fast if there are few ranks and groups have many of them."""
+    """Return the sum of `_sum_over_ranks` rank by rank.
+
+    It is fast if there are few ranks and groups have many of them.
+    """
     matrix = np.zeros((len(below), len(sizes)), dtype=counts.count.dtype)
     group = np.repeat(np.arange(len(sizes)), counts.distinct)
     matrix.reshape(-1)[rank * len(sizes) + group] = counts.count
@@ -132,7 +135,7 @@ def _sum_by_rank(
 def _sum_by_run(
     counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray
 ) -> np.ndarray:
-    """Return that sum by runs of ranks; fast if groups have few of the values.
+    """Return the sum of `_sum_over_ranks` by runs of ranks; fast if groups have few of the values.
 
     Between two values of a group the first inner sum is constant while the second rises. So each
     such run of ranks falls into a part where the first is larger and a part where the second is.
@@ -140,6 +143,7 @@ def _sum_by_run(
     sums = np.concatenate(([0], np.cumsum(below)))
     size = np.repeat(sizes, counts.distinct)
     reached = counts.up_to.astype(size.dtype) * int(below[-1])
+    # the end of each entry's run: the rank of the group's next value, or the last rank of all
     last = np.append(rank[1:], 0)
     last[counts.ends - 1] = len(below) - 1
     whole = (last - rank) * reached - size * (sums[last] - sums[rank])
@@ -147,6 +151,7 @@ def _sum_by_run(
     mixed = _crossing_runs(reached, size, rank, last, below)
     reached, size, lowest = reached[mixed], size[mixed], rank[mixed]
     crossing = np.searchsorted(below, (reached // size).astype(below.dtype), side="right")
+    # `whole` adds up the part in which the first sum is larger, and the rest, which is negative
     larger = (crossing - lowest) * reached - size * (sums[crossing] - sums[lowest])
     moved[mixed] = 2 * larger - whole[mixed]
     return np.asarray(counts.sums(moved) + sizes * sums[rank[counts.starts]])

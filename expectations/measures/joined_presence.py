@@ -1,5 +1,8 @@
 """The largest presence of any vector when all groups that cover it are joined.
 
+A vector has one value of each quasi-identifier. A group j covers all vectors of values that it
+admits, each with the presence p_j; see `expectations.groups.covering`.
+
 If some groups admit values of a quasi-identifier that the others do not, none of them covers a
 vector that one of the others covers. Such sets are the components of the graph that joins groups
 with the values that they admit; the next quasi-identifier then splits each set again. Groups that
@@ -128,7 +131,14 @@ class _Candidates(NamedTuple):
 class _Search:
     """A depth-first search that keeps the best sum so far and the sets that may attain it.
 
-    `tied` has one set of groups for each multiset of their presences, with its rounded sum.
+    Attributes:
+        coverage: the groups.
+        best: the largest rounded sum so far.
+        nodes: the number of nodes of the search tree so far.
+        records: the number of sets of groups that were considered so far.
+        certain: True once the exact sum of a set is at least 1, which ends the search.
+        tied: the sets that may have the largest sum, one for each multiset of presences, with the
+            rounded sum.
     """
 
     coverage: Covering

@@ -43,8 +43,8 @@ def presence_of(
         coverage: the groups.
         vectors: integers, one array per quasi-identifier with one entry per vector; a code below 0
             is for a value that no group admits.
-        chance: that a vector which a group covers is in it (float64, one per group); by default
-            that of who takes every combination to be as likely, p_j.
+        chance: the probability that a vector covered by a group is in the group (float64, one per
+            group); None for p_j, by which all combinations that a group covers are equally likely.
     """
     p = coverage.rounded_presences() if chance is None else chance
     unsure = np.where(p < 1, p, 0.0)
@@ -60,9 +60,9 @@ def of_sums(
     """Return the readings, given sums over the groups that cover each vector (one per vector).
 
     Args:
-        surely: where the presence in one of them is certain (bool).
-        odds: Σ p_j / (1 - p_j) over the others (float64).
-        misses: Σ ln(1 - p_j) over the others (float64).
+        surely: True if the presence in one of the groups is certain (bool).
+        odds: Σ p_j / (1 - p_j) over the groups with p_j < 1 (float64).
+        misses: Σ ln(1 - p_j) over the groups with p_j < 1 (float64).
         expected: Σ p_j (float64).
     """
     expected = np.minimum(1.0, expected)
@@ -108,7 +108,7 @@ def sums_over_covering(
     Args:
         coverage: the groups.
         vectors: as in `presence_of`.
-        weights: of each group (float64, one array per weighting).
+        weights: the weights of the groups (float64, one array per weighting).
 
     Returns:
         float64, weightings x vectors.
@@ -132,8 +132,9 @@ def _shown_bits(
     """Yield, for some vectors at a time, the octets of groups in which one covers a vector.
 
     Yields:
-        Which vectors; of each octet the vector among them and its place (both int64), and which of
-        its groups cover it (uint8, octets x 8).
+        The slice of the vectors. For each octet, the place of its vector in that slice and the
+        place of the octet itself (both int64). For each of the octet's groups, 1 if it covers the
+        vector, otherwise 0 (uint8, octets x 8).
     """
     octets = -(-len(coverage.sizes) // 8)
     bits = [_bits(cover, octets) for cover in coverage.covers]

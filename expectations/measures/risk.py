@@ -3,6 +3,11 @@
 Source: El Emam, Guide to the De-Identification of Personal Health Information (2013), for
 prosecutor, journalist and marketer risk; Machanavajjhala et al., l-diversity (ICDE 2006), for the
 homogeneity attack. Everything is counts and shares; nothing here is about one person.
+
+The prosecutor knows that somebody is in the table, and links the person to one of the rows of the
+group. The journalist knows only that somebody is in a population, and links a row to one of the
+people whom it could be about. The marketer links all rows, and the risk is the expected share of
+correct links. In a homogeneous group all rows, or nearly all, have one sensitive value.
 """
 
 from collections.abc import Mapping
@@ -17,15 +22,16 @@ from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.exact import are_below
 
-SMALL = (2, 3, 5, 10, 20)
-NEAR = Fraction(95, 100)
+SMALL = (2, 3, 5, 10, 20)  # rows: it is counted how many rows are in groups smaller than each
+NEAR = Fraction(95, 100)  # share of one value from which a group is nearly homogeneous
 
 
 @dataclass(frozen=True)
 class Homogeneity:
     """The groups in which the most frequent value has at least a share of the rows.
 
-    `revealed` counts the rows whose own value it is: the others are guessed wrongly.
+    `groups` and `rows` count these groups and their rows; `revealed` counts the rows that have the
+    most frequent value of their group: of the other rows the value is guessed wrongly.
     """
 
     share: Fraction

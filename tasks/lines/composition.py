@@ -51,7 +51,7 @@ class Composition:
         declared: the terms that it declares.
         exposed: its exposure beside all others of its people.
         slots: its map.
-        passed: the gate's verdict, None if it judged nothing.
+        passed: the verdict of the gate (see `composed`), None if it judged nothing.
         counts: the numbers of people and groups that went on, or did not.
     """
 
@@ -63,7 +63,10 @@ class Composition:
 
     @property
     def likeliest(self) -> dict[str, str | None]:
-        """The largest posterior of anyone's value, by sensitive column."""
+        """The largest posterior of anyone's value as a fraction in a text, by sensitive column.
+
+        It is None if it is not known, and there are no columns if the gate judged nothing.
+        """
         if self.passed is None:
             return {}
         chances = self.passed.likeliest.items()
@@ -109,13 +112,13 @@ class Composition:
 def totals_of_counts(
     counts: Mapping[str, int], rows: RowCounts, route: str | None, worst: str | None
 ) -> dict[str, int | str | None]:
-    """Counts of a version for people who watch a run.
+    """Return the counts of a version for people who watch a run.
 
     Args:
         counts: the numbers of people and groups that went on, or did not.
         rows: the row counts that it declares.
-        route: the route by which it composes.
-        worst: the largest posterior of anyone's value.
+        route: the route by which it composes (see `Passed`), None if nothing was judged.
+        worst: the largest posterior of anyone's value, None if it is not known.
     """
     return {
         "continued": counts.get("continued", 0),
@@ -176,7 +179,8 @@ def require_combinable(
         judge: judges once more versions that pass the gate.
 
     Returns:
-        None if the line knows nobody.
+        The version with the report of its joint disclosure; None if its line keeps no map of
+        people.
 
     Raises:
         PromiseError: with the rule, and counts of people and groups.

@@ -41,7 +41,7 @@ class Meeting:
 
     Attributes:
         line: the other line's private directory.
-        people: their number.
+        people: the number of people in common.
         known: the other line's statement about itself, None if it published before lines made one.
     """
 
@@ -119,7 +119,7 @@ def require_same_file(line: Line, other: KnownLine | None) -> None:
 
 
 def is_joined(line: Line, met: Meeting) -> bool:
-    """Decide whether two lines show the groups of one of them, or of a third."""
+    """Decide whether two lines show the same groups: those of one of them, or of a third line."""
     return line_of_groups(line.work, line.name, line.groups) == met.groups
 
 
@@ -218,7 +218,11 @@ def _codings(line: Line, declared: Declared) -> dict[str, str]:
 
 
 def crossing_roles(ours: KnownLine, theirs: KnownLine) -> str | None:
-    """Return why the roles of two lines' columns cross, or None if they do not."""
+    """Return why the roles of two lines' columns cross, or None if they do not.
+
+    They cross if a column is protected in one line and open in the other, or if one of the lines
+    hides who is in it.
+    """
     for hidden, showing in ((ours, theirs), (theirs, ours)):
         for name in hidden.protected_columns:
             if any(hidden.names_of(name) & showing.names_of(open_) for open_ in showing.open):

@@ -1,9 +1,9 @@
 """Movement between two versions, reported and not judged: files do not show why people moved.
 
-If versions show exact rows, it reports how many combinations of quasi-identifiers occur once in both
-versions, and how many of these are in another group than before. If people stay in their groups
-these are few: somebody left, and somebody else came who looks the same. If groups are drawn anew
-they are nearly all.
+If versions show exact rows, it reports how many combinations of quasi-identifiers occur once in
+both versions, and how many of these are in another group than before. If people stay in their
+groups the latter are few: somebody left, and somebody else came who looks the same. If groups are
+drawn anew they are nearly all.
 """
 
 from collections.abc import Sequence

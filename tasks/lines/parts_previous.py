@@ -32,8 +32,8 @@ def matched_parts(before: Release | None, now: Release) -> Iterator[MatchedPart]
     """Yield each part of a version with the part that it continues.
 
     Raises:
-        PromiseError: where one continues a part that is not there, or of another cut, or does not
-            continue the one of its own cut.
+        PromiseError: where a part continues a part that is not there or has another cut, or does
+            not continue the part of its own cut.
     """
     of_cut = {} if before is None else {part.where: part for part in before.declared.made_of}
     for part in now.declared.made_of:
@@ -69,10 +69,12 @@ def shown_part(
 
 
 def with_own_numbers(tables: Tables, before: PublishedPart | None) -> Tables:
-    """Return the tables of a part, with the numbers that groups have in the part before.
+    """Return the tables of a part, whose lineage numbers groups as the part before does.
+
+    A version in parts numbers the groups of all its parts one after the other.
 
     Raises:
-        PromiseError: where a group is none of that part's.
+        PromiseError: where a group goes on from a group of another part.
     """
     lineage = tables[LINEAGE]
     first, groups = (0, 0) if before is None else (before.first_group, before.groups)
@@ -90,10 +92,10 @@ def with_own_numbers(tables: Tables, before: PublishedPart | None) -> Tables:
 
 @dataclass
 class _Run:
-    """A part in the versions in which it goes on.
+    """A part in the consecutive versions in which it goes on.
 
     Attributes:
-        first: the place of the first of these versions.
+        first: the position of the first of these versions among all.
         parts: the part as each version declares it.
     """
 
@@ -102,7 +104,7 @@ class _Run:
 
     @property
     def last(self) -> int:
-        """The place of the last of them."""
+        """The position of the last of these versions."""
         return self.first + len(self.parts) - 1
 
 
@@ -153,7 +155,8 @@ def _movements_in_run(chain: Sequence[Release], run: _Run) -> Iterator[tuple[int
     """Yield the movements in a part, each with the place of the earlier version.
 
     Raises:
-        PromiseError: where it contradicts what it was.
+        PromiseError: where a version of the part breaks a promise by itself, or contradicts the one
+            before it.
     """
     versions = []
     befores: list[PublishedPart | None] = [None, *run.parts[:-1]]

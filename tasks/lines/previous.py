@@ -86,9 +86,10 @@ class Succession:
     """Findings about a version and those before it, none of which contradict each other.
 
     Attributes:
-        steps: in the order of versions.
-        together: promises on all groups together, over those of all given versions.
-        whole: whether the given versions are all that there were.
+        steps: the movement from each version to the next, in their order.
+        together: the promises that are judged over all groups together, with their verdicts over the
+            groups of all given versions.
+        whole: whether the first of the given versions is the first of the line.
     """
 
     steps: tuple[Step, ...]
@@ -101,11 +102,11 @@ def hold_against(release: Release, directories: Sequence[Path], verify: Verify) 
 
     Args:
         release: the version.
-        directories: of earlier versions, in any order.
-        verify: how each of these is opened.
+        directories: the directories of earlier versions, in any order.
+        verify: opens and verifies each of these.
 
     Raises:
-        InputError: where they are not the versions before this one, up to some first.
+        InputError: where they are not all versions from some version on up to this one.
         PromiseError: where one of them cannot be verified, or contradicts the one before it, or
             all of them together break a promise.
     """

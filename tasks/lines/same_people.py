@@ -31,6 +31,7 @@ from sfumato.tasks.private.people.spelled import OtherSpelling, read_spelled, sp
 from sfumato.tasks.private.people.store import has_map, read_map, since_composed
 from sfumato.tasks.private.state import LineState
 
+# remarks for the owner about comparisons that could not decide
 _FEW = "too few rows are compared to tell whether people are the same"
 _BLIND = "these columns cannot tell whether people are the same"
 _AS_WRITTEN = (
@@ -51,7 +52,7 @@ class ComparedVersion:
         common: the counts of equal rows, None if none can be compared.
         spelled: the units that are spelled in another way, None if that is not known.
         as_written: whether units or rows were compared only as they were written.
-        keeps_none: whether its line keeps no rows.
+        keeps_none: whether its line keeps neither rows nor a map, so that only units are compared.
     """
 
     line: str
@@ -63,7 +64,7 @@ class ComparedVersion:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The comparison as the private report has it."""
+        """The comparison as the private report contains it."""
         rows = self.common and self.common.rows
         judged = rows and {"chance": rows.chance, "can_tell": rows.can_tell}
         return {**asdict(self), "judged": judged}

@@ -57,7 +57,7 @@ from sfumato.tasks.terms.parts import PartsOfTable
 from sfumato.tasks.terms.terms import Terms
 
 AT_ONCE = 1 << 21  # rows
-_NAMED = 120  # bytes for each row of people in a continued line: names and slots, with copies
+_NAMED = 120  # bytes for each row in a line that continues with the same people: names and slots
 JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
 """Judges some rows of a source by the rules of its spec."""
 
@@ -65,10 +65,10 @@ JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
 def read_chunks(
     files: SourceFiles, source: Source, columns: Mapping[str, ColumnSpec], rows: int = AT_ONCE
 ) -> Iterator[tuple[Microdata, str]]:
-    """Yield all rows of a source, about so many at a time, typed and encoded.
+    """Yield all rows of a source, about `rows` at a time, typed and encoded.
 
     Yields:
-        The rows, and their name in errors, where rows are numbered from the first of them.
+        Some rows, and a name for them in errors, which number rows from the first of these.
 
     Raises:
         InputError: if a file is not as declared.
@@ -112,7 +112,8 @@ def _batches(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table
             raise input_error(source.uri, f"{where}cannot be read as Parquet") from None
 
 
-_SCRATCH, _PUBLISHED, _TEXT = 3, 2, 8  # times the source
+# room, as a multiple of the source's size: for stages, for a release, and for its CSV files
+_SCRATCH, _PUBLISHED, _TEXT = 3, 2, 8
 
 
 def require_room(
@@ -169,7 +170,7 @@ class DeclaredRows:
         columns: all of its columns.
         nulls: the null policy of columns that name none.
         base: the directory that paths are relative to.
-        unit: the identifier that says whom a row is about, None where rows are people.
+        unit: the column that identifies the person whom a row is about, None if rows are people.
     """
 
     source: Source
@@ -195,7 +196,7 @@ def write_divided(
         terms: the terms, which ask for parts.
         line: the line.
         run: the run's directory.
-        judge: judges so many rows at a time.
+        judge: judges some rows by the rules of the spec.
         keep_rows: whether the rows of parts stay after grouping, which needs more room.
 
     Raises:
@@ -233,6 +234,8 @@ def write_divided(
         write_cuts(line.private, parts, before.cuts)
     before.require_kept([piece.where for piece in pieces], terms)
     write_note(stage, CUTS, document_of_cuts(before.cuts))
+    # every stratum or piece is a part of its own if parts continue, or if promises about presence
+    # are judged over all parts together
     alone = terms.is_composed or any(promise.judged_jointly for promise in terms.promises)
     write_parts(stage, pack_parts(pieces, 0 if alone else parts.rows))
     return stage
@@ -285,7 +288,10 @@ class _Passing:
         self._strata.add(published, names if goes_on else None)
 
     def _names(self, represented: Microdata) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Return the names of distinct units, and of each row's (S16); None if rows are people."""
+        """Return the name of each distinct unit, and of each row's unit (S16).
+
+        Both are None if rows are people.
+        """
         if self._rows.unit is None:
             return None, None
         unit = represented[self._rows.unit]

@@ -1,4 +1,9 @@
-"""Facts about all parts before any of them is made: counts, values, and promises of each."""
+"""Facts about all parts of a table, gathered before any part is made: counts, values, promises.
+
+A promise that compares a group with all rows, and a form that shows distributions, need the values
+of all parts, but a worker has only one part. A *stratum* is the rows that have certain values in
+the columns that the spec names under `strata`; a stratum that is too large was cut into *pieces*.
+"""
 
 import shutil
 from collections import defaultdict
@@ -36,7 +41,7 @@ from sfumato.tasks.terms.parts import Where
 from sfumato.tasks.terms.terms import Terms
 
 _PART = "/part"  # no column has this name
-_MOST = 20_000_000  # distinct rows
+_MOST = 20_000_000  # most distinct rows that a partition is chosen for
 
 
 _VALUE, _COUNT = "value", "count"
@@ -67,8 +72,9 @@ class ValuesOnDisk:
     """Files with the counts of values, for the worker that makes a part.
 
     Attributes:
-        all: the file of all parts.
-        strata: the files of strata that were cut, by the numbers of a part's pieces.
+        all: the file with the counts of all parts.
+        strata: for each piece of the part whose stratum was cut, its number in the part, and the
+            file with the counts of the whole stratum.
     """
 
     all: Path
@@ -81,8 +87,9 @@ def values_of_all(
 ) -> Iterator[list[ValuesOnDisk | None]]:
     """Write the counts of values for each part into a stage, and delete them at the end.
 
-    Nothing is written unless groups declare distributions: these are over the values of all parts,
-    and that of a stratum is over all of its rows.
+    Nothing is written, and None is yielded for each part, unless the form shows distributions.
+    Distributions are over the values of all parts, and the distribution of a stratum counts all
+    rows of the stratum, in whichever parts they are.
     """
     if not terms.form.declares:
         yield [None] * len(parts)
@@ -108,7 +115,10 @@ def _write_values(parts: Sequence[PartOnDisk], terms: Terms, place: Path) -> Ite
 def _write_strata(
     parts: Sequence[PartOnDisk], columns: int, name: str, place: Path
 ) -> dict[Where, Path]:
-    """Write files of the strata that were cut, by what tells these from others."""
+    """Write the counts of each stratum that was cut; return the files by the strata's definitions.
+
+    `columns` is the number of columns of strata: so many shares define a stratum.
+    """
     pieces = defaultdict[Where, list[StratumOnDisk]](list)
     for stratum in (stratum for part in parts for stratum in part.strata):
         pieces[stratum.where[:columns]].append(stratum)
@@ -133,7 +143,7 @@ def _read(path: Path, name: str) -> Totals:
 def over_all_values(
     rows: Microdata, part: PartOnDisk, name: str, values: ValuesOnDisk
 ) -> tuple[Microdata, CountsOfAllRows]:
-    """Return the rows of a part, whose column admits all values of any part, and their counts.
+    """Return the rows of a part with one column coded by the values of all parts, and counts.
 
     Args:
         rows: the rows of the part, in its order.
@@ -158,7 +168,7 @@ def _wide(totals: Totals, whole: Totals) -> np.ndarray:
 
 
 def choose_for_all(parts: Sequence[PartOnDisk], terms: Terms) -> Partitioner | None:
-    """Return the partition of each part if it is chosen for all rows, otherwise None.
+    """Return the partition of every part if it is chosen for all rows, otherwise None.
 
     Raises:
         PromiseError: if the promises cannot be kept, or there are too many distinct rows.
@@ -191,7 +201,7 @@ def _distinct(parts: Sequence[PartOnDisk], terms: Terms) -> tuple[pa.Table, np.n
 
 
 def _grouping_columns(terms: Terms) -> list[str]:
-    """Return the columns that tell groups apart, and those of promises and costs."""
+    """Return the quasi-identifiers, the sensitive columns, and insensitive columns of strata."""
     return terms.names_with_roles("quasi-identifier", "sensitive") + [
         name
         for name in terms.names_with_roles("insensitive")
@@ -208,7 +218,9 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
 
 
 def terms_of_parts(parts: Sequence[PartOnDisk], terms: Terms) -> list[Terms]:
-    """Return the terms that each part declares itself, with promises only about its own groups.
+    """Return the terms that each part declares, with promises only about the part's own groups.
+
+    A promise that compares groups with all rows is replaced by one about the part by itself.
 
     Raises:
         PromiseError: if a part is too unlike the whole for a promise that compares with it.

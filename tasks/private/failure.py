@@ -18,11 +18,11 @@ _FULL = {
     errno.EDQUOT: "the disk quota is used up",
     errno.EROFS: "the disk is read-only",
 }
-_catching: list[list[SfumatoError]] = []
+_catching: list[list[SfumatoError]] = []  # the lists of `caught_failures` that are open
 Event = Literal["started", "finished", "failed", "said"]
 Counts = Mapping[str, int]
 Listener = Callable[[str, Event, Counts], None]
-"""Hears the name of a stage with what became of it, or what was said, and the counts in that."""
+"""Takes the name of a stage or a message, the event, and the counts in a message."""
 _EVERY = 5.0  # seconds between messages about a long step
 _listeners: list[Listener] = []
 
@@ -138,8 +138,8 @@ def steps(number: int, what: str) -> Iterator[int]:
     """Yield the numbers from 0, and announce the progress every few seconds.
 
     Args:
-        number: of them.
-        what: the name of the counted things.
+        number: the number of steps.
+        what: the name of the steps, in the plural.
     """
     last_time = time.monotonic()
     for done in range(number):

@@ -19,9 +19,9 @@ from sfumato.tasks.private.durable import hold_lock, hold_lock_if_free, was_left
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
 from sfumato.tasks.schema.files import read_json
 
-_ALIVE = "alive"
+_ALIVE = "alive"  # the lock that a process holds while it uses a directory
 _LOCK = ".lock"
-_RETAIN = "retain.json"
+_RETAIN = "retain.json"  # the time until which a directory stays
 _RUNS = "runs"
 _SCRATCH = ".scratch"
 _DRAFTS = ".drafts"
@@ -58,7 +58,7 @@ def comparison_directory(work: Path, key: str, hours: int) -> Iterator[Path]:
     Args:
         work: the work directory.
         key: sixteen hexadecimal digits.
-        hours: for which it stays.
+        hours: the number of hours for which it stays.
 
     Raises:
         InputError: where another process compares the same.

@@ -1,9 +1,9 @@
 """Checks that a published release keeps its promises, using only its files.
 
 Everything in a release except its tables and its declaration is a function of those two. So a check
-reads them back strictly, measures every promise again, makes the whole release again beside it, and
-compares byte by byte; if other software made the release, it compares the contents of files. A
-promise that cannot be verified counts as broken.
+reads both back strictly, measures every promise again, makes all other files again elsewhere, and
+compares them byte by byte. If other software made the release, it compares the contents of files.
+A promise that cannot be verified counts as broken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -130,7 +130,7 @@ def open_sealed(directory: Path, announced: str | None = None) -> Release:
 
 
 def _texts_and_types(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
-    """The texts that a forged manifest could put on a terminal, and types that restrict them."""
+    """Return the texts that a forged manifest could put on a terminal, with types to check them."""
     references = [p.reference_uri for p in declared.promises if p.reference_uri is not None]
     return [
         *((name, _REFERENCE) for name in references),
@@ -156,9 +156,9 @@ def check(
         limits: the sizes of tables that the reader takes; a publisher takes its own of any size.
         reference_paths: the references that promises name, in their order; without any, these
             promises are taken as they are stated.
-        made_again: the SHA-256 of its files, by their paths, where these were just held to them and
-            are known to be made from the tables as they are read back, and to agree with
-            them: they are not made once more, unless other software made them.
+        made_again: the SHA-256 of its files, by their paths, if they are known to follow from the
+            tables as they are read back: then the files are only compared with these hashes, and
+            not made again, unless other software made them. None makes them again.
 
     Raises:
         InputError: where there is no release, it was made by newer software, or is larger than
@@ -224,7 +224,10 @@ def _compare_derived(
 
 
 def _hashes_of_part(files: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:
-    """Return the hashes of the files of a part, by their paths from there."""
+    """Return the hashes of the files of a part, by their paths in the part's directory.
+
+    Returns None if no hashes are known.
+    """
     below = f"{PARTS}/{name}/"
     if files is None:
         return None

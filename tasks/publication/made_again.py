@@ -1,8 +1,9 @@
 """A release made again from its own tables, and compared with the published one file by file.
 
-Versions of the writing packages lay out the same tables, queries and pages differently. So tables
-are compared as tables, SQL as trees, documents as documents, and pages by their numbers. A file
-whose makers have the versions that run here must have the same bytes.
+Different versions of the packages that write files lay out the same tables, queries and pages
+differently. So tables are compared as tables, SQL as trees, documents as documents, and pages by
+their numbers. A file must have the same bytes if its makers, the packages that lay it out, have the
+versions that run here.
 """
 
 import filecmp
@@ -30,6 +31,7 @@ from sfumato.tasks.terms.tables import read_parquet
 from sfumato.tasks.terms.terms import Declared
 
 _NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
+# tags of a page whose text is not compared
 _UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
 _AS_WRITTEN = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 
@@ -57,7 +59,7 @@ def _same_parquet(published: Path, made: Path) -> bool:
 
 
 def _same_csv(published: Path, made: Path) -> bool:
-    """Compare cells as texts; a missing one is not an empty one."""
+    """Compare cells as texts; a missing cell differs from an empty text."""
     rows = [_cells(path) for path in (published, made)]
     return bool(rows[0].equals(rows[1]))
 
@@ -137,10 +139,11 @@ class Checked:
     Attributes:
         verdicts: of every promise, measured again on the published tables; as it is stated, where a
             reference is needed that was not given.
-        derived: whether derived files are byte for byte what this software makes of the tables, or
-            say the same in other bytes, having been made by other software.
-        made_with: that software.
-        unlike: derived files that say something else; they are those of the announced digest.
+        derived: `equal` if derived files are byte for byte what this software makes of the tables;
+            `equivalent` if other software made them, and other bytes are accepted.
+        made_with: the packages of which other versions made them, with these versions.
+        unlike: derived files with other content than this software gives them, which are accepted
+            because the publisher's digest is known.
         stated: the promises whose verdicts are stated, and not measured.
         over_people: verdicts over people who have several rows, or households, as they are stated.
         over: the units of these verdicts.
@@ -167,7 +170,7 @@ def compare_made_again(
 
     Args:
         release: the release, as published.
-        verdicts: of its promises.
+        verdicts: the verdicts on its promises.
         write: writes the derived files of the release into a new directory.
         page: returns the page with the pictures of a directory.
         vouched: whether the publisher's digest is known, so that files of other software may say

@@ -4,7 +4,8 @@ A promise that compares a group with all rows is judged with the rows of all oth
 further group. That group is no worse than the worst of the groups that it is made of, because its
 shares are means of theirs.
 
-Each part is a release of its own below `parts/`; the whole has what follows from all of them.
+Each part is a release of its own below `parts/`. The whole is the release of all parts together:
+its declaration, verdicts and pages follow from those of its parts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +75,7 @@ class Totals:
 
 
 def labels_of(counts: Counts) -> pa.Array:
-    """Return the values that counts are of."""
+    """Return the values that are counted; as many nulls if they are not known."""
     return pa.nulls(counts.values) if counts.labels is None else counts.labels
 
 
@@ -85,7 +86,15 @@ def places(values: pa.Array, among: pa.Array) -> np.ndarray:
 
 
 def with_rest(groups: Groups, totals: Totals, columns: Mapping[str, DeclaredColumn]) -> Groups:
-    """Return the groups of a part, and after them one of the rows of all others."""
+    """Return the groups of a part, and after them one group of the rows of all other parts.
+
+    There is no further group if other parts have no rows.
+
+    Args:
+        groups: the groups of the part.
+        totals: the frequency of each value of a sensitive column in all parts.
+        columns: the declared columns.
+    """
     counts = groups.counts_of(totals.name)
     here = np.zeros(len(totals.counts), dtype=np.int64)
     place = places(labels_of(counts), totals.values)
@@ -127,8 +136,8 @@ class SeenPart:
         verdicts: the verdict on each promise, in order.
         totals: the frequency of each value, by the sensitive columns of promises that compare
             groups with all rows.
-        targets: the number of distributions that its groups are declared to have.
-        domain: a digest of the values that these are over, None if there are none.
+        targets: the number of different distributions that its groups are declared to have.
+        domain: a digest of the values that these distributions are over, None without any.
     """
 
     columns: Mapping[str, DeclaredColumn]
@@ -194,7 +203,8 @@ class SeenParts:
         totals: the frequency of each value, by the sensitive columns of promises that compare
             groups with all rows.
         targets: the numbers of distributions that the groups of each part are declared to have.
-        domains: digests of the values that these are over: one, or none.
+        domains: the digests of the values that these distributions are over; all parts have to have
+            the same one, or None.
     """
 
     terms: Terms
@@ -277,9 +287,10 @@ class SeenParts:
 
         Args:
             parts: the parts that it is made of.
-            lost: rows read from the source, and those that no part has, by the names of counts.
-            software: the software that made it.
-            away: rows of people in parts that show nobody.
+            lost: the numbers of rows read from the source, and of rows dropped before there were
+                parts, by the names of `RowCounts`.
+            software: the versions of the software that made it, by package.
+            away: the number of rows in parts that show nobody.
         """
         summed = {name: sum(getattr(rows, name) for rows in self.rows) for name in SUMMED}
         summed["not_represented_versions"] += away

@@ -44,7 +44,8 @@ def require_cut(declared: Declared) -> None:
     """Make sure that the cuts of all parts are by strata and quasi-identifiers, and are apart.
 
     Raises:
-        PromiseError: naming the part whose cut is none, or where two admit the same rows.
+        PromiseError: naming a part that is not cut by strata and then quasi-identifiers; or where
+            two cuts admit the same rows.
     """
     column = declared.parts.by if declared.parts else None
     if column is not None and column not in declared.names_with_roles("quasi-identifier"):
@@ -60,7 +61,7 @@ def require_cut(declared: Declared) -> None:
 
 
 def are_within_cut(tables: Tables, declared: Declared, cut: Sequence[Where]) -> bool:
-    """Decide whether all rows belong to the part, if they are shown with exact values."""
+    """Decide whether all rows of a part belong to its cut; True if the form shows no exact rows."""
     name = declared.form.rows_table
     if name is None or not any(cut):
         return True
@@ -91,7 +92,10 @@ def _is_told(where: Where, declared: Declared) -> bool:
 
 
 def are_apart(cuts: Sequence[Where], columns: Mapping[str, DeclaredColumn]) -> bool:
-    """Decide whether no row is admitted by two cuts, comparing first shares and then the rest."""
+    """Decide whether no row is admitted by two cuts, comparing first shares and then the rest.
+
+    Cuts whose first shares are of different columns are not apart: a cut is a tree.
+    """
     if len(cuts) < 2:
         return True
     below: dict[Share, list[Where]] = {}
@@ -228,7 +232,10 @@ def _is_kept(promise: PrivacyModel, own: PrivacyModel) -> bool:
 
 
 def _admitted_values(tables: Tables, declared: Declared) -> _Admitted:
-    """Return the values of quasi-identifiers that a part admits, if judged jointly."""
+    """Return the values of each quasi-identifier that a part admits.
+
+    Returns {} unless a promise is judged over all groups together.
+    """
     if not any(promise.judged_jointly for promise in declared.promises):
         return {}
     columns = {name: table[name] for table in tables.values() for name in table.column_names}

@@ -55,6 +55,7 @@ from sfumato.tasks.publication.staging import digest_in, offer_key, open_signer_
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.terms.tombstone import is_tombstone
 
+# what to do about a step that failed, for messages
 _MENDED = "the line's next command finishes it (sfumato sweep)"
 
 
@@ -67,7 +68,8 @@ class Published:
         existed: whether it was there before.
         together: the findings about it beside other versions, None if its line knows nobody.
         notices: messages about lines that the user calls lines about other people.
-        private_notices: messages only for the terminal, about whether other lines are.
+        private_notices: messages only for the terminal: how the source compares with other versions
+            and lines (see `lines.same_people`).
     """
 
     directory: Path
@@ -130,9 +132,10 @@ def publish(
         time: the time of publication.
         judge: judges once more the disclosure of composed versions together.
         require_approved: refuses it unless its line's reviewers approve of it.
-        pending: whether it is current only once its accuracy was measured.
+        pending: whether it becomes the current version only once its accuracy was measured.
 
     Raises:
+        Fault: where a step failed after the version appeared, or its place is taken.
         InputError: where it is to be signed, and its key cannot be opened.
         PromiseError: where a file was changed, added or removed since the candidate was assessed,
             or the staged release does not pass the check that everyone can run.
@@ -172,7 +175,11 @@ def publish(
 
 
 def _require_approved(line: Line, ask: Callable[[], None] | None) -> None:
-    """Require the approval that a line asks for."""
+    """Require the approval that a line asks for.
+
+    Raises:
+        PromiseError: where its reviewers have to approve, and nobody asked them.
+    """
     if ask is not None:
         ask()
     elif line.reviewers:
@@ -196,6 +203,11 @@ def _intend(
     *,
     pending: bool,
 ) -> PublishedVersion:
+    """Write what the private state keeps of a version, and that it is about to appear.
+
+    Returns:
+        The version as the state will know it.
+    """
     freeze(line.private, identity.codings)
     _keep_identity(line.private, number, identity)
     write_suppressed_rows(line.private, number, candidate.suppressed)
@@ -246,7 +258,7 @@ class FinalStep:
     """A step after a version appeared, which may be done again.
 
     Attributes:
-        undone: the state of affairs until it is done, in words.
+        undone: the consequence if it is not done, in words.
         do: does it; returns messages about steps that could not be done.
         required: whether nothing can follow until it is done.
     """
@@ -293,10 +305,10 @@ def _finish(line: Line, number: str, version: PublishedVersion, time: str) -> tu
 
 @contextmanager
 def after_appearance(version: Path) -> Iterator[None]:
-    """Add to a failure in what follows a version that the version is published.
+    """Say in the error of a step that follows a version's appearance that it is published.
 
     Raises:
-        Fault: with both.
+        Fault: with the version, and the error of the step.
     """
     try:
         with sanitise_errors("release"):

@@ -28,7 +28,7 @@ def seal(directory: Path) -> dict[str, str]:
 
 
 def seal_of(release: Path) -> dict[str, str]:
-    """Return these hashes for a release that was just made, from its manifest."""
+    """Return the hashes of `seal` for a release that was just made, from its manifest."""
     listed = listed_files(open_release(release)).items()
     of_files = {path: hash_.removeprefix("sha256:") for path, hash_ in listed}
     return {MANIFEST: sha256_of(release / MANIFEST), **of_files}
@@ -61,7 +61,14 @@ def require_plain(directory: Path) -> None:
 
 
 def stage(line: Line, candidate: Candidate) -> Path:
-    """Stage a whole release beside its place, and require the check that everyone can run."""
+    """Stage a whole release beside its place, check it, and sign it if the line's are signed.
+
+    Raises:
+        InputError: where it is to be signed, and the key cannot be opened.
+        PromiseError: where a file was changed, added or removed since the candidate was assessed,
+            another candidate was approved, or the release does not pass the check that everyone
+            can run.
+    """
     staging = line.public / f"{STAGING}{secrets.token_hex(8)}"
     staging.mkdir(mode=0o700)
     _copy(candidate.release, staging)

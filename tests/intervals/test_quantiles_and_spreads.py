@@ -234,7 +234,7 @@ def test_a_quantile_is_known_where_it_is_the_same_in_every_world(of, share, betw
     )
     tables = {"microdata": table}
     with ENGINES["rows"](tables, DECLARED, "weighted") as engine:
-        laws = LIKELY["rows"](engine)._column("wage").over(selected)
+        laws = LIKELY["rows"](engine)._column("wage").over_rows(selected)
         law = laws.law(asked(function, share))
     one = len(truths) == 1 and next(iter(truths)) in values
     assert law.is_exact == one

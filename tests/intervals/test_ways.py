@@ -135,7 +135,7 @@ def test_worlds_are_consistent_with_what_is_published():
         likely = LIKELY["columns"](engine)
         codes, group = likely._codes("age"), likely._group
         table = likely._table("age")
-    admitted = set(zip(table.group.tolist(), table.coded("age").codes.tolist(), strict=True))
+    admitted = set(zip(table.group.tolist(), table.coded_column("age").codes.tolist(), strict=True))
     sizes = np.bincount(tables["st"]["group_id"], tables["st"]["count"])
     assert np.array_equal(np.bincount(group), sizes)
     assert len(codes) == 40

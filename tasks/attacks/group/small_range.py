@@ -16,8 +16,8 @@ from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.shared.beliefs import TrueBeliefs
 
-_OF_RANGE = Fraction(1, 20)
-_FIFTH = 5
+_OF_RANGE = Fraction(1, 20)  # width of a window, as a share of the column's range
+_FIFTH = 5  # width of a window: one in so many of the range that (k,e)-anonymity promises
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:

@@ -3,9 +3,9 @@
 The attacker finds a person's group in each release, and takes the values that all these groups
 have. A *world* is one way in which all people can have values so that each group has its own; a
 value is as likely as the worlds in which the person has it (`same_people`). If there are too many
-worlds, the value's shares in all groups are multiplied, which is right for groups that have no other person
-in common. Values of people in the first release and not in all others follow from the values that
-the others leave (critical absence: Xiao and Tao, m-invariance, SIGMOD 2007).
+worlds, the value's shares in all groups are multiplied, which is right for groups that have no
+other person in common. Values of people in the first release and not in all others follow from the
+values that the others leave (critical absence: Xiao and Tao, m-invariance, SIGMOD 2007).
 
 People who are in the same groups are one *kind*.
 

@@ -87,9 +87,10 @@ def without_records(target: AttackedRelease, name: str) -> tuple[Score, ...]:
 
 
 def keys_of(columns: tuple[ComparedColumn, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return one key per published row, -1 where a cell is no single value, and one per person.
+    """Return one key per published row, and one per person (int64 each).
 
-    Equal keys have equal values in all columns (int64, int64).
+    Rows and people with equal keys have equal values in all columns. The key of a row is -1 if one
+    of its cells admits several values.
     """
     both = [np.concatenate([column.single, column.values]).astype(np.int64) for column in columns]
     key, _ = pack(

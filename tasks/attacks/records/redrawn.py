@@ -14,7 +14,7 @@ from sfumato.tasks.attacks.records.columns import ComparedColumn, Span
 from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.attacks.records.shuffled import ShuffledValues
 
-FIRST = 1_000, 30_000  # about as many rows, or people, are tested before all are
+FIRST = 1_000, 30_000  # about so many rows, or people, are tested before all are
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,8 @@ class RowCondition:
     Attributes:
         row: the number of the row.
         quasi_identifiers: the columns of quasi-identifiers in the condition; at least one.
-        span: the sensitive values like its own; None if the condition has no sensitive column.
+        span: the sensitive values that are like the row's in the drawn shuffle; None if the
+            condition has no sensitive column.
         is_sure: whether it is already certain that no other row meets it.
     """
 
@@ -64,7 +65,7 @@ class RowCondition:
         return holding == 1, tested
 
     def _like_known(self, step: int) -> np.ndarray:
-        """Return which of every `step`th row have such quasi-identifiers (positions, int64)."""
+        """Return those of every `step`th row that have such quasi-identifiers (positions, int64)."""
         holds = np.logical_and.reduce(
             [column.rows_like(self.row)(step) for column in self.quasi_identifiers]
         )
@@ -92,6 +93,8 @@ class RowCondition:
         if self.span is None or values is None or not len(new):
             return len(new) > 0
         group, number = np.unique(values.group[new], return_counts=True)
+        # The row itself has one of the like values of its group. Rows seen before have none, so all
+        # others are equally likely in the group's remaining rows.
         own = group == values.group[self.row]
         like = values.count_between(group, self.span) - own
         gone = np.bincount(values.group[seen], minlength=len(values.sizes))[group]
@@ -119,7 +122,7 @@ def row_condition(
 def conditions_met(
     records: ComparedRecords, rows: np.ndarray, columns: np.ndarray, drawing: np.random.Generator
 ) -> list[RowCondition | None]:
-    """Return the condition of each of some rows, with one whole shuffle each: for small tables.
+    """Return the condition of each of some rows, each in one whole shuffle; for small tables.
 
     Args:
         records: the release.
@@ -181,5 +184,8 @@ def _span(records: ComparedRecords, cell: int) -> Span | None:
 
 
 def steps(number: int) -> Iterator[int]:
-    """Yield steps: first every so manieth row is tested, then ever more rows, in the end all."""
+    """Yield steps, each smaller than the one before, and 1 at last.
+
+    With step s every s-th of `number` rows is tested: about as many as `FIRST` says, then all.
+    """
     yield from dict.fromkeys((*(max(number // some, 1) for some in FIRST), 1))

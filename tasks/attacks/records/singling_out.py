@@ -32,7 +32,7 @@ from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.shared.beliefs import SuccessShare
 from sfumato.tasks.attacks.shared.margins import Margin, margin_of_tries
 
-_COLUMNS = 3
+_COLUMNS = 3  # columns of a condition
 _TURNS = 40  # conditions for each try, most of which hold for several rows
 _MOST = 600_000_000  # most tests of a row or person by a condition
 _NAME = "singling-out"
@@ -42,9 +42,14 @@ _SMALL = 3_000  # most rows of tables whose conditions are tested on all rows at
 
 @dataclass(frozen=True)
 class Tries:
-    """Numbers of conditions that were made, that only one row meets, and that single a person out.
+    """Numbers of conditions.
 
-    If fewer than one in forty is met by only one row, forty conditions count as one try.
+    If fewer than one condition in forty is met by only one row, forty conditions count as one try.
+
+    Attributes:
+        singled_out: the conditions that only one row meets, and only one person.
+        met: the conditions that only one row meets.
+        made: all conditions that were made.
     """
 
     singled_out: int
@@ -53,7 +58,10 @@ class Tries:
 
     @property
     def share(self) -> float:
-        """The share of conditions met by one row, or of as many times forty, that single out."""
+        """The share of tries that single a person out.
+
+        A try is a condition that only one row meets, or forty conditions if these are fewer.
+        """
         return self.singled_out / max(self.met, self.made / _TURNS)
 
     @property

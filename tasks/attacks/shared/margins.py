@@ -21,7 +21,7 @@ import numpy as np
 _EACH = 0.025  # chance outside of a margin, at either end
 TRIES = "Clopper and Pearson's limits, {of:,} independent tries"
 PEOPLE = "limits of Clopper and Pearson's kind, {of:,} of {people:,} people without replacement"
-_EACH_OF_GROUPS = 0.02  # the same for groups; the rest of 0.025 is for errors of their beliefs
+_EACH_OF_GROUPS = 0.02  # as `_EACH`, for groups; the other 0.005 are for errors of their beliefs
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ def _most_successes(successes: int, tried: int, people: int) -> int:
     return least
 
 
-_SOME, _FEW = 5, 30  # groups with a count
+# numbers of groups with a count: from which on their largest share is used, and below which their
+# spread is not trusted
+_SOME, _FEW = 5, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +115,10 @@ class SampledGroups:
         return float(counts.sum() / self.sizes.sum())
 
     def error(self, counts: np.ndarray) -> float:
-        """Return the largest difference, with 96 %, between this ratio and that of all groups."""
+        """Return the largest difference, with 96 %, between `ratio` and the ratio of all groups.
+
+        It is 0 if all groups were sampled, and 1 if fewer than two were.
+        """
         sampled, number = len(self.sizes), len(self.all_sizes)
         if sampled == number:
             return 0.0

@@ -15,9 +15,10 @@ the number H of selected rows of a group is random,
 
     E w(H) = Σ_{t = 1}^{⌊N / 2⌋} (v_{N + 1 - t} - v_t) · P(t ≤ H ≤ N - t).
 
-Let values be dealt at random to the n rows of a part, and let its groups depend only on the multiset
-of these values. Then the rows of a group of N are as if drawn from the part: if h of the n rows are
-selected, H follows the hypergeometric law of (n, N, h). Groups of one size can be added up before.
+Let values be dealt at random to the n rows of a part, and let its groups depend only on the
+multiset of these values. Then the rows of a group of N are as if drawn from the part: if h of the n
+rows are selected, H follows the hypergeometric law of (n, N, h). Groups of one size can be added up
+before.
 """
 
 from collections.abc import Mapping, Sequence

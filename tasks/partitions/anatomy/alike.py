@@ -18,9 +18,9 @@ utility-maximizing privacy mechanisms (STOC 2009). The counts of all quasi-ident
 another for each quasi-identifier.
 
 The groups of `deal` (`draw: round-robin`) need no counts. Rows are sorted by value, values and the
-rows of each in random order, and dealt to the groups in turn. As no value has more rows than there are groups, all values of a group differ. Groups of one
-run of values are alike: there are about as many different sets as there are values, where anatomy's
-own groups have nearly all different ones.
+rows of each in random order, and dealt to the groups in turn. As no value has more rows than there
+are groups, all values of a group differ. Groups of one run of values are alike: there are about as
+many different sets as there are values, where anatomy's own groups have nearly all different ones.
 
 Source: this project; the division and balancing of m-invariance (Xiao and Tao, SIGMOD 2007) need
 few sets.

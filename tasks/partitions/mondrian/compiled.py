@@ -102,8 +102,9 @@ class Scratch(NamedTuple):
 
     `widths` has the widths of a part, -1 for attributes that are not to be cut. `tally` has counts
     of its codes, `number` the number of each node (-1 without one). `seen` has how often each
-    sensitive value was seen (0 at rest), then the list of seen values. `side` and `place` are of each row of a part, `ends` of the children. `stack`
-    has the open parts: begin, end, set of columns. `widths` is float64, all other arrays are int32.
+    sensitive value was seen (0 at rest), then the list of seen values. `side` and `place` are of
+    each row of a part, `ends` of the children. `stack` has the open parts: begin, end, set of
+    columns. `widths` is float64, all other arrays are int32.
     """
 
     widths: np.ndarray

@@ -35,7 +35,7 @@ from sfumato.tasks.schema.codings import document_of
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import Schema
 
-_WORDS = 1 << 64
+_WORDS = 1 << 64  # different words of a hash
 _INSTEAD = "drop it, or say free-text: <why it may be published>"
 _FOLDER = "handed-over"
 
@@ -53,8 +53,9 @@ def offsets_of(unit: Column, secret: bytes, days: int) -> np.ndarray:
 def draw_evenly(hashes: np.ndarray, secret: bytes, size: int) -> np.ndarray:
     """Return an evenly drawn number below `size` for each hash (uint64; hashes uint8, n x 32).
 
-    A word of a hash from the last, incomplete round of numbers is skipped; if all four words are,
-    the hash is hashed again.
+    The number is the first of the hash's four words modulo `size`. A word that is too large, so
+    that not all remainders are equally likely, is skipped; if all four are, the hash is hashed
+    again.
     """
     words = np.ascontiguousarray(hashes).view("<u8").astype(np.uint64)
     fits = words <= np.uint64(_WORDS - _WORDS % size - 1)
@@ -140,9 +141,9 @@ def code_published(
 
     Args:
         microdata: the represented rows with all columns.
-        columns: those that are published, as they will be declared.
+        columns: the columns that are published, as they will be declared.
         terms: the digest of the terms that will be declared.
-        unit: the identifier that is the unit, None if rows are.
+        unit: the column that identifies the person whom a row is about, None if rows are people.
         line: the line's private directory.
 
     Raises:

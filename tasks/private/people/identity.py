@@ -1,7 +1,8 @@
 """The source of each version of a line, and the people that it was about.
 
 Two releases of the same people grouped differently can reveal them, so a line remembers a keyed
-fingerprint of the represented rows, and a keyed hash of every unit.
+fingerprint of the rows in each version, and a keyed hash of every unit. A *unit* is the identifier
+of the person or household that a row is about.
 """
 
 import hashlib
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.tasks.private.people.frozen import FrozenCodings
     from sfumato.tasks.private.people.source_rows import Rows
 
-_AT_ONCE = 1 << 20  # units
+_AT_ONCE = 1 << 20  # units that are looked up at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +36,16 @@ class Identity:
     """The identity of a release.
 
     Attributes:
-        rows: the digest of its rows.
-        spec: the digest of its spec.
-        units: as keyed hashes (S32, sorted), None if rows are people.
+        rows: the keyed digest of its rows.
+        spec: the digest of its terms.
+        units: its units as keyed hashes (S32, sorted), None if rows are people.
         codings: the inputs to its codings besides their declaration.
         met: the number of units that other lines know, by the lines' names.
-        spelled: the same units by their normal forms (see `people.spelled`).
-        normal: the rows as keyed hashes of their normal forms (see `source_rows`), None of what
-            earlier software read.
-        hashed: the rows as keyed hashes of values as written, if older versions are to be compared.
+        spelled: the same units by their normal forms (see `people.spelled`), None if not known.
+        normal: the rows as keyed hashes of their normal forms (see `source_rows`), None if earlier
+            software read the source.
+        hashed: the rows as keyed hashes of values as written, None unless they are to be compared
+            with versions that earlier software published.
         keeps_rows: whether the line is to keep its rows' hashes.
         others: whether the user states that newcomers are not people who left, under other names.
     """
@@ -65,8 +67,8 @@ def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = 
 
     Args:
         microdata: the table.
-        secret: of the line.
-        names: of each row's person (S16), where it matters whose rows they are.
+        secret: the key of the line.
+        names: the name of each row's person (S16), if the digest depends on these; otherwise None.
     """
     digest = hmac.new(secret, digestmod=hashlib.sha256)
     for column in microdata.columns:
@@ -153,10 +155,10 @@ def represented_part(line: Path, version: str, microdata: Microdata) -> Microdat
 
 
 def suppressed_rows(line: Path, version: str, rows: int) -> np.ndarray | None:
-    """Return the rows (bool, in canonical order) that a version does not represent, or None.
+    """Return the rows (bool, in canonical order) that a version does not represent.
 
-    Returns None if it represents all. In a version in parts, the rows of each part follow one
-    another.
+    Returns None if it represents all rows. If a version is in parts, its parts follow one another,
+    each in its own order.
     """
     path = line / "left-out" / version
     if not path.exists():

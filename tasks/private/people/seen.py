@@ -130,8 +130,8 @@ def _without_moved(slots: SlotMap) -> SlotMap:
 def _persons(maps: Sequence[MapOfLine]) -> list[np.ndarray]:
     """Return the number of each slot's holder (int64), by map.
 
-    Slots without a holder have numbers of their own; in composed versions of a line the same slot
-    has the same number.
+    Slots without a holder have numbers of their own: in composed versions of a line, the n-th such
+    slot of a group has the same number in all of them.
     """
     keys = np.concatenate([seen_map.slots.key for seen_map in maps])
     ends = np.cumsum([0, *(len(seen_map.slots) for seen_map in maps)])

@@ -1,10 +1,13 @@
-"""Units by their normal form, so that people are known whose units are spelled in another way.
+"""Units by their normal form, so that people are recognised whose units are spelled another way.
 
-<line>/units-normal/<version>   how many units a version has, in 8 bytes, and of each, sorted
-                                (0600): 16 bytes of the name of its normal form, 8 of its own name,
-                                and the steps of that form
+A *unit* is the identifier of the person or household that a row is about; its *name* is a keyed
+hash of it. The normal form of a unit is its text after some *steps*, such as another case.
 
-Names are those under the work directory's key (see `people.keys`): they mean nothing without it.
+<line>/units-normal/<version>   the number of a version's units in 8 bytes, and for each unit,
+                                sorted (0600): 16 bytes of the name of its normal form, 8 of its own
+                                name, and the steps to that form
+
+Names are made with the work directory's key (see `people.keys`): they mean nothing without it.
 """
 
 from collections import Counter
@@ -24,7 +27,7 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes
 
 UNITS_NORMAL = "units-normal"
-_NUMBER = 8  # bytes
+_NUMBER = 8  # bytes of the number of units
 SPELLED = np.dtype([("normal", NAME), ("name", "<u8"), ("steps", "u1")])
 """A unit: the name of its normal form, the first half of its own, and the steps of the form."""
 
@@ -34,7 +37,7 @@ class OtherSpelling:
     """Units of one table that are in another one, spelled in another way.
 
     Attributes:
-        units: their number.
+        units: the number of these units.
         kinds: the number of each kind of difference, the most frequent first.
     """
 
@@ -51,9 +54,9 @@ def spelled_units(unit: Column, names: np.ndarray, secret: bytes) -> np.ndarray:
     """Return every distinct unit of a table by its normal form (SPELLED, sorted).
 
     Args:
-        unit: of each row.
+        unit: the unit of each row.
         names: the names of the column's distinct values (S16).
-        secret: of the work directory.
+        secret: the key of the work directory.
     """
     normal = names.copy()
     texts, steps = normal_steps(values_as_texts(unit.values))
@@ -127,8 +130,8 @@ def spelled_otherwise(ours: np.ndarray, theirs: np.ndarray) -> OtherSpelling:
     """Count units of one table that are in another in their normal form, and not as written.
 
     Args:
-        ours: of one (SPELLED, sorted).
-        theirs: of the other (SPELLED, sorted).
+        ours: the units of the one (SPELLED, sorted).
+        theirs: the units of the other (SPELLED, sorted).
     """
     first = np.searchsorted(theirs["normal"], ours["normal"], "left")
     times = np.searchsorted(theirs["normal"], ours["normal"], "right") - first
