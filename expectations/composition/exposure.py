@@ -211,8 +211,11 @@ def _connected_sets(
 
     Args:
         ends: the groups of each person whom both versions show (int64, one per person).
-        groups: how many groups the first version has.
-        others: how many the other has.
+        groups: the number of groups of the first version.
+        others: the number of groups of the other version.
+
+    Returns:
+        The set of each group of the first version, and of each of the other (integers).
     """
     nodes = groups + others
     links = ends[0], groups + ends[1]

@@ -47,8 +47,8 @@ def mixtures_of(pairs: Pairs, atoms: int, broken: np.ndarray) -> Mixtures:
     """Return the mixtures around the `broken` groups (bool, one per group).
 
     Args:
-        pairs: which groups have which atoms.
-        atoms: how many atoms there are.
+        pairs: the groups with their atoms.
+        atoms: the number of atoms.
         broken: marks the groups that cut too much.
     """
     label = np.full(pairs.groups + atoms, -1, dtype=np.int64)
@@ -127,8 +127,8 @@ def have_slots(
     Args:
         before: the state.
         version: the version.
-        pairs: which groups have which atoms.
-        mixtures: which of them are connected.
+        pairs: the groups with their atoms.
+        mixtures: the mixtures of groups and atoms.
         slot: the slot of each person (int64, one per id).
     """
     atom_of = with_room(before.of, version)
@@ -139,10 +139,12 @@ def have_slots(
     here = np.flatnonzero(in_group >= 0)
     person = np.concatenate([placed, version.person[here]])
     mixture = np.concatenate([in_atom, in_group[here]])
+    # everyone has one slot; all together have as many as one group has people
     fine = np.ones(len(mixtures), dtype=bool)
     fine[mixture[slot[person] < 0]] = False
     sizes = np.bincount(version.group, minlength=pairs.groups)
     fine &= _distinct(mixture, slot[person], len(mixtures)) == sizes[mixtures.first]
+    # in each group, and in each atom that is not mixed, all slots differ
     groups = np.flatnonzero(mixtures.group >= 0)
     slots = _distinct(version.group[here], slot[version.person[here]], pairs.groups)
     fine[mixtures.group[groups[slots[groups] != sizes[groups]]]] = False

@@ -184,6 +184,7 @@ def why_unreadable(
 
 
 def _wrong_people(version: Shown) -> Refused | None:
+    """Refuse a version whose members are not one group each, with everyone in one place."""
     lengths = {len(version.person), len(version.group), len(version.live)}
     slots = lengths if version.slot is None else {len(version.slot)}
     if lengths != slots or len(lengths) > 1 or not len(version.person):
@@ -197,6 +198,10 @@ def _wrong_people(version: Shown) -> Refused | None:
 
 
 def _wrong_values(before: Atoms, version: Shown) -> Refused | None:
+    """Refuse a version with other columns or values than earlier ones, or not one value a person.
+
+    Every group must show as many values as it has members.
+    """
     columns = columns_of(version.groups)
     if not columns or columns.keys() != before.groups.sensitive.keys():
         return Refused("what earlier versions were made of is not known here", 0, 0)

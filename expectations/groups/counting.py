@@ -45,7 +45,7 @@ def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.
 
     Args:
         codes: at least one column of integers in [0, cardinality), one per row.
-        cardinalities: of each column.
+        cardinalities: the cardinality of each column.
 
     Raises:
         ValueError: where there are no columns.
@@ -92,7 +92,7 @@ def count(
         key: the key of each row (int64, in [0, bound)): rows with equal keys are one group.
         bound: above every key.
         sensitive: the sensitive attributes by name.
-        times: how many rows each key and value is for (int64); by default 1.
+        times: the number of rows that each key with its values counts for (int64); by default 1.
     """
     if not sensitive:
         return Groups(tally(key, bound)[1] if times is None else add_up([key], times)[-1], {})
@@ -158,7 +158,7 @@ def count_people(
         person: the person of each row (integers from 0).
         groups: the same groups, with the counts of their values.
         codes: the value of each row (integers, one per row) of attributes counted there.
-        times: how many rows each of them is for (int64); by default 1.
+        times: the number of rows that each entry counts for (int64); by default 1.
     """
     times = np.ones(len(group), dtype=np.int64) if times is None else times
     keys = [group, person.astype(np.int64)]

@@ -52,6 +52,8 @@ class Covering:
 
     @cached_property
     def _kinds(self) -> tuple[tuple[Fraction, ...], np.ndarray]:
+        """The different p_j, and the index of each group's p_j among them."""
+        # groups of the same size with the same numbers of values, in any order, have the same p_j
         shapes = np.vstack([self.sizes, np.sort(self.admitted_counts, axis=0)])
         key, _ = pack(list(shapes), [int(column.max(initial=0)) + 1 for column in shapes])
         order, shape = stable_order(key), np.empty(len(key), dtype=np.int64)

@@ -21,7 +21,7 @@ from sfumato.expectations.shared.errors import PromiseError
 Multiset = tuple[Sequence[int], Sequence[int]]
 """Nodes, and how many copies of each there are, at least one."""
 
-_LARGEST_UNIT = 1 << 40
+_LARGEST_UNIT = 1 << 40  # common denominator of chances that are compared as counts
 Ratios = tuple[Sequence[int], Sequence[int]]
 """Numerators and denominators in lowest terms."""
 _ratios: WeakKeyDictionary[Target, Ratios] = WeakKeyDictionary()
@@ -55,6 +55,11 @@ def ratios(target: Target) -> Ratios:
 
 
 def _compute_ratios(target: Target) -> Ratios:
+    """Return P(node) of each node, from the root down; see `ratios`.
+
+    Raises:
+        PromiseError: if the target is not a distribution.
+    """
     parents, weights = target.parent.tolist(), target.weight.tolist()
     if min(weights[1:], default=0) < 0:
         raise PromiseError("the target is not a distribution: a weight is negative")

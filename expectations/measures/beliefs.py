@@ -114,6 +114,7 @@ def beliefs(counts: Counts, joint: Joint, smoothing: Fraction = Fraction(0)) -> 
     weight = _scale(spread.count, smoothing.denominator, smoothing.numerator)
     total = _scale(people, smoothing.denominator, smoothing.numerator * len(values))
     prior = (weight / total).astype(np.float64)
+    # each term is n(q*,s) f(s|q) over N(q*) f(s|q*), the people of q* who have s
     terms = rows * prior / np.bincount(kind, people * prior)[kind]
     sums = np.bincount(cell, terms)[cell]
     entries = np.flatnonzero(sums)

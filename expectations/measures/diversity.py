@@ -44,6 +44,8 @@ def adjusted_entropy(counts: Counts, dont_care: np.ndarray) -> np.ndarray:
     Returns:
         float64, one per group.
     """
+    # `rows` and `terms` add up c and c ln c of what is fixed; `lowerable` counts what is not, of
+    # which `first` is the smallest in each group
     fixed = np.where(dont_care, 0, counts.count)
     rows = np.add.reduceat(fixed, counts.starts).astype(np.float64)
     terms = np.add.reduceat(_n_ln_n(fixed), counts.starts)

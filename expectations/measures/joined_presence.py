@@ -29,7 +29,7 @@ from sfumato.expectations.groups.groups import Cover
 
 _ROUNDS = 1_000  # through all quasi-identifiers
 _TINY = Fraction(1, 2**900)  # below it floats lose digits
-_UNIT = 2.0**-52
+_UNIT = 2.0**-52  # the relative distance of floats
 _NODES = 500_000  # of the search tree, before it is given up
 _RECORDS = 1_000_000  # vectors that rounding cannot tell from the best
 _TIES = 20_000  # different sums that rounding cannot tell from the largest

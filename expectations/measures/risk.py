@@ -131,6 +131,11 @@ def risk(groups: Groups, near: Fraction = NEAR) -> Risk | None:
 
 
 def _journalist(sizes: np.ndarray, population: Population) -> Journalist:
+    """Return the journalist's and the marketer's risk in a population.
+
+    Raises:
+        InputError: if the population has fewer people like a group than the group has rows.
+    """
     people = population.sizes
     if short := int((people < sizes).sum()):
         raise InputError(f"the population has too few people for {short} of the groups")

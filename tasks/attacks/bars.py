@@ -15,7 +15,7 @@ from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.stated import KeptBar
 
-FEWEST = 100  # people, below which no figure is judged
+FEWEST = 100  # no figure about fewer people is judged
 _WHOLE = 1e-6  # largest distance of a figure from the whole number of people that it means
 
 

@@ -27,6 +27,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.terms import Declared
 
+# shifts and factors of SplitMix64, see `shuffle_numbers`
 _MIXED = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _NAME = "dealt"
 DEALT = "where values are dealt to groups at random"
@@ -59,7 +60,7 @@ def beside_dealt(attack: Attack) -> Attack:
 
 
 def deal(counts: Counts) -> Counts:
-    """Deal the values to groups of the same sizes at random."""
+    """Deal all values to groups of the same sizes, in the fixed order of `shuffle_numbers`."""
     rows = counts.count.astype(np.int64)
     group = np.repeat(counts.group, rows)
     value = np.repeat(counts.value, rows)[shuffle_numbers(len(group))]
@@ -110,7 +111,8 @@ def guess_from_files(
 ) -> Guesses:
     """Return the scores of attacks on each sensitive column, by its name, if the form shows values.
 
-    Shares are shares of the published rows. There are no scores if some of these are made up.
+    Shares are shares of the published rows. There are no scores of composed versions, of releases in
+    parts, or if some values are made up.
 
     Args:
         declared: the release's declaration.

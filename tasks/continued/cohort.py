@@ -1,7 +1,8 @@
 """Newcomers as a cohort: grouped among themselves by the spec's own method, or waiting together.
 
 Subtraction could identify newcomers who were grouped with people of earlier versions. If newcomers
-cannot be grouped, all of them wait: to leave out some because of their values would reveal these.
+of a stratum cannot be grouped, all of them wait: to leave out some because of their values would
+reveal these values.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 
 Grouping = Callable[[Microdata], Partition]
+"""Groups the rows of a table; raises PromiseError if it cannot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +23,9 @@ class Cohort:
     """Newcomers who are grouped, and the others who wait.
 
     Attributes:
-        rows: the positions of people in the partition (int64).
+        rows: the positions in the table of people in the partition (int64).
         partition: the partition of these rows; None if everyone waits.
-        waiting: the positions of people who wait (int64).
+        waiting: the positions in the table of people who wait (int64).
     """
 
     rows: np.ndarray
@@ -52,7 +54,7 @@ def form_cohort(
         microdata: the table, with the columns of strata.
         new: the positions of newcomers (int64).
         strata: the columns that define strata.
-        fewest: rows of a stratum below which it waits.
+        fewest: a stratum with fewer newcomers waits.
         group: the spec's partition.
     """
     within = [new[rows] for rows in by_stratum(microdata.take(new), strata)] if len(new) else []
@@ -72,7 +74,8 @@ def _group_strata(
 ) -> tuple[np.ndarray, Partition] | None:
     """Return the rows of some strata in ascending order, and their partition.
 
-    Returns None if there is none, or if it leaves somebody out: it would reveal what was left out.
+    Returns None if they cannot be grouped, or if the partition leaves somebody out: that would
+    reveal values of people who are left out.
     """
     if not strata:
         return None

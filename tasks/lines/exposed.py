@@ -267,7 +267,7 @@ def _exposure_of_column(
 
 
 def _required_values(promises: Sequence[PrivacyModel]) -> int:
-    """Return the number of values that promises about a column ask everyone to face."""
+    """Return how many values have to be possible for everyone, by the promises about a column."""
     k = max((promise.k for promise in promises if isinstance(promise, KEAnonymity)), default=_LEAST)
     return max(k, largest_l(promises), _LEAST)
 

@@ -2,8 +2,9 @@
 
     <work>/<line>/withdrawn/<version>    manifest and tables, as they were published (0600)
 
-A withdrawn version counts in all that later ones are compared with. Of versions before the last the
-maps say enough; the last is compared table by table, and its public files are gone.
+Later versions are also compared with withdrawn ones. For versions before the last, private maps are
+enough; the next version is compared with the last table by table, and the public files of a
+withdrawn one are gone.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ def keep_release(line: Line, number: str, state: LineState) -> bool:
     """Keep the tables of a version that is withdrawn, if the next one is compared with them.
 
     Returns:
-        True where they are kept.
+        True if they are kept now, or were before.
     """
     release = line.public / number
     needed = number == max(state.versions) and state.versions[number].composed

@@ -76,7 +76,7 @@ def _unlisted_versions(public: Path) -> list[str]:
 
 
 def _pages_out_of_date(public: Path) -> Iterator[str]:
-    """Yield which pages do not follow the record, in a line with a change that was begun."""
+    """Yield a description of pages that do not follow the record, if a change was begun."""
     if not (public / UNFINISHED).exists():
         return
     from sfumato.tasks.lines.pages import pages_behind  # renders them: rarely needed

@@ -87,8 +87,8 @@ class Succession:
 
     Attributes:
         steps: the movement from each version to the next, in their order.
-        together: the promises that are judged over all groups together, with their verdicts over the
-            groups of all given versions.
+        together: the promises that are judged over all groups together, each with the verdict over
+            the groups of all given versions.
         whole: whether the first of the given versions is the first of the line.
     """
 

@@ -92,7 +92,10 @@ def _description_of(directory: Path, digest: str) -> DescribedVersion | None:
 
 
 def _signature(directory: Path, digest: str) -> str | None:
-    """Return who signed a version, and with which key; None if nobody did."""
+    """Return words about the key that signed a version, or about a wrong signature.
+
+    Returns None if there is no signature.
+    """
     try:
         key = signer_of(directory, digest)
     except SfumatoError:

@@ -87,8 +87,8 @@ def _refusal_of_maps(
 ) -> Refused | None:
     """Refuse the groups of two maps that do not compose in one column; None if they do.
 
-    Groups compose if all groups of our line are atoms, and groups of the other line that these cut
-    keep the other line's promises (see `expectations.composition.gate`).
+    Groups compose if the gate passes them by atoms (route A, see `expectations.composition.gate`),
+    and the parts into which groups of the other line are cut keep that line's promises.
     """
     if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
         return Refused("slots of one of them changed hands", 0, 0)

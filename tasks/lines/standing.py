@@ -22,8 +22,14 @@ from sfumato.tasks.terms.opened import open_release
 def standing_version(line: Line, identity: Identity, versions: str) -> str | None:
     """Return the number of the version of this source and spec, or None if a new one may be made.
 
+    Args:
+        line: the line.
+        identity: the identity of the source, the terms and the people.
+        versions: the rule by which versions may be combined.
+
     Raises:
-        InputError: where a column is said to be that of a line that has none.
+        InputError: where the spec says that a column is another line's, and no line of the same
+            people has it.
         PromiseError: where a new version could betray people together with an earlier one.
     """
     state, record = read_state(line.private), read_record(line.public)
@@ -74,7 +80,7 @@ def name_people(line: Line, number: str) -> None:
 
 
 def _require_named(line: Line, identity: Identity, versions: str) -> None:
-    """Refuse people whom other lines know before anything is made of them."""
+    """Refuse people whom other lines know, before anything is made from their rows."""
     met = [
         Meeting(line.work / name, people, read_line(line.work, name))
         for name, people in identity.met.items()

@@ -1,7 +1,7 @@
 """Tombstones: staged beside their version, then exchanged with it in one step.
 
     <line>/.withdrawal-0002      the tombstone before, and the version after they changed places
-    <line>/.withdrawn-0002       the version, where that took two renames
+    <line>/.withdrawn-0002       the version, if the exchange took two renames
 
 These names and the public record show what a killed process left: a version that the record does
 not call withdrawn keeps its place, any other is replaced by the staged tombstone.
@@ -22,11 +22,12 @@ from sfumato.tasks.terms.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE, Tomb
 from sfumato.tasks.verification.signing import signature_of_withdrawal
 from sfumato.tasks.verification.signing_keys import Signer
 
+# errors of a system, or a file system, that cannot exchange two names in one step
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 _PAGE = "index.html"
 
 
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # constants of Linux for `renameat2`
 
 
 def exchange(new: Path, place: Path, aside: Path) -> None:
@@ -74,7 +75,7 @@ def stage_tombstone(public: Path, tombstone: Tombstone, title: str, signer: Sign
         public: the line's directory.
         tombstone: its content.
         title: the title of its line.
-        signer: signs it, where the publisher signs.
+        signer: signs it, None if it is not signed.
     """
     staged = public / f"{STAGED_WITHDRAWAL}{tombstone.version}"
     _delete(staged)

@@ -112,6 +112,7 @@ def _stratum_column(column: Column, stratum: Bands | HierarchyLevel, name: str) 
 
 
 def _band_column(column: Column, stratum: Bands, name: str) -> Column:
+    """Return a column of the bands of a column's numbers; values below all bands are band 0."""
     starts = [Fraction(start) for start in stratum.bands]
     numbers = [_number(value) for value in column.values.to_pylist()]
     band = [-1 if n is None else bisect_right(starts, n) for n in numbers]
@@ -120,6 +121,11 @@ def _band_column(column: Column, stratum: Bands, name: str) -> Column:
 
 
 def _node_column(column: Column, level: HierarchyLevel, name: str) -> Column:
+    """Return a column of the nodes of a level, numbered.
+
+    Raises:
+        SpecError: if the column has no such level.
+    """
     levels = column.levels()
     if column.ancestors is None or level.level >= len(levels):
         raise SpecError(

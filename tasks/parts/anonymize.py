@@ -36,7 +36,7 @@ class PartToAnonymize:
     Attributes:
         part: the files of the part.
         terms: the terms of the part itself.
-        attempts: the directory of attempts.
+        attempts: the directory in which attempts to make a part are written.
         randomness: the source of random keys.
         partitioner: the partitioner chosen for all parts, or None.
         values: the counts of values in all parts, if distributions are over all of them.
@@ -68,7 +68,7 @@ def anonymize_part(job: PartToAnonymize) -> str:
 
 
 def _rows_of(job: PartToAnonymize) -> tuple[Microdata, Partitioner | None]:
-    """Return the rows of a part, and the partitioner, None for the declared one."""
+    """Return the rows of a part, and its partitioner; None is for the one that terms declare."""
     rows = job.part.read(job.terms)
     if job.values is None:
         return rows, job.partitioner

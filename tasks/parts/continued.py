@@ -316,7 +316,7 @@ _CANDIDATE, _JUDGED = "candidate", "judged"
 
 
 def settle_parts(stage: Path, parts: Sequence[PartOnDisk], terms: Terms) -> list[PartOnDisk]:
-    """Number the parts that have a candidate anew: 0001, 0002, …
+    """Number the parts that have a candidate anew, from 0001 on.
 
     Their folders are renamed. The stage gets a note of their former names, and one of the sums of
     their counts of people.

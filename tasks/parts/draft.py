@@ -105,6 +105,6 @@ def _risk_of(sizes: np.ndarray) -> Risk | None:
 
 
 def _losses(declared: Declared, sizes: np.ndarray) -> dict[str, float]:
-    """Return the number and average size of groups, if their labels stand for their rows."""
+    """Return the number and average size of groups; {} if the form shows no labels, or no group."""
     measures = {"groups": len(sizes), "average_group_size": float(sizes.mean())}
     return measures if declared.is_recoded and len(sizes) else {}

@@ -31,7 +31,7 @@ class RepresentedPart:
     Attributes:
         part: the part on disk.
         roles: the roles of the columns that are published.
-        suppressed: whether each row is suppressed, in canonical order (bool); None for no row.
+        suppressed: marks the suppressed rows, in canonical order (bool); None if there are none.
     """
 
     part: PartOnDisk
@@ -52,8 +52,8 @@ class PartInMap:
     """The rows of a part that a composed version represents, as its map has them.
 
     Attributes:
-        known: the map of the line's people.
-        number: the part's place in it.
+        known: the private map of the version, with everyone's values.
+        number: the part's position in the map.
     """
 
     known: MapInParts
@@ -66,7 +66,12 @@ class PartInMap:
 
 
 def original_of_version(divided: Path, release: Path, line: Line) -> OriginalInParts:
-    """Return the rows that a version in parts represents, from those divided as it was.
+    """Return the rows that a version in parts represents.
+
+    Args:
+        divided: a stage with the same source, divided as for the version.
+        release: the directory of the version.
+        line: its line.
 
     Raises:
         InputError: if whom it represents is not known here.
@@ -82,7 +87,11 @@ def original_of_version(divided: Path, release: Path, line: Line) -> OriginalInP
 
 
 def original_of_candidate(divided: Path, candidate: Path) -> OriginalInParts:
-    """Return the rows that a validated candidate in parts represents."""
+    """Return the rows that a validated candidate in parts represents.
+
+    Raises:
+        InputError: if it is not known whom the candidate represents.
+    """
     declared, suppressed = open_release(candidate / RELEASE).declared, candidate / SUPPRESSED
     if declared.is_composed:
         return _in_map(MapInParts.open(file_of_map(candidate)), declared)

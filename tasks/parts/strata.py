@@ -1,8 +1,9 @@
 """Strata on disk: rows on their way from the source to the part that they belong to.
 
-Each stratum is some files, one for every chunk of the source that has rows of it. Texts are
-dictionaries in these files, other values are unchanged. In composed lines, each row also has the
-name of its person.
+A *stratum* is the rows that have certain values in the columns that the spec names under `strata`;
+a *share* states the values of one column. Each stratum has some files, one for every chunk of the
+source that has rows of it. Texts are dictionaries in these files, other values are unchanged. In
+composed lines, each row also has the name of its person (a keyed hash of the person's unit).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.hierarchy_rules import Bands, Stratum, column_of
 from sfumato.tasks.terms.parts import Share, Where
 
-_MOST = 10_000  # strata
+_MOST = 10_000  # most strata
 _NAME = "/name"  # no column can have this name
 
 

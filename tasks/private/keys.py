@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 PASSPHRASE = "SFUMATO_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 KEY = "key"
 HASH_BYTES = 32
-_BYTES = 32
-_AT_ONCE = 1 << 18  # values
+_BYTES = 32  # of a secret
+_AT_ONCE = 1 << 18  # values that are hashed at once
 
 
 def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
@@ -34,8 +34,8 @@ def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
 
     Raises:
         InputError: where it is wrapped, and the environment lacks its passphrase.
-        PromiseError: where it is lost: with another one, nobody would be recognised.
-        PromiseError: where the file is no key.
+        PromiseError: where it is lost, because with another one nobody would be recognised; or
+            where the file is no key.
     """
     path = line / KEY
     with hold_lock(line / ".lock"):
@@ -73,7 +73,7 @@ def hashes_of(values: pa.Array, text: Callable[[Any], str], secret: bytes) -> np
 
 
 def texts_of(values: pa.Array, text: Callable[[Any], str]) -> list[bytes]:
-    """Return each value as a text in UTF-8; `text` writes those that are no integer or string."""
+    """Return each value as a text in UTF-8; `text` writes values that are no integer or string."""
     if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
         return list(values.cast(pa.string()).cast(pa.binary()).to_pylist())
     return [text(value).encode() for value in values.to_pylist()]

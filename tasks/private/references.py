@@ -32,7 +32,12 @@ class ReferenceFile:
     sha256: str | None = None
 
     def read(self, columns: Sequence[str], types: Mapping[str, ColumnType]) -> Microdata:
-        """Return some columns of the reference, texts by the types of the table compared with it.
+        """Return some columns of the reference.
+
+        Args:
+            columns: their names.
+            types: the types of the columns of the table that the reference is compared with, by
+                which texts are read.
 
         Raises:
             InputError: where it cannot be read, or lacks a column.
@@ -64,9 +69,9 @@ def refer(
     """Return promises with keyed digests for their references' addresses, and the references.
 
     Args:
-        promises: as a spec makes them.
+        promises: the promises as a spec makes them.
         base: the directory that addresses are relative to.
-        secret: gets the line's key, where it is needed.
+        secret: returns the line's key; called only if a promise has a reference.
 
     Raises:
         InputError: where a reference is no file that can be read.

@@ -1,4 +1,4 @@
-"""The private work directory, which nobody else may read: what is known of lines and runs.
+"""The private work directory, which nobody else may read: the memory of lines, and their runs.
 
     <work>/<line>/key            the line's secret, from the operating system
     <work>/<line>/state.json     the published versions, and the source of each
@@ -13,8 +13,8 @@
     <work>/<line>/profile.html   the profile of the source by `sfumato init`
     <work>/<line>/absent-leaves.csv  values that the hierarchies lack, where a run was refused
 
-Every directory has mode 0700, or is shared with one group (`sharing`). Runs that were killed are
-swept by the next one.
+Every directory has mode 0700, or is shared with one group (see `durable`). The next command deletes
+what killed runs left (see `scratch`).
 """
 
 import stat
@@ -61,10 +61,8 @@ def line_directory(work: Path, name: str) -> Path:
 def private_directory(path: Path) -> Path:
     """Return a directory that only its owner, or the group that shares it, can enter.
 
-    It is made if it is missing.
-
-    An existing directory that is open to others is not closed: it may be open on purpose, and its
-    content may have been read.
+    It is made if it is missing. An existing directory that is open to others is not closed: it may
+    be open on purpose, and its content may have been read.
 
     Raises:
         InputError: where it is another user's, open to others, a link that another user may have

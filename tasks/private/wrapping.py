@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _FORMAT = 1
-_COST = 2**15
-_DEAREST = 2**20  # of a file that others may have written: a gigabyte of memory
+_COST = 2**15  # of scrypt, for new files
+_DEAREST = 2**20  # largest cost of a file, which others may have written: a gigabyte of memory
 
 
-_handed: dict[str, str] = {}
+_handed: dict[str, str] = {}  # passphrases by their variables, see `hand_over`
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def unwrap(place: Path, document: Any, passphrase: str | None, variable: str) ->
     Args:
         place: the file, for messages.
         document: its content.
-        passphrase: of it.
+        passphrase: the passphrase; None if none is known.
         variable: the passphrase's environment variable, for messages.
 
     Raises:

@@ -48,7 +48,7 @@ def describe(line: Line, changes: Mapping[str, str | None]) -> DescribedLine:
         changes: the texts by their names; None leaves a text as it is, an empty one deletes it.
 
     Raises:
-        SpecError: where a text is too long, or has characters that no line of text has.
+        SpecError: where a text is too long, or has characters that do not belong in a line of text.
         PromiseError: where the line is another work directory's.
     """
     with hold(line):

@@ -1,8 +1,8 @@
 """Presence of a table's people in groups that show only which values they admit.
 
 A *vector* is a combination of one value of each quasi-identifier. A group *covers* a vector if it
-admits all of its values. The *presence* p_j is the probability that somebody with a covered vector
-is in group j (see `expectations.groups.covering`); α is the largest presence that is promised.
+admits all of its values. The *presence* p_j is the probability that a given vector that group j
+covers is in it (see `expectations.groups.covering`); α is the largest presence that is promised.
 
 `expectations.models.alpha_beta` promises α for every vector there could be. This module counts only
 the vectors that the table has, and so its results stay private. A *reading* combines the presences

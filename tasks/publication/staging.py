@@ -61,7 +61,7 @@ def require_plain(directory: Path) -> None:
 
 
 def stage(line: Line, candidate: Candidate) -> Path:
-    """Stage a whole release beside its place, check it, and sign it if the line's are signed.
+    """Stage a whole release beside its place, check it, and sign it if its line signs.
 
     Raises:
         InputError: where it is to be signed, and the key cannot be opened.

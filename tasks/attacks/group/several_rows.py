@@ -110,7 +110,13 @@ def beliefs_about(people: People, sensitive: str) -> OwnValueBeliefs | None:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Some people and their groups (int64, parallel, by person), and their rows in these groups."""
+    """Pairs of a person and a group (int64, parallel, ordered by person).
+
+    Attributes:
+        person: the person of each pair.
+        group: the group of each pair.
+        rows: how many of the person's rows are in the group.
+    """
 
     person: np.ndarray
     group: np.ndarray

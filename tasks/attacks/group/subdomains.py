@@ -1,9 +1,11 @@
 """Subdomains attack: guesses of values from subdomains, with the targets as the prior.
 
-Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009): the
-attacker knows the target, and the subdomains that a group shows. Each person of a group is equally
-likely to be behind each of its subdomains, also made-up ones. Below a subdomain values are as
-likely as in the target.
+A *target* is the distribution that a group is declared to have: a tree of nodes, whose leaves are
+values. A *subdomain* is a node that is shown in place of a value below it. The attacker knows the
+target, and the subdomains that a group shows. Each person of a group is equally likely to be behind
+each of its subdomains, also made-up ones. Below a subdomain values are as likely as in the target.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
 """
 
 from collections.abc import Sequence
@@ -32,6 +34,7 @@ _NAME, _WAY = "subdomains", "subdomains"
 _MOST = 20_000_000  # pairs of a vector, or a group, and a value
 _TOO_MANY = f"more than {_MOST:,} pairs of people who are alike, or a group, and a value"
 _Learned = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""By vector and value: the people, the beliefs from subdomains, and those from the target only."""
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
@@ -83,10 +86,9 @@ def leaf_shares(target: Target) -> list[list[Fraction]]:
 
 
 def beliefs_of_groups(seen: ShownGroups) -> tuple[np.ndarray, np.ndarray]:
-    """Return the beliefs about each person of a group (two float64 arrays, groups x values).
+    """Return two beliefs about each person of a group (float64 each, groups x values).
 
-    Returns:
-        The beliefs from the subdomains of the group, and from its target only.
+    The first are from the subdomains of the group, the second from its target only.
     """
     subdomains, groups, values = seen.subdomains, len(seen.sizes), len(seen.published.domain)
     belief, declared = np.zeros((groups, values)), np.zeros((groups, values))
@@ -121,7 +123,7 @@ def _learn(target: AttackedRelease) -> _Learned | None:
 
 
 def are_few(target: AttackedRelease, seen: ShownGroups) -> bool:
-    """Decide whether people who look alike, groups and values are few enough to pair, and not 0."""
+    """Decide whether vectors and groups are few enough to be paired with values, and not 0."""
     names, values = target.declared.names_with_roles("quasi-identifier"), len(seen.published.domain)
     vector, _ = vectors(target.tables[QIT], names, target.people)
     number = int(vector.max(initial=-1)) + 1

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 
 _LARGE = 50_000  # pairs from which on compiling pays
-_LEAST = 1e-300
+_LEAST = 1e-300  # stands for 0 where it would be divided by
 
 
 def fit_weights(
@@ -73,7 +73,11 @@ def _fit_groups(
     scratch: np.ndarray,
     rounds: int,
 ) -> None:
-    pair = person = value = 0
+    """Scale the weights of each group in place until its values and its people add up.
+
+    Arguments are those of `fit_weights`; `scratch` has two rows for one number per value.
+    """
+    pair = person = value = 0  # the first of the group
     factor, sums = scratch
     for group in range(len(classes)):
         rows, columns = classes[group], values[group]

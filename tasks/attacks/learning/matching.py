@@ -51,7 +51,11 @@ def _match_groups(
     sums: np.ndarray,
     steps: np.ndarray,
 ) -> None:
-    pair = person = value = 0
+    """Replace the expected people of each pair in small groups, in place.
+
+    Arguments are those of `match_small_groups`; `sums` and `steps` are scratch space.
+    """
+    pair = person = value = 0  # the first of the group
     for group in range(len(classes)):
         rows, columns = classes[group], values[group]
         # a state is a number with one digit per value: how many of that value were given so far;
@@ -86,7 +90,18 @@ def _match(
     steps: np.ndarray,
     sums: np.ndarray,
 ) -> None:
-    """Sum up over all ways: `sums` before and behind each state, person by person of `steps`."""
+    """Sum up all ways to give a group its values, person by person.
+
+    A state is how many of each value were given so far. `before` is the weight of all ways from the
+    start to a state, `behind` the weight of all ways from the state to the end.
+
+    Args:
+        matched: the expected people of each pair, which are replaced if some way is possible.
+        likelihood: the likelihood of each pair.
+        count: the count of each value.
+        steps: the class of each person, and the weight of each value's digit in a state's number.
+        sums: scratch space for `before` and `behind` (2 x states).
+    """
     columns, states = len(count), len(sums[0])
     before, behind = sums
     before[:], behind[:] = 0.0, 0.0

@@ -51,7 +51,13 @@ _ROUNDED = 1 - 1e-12  # tolerance for rounding in a share that equals its limit
 def guess_values(
     target: AttackedRelease, register: Microdata, fitting: FittingPeople
 ) -> Iterator[Score]:
-    """Guess the own values of people, for each sensitive column whose values are shown."""
+    """Yield scores of guesses of people's own values, for each sensitive column that is shown.
+
+    Args:
+        target: the release.
+        register: everyone whom it could be about.
+        fitting: the vectors of the register's people, with the rows that fit each.
+    """
     for name in target.declared.names_with_roles("sensitive"):
         counts = replace(target, sensitive=name, counted=None).groups()
         if counts is None or counts.values * len(counts.sizes) > _MOST:

@@ -65,7 +65,7 @@ class RowCondition:
         return holding == 1, tested
 
     def _like_known(self, step: int) -> np.ndarray:
-        """Return those of every `step`th row that have such quasi-identifiers (positions, int64)."""
+        """Return those of every `step`th row with such quasi-identifiers (positions, int64)."""
         holds = np.logical_and.reduce(
             [column.rows_like(self.row)(step) for column in self.quasi_identifiers]
         )

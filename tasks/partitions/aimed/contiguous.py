@@ -83,6 +83,11 @@ class RunCosts:
         return costs
 
     def _cost(self, start: int, end: int) -> float:
+        """Return the cost of the run between two places, given by their numbers.
+
+        If widths are not computed for its number of rows, those of the nearest number are taken in
+        proportion.
+        """
         first, last = self._places[start], self._places[end]
         rows = int(self._below[last] - self._below[first])
         nearest_size = int(self._sizes[np.abs(self._sizes - rows).argmin()])
@@ -101,7 +106,8 @@ def best_ends(costs: np.ndarray, last: int) -> np.ndarray:
     Of several optima it takes one with the fewest runs.
 
     Args:
-        costs: of the run from each place to each later one, infinite where it is not allowed.
+        costs: the cost of the run from each place (rows) to each later one (columns), infinite
+            where the run is not allowed (float64).
         last: the place where the last run ends; the first begins at 0.
 
     Returns:

@@ -126,8 +126,8 @@ def sorted_units(units: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the values of rows, ascending.
 
     Args:
-        units: of each code, ascending.
-        codes: of each row (integers).
+        units: the value of each code, ascending.
+        codes: the code of each row (integers).
     """
     ascending: np.ndarray = units[np.sort(codes)]
     return ascending

@@ -127,7 +127,7 @@ def _quantiles(below: np.ndarray, number: int) -> np.ndarray:
 
     Args:
         below: how many rows have a value below 0, 1, … (int64), and all at the end.
-        number: of bands; where values are few there are fewer.
+        number: the number of bands; if values are few, there are fewer bands.
     """
     ranks = np.arange(1, number) * below[-1] / number
     upper = np.searchsorted(below, ranks)

@@ -56,7 +56,7 @@ def chance_of_too_few(values: np.ndarray, counts: np.ndarray, rows: int, k: int,
 
     Args:
         values: distinct, ascending, int64 or Python integers.
-        counts: how often each occurs (int64).
+        counts: how often each value occurs (int64).
         rows: the number of values in the hand.
         k: smallest number of distinct values.
         e: smallest range.

@@ -121,7 +121,7 @@ def count_with_noise(
     Each array is int64, bands x values.
 
     Args:
-        bands: of each row by each quasi-identifier (int64, one array per quasi-identifier).
+        bands: the band of each row (int64, one array per quasi-identifier).
         codes: the sensitive value of each row (integers from 0).
         values: the number of values.
         epsilon: the ε of the guarantee for one row's value, over all columns together.

@@ -173,6 +173,7 @@ def cut_cycles(codes: np.ndarray, ties: np.ndarray) -> np.ndarray:
 
 
 def _cycles(ties: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the rows (int64) of each cycle in its order; each row has two ties."""
     both = np.concatenate([ties, ties[:, ::-1]])
     beside = both[np.argsort(both[:, 0], kind="stable"), 1].reshape(-1, 2).tolist()
     seen = np.zeros(len(beside), dtype=bool)

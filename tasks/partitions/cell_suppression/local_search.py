@@ -240,6 +240,7 @@ def improve(
         return cluster
     sizes = np.bincount(cluster)
     order = stable_order(cluster)
+    # room for the largest cluster: later ones, even before they are cut in two, have less than 4k
     member = np.full((rows // k + 1, max(int(sizes.max()), 4 * k)), -1, dtype=np.int64)
     member[cluster[order], np.arange(rows) - (np.cumsum(sizes) - sizes)[cluster[order]]] = order
     size, price, changed = np.zeros((3, len(member)), dtype=np.int64)

@@ -18,7 +18,7 @@ from sfumato.tasks.partitions.disjoint_cover.tree import CutTree
 from sfumato.tasks.partitions.shared.judging import PartJudge
 from sfumato.tasks.partitions.shared.thresholds import smallest_alpha, smallest_beta
 
-_MOST = 2**62
+_MOST = 2**62  # of rows times a denominator
 
 
 class CoverGoal(NamedTuple):
@@ -79,6 +79,12 @@ def strictest_cover(
 
 
 def _scope(microdata: Microdata, strata: Sequence[str], promises: Sequence[AlphaBeta]) -> list[str]:
+    """Return the quasi-identifiers that all promises are about.
+
+    Raises:
+        PromiseError: if there are none, or if strata are formed by other columns and a promise is
+            about the presence in all groups together.
+    """
     names = [column.name for column in microdata.with_roles("quasi-identifier")]
     for promise in promises:
         names = [name for name in names if name in (promise.quasi_identifiers or names)]

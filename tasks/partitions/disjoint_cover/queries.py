@@ -102,6 +102,10 @@ def counts(
 def _count(
     codes: Any, rows: Any, first: Any, last: Any, attributes: Any, low: Any, high: Any, totals: Any
 ) -> None:
+    """Add up the rows that each query counts, among the vectors that have its sensitive value.
+
+    `first` and `last` (exclusive) are where these vectors are in `codes`.
+    """
     ranges = low.shape[1]
     for query in range(len(low)):
         for place in range(first[query], last[query]):

@@ -169,7 +169,7 @@ def grow(
 
     Args:
         table: the vectors.
-        rule: what every part keeps.
+        rule: the limits that every part keeps.
         preference: which cuts are preferred.
         order: numbers of vectors (int64).
         room: room for the table, with uniform numbers.
@@ -219,6 +219,7 @@ def _cut(table: Any, rule: Any, free: Any, preference: Any, vectors: Any, room: 
 
 
 def _part_vectors(table: Any, vectors: Any, a: int, room: Any) -> int:
+    """Bring the vectors of the left side to the front, all in their order; return their number."""
     left_count, right = 0, 0
     for i in range(len(vectors)):
         vector = vectors[i]

@@ -180,6 +180,7 @@ def _closeness_solver(promise: Any, totals: np.ndarray, denominator: int) -> Sol
 
 
 def _likeness_solver(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
+    """Return the solver for β-likeness: it caps each value's weight at the largest allowed one."""
     caps, rows = np.zeros_like(totals), int(totals.sum())
     for value, common in enumerate(totals.tolist()):
         while caps[value] < denominator and promise.allows(

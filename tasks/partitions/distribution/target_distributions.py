@@ -108,7 +108,7 @@ class CountsOfAllRows:
 
         Args:
             own: the counts of each stratum in the grouped rows (int64, one array per stratum).
-            stratum: of each grouped row (int64; 0, 1, …).
+            stratum: the stratum of each grouped row (int64; 0, 1, …).
         """
         first = np.unique(stratum, return_index=True)[1]
         pieces = self.piece[first].tolist()
@@ -129,12 +129,13 @@ def target_distributions(
     integers).
 
     Args:
-        promise: what is promised of a sensitive attribute without nulls.
+        promise: p-privacy of a sensitive attribute without nulls.
         microdata: the table.
         strata: the columns that identify strata.
         stratum: the stratum of each row (int64), below `number`.
         number: the number of strata.
-        of_all: how often its values occur in all rows, where the table is a part of them.
+        of_all: how often the attribute's values occur in all rows, if the table is a part of them;
+            None if it has all rows.
 
     Raises:
         SpecError: if the values have no such distribution.
@@ -171,6 +172,11 @@ def _counts(column: Column, stratum: np.ndarray, number: int) -> list[np.ndarray
 
 
 def _common(promise: PPrivacy, column: Column, of_all: CountsOfAllRows | None) -> np.ndarray:
+    """Return the weights of a target that all strata share (int64, or Python integers).
+
+    Raises:
+        SpecError: if the values have no such distribution.
+    """
     values = len(column.values)
     match promise.target:
         case "uniform":

@@ -39,7 +39,8 @@ def with_targets(
             distributions.
         parameters: the partition's own.
         group: the group of each row (int64, 0, 1, …).
-        of_all: how often its values occur in all rows, where the table is a part of them.
+        of_all: how often the attribute's values occur in all rows, if the table is a part of them;
+            None if it has all rows.
 
     Returns:
         The groups; without targets, where each group's own values decide its target.

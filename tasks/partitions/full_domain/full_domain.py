@@ -77,8 +77,8 @@ def choose_node(
         microdata: the table's distinct rows, with their hierarchies.
         times: how many rows each represents (int64, one per distinct row).
         strata: the columns that keep groups apart, the column of parts included.
-        promises: which groups must keep by themselves.
-        parameters: of the search; no row may be suppressed.
+        promises: the promises that groups must keep by themselves.
+        parameters: the parameters of the search; no row may be suppressed.
 
     Raises:
         PromiseError: if no node keeps the promises.

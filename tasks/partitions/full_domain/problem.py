@@ -27,7 +27,7 @@ from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node, number_keys, tally
 from sfumato.tasks.partitions.shared.thresholds import largest_k
 
-_MOST_NODES = 2**21
+_MOST_NODES = 2**21  # of a lattice that can be searched
 
 
 class Scope(NamedTuple):
@@ -196,6 +196,11 @@ class LatticeProblem:
 
 
 def _require_judged(promises: Sequence[PrivacyModel], columns: Sequence[Column], rows: int) -> None:
+    """Refuse a table with nothing to generalize, and promises that need more than its groups.
+
+    Raises:
+        PromiseError: in both cases.
+    """
     if not columns or not rows:
         what = "rows" if columns else "quasi-identifiers"
         raise PromiseError(f"full-domain: there are no {what} to generalize")

@@ -19,7 +19,7 @@ from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.partitions.ke.runs import WORTH_COMPILING, feasible, first_ends, starts_of
 
 # Costs are two numbers, high * 2**31 + low: their products need more than 64 bits.
-_BITS = 31
+_BITS = 31  # of the low number
 _LOW = 2**31 - 1
 
 

@@ -106,7 +106,7 @@ def cut_by_level(settings: CutSettings, stratum: np.ndarray, order: np.ndarray) 
     """Return the final part of each row, cutting all open parts at once, again and again.
 
     Args:
-        settings: what cuts are made by.
+        settings: the settings and data by which cuts are made.
         stratum: the part of each row to begin with (int64; 0, 1, …, each occurring).
         order: the rows by stratum (int64); rows with equal values are parted in this order.
 

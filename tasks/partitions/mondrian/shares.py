@@ -71,7 +71,7 @@ def _bounds(
     """Return the least and the largest share that a value may have in a part.
 
     Args:
-        promises: what bounds shares.
+        promises: the promises that bound shares.
         common: the share of the value in all rows, which is allowed itself.
         rows: the number of all rows, and so the largest denominator.
     """

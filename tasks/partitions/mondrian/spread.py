@@ -76,6 +76,7 @@ def spread_rule(promises: Sequence[PrivacyModel], coded: Coded | None) -> Spread
     )
     if coded is None or not distances:
         return rule
+    # one of the three ways to measure distances: the arrays of the others stay empty
     totals = np.bincount(coded.codes, minlength=coded.values)
     if distances == {"equal"}:
         return rule._replace(totals=totals)
@@ -159,8 +160,8 @@ def is_near(different: np.ndarray, rows: int, spread: SpreadRule, tally: np.ndar
 
     Args:
         different: the different values of the part (int32).
-        rows: of the part.
-        spread: what is kept.
+        rows: the number of rows of the part.
+        spread: the limits.
         tally: how often each value occurs in the part (int32).
     """
     if len(spread.below) > 1:

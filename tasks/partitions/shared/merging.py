@@ -139,6 +139,7 @@ def merge_in_order(
         groups = replace(groups, people=people)
         judges += [_OverPeople(promise) for promise in promises]
     into = merge_until_kept(groups, stratum, judges)
+    # only a stratum that is one group can still break a promise
     whole = merge(groups, into)
     for judge in judges:
         if judge.failing(whole).any():

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.expectations.shared.exact import Exact
 
-_SCALE = 10**12
+_SCALE = 10**12  # parts of the largest weight, of which a rounded weight has a whole number
 _DECIMALS = Context(prec=34)
 _NEGLIGIBLE = -60  # the exponent of a weight far below the smallest
 _FITTING = 2**62  # twice as much still fits

@@ -145,6 +145,7 @@ def _generalize_each(
     filled = 0
     for index in range(len(start) - 1):
         first, end = start[index], start[index + 1]
+        # parents have smaller numbers than their children
         nodes = np.sort(met[: _lift(parent, leaf[first:end], count[first:end], below, met)])
         _pass_down(parent, weight, sums, families, nodes, below, times, live)
         for current in nodes:

@@ -97,7 +97,7 @@ def nearest_within(
 
     Args:
         counts: how often the group has each value (int64, one per value, in their order).
-        totals: how often all rows have it (int64, at least 1).
+        totals: how often all rows have each value (int64, at least 1).
         denominator: what the weights add up to.
         limit: the largest distance, from 0 to 1.
         ordered: whether it is by rank, or all values are equally far apart.

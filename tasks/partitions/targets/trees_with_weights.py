@@ -102,7 +102,7 @@ class Annotated:
 
     Attributes:
         target: the tree with its weights.
-        leaf: of each value (see `Tree.leaf`).
+        leaf: the leaf of each value (see `Tree.leaf`).
         asked: the requested weight of each node.
     """
 

@@ -26,17 +26,17 @@ from sfumato.tasks.schema.files import parse_json, read_bytes
 from sfumato.tasks.schema.formats import require_readable
 
 _FORMAT = 8
-_CONTENTS = "backup.json"
+_CONTENTS = "backup.json"  # the list of an archive's files
 PEOPLE_KEY = "people-key"
-_JOURNAL = ".restoring"
+_JOURNAL = ".restoring"  # a restore that was begun: an archive, in the line's directory
 WITHDRAWN = "withdrawn"
-"""The folder of what is kept of a withdrawn version, which backups have since format 2."""
+"""The folder of the files that are kept of a withdrawn version; in backups since format 2."""
 REVIEWS = "reviews.json"
-"""What became of candidates that waited for approval, which backups have since format 3."""
+"""The file of the fates of candidates that waited for approval; in backups since format 3."""
 ATTACKED = "attacks.json"
-"""What attackers guessed of the last candidate that bars refused; since format 6."""
+"""The file of attackers' guesses about the last candidate that bars refused; since format 6."""
 REFUSED = "refusals.json"
-"""Which candidates were refused by bars on attacks, and by which; since format 7."""
+"""The file of candidates that bars on attacks refused, and of these bars; since format 7."""
 _NORMAL = (UNITS_NORMAL, ROWS_NORMAL)
 """The folders of units and rows in their normal forms, which backups have since format 8."""
 _FOLDERS = ("units", "left-out", MAP, ROWS, *_NORMAL, WITHDRAWN)
@@ -96,10 +96,10 @@ def take_people_key(place: Path, line: Path, files: dict[str, bytes]) -> None:
     Args:
         place: the backup, for messages.
         line: the line's private directory.
-        files: of the backup.
+        files: the files of the backup, which are changed.
 
     Raises:
-        InputError: where the work directory has another one.
+        InputError: where the work directory has another secret.
     """
     saved = files.pop(PEOPLE_KEY, None)
     if saved is None:
@@ -146,7 +146,7 @@ def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
     Args:
         place: the backup, for messages.
         content: its content.
-        name: of the line.
+        name: the name of the line.
 
     Raises:
         InputError: where it is no backup, another line's, damaged, or newer software's.

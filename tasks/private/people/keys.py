@@ -1,8 +1,9 @@
 """The names by which a work directory knows people: 16 bytes each, under one key for all lines.
 
-A unit has the same name in every line of a work directory, so that lines about the same people can
-be compared; elsewhere the name means nothing. Hashes are one-way: with a key for each line, lines
-could never be compared.
+A *unit* is the identifier of the person or household that a row is about; its *name* is the
+beginning of a keyed hash of it. A unit has the same name in every line of a work directory, so that
+lines about the same people can be compared; elsewhere the name means nothing. Hashes are one-way:
+with a key for each line, lines could never be compared.
 """
 
 import os
@@ -37,7 +38,8 @@ PASSPHRASE = "SFUMATO_PEOPLE_PASSPHRASE"  # noqa: S105 - the name of a variable
 FORMER_PASSPHRASE = "SFUMATO_FORMER_PEOPLE_PASSPHRASE"  # noqa: S105 - the name of a variable
 NAME_BYTES = 16
 NAME = np.dtype(f"S{NAME_BYTES}")
-_IN_USE = "in-use"
+"""The type of arrays of names: S16."""
+_IN_USE = "in-use"  # a file that marks that the key was used, so that its loss is noticed
 
 
 def people_directory(work: Path) -> Path:
@@ -50,8 +52,8 @@ def people_key(work: Path, environ: Mapping[str, str] = os.environ) -> bytes:
 
     Raises:
         InputError: where it is wrapped, and the environment lacks its passphrase.
-        PromiseError: where it is lost: with another one, nobody would be recognised.
-        PromiseError: where the file is no key.
+        PromiseError: where it is lost, because with another one nobody would be recognised; or
+            where the file is no key.
     """
     place = people_directory(work)
     path = place / KEY
@@ -82,7 +84,8 @@ def restore_people_key(
     """Put the key of a backup back if it is missing; `place` is the backup, for messages.
 
     Raises:
-        InputError: where the work directory knows people under another one, or it cannot be told.
+        InputError: where the work directory has another key, or the two cannot be compared without
+            a passphrase.
     """
     directory = people_directory(work)
     with hold_lock(directory / ".lock"):

@@ -146,7 +146,10 @@ def other_lines(work: Path, name: str) -> list[Path]:
 
 
 def maps_of(line: Path) -> list[SlotMap]:
-    """Return the maps that contain all slots of a line: composed ones include those before."""
+    """Return the maps that contain all slots of a line.
+
+    A composed version's map contains the slots of all versions before it, whose maps are left out.
+    """
     return [
         read_map(line, version, published.map)
         for version, published in since_composed(state_of(line))
@@ -170,9 +173,9 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
 
     Args:
         work: the work directory.
-        name: of the line that reads the table.
-        unit: of each row.
-        names: of each row's person (S16).
+        name: the line that reads the table.
+        unit: the unit of each row.
+        names: the name of each row's person (S16).
     """
     counts, others = {}, other_lines(work, name)
     met = distinct(names) if others else names
@@ -192,7 +195,12 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
 
 
 def spelled_alike(names: np.ndarray, line: Path) -> int:
-    """Return the most people (S16, sorted) that a version of a line has by the same names."""
+    """Return how many of some people a version of a line has by the same names, at most.
+
+    Args:
+        names: the names of the people (S16, sorted).
+        line: the line's private directory, all of whose versions are looked at.
+    """
     versions = (v for v, published in state_of(line).versions.items() if published.units_normal)
     halves = half_of(names)
     return max(

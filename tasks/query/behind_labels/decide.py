@@ -25,11 +25,11 @@ class ThreeValued:
     """The possible outcomes of a condition on each row (or label), and their chances.
 
     Attributes:
-        true: whether it can be true (bool, one per row, as `false` and `null`).
-        false: whether it can be false.
-        null: whether it can be null.
+        true: the rows on which it can be true (bool, one per row, as `false` and `null`).
+        false: the rows on which it can be false.
+        null: the rows on which it can be null.
         chance: the chance that it is true, NaN if unknown (float64, one per row).
-        against: the chance that it is false (float64, one per row).
+        against: the chance that it is false, NaN if unknown (float64, one per row).
     """
 
     true: np.ndarray
@@ -50,7 +50,7 @@ class ThreeValued:
         return self.true
 
     def take(self, codes: np.ndarray) -> "ThreeValued":
-        """Return the outcomes at some positions (integers, any number of them)."""
+        """Return the outcomes of the rows at some positions (integers), which may recur."""
         parts = (self.true, self.false, self.null, self.chance, self.against)
         return ThreeValued(*(part[codes] for part in parts))
 
@@ -92,7 +92,7 @@ def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Exp
     """Decide a condition on each row: 1 if it is true, 0 false, 2 null, 3 if it fails (int8).
 
     Raises:
-        QueryError: where the condition cannot be evaluated at all.
+        QueryError: if the condition cannot be evaluated at all.
     """
     number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
     or_null = exp.Coalesce(this=number, expressions=[_number(2)])
@@ -105,7 +105,7 @@ def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.E
     """Evaluate an expression on each row of a table, in order.
 
     Raises:
-        QueryError: where it cannot be evaluated.
+        QueryError: if it cannot be evaluated.
     """
     place = pa.array(np.arange(table.num_rows))
     connection.register("asked", table.append_column(_ROW, place))
@@ -115,22 +115,26 @@ def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.E
     finally:
         connection.unregister("asked")
     places, outcomes = (column.combine_chunks() for column in rows.columns)
+    # the outcomes come in any order
     order = np.empty(table.num_rows, dtype=np.int64)
     order[as_numpy(places)] = np.arange(table.num_rows)
     return outcomes.take(pa.array(order))
 
 
 def fold(connection: duckdb.DuckDBPyConnection, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
-    """Evaluate expressions without columns.
+    """Return the values of expressions without columns.
 
     Raises:
-        QueryError: where one cannot be evaluated.
+        QueryError: if one cannot be evaluated.
     """
     return fetch(connection, exp.select(*nodes))[0] if nodes else ()
 
 
 def parts_by_column(node: exp.Expr) -> list[exp.Expr]:
-    """Return the parts of a chain of one connective; parts about the same one column are joined."""
+    """Return the parts that a chain of ANDs, or of ORs, joins.
+
+    Parts about one column, and no other, are joined into one part for each column.
+    """
     kind: Callable[..., exp.Expr] = type(node)
     parts: dict[str, exp.Expr] = {}
     waiting = [node]
@@ -148,7 +152,7 @@ def parts_by_column(node: exp.Expr) -> list[exp.Expr]:
 
 
 def decides_labels_once(node: exp.Expr, labelled: Collection[str]) -> bool:
-    """Decide whether each labelled column occurs in only one part of a condition.
+    """Decide whether each labelled column occurs in only one part of a condition, and alone there.
 
     Parts are combined as if they were independent. Two parts about one label may both be possible,
     and yet never hold on the same row.

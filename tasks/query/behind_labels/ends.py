@@ -30,13 +30,16 @@ from sfumato.tasks.query.behind_labels.values_behind_labels import (
 from sfumato.tasks.schema.published import DeclaredColumn
 
 _MOST = 20_000  # values of one label that are listed
-Ends = tuple[Any, Any]
+Ends = tuple[Any, Any]  # the least and the greatest value behind a label
 Decide = Callable[[pa.Table, exp.Expr], np.ndarray]
 """Decides a condition on the rows of a table: an outcome for each (int8)."""
 
 
 def cuts(nodes: Sequence[exp.Expr], name: str) -> list[exp.Expr] | None:
-    """Return the constants that expressions compare a column with; None for other uses."""
+    """Return the constants that expressions compare a column with.
+
+    Returns None if an expression uses the column in any other way.
+    """
     if any(isinstance(node.unnest(), exp.Column) for node in nodes):
         return None
     by_node = [constants_of(node, (*COMPARISONS, exp.Like), name) for node in nodes]
@@ -56,9 +59,10 @@ def candidates(
     """Return values of a label, with None for null, that lead to every outcome of an expression.
 
     Args:
-        label: of a column.
-        column: as it is declared.
-        constants: that the expression compares the column with; None if it uses it in another way.
+        label: a label of a column.
+        column: the column as it is declared.
+        constants: the values that the expression compares the column with, without null; None if it
+            uses the column in another way.
         liked: whether it compares texts by LIKE.
 
     Returns:
@@ -79,7 +83,7 @@ def candidates(
 
 
 def _values_in_pieces(label: Admitted, pieces: Sequence[Piece], scale: Scale) -> Iterator[Any]:
-    """Yield a value of each piece of the number line that overlaps a label."""
+    """Yield a value of each piece of the number line that overlaps a label: that nearest to 0."""
     low, high = limits(label, scale)
     for piece in pieces:
         first, last = max(low, piece.first), min(high, piece.last)
@@ -88,7 +92,10 @@ def _values_in_pieces(label: Admitted, pieces: Sequence[Piece], scale: Scale) ->
 
 
 def limits(label: Admitted, scale: Scale) -> tuple[int, int]:
-    """Return the least and the greatest number behind a label of an ordered column."""
+    """Return the least and the greatest number behind a label of an ordered column.
+
+    They are those of the type if the label has no limits.
+    """
     if isinstance(label, Between) and label.low is not None:
         return scale.whole(label.low), scale.whole(label.high)
     return scale.lowest, scale.highest
@@ -105,7 +112,15 @@ class EndsOfLabels:
         decide: Decide,
         fold: Fold,
     ) -> None:
-        """Cut the number line at the constants that the condition compares the column with."""
+        """Cut the number line at the constants that the condition compares the column with.
+
+        Args:
+            name: the column.
+            column: the column as it is declared.
+            condition: a condition on only this column; None if there is none.
+            decide: returns the outcome of a condition on the rows of a table.
+            fold: returns the values of the constants.
+        """
         self._column, self._scale = column, scale_of(column)
         self._kept: list[Piece] | None = None
         if condition is None or self._scale is None:
@@ -127,7 +142,10 @@ class EndsOfLabels:
             ]
 
     def of_label(self, label: Admitted) -> Ends | None:
-        """Return the least and the greatest value behind a label; None if the label has no ends."""
+        """Return the least and the greatest value behind a label; None if the label has no ends.
+
+        A star has ends only if the condition, or the release, limits it on both sides.
+        """
         if self._scale is None or self.is_emptied(label):
             return None
         low, high = self._narrow(label, self._scale)
@@ -144,6 +162,10 @@ class EndsOfLabels:
         return low > high
 
     def _narrow(self, label: Admitted, scale: Scale) -> tuple[int, int]:
+        """Return the least and the greatest number of a label that the condition leaves.
+
+        The least is above the greatest if it leaves none.
+        """
         low, high = limits(label, scale)
         if isinstance(label, Between) and label.low is None:
             low, high = _published_ends(self._column, scale)
@@ -156,7 +178,7 @@ class EndsOfLabels:
 def _published_ends(column: DeclaredColumn, scale: Scale) -> tuple[int, int]:
     """Return the least and the greatest number that the release allows a column to have.
 
-    Values beyond a threshold of the column were replaced by the threshold.
+    Values beyond a threshold of the column (`bottom`, `top`) were replaced by the threshold.
     """
     if column.round is not None:
         return scale.lowest, scale.highest

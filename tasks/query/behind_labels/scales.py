@@ -16,8 +16,8 @@ from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.schema.published import DeclaredColumn
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
-_DAY = 86_400 * 10**6
-_UNROUNDED = Context(prec=100)
+_DAY = 86_400 * 10**6  # microseconds
+_UNROUNDED = Context(prec=100)  # more digits than a decimal has
 _EXACT = 2**50  # up to this size, different numbers are different as floats
 
 Numbers = np.ndarray
@@ -28,9 +28,14 @@ Numbers = np.ndarray
 class Scale:
     """Values of an ordered type as whole numbers from `lowest` to `highest`, in their order.
 
-    `near` returns the numbers at a constant and next to it; None if comparisons with it round.
-    `lengths` returns the lengths of intervals of numbers, both ends included (float64, one per
-    pair).
+    Attributes:
+        whole: returns the number of a value.
+        value: returns the value of a number.
+        near: returns the numbers at a constant and next to it; None if comparisons with it round.
+        lengths: returns the lengths of intervals of numbers, both ends included (float64, one per
+            pair).
+        lowest: the least number.
+        highest: the greatest number.
     """
 
     whole: Callable[[Any], int]
@@ -63,6 +68,12 @@ def _steps(
     exact: Callable[[Any], Fraction],
     limits: tuple[int, int],
 ) -> Scale:
+    """Return a scale of steps of equal length.
+
+    `exact` returns the place of a constant, which may lie between numbers, and `limits` are the
+    least and the greatest number.
+    """
+
     def marks(constant: Any) -> Iterable[int] | None:
         if isinstance(constant, float) and not math.isfinite(constant):
             return ()
@@ -109,12 +120,13 @@ _TIMESTAMPS = _steps(
 
 
 def _ordinal(value: float) -> int:
-    """Return the place of a float among all floats."""
+    """Return the number of a float: its place among all floats; 0 has the place 0."""
     bits = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
     return int(bits if bits >= 0 else -(bits & INT64_MAX))
 
 
 def _floats(ordinals: Numbers) -> np.ndarray:
+    """Return the floats of numbers (float64)."""
     places = ordinals.astype(np.int64)
     magnitudes = np.abs(places).view(np.float64)
     return np.where(places >= 0, magnitudes, -magnitudes)

@@ -1,9 +1,10 @@
 """The values behind labels that decide a condition; a few suffice for a label of many values.
 
-Labels of few values are decided by trying all of them. A condition that only compares the column
-with constants is also decided for labels of many values: by pieces of the number line (see
-`tasks.query.behind_labels.number_line`), or by the texts next to the constants. Otherwise every
-outcome is possible.
+A label stands for the values that it admits (see `forms.labels`); a star, `*`, admits any value.
+Listed labels have few values, which are all tried; the others are wide. A condition that only
+compares the column with constants is also decided for wide labels: by pieces of the number line
+(see `tasks.query.behind_labels.number_line`), or by the texts next to the constants. Otherwise
+every outcome is possible.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,10 +28,11 @@ from sfumato.tasks.schema.published import DeclaredColumn
 
 MOST = 200_000  # values of all labels that are tried one by one
 _TEXTS = 5_000  # texts that are tried for one prefix
+# comparisons with constants whose outcomes follow from whether values are equal
 EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.Is)
 COMPARISONS = (*EQUALITIES, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _CONNECTIVES = (exp.And, exp.Or, exp.Not, exp.Paren)
-_LAST = chr(0x10FFFF)
+_LAST = chr(0x10FFFF)  # the last character
 
 FALSE, TRUE, NULL, ANY = range(4)
 """The outcomes of a condition on a value; ANY if it cannot be evaluated on it."""
@@ -39,7 +41,7 @@ Decide = Callable[[pa.Array | Sequence[Any]], np.ndarray]
 """Decides a condition on values: an outcome for each (int8, one per value)."""
 
 Fold = Callable[[Sequence[exp.Expr]], Sequence[Any]]
-"""The values of some expressions without columns."""
+"""Returns the values of some expressions without columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,8 @@ class Tally:
 
     Attributes:
         possible: whether false, true and null are possible (bool, 3 x labels).
-        weight: the share of the label that has each outcome, NaN if unknown (float64, 3 x labels).
+        weight: the weight of the label's values with each outcome, NaN if unknown (float64, 3 x
+            labels); an outcome's share of the sum of a label is its chance.
     """
 
     possible: np.ndarray
@@ -67,6 +70,7 @@ class ValuesBehindLabels:
     """The values behind the labels of a column; values of labels with few are listed once."""
 
     def __init__(self, labels: Sequence[Admitted], column: DeclaredColumn) -> None:
+        """List the values of labels that have few, and null for every label that admits it."""
         self._labels = labels
         self._scale = scale_of(column)
         listed = _listed_labels(labels, self._scale, column)
@@ -94,7 +98,13 @@ class ValuesBehindLabels:
         return pa.array(map(self._scale.value, range(hull[0], hull[1] + 1)), self._type)
 
     def tally(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
-        """Return the outcomes behind each label of a condition on this column only."""
+        """Return the outcomes behind each label of a condition on this column only.
+
+        Args:
+            condition: the condition.
+            decide: returns its outcome on values.
+            fold: returns the values of the constants in it.
+        """
         outcomes = decide(self._values)[self._place]
         tallied = tally_outcomes(self._label, outcomes, None, len(self._labels))
         if self._wide:
@@ -102,6 +112,7 @@ class ValuesBehindLabels:
         return tallied
 
     def _of_wide(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
+        """Return the outcomes behind labels that are not listed, without those on null."""
         nodes = constants_of(condition, (*COMPARISONS, exp.Like))
         liked = condition.find(exp.Like) is not None
         if nodes is None or (liked and self._scale is not None):
@@ -117,11 +128,15 @@ class ValuesBehindLabels:
         return self._of_texts([str(text) for text in named], condition, decide)
 
     def _on_span(self, decide: Decide) -> Tally:
-        """Return the outcomes on all values of ranges; each value is tried once for all ranges."""
+        """Return the outcomes on all values of ranges; each value is tried once for all ranges.
+
+        Every outcome is possible for labels without limits, or if the span has too many values.
+        """
         if self.span is None or self._extents is None or self._extents.hull is None:
             return _undecided_tally(self._wide, len(self._labels))
         extents, first = self._extents, self._extents.hull[0]
         met = np.equal.outer(np.arange(4), decide(self.span))
+        # the number of values before each with each outcome, so that ranges are differences
         before = np.insert(np.cumsum(met, axis=1), 0, 0, axis=1)
         limited = extents.limited
         places = extents.wide[limited]
@@ -135,6 +150,10 @@ class ValuesBehindLabels:
         return tally
 
     def _of_texts(self, named: Sequence[str], condition: exp.Expr, decide: Decide) -> Tally:
+        """Return the outcomes behind labels of texts, by the texts that a condition names.
+
+        Weights are known only if the condition tests nothing but equality.
+        """
         liked = condition.find(exp.Like) is not None
         equal = constants_of(condition, EQUALITIES) is not None
         tried: list[_Trial] = []
@@ -155,7 +174,10 @@ class ValuesBehindLabels:
         return tallied
 
     def _published_trials(self, n: int) -> list[_Trial]:
-        """Return trials for a star: estimates assume one of the values that other labels state."""
+        """Return the trials that give a star its weights; nothing for other labels.
+
+        Estimates assume that a star hides one of the values that listed labels state.
+        """
         if not isinstance(self._labels[n], Anything):
             return []
         return [_Trial(n, value, 1.0) for value in self._told]
@@ -164,7 +186,14 @@ class ValuesBehindLabels:
 def tally_outcomes(
     label: np.ndarray, outcomes: np.ndarray, weight: np.ndarray | None, labels: int
 ) -> Tally:
-    """Tally the outcomes of values behind labels, by their weights; equally without weights."""
+    """Tally the outcomes of values behind labels.
+
+    Args:
+        label: the label of each value (int64).
+        outcomes: the outcome of the condition on each value (integers).
+        weight: the weight of each value (float64); None if all have the weight 1.
+        labels: the number of labels.
+    """
     place = outcomes.astype(np.int64) * labels + label
     counts = np.bincount(place, minlength=4 * labels).reshape(4, labels)
     possible = counts > 0
@@ -175,6 +204,7 @@ def tally_outcomes(
 
 
 def _add(tally: Tally, other: Tally) -> None:
+    """Add the outcomes of another tally of the same labels to a tally."""
     np.logical_or(tally.possible, other.possible, out=tally.possible)
     np.add(tally.weight, other.weight, out=tally.weight)
 
@@ -190,7 +220,11 @@ def _undecided_tally(which: Sequence[int], labels: int) -> Tally:
 def _listed_labels(
     labels: Sequence[Admitted], scale: Scale | None, column: DeclaredColumn
 ) -> frozenset[int]:
-    """Return the labels whose values are listed: those of fewest values, up to `MOST` in all."""
+    """Return the positions of the labels whose values are listed.
+
+    Labels are listed from the one with the fewest values on, as long as the ranges among them have
+    up to `MOST` values in all.
+    """
     positions, total = [], 0
     numbers = [(_number(label, scale, column), n) for n, label in enumerate(labels)]
     for number, n in sorted((number, n) for number, n in numbers if number is not None):
@@ -201,7 +235,7 @@ def _listed_labels(
 
 
 def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int | None:
-    """Return the number of values behind a label; None if it is unknown."""
+    """Return the number of values behind a label, without null; None if it has no limit."""
     if isinstance(label, ListedValues):
         return len(label.values)
     if isinstance(label, Between) and scale is not None and label.low is not None:
@@ -210,7 +244,7 @@ def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int
 
 
 def listed_number(label: Admitted, column: DeclaredColumn) -> int | None:
-    """Return the number of values behind a label without nulls; None if it has no limit."""
+    """Return the number of values behind a label, without null; None if it has no limit."""
     return _number(label, scale_of(column), column)
 
 
@@ -242,19 +276,21 @@ def values_of_label(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
 def constants_of(
     node: exp.Expr, allowed: tuple[type[exp.Expr], ...], name: str | None = None
 ) -> list[exp.Expr] | None:
-    """Return the constants that a condition compares a column with; None for other uses.
+    """Return the constants that a condition compares a column with.
 
-    An expression that is built only of such comparisons, as CASE is, also depends on the column
+    Returns None if the condition uses the column in any other way, such as in a calculation. An
+    expression that is built only of such comparisons, as CASE is, also depends on the column
     only through them.
 
     Args:
         node: a condition, or another expression.
         allowed: the comparisons.
-        name: of the column; None if the condition has only one column.
+        name: the column; None if the condition has only one column.
     """
     if isinstance(node, exp.Column) or not any(_is_column(part, name) for part in node.walk()):
         return []
     operands = [part.unnest() for part in node.iter_expressions()]
+    # if the column itself is an operand, the node compares it; otherwise its parts may
     constants = [part for part in operands if not _is_column(part, name)]
     if len(constants) < len(operands) and not isinstance(node, _CONNECTIVES):
         apart = all(part.find(exp.Column) is None for part in constants)
@@ -270,7 +306,12 @@ def _is_column(node: exp.Expr, name: str | None) -> bool:
 
 
 def texts_beside(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
-    """Return texts that decide comparisons with the named ones: these, and the next after each."""
+    """Return texts that decide comparisons with the named texts, each with its weight.
+
+    Those are the named texts and the next text after each, as far as the label admits them. Behind
+    a prefix, one text that is not named has all of the weight. Returns None for other labels than
+    stars and prefixes.
+    """
     if isinstance(label, Anything):
         return [("", 0.0)] + [(text + end, 0.0) for text in named for end in ("", "\0")]
     if not isinstance(label, Prefixed):
@@ -300,7 +341,10 @@ def _next_text(text: str, prefix: int) -> str:
 
 
 def like_texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
-    """Return all texts behind a prefix, of the letters in the named texts and one other."""
+    """Return all texts behind a prefix, of the letters in the named texts and one other.
+
+    Each has the weight 0. Returns None for other labels, or if there are too many such texts.
+    """
     if not isinstance(label, Prefixed):
         return None
     letters = set("".join(named))

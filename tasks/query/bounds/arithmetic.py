@@ -87,7 +87,8 @@ def divide(first: Bounds, second: Bounds, *, whole_divisor: bool = False) -> Bou
             unless it is 0.
 
     Returns:
-        The bounds; `UNBOUNDED` if the divisor may be 0 or arbitrarily close to it.
+        The bounds; `NULL` if an operand has no answer, or the divisor is 0; `UNBOUNDED` if it may
+        be 0 or arbitrarily close to 0, unless it is such a whole number.
     """
     if first.lower is None or second.lower is None or second.lower == second.upper == 0:
         return NULL

@@ -193,9 +193,9 @@ def hits_of(rows: SelectedRows, groups: int) -> Hits:
 
 
 def hits_in_each(rows: SelectedRows, groups: int) -> Hits:
-    """Count the rows of each group in turn if there is one cell and rows for half of the groups.
+    """Count the rows of each group in turn if there is one cell, and hardly fewer rows than groups.
 
-    Otherwise counts as `hits_of` does.
+    There must be at least half as many rows as groups. Otherwise counts as `hits_of` does.
 
     Raises:
         NotDirectError: if there are too many cells and groups.

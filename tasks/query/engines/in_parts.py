@@ -61,8 +61,7 @@ class CountedInParts:
         """Add the contribution of a part's groups.
 
         Raises:
-            NotDirectError: if there are too many values and cells, or a condition has to be
-                evaluated by SQL.
+            NotDirectError: if there are too many values and cells, or only SQL can count them.
         """
         names = [str(a.sensitive) for a in self._aggregates if not a.kind.counts_rows]
         for place, (key, cell_rows) in enumerate(zip(rows.keys, counted.rows, strict=True)):

@@ -157,7 +157,7 @@ def _in_order(array: pa.DictionaryArray) -> CodedValues:
 
 
 def _require_plain(values: pa.Array) -> None:
-    """Check that no float is NaN or a negative zero, which SQL and Arrow may order differently.
+    """Check that no float is NaN or a negative zero, of which SQL takes different ones for equal.
 
     Raises:
         NotDirectError: if one is.

@@ -3,8 +3,8 @@
 The published files give each answer a law, with a middle and a 95 % range. An interval is that
 range, made wider or narrower by a factor for each family of queries (see `shapes`). Random queries
 of the family are asked of the published tables and of the original. The score of a query is the
-least factor whose interval contains the true answer, and the factor of the family is such a high
-score that 95 % of queries like these are below it.
+least factor whose interval contains the true answer. The factor of the family is so high that the
+scores of 95 % of such queries are not above it.
 
 Rows are selected by one column, or by two or three. For a column with an order a range of its
 values is drawn, and for another one some of its values; often it is a single value, as in a GROUP
@@ -110,7 +110,8 @@ def draw_selections(
 def _select(domains: Domains, name: str, several: bool, randomness: Randomness) -> Selection:
     """Draw a range of a column with an order, or some values of another one.
 
-    If several columns select, more than one value is drawn as at least a tenth of the values.
+    With a chance of `_ALONE` it is a single value. Otherwise, if several columns select, it is at
+    least a tenth of the values.
     """
     values, share = domains.values[name], _share(randomness)
     number = 1

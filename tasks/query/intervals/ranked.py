@@ -216,8 +216,9 @@ class QuantilesOfRows:
         """Return the quantile's place, corrected by covariates.
 
         Places are those that the groups alone make expected (`places`). The result is the place of
-        the value that has the quantile's place if covariates are used, too. A binary search finds the thresholds on both sides of the place. Between two thresholds
-        covariates are assumed to move rows evenly.
+        the value that has the quantile's place if covariates are used, too. A binary search finds
+        the thresholds on both sides of it. Between two thresholds covariates are assumed to move
+        rows evenly.
         """
         there = 0.0 if self.there is None else self.there.deviations.moved_over(selected)
         target = quantile.place_among(places.rows + there)

@@ -1,9 +1,9 @@
 """The shapes of queries, and the families whose intervals are calibrated.
 
 A family is queries of alike aggregates and one shape. It has one factor, by which the width of its
-intervals is corrected. Intervals are calibrated on random queries of simple shapes. They hold for queries that could have
-been drawn the same way: conjunctions in which every part is about one column, and selects a range
-of a column with an order, or some values of another one.
+intervals is corrected. Intervals are calibrated on random queries of simple shapes. They hold for
+queries that could have been drawn the same way: conjunctions in which every part is about one
+column, and selects a range of a column with an order, or some values of another one.
 
 A standard deviation is the root of a variance, and the two kinds of either (sample and population)
 differ by a factor that the number of rows decides, so the intervals of all four miss together.

@@ -1,4 +1,9 @@
-"""Queries over published rows and help tables, for bounds and for sums of whole groups."""
+"""Queries over published rows and help tables, for bounds and for sums of whole groups.
+
+A help table has the bounds of aggregates for each group and each number of its rows that a query
+selects, its `hits`. So a query counts the hits of each group (`selected`), reads the bounds for
+them, and combines these over groups.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,8 +54,8 @@ def bounds_query(question: Question, rows: str = TABLE, means: Means = "outward"
     """Return the query for the bounds of a question.
 
     Args:
-        question: without conditions on sensitive values.
-        rows: the table of the rows.
+        question: a question without conditions on sensitive values.
+        rows: the name of the table of the rows.
         means: how means are written. If they are rounded outwards, the query reads an inner one
             that returns sums and numbers of rows under names of its own.
 
@@ -72,7 +77,13 @@ def bounds_query(question: Question, rows: str = TABLE, means: Means = "outward"
 
 
 def totals_query(question: Question, sensitive: str, relations: Relations) -> exp.Select:
-    """Return the query of the sums of all values of groups with hits, by keys, size and hits."""
+    """Return the query of the sums of all values of groups with hits, by keys, size and hits.
+
+    Args:
+        question: a question without conditions on sensitive values; its group columns are the keys.
+        sensitive: the column with the values.
+        relations: the tables of the release.
+    """
     whole, size = "whole", "size"
     keys = [*_keys(question).values(), _column(size, whole), _column(_HITS, _SELECTED)]
     query = (
@@ -119,7 +130,7 @@ def _count_selected(question: Question, rows: str) -> exp.Select:
 
 
 def _group_columns(question: Question, rows: str) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """Return the group columns over the rows, and under their names among selected rows."""
+    """Return the group columns over the rows, and the same under their names in `selected`."""
     keys: list[exp.Expr] = [
         put_calculated(_published_column(name, rows), question.calculated)
         for name in question.group_by
@@ -145,7 +156,7 @@ def _where_selected(query: exp.Select, question: Question) -> exp.Select:
 
 
 def _with_distinct(query: exp.Select, question: Question, rows: str) -> exp.Select:
-    """Return a query joined with the numbers of different values that its question asks for."""
+    """Return a query joined with the exact numbers of different values that are asked for."""
     for number, aggregate in enumerate(exact_of(question)):
         if not aggregate.distinct:
             continue
@@ -162,7 +173,10 @@ def _with_distinct(query: exp.Select, question: Question, rows: str) -> exp.Sele
 
 
 def _keys(question: Question) -> dict[str, exp.Column]:
-    """Return the group columns among the selected rows, renamed if their name is reserved."""
+    """Return the columns of `selected` with the group columns, by the names of these.
+
+    They are renamed if their name is reserved, or if they are calculated.
+    """
     reserved = {_HITS, *names_of_groups(question)}
     taken = {name.casefold() for name in question.group_by} | reserved
     inner = {}
@@ -181,9 +195,13 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _bounds(aggregate: Aggregate, question: Question, means: Means) -> tuple[exp.Expr, exp.Expr]:
-    """Return bounds of the help table, combined over groups; the number of rows is known exactly.
+    """Return the bounds of an aggregate, combined over groups.
 
-    Without selected rows all bounds except those of COUNT are null, as in SQL.
+    Those of COUNT and of exact aggregates are equal. Without selected rows all bounds except those
+    of COUNT are null, as in SQL.
+
+    Raises:
+        QueryError: if the help table does not contain the bounds.
     """
     hits, helped = exp.Sum(this=_column(_HITS, _SELECTED)), aggregate.kind.help
     if aggregate.exact and aggregate.function == "avg":
@@ -228,7 +246,14 @@ def _published_column(name: str, table: str) -> exp.Column:
 def of_help_tables(
     question: Question, rows: str, shown_as: Sequence[str], reading: Reading
 ) -> exp.Select:
-    """Return the query for bounds from help tables, for questions without sensitive conditions."""
+    """Return the query for bounds from help tables, for questions without sensitive conditions.
+
+    Args:
+        question: the question.
+        rows: the name of the table of the rows.
+        shown_as: the ends of the names of the answer's columns.
+        reading: whether rows are returned on which HAVING certainly holds, or possibly.
+    """
     if question.having is None:
         return bounds_query(question, rows)
     inner = bounds_query(question.with_aggregates(_number_aggregates(question)), rows)
@@ -249,10 +274,10 @@ class AnswerColumns:
     Attributes:
         question: the question.
         tree: the query.
-        names: of its columns for aggregate number {}, parallel to `shown_as`.
+        names: the names of its columns for aggregate number {}, parallel to `shown_as`.
         shown_as: the ends of the names of the answer's columns.
         least: the column with the least number of matching rows, if this may be 0 in a row of the
-            answer.
+            answer; None if each row of the answer surely has matching rows.
     """
 
     question: Question
@@ -277,12 +302,16 @@ class AnswerColumns:
         return select(columns, self.tree.subquery("answer", copy=False), where=[condition])
 
     def _columns(self, aggregate: Aggregate) -> list[exp.Column]:
+        """Return the columns with the bounds of an aggregate, the lower and the upper one first."""
         number = self.question.aggregates.index(aggregate)
         names = (name.format(number) for name in self.names)
         return [exp.column(exp.to_identifier(name, quoted=name[0].isdigit())) for name in names]
 
     def _condition(self, having: Having | None, reading: Reading) -> exp.Expr | None:
-        """Return the condition on returned rows; a certain group surely has rows."""
+        """Return the condition on returned rows; None if all are returned.
+
+        A certain row of the answer surely has matching rows.
+        """
         condition = None if having is None else self._having_condition(having, reading)
         return (
             self._and_some(condition)
@@ -308,6 +337,7 @@ class AnswerColumns:
         return some or condition
 
     def _comparison(self, having: Comparison, reading: Reading) -> exp.Expr:
+        """Return a comparison of HAVING as a condition on the bounds of its aggregate."""
         low, high = self._columns(having.aggregate)[:2]
         constant = having.literal
         if having.operator in ("=", "<>"):

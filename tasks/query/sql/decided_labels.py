@@ -49,10 +49,10 @@ class ColumnTest:
         return exp.Not(this=exp.paren(node, copy=False)) if self.negated else node
 
     def outcomes(self, outcomes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the test may hold, and where it may not (bool, one per value).
+        """Return the values on which the test may hold, and on which it may not (bool, each).
 
         Args:
-            outcomes: of the node on each value.
+            outcomes: the outcome of `node`, without the negation, on each value (integers).
         """
         holds = outcomes == (FALSE if self.negated else TRUE)
         return holds | (outcomes == ANY), ~holds
@@ -77,7 +77,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Decider:
-    """Decides conditions on the columns of a release."""
+    """Decides conditions on the columns of a release (`schema`) by a DuckDB connection."""
 
     connection: duckdb.DuckDBPyConnection
     schema: Schema
@@ -88,7 +88,7 @@ class Decider:
         return bool(may[0] and not open_[0])
 
     def on_texts(self, tested: ColumnTest, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return on which texts a test may hold, and on which it may not (bool, one per text)."""
+        """Return the texts on which a test may hold, and those on which it may not (bool, each)."""
         return tested.outcomes(self._decide_on(tested, texts))
 
     def on_anything(self, tested: ColumnTest) -> tuple[bool, bool]:

@@ -1,7 +1,9 @@
 """Rewritten queries in the dialects of databases, where the meaning of a part depends on others.
 
-Bounds are read from help tables, and from common table expressions that `tasks.query.sql.trees`
-names: of the cells of groups, and of the values in a group.
+Databases round quotients and sums in different ways, so these are written to round outwards. That
+depends on the type of the sensitive column, which has to be found in the query. Bounds are read
+from help tables, and from common table expressions that `tasks.query.sql.trees` names: of the cells
+of groups, and of the values in a group.
 """
 
 from collections.abc import Iterator
@@ -35,8 +37,8 @@ _SUMS = {
     "high_mean_sum": True,
 }
 """The names of bounds that are sums or the sums of means, and whether they are upper bounds."""
-_INEXACT = ("decimal", "float")
-_KEYS = ((CELLED, "cell"), (VALUED, "v"))  # beside group_id
+_INEXACT = ("decimal", "float")  # types whose sums a database may round
+_KEYS = ((CELLED, "cell"), (VALUED, "v"))  # that are unique in these parts, together with group_id
 
 
 def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> str:
@@ -44,18 +46,21 @@ def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
 
     Args:
         tree: the query in DuckDB's dialect.
-        dialect: of the database.
-        types: of the published columns; a column without a type counts as integer.
+        dialect: the dialect of the database.
+        types: the types of the published columns; a column without a type counts as integer.
 
     Raises:
-        QueryError: naming what cannot be written for the database.
+        QueryError: if something in it cannot be written for the database.
     """
     spelled = spell_bounds(tree, dialect, types)
     return spelled.sql(dialect.sqlglot, pretty=True, copy=False)
 
 
 def spell_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> exp.Expr:
-    """Return the tree that `write_bounds` writes, which can be part of another statement."""
+    """Return the tree that `write_bounds` writes, which can be part of another statement.
+
+    The arguments and errors are those of `write_bounds`.
+    """
     changed, column_types, spelling = tree.copy(), types or {}, dialect.spelling
     if spelling is not None and not spelling.decimals:
         _require_exact_sums(changed, column_types, dialect)
@@ -131,7 +136,7 @@ def _round_total(
 
 
 def _totals(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
-    """Yield the sums of values in a bound with their terms; added sums count as one."""
+    """Yield the sums of values in a bound, each with its terms; two added sums are one with two."""
     terms = [node.left, node.right] if isinstance(node, exp.Add) else [node]
     if all(isinstance(sum_within(term), exp.Sum) and _has_values(term) for term in terms):
         yield node, terms
@@ -141,6 +146,7 @@ def _totals(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
 
 
 def _has_values(node: exp.Expr) -> bool:
+    """Decide whether an expression is of values, or of bounds in a help table, not of counts."""
     columns = node.find_all(exp.Column)
     return any(column.name == "v" or column.table.startswith(_HELP) for column in columns)
 
@@ -156,7 +162,10 @@ def _kind(node: exp.Expr, types: Types, arithmetic: Arithmetic) -> Numeric:
 
 
 def _summed_in(node: exp.Expr) -> exp.Expr:
-    """Return the sum in a marked quotient, which an inner query may have computed."""
+    """Return the sum in a marked quotient, which an inner query may have computed.
+
+    Other expressions are returned unchanged.
+    """
     query = node.find_ancestor(exp.Select)
     source = query.args.get("from_") if isinstance(node, exp.Anonymous) and query else None
     if source is None or not isinstance(source.this, exp.Subquery):
@@ -193,7 +202,10 @@ def _is_sum_column(node: exp.Expr) -> bool:
 
 
 def _type_of_bound(node: exp.Expr, types: Types) -> ColumnType | None:
-    """Return the type of the sensitive column with values or bounds in an expression."""
+    """Return the type of the sensitive column with values or bounds in an expression.
+
+    Returns None if there is none, or its type is not known.
+    """
     for column in node.find_all(exp.Column):
         if column.table.startswith(_HELP):
             safe = column.table.removeprefix(_HELP)
@@ -205,7 +217,10 @@ def _type_of_bound(node: exp.Expr, types: Types) -> ColumnType | None:
 
 
 def _column_number(column: exp.Column) -> str | None:
-    """Return the number of the column whose values or bounds a column of the query contains."""
+    """Return the number of the aggregated column whose values or bounds a column contains.
+
+    It ends the names of the parts of a query for this column (see `trees`); None for other columns.
+    """
     if column.table.startswith(BOUNDS_OF):
         return column.table.removeprefix(BOUNDS_OF)
     part = column.find_ancestor(exp.CTE)

@@ -24,7 +24,12 @@ _JOINED = (exp.And, exp.Or, exp.Not, exp.Boolean)
 
 
 def why_not_written(aggregate: Aggregate, type_: str) -> str | None:
-    """Return why databases cannot be given an aggregate; None if they can."""
+    """Return the reason why databases cannot be given an exact aggregate; None if they can.
+
+    Args:
+        aggregate: an aggregate of a column that is published as it is.
+        type_: the type of the column.
+    """
     if aggregate.weight is not None:
         return "a product with a sensitive column"
     if aggregate.distinct:
@@ -49,7 +54,16 @@ def names_of_groups(question: Question) -> list[str]:
 
 
 def of_group(question: Question, number: int, column: exp.Expr) -> list[exp.Expr]:
-    """Return the columns with each group's part of an exact aggregate, named by its number."""
+    """Return the columns with each group's part of an exact aggregate.
+
+    They are named by its number: x for a sum, count or extreme, and n for the number of values.
+    Numbers of different values have none.
+
+    Args:
+        question: the question.
+        number: the number of the aggregate among the exact ones.
+        column: the operand of the aggregate.
+    """
     aggregate = exact_of(question)[number]
     if aggregate.distinct:
         return []
@@ -112,11 +126,11 @@ def distinct_of(
 def why_not_calculated(
     calculated: Iterable[Calculated], compared: Iterable[str], columns: Schema
 ) -> str | None:
-    """Return why databases cannot be given some calculated columns; None if they can.
+    """Return the reason why databases cannot be given some calculated columns; None if they can.
 
     Args:
         calculated: the columns.
-        compared: the names of those that are truth values of a condition on rows.
+        compared: the names of the columns in conditions on rows.
         columns: the published columns.
     """
     in_conditions = set(compared)

@@ -1,6 +1,8 @@
 """Formulas as one query over the bounds of the questions that they are calculated from.
 
-The ends are those of `bounds/among.py` and `bounds/pooling.py`.
+A formula is what an answer shows in one column: an aggregate (`Plain`), an aggregate over several
+sets of rows (`Pooled`), rows that count among others (`AmongRows`), or a calculation. Its ends are
+its lower and its upper bound; they are computed in SQL as `bounds/pooling.py` does.
 
 Each set of rows is a question of its own. The innermost query has the bounds of all questions in a
 row for each row of the answer. The next one computes ends of formulas, or whole dividends and
@@ -34,11 +36,11 @@ Ends = tuple[exp.Expr, exp.Expr]
 """The lower and the upper end of a formula."""
 Columns = Callable[[PartAggregate], Ends]
 """Returns the columns with the bounds of a question's aggregate."""
-_POOLED = frozenset({"count", "sum", "min", "max"})
+_POOLED = frozenset({"count", "sum", "min", "max"})  # aggregates that databases can pool
 
 
 def why_not_written(formula: Formula, types: Callable[[str], str]) -> str | None:
-    """Return why databases cannot be given a formula; None if they can.
+    """Return the reason why databases cannot be given a formula; None if they can.
 
     Args:
         formula: any formula.
@@ -119,7 +121,11 @@ def quotients_of(formula: Formula, columns: Columns) -> Quotients | None:
 
 
 def _shares(part: exp.Expr, others: exp.Expr, rows: exp.Expr, alone: int) -> Ends:
-    """Return the dividend and divisor of a part's share; 1 or 0 of 1 if the part is of no rows."""
+    """Return the dividend and the divisor of the share of a part among itself and others.
+
+    If neither has rows, they are `alone` (1 or 0) and 1. The divisor is null if no row (`rows`) is
+    selected at all.
+    """
     all_ = _plus(part, others)
     none = _is_zero(all_)
     over = exp.Case(ifs=[exp.If(this=none, true=_number(alone))], default=part.copy())
@@ -139,6 +145,11 @@ def ends_of(formula: Formula, columns: Columns) -> Ends:
 
 
 def _ends(formula: Formula, columns: Columns) -> Ends:
+    """Return both ends of a formula without a factor; those of a constant are 0.
+
+    Raises:
+        TypeError: for a calculation, which is not written.
+    """
     if isinstance(formula, Constant):
         return _number(0), _number(0)
     if isinstance(formula, Plain):
@@ -151,14 +162,17 @@ def _ends(formula: Formula, columns: Columns) -> Ends:
 
 
 def _count_among(formula: AmongRows, columns: Columns) -> Ends:
+    """Return both ends of a count among others, which is null if there are neither."""
     parts = (formula.part, formula.others, formula.rows)
     (low, high), others, rows = (_ends(part, columns) for part in parts)
+    # never is there a row that does not count, so at least 1 counts where the count is not null
     alone = exp.and_(_is_zero(rows[0]), _is_zero(others[1]), _is_zero(low))
     low = exp.Case(ifs=[exp.If(this=alone, true=_number(1))], default=low)
     return _unless(_is_zero(rows[1]), low), _unless(_is_zero(rows[1]), high)
 
 
 def _pool(formula: Pooled, columns: Columns) -> Ends:
+    """Return both ends of an aggregate over several sets of rows."""
     values, counts = (
         [columns(aggregate) for aggregate in all_] for all_ in (formula.values, formula.counts)
     )
@@ -176,7 +190,10 @@ def _pool(formula: Pooled, columns: Columns) -> Ends:
 
 
 def _narrow(formula: Pooled, whole: PartAggregate, ends: Ends, columns: Columns) -> Ends:
-    """Return the ends that the surrounding rows, and the remaining ones of them, allow."""
+    """Return the ends, narrowed by the aggregate of a larger set of rows (`whole`).
+
+    If the other rows of that set are a question, too, the ends are narrowed by the difference.
+    """
     low, high = ends
     all_ = columns(whole)
     if formula.name == "count":
@@ -200,7 +217,12 @@ def counts_beside(formula: Formula) -> list[PartAggregate]:
 
 
 def _or_zero(value: Ends, count: Ends) -> Ends:
-    """Return the ends of a sum that is 0 if it is of no values."""
+    """Return the ends of a sum that is 0 if it is of no values.
+
+    Args:
+        value: the ends of the sum, null over no values.
+        count: the ends of the number of rows.
+    """
     ends = []
     for end, beyond in ((value[0], exp.GT), (value[1], exp.LT)):
         none = exp.If(this=_is_null(end), true=_number(0))
@@ -293,7 +315,7 @@ class FormulaQuery:
     """The query for the bounds of an inquiry's formulas.
 
     Attributes:
-        inquiry: without HAVING; all of its formulas can be written.
+        inquiry: an inquiry without HAVING; all of its formulas can be written.
         write: returns the query of one question.
     """
 
@@ -339,6 +361,7 @@ class FormulaQuery:
         return [alias(column, name) for column, name in both], (low, high)
 
     def _columns(self, aggregate: PartAggregate) -> Ends:
+        """Return the columns with the bounds of an aggregate in the innermost query."""
         place = self._aggregates[aggregate.part].index(aggregate.aggregate)
         low, high = (own(f"p{aggregate.part}_{place}_{end}", _BESIDE) for end in BOUNDS)
         return low, high
@@ -376,6 +399,7 @@ class FormulaQuery:
         return present.whole.part if isinstance(present, Pooled) and present.whole else 0
 
     def _rows(self, question: Question, name: str) -> exp.Subquery:
+        """Return the query of a question's bounds under a name, with numbered columns."""
         calculated = {column.name: column.expression for column in self.inquiry.calculated}
         numbered = replace(number_columns(question, question.aggregates), calculated=calculated)
         return self.write(numbered, "possible").subquery(name, copy=False)

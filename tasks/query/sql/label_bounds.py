@@ -40,10 +40,13 @@ from sfumato.tasks.query.sql.trees import (
 from sfumato.tasks.terms.terms import Terms
 
 _SIZES = "sizes"
+# the least and the greatest number of a group's rows that count, of `n` that may match and `m` that
+# surely do; `vacancies` and `live` are the group's vacant rows and its people
 _LIMITS = (
     "CASE WHEN m{end} > vacancies THEN m{end} - vacancies ELSE 0 END",
     "CASE WHEN n{end} < live THEN n{end} ELSE live END",
 )
+# the copies of each value that count if nobody has left
 _COPIES = (
     "cell",
     "v",
@@ -54,6 +57,8 @@ _COPIES = (
 )
 _SO_FAR = "OVER (PARTITION BY cell, group_id ORDER BY v "
 _SO_FAR += "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+# the same numbers for a value of a group (`m`, `n`), for all of its values (`must`, `every`), and
+# for those below the value
 _RANKED = (
     "cell",
     "group_id",
@@ -111,10 +116,13 @@ _COUNTED = (
 def rows_of_cells(keys: Sequence[exp.Column], valued: int, *, composed: bool) -> list[Part]:
     """Return the parts up to `counted`: the numbers of rows of each cell, and of rows with a value.
 
+    The columns are `count_l` and `count_u`, the least and the greatest number of rows, and the same
+    with `_n` added for rows with a value of column n.
+
     Args:
         keys: the group columns.
-        valued: the number of columns with aggregated values.
-        composed: whether people have left.
+        valued: the number of aggregated columns.
+        composed: whether versions are composed, so that people may have left.
     """
     ends = ["", *(f"_{number}" for number in range(valued))]
     sums = [_value_or_zero(number, end) for end in ends for number in ("must", "1")]
@@ -132,7 +140,12 @@ def rows_of_cells(keys: Sequence[exp.Column], valued: int, *, composed: bool) ->
 
 
 def copies_of_values(number: int, *, composed: bool) -> Iterator[Part]:
-    """Yield the parts up to `of_value_…`: how many copies of each value count in each cell."""
+    """Yield the parts up to `of_value_…`: how many copies of each value count in each cell.
+
+    Args:
+        number: the number of the aggregated column.
+        composed: whether versions are composed, so that people may have left.
+    """
     source, result = f"{VALUED}{number}", f"of_value_{number}"
     columns = [own("cell"), alias(own(f"v{number}"), "v"), own("must")]
     is_value = tree(f"NOT v{number} IS NULL")
@@ -158,7 +171,7 @@ def copies_of_values(number: int, *, composed: bool) -> Iterator[Part]:
 def _by_cell(
     keys: Sequence[exp.Column], sums: Sequence[exp.Expr], ends: Sequence[str], source: str
 ) -> exp.Select:
-    """Return the query of the sums by cell, 0 over no rows."""
+    """Return the query of sums by cell, 0 over no rows; `ends` end their names, two for each."""
     names = [f"count_{side}{end}" for end in ends for side in "lu"]
     columns = [
         alias(exp.Coalesce(this=total, expressions=[exp.Literal.number(0)]), name)
@@ -176,6 +189,10 @@ def _keys(keys: Sequence[exp.Column]) -> list[exp.Expr]:
 
 
 def _value_or_zero(number: str, end: str) -> exp.Expr:
+    """Return a number for rows with a value of the column of an end, 0 for others.
+
+    Without an end the number is for all rows.
+    """
     value: exp.Expr = tree(
         f"CASE WHEN v{end[1:]} IS NULL THEN 0 ELSE {number} END" if end else number
     )
@@ -184,7 +201,13 @@ def _value_or_zero(number: str, end: str) -> exp.Expr:
 
 @dataclass(frozen=True)
 class LabelBounds:
-    """A question about rows of labels, as common table expressions."""
+    """A question about rows of labels, as common table expressions.
+
+    Attributes:
+        question: the question.
+        declared: the terms of the release.
+        decided: decides the outcomes that depend only on constants.
+    """
 
     question: Question
     declared: Terms
@@ -228,7 +251,10 @@ class LabelBounds:
         return [number for number, name in enumerate(self._asked_columns) if name in names]
 
     def _choice_parts(self) -> list[Part]:
-        """Return the parts that choose the rows that may match, and mark those that surely do."""
+        """Return the parts up to `chosen`: the rows that may match, each with its cell.
+
+        `must` is 1 for a row that surely matches, otherwise 0.
+        """
         rows = JoinedRows(self.declared, self.decided)
         keys, matches = self._keys_and_matches(rows)
         must = matches.must if matches else exp.true()
@@ -253,7 +279,10 @@ class LabelBounds:
         return [*rows.parts, (CHOSEN, query)]
 
     def _keys_and_matches(self, rows: JoinedRows) -> tuple[list[exp.Expr], MayMust | None]:
-        """Return the group columns of each row, and whether the row matches in their cell."""
+        """Return the group columns of each row, and the conditions that it matches in their cell.
+
+        The second is None if every row matches.
+        """
         parts = list(_conjuncts(self.question.condition))
         keys: list[exp.Expr] = []
         matches: list[MayMust] = []
@@ -288,6 +317,11 @@ class LabelBounds:
             yield f"{BOUNDS_OF}{number}", select(columns, source, group_by=[own("cell")])
 
     def _ends(self, aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
+        """Return the columns with the bounds of an aggregate.
+
+        Raises:
+            QueryError: if the aggregate is not written in SQL.
+        """
         name, column = aggregate.kind.name, aggregate.sensitive
         if aggregate.kind.counts_rows:
             end = "" if column is None else f"_{self._asked_columns.index(column)}"

@@ -1,5 +1,9 @@
 """Conditions on labels as queries over label tables: rows that may match, and rows that surely do.
 
+A label table has a row for each label of a column, or for each value behind it (see
+`help_tables.labels`). A test may hold behind a label if it holds on some value there; it is open
+there if it does not hold on some value. So it surely holds if it may hold and is not open.
+
 Negations are pushed down to the tests, so that AND and OR combine the rows that may match with each
 other, and those that surely do. Each test on one recoded column is decided for each label, with all
 parts of a chain on the same column together. A test on several columns is decided where the labels
@@ -28,11 +32,12 @@ from sfumato.tasks.terms.terms import Terms
 _Conditions = tuple[exp.Expr, exp.Expr]
 """Conditions on the rows of a label table: that a test may hold there, and that it may not."""
 _ConditionsAndQuery = tuple[_Conditions, Callable[[exp.Expr], exp.Select]]
+"""The same conditions, and a function that returns the query of the labels under one of them."""
 
 
 @dataclass(frozen=True)
 class _LabelCondition:
-    """A test of a recoded column, and its label table."""
+    """A test of a recoded column, its label table, and what decides outcomes on constants."""
 
     tested: ColumnTest
     table: LabelTable
@@ -40,7 +45,7 @@ class _LabelCondition:
 
     @property
     def values(self) -> _Conditions:
-        """The conditions that the test holds on values of the label table, and does not."""
+        """The conditions that the test holds on a value of the label table, and does not hold."""
         columns = {self.tested.name: self.table.value}
         holds, same = (on_columns(self.tested.condition, columns) for _ in range(2))
         surely = exp.Coalesce(this=exp.paren(same, copy=False), expressions=[exp.false()])
@@ -74,7 +79,7 @@ def on_columns(node: exp.Expr, columns: Mapping[str, exp.Expr]) -> exp.Expr:
 
 
 def _by_ranges(asking: _LabelCondition) -> _ConditionsAndQuery:
-    """Decide by the limits of labels if the test is of constants; else by their values."""
+    """Decide by the limits of labels if the test compares with constants; else by their values."""
     table, runs = asking.table, asking.decided.runs(asking.tested)
     if runs is None:
         return asking.values, lambda condition: _distinct(
@@ -97,7 +102,15 @@ def _meets(run: Run, table: LabelTable) -> exp.Expr:
 def _reaches(
     limit: exp.Column, value: Any, next_: Any, signs: tuple[type[exp.Expr], type[exp.Expr]]
 ) -> exp.Expr:
-    """Return the condition that a limit is a value or beyond, in the shorter of two notations."""
+    """Return the condition that a limit of a label is a value or beyond, or missing.
+
+    Args:
+        limit: the limit.
+        value: the value.
+        next_: the value next to it, from which the limit lies strictly beyond; None if there is
+            none. The shorter of both is written.
+        signs: the comparison with the value, and the strict one with the next value.
+    """
     strict = next_ is not None and len(str(next_)) < len(str(value))
     test = signs[strict](this=limit, expression=literal(next_ if strict else value))
     return exp.Coalesce(this=test, expressions=[exp.true()])
@@ -135,7 +148,11 @@ def _by_prefixes(asking: _LabelCondition) -> _ConditionsAndQuery:
 def _match_hidden(
     texts: Sequence[str], chosen: Sequence[bool], table: LabelTable
 ) -> list[exp.Expr]:
-    """Return conditions that a label may hide a chosen text; the last is any other text."""
+    """Return the conditions that a label hides a chosen text, one for each.
+
+    `chosen` has one entry for each text and a last one for all other texts: if it is chosen, every
+    label counts.
+    """
     if chosen[-1]:
         return [exp.true()]
     return [
@@ -146,6 +163,7 @@ def _match_hidden(
 
 
 def _stands_for(text: str, table: LabelTable) -> exp.Expr:
+    """Return the condition that a label shows a prefix of a text, and has its length."""
     first = exp.Literal.number(1)
     starts = [
         exp.Substring(
@@ -160,7 +178,10 @@ def _stands_for(text: str, table: LabelTable) -> exp.Expr:
 def _with_stars(
     asking: _LabelCondition, conditions: _Conditions, kept_length: exp.Column | None = None
 ) -> _Conditions:
-    """Return the conditions extended to labels without a value, which admit anything."""
+    """Return the conditions extended to labels without a value, which admit anything.
+
+    Labels with a kept prefix have no value either; `kept_length` excludes them.
+    """
     if not asking.table.has_stars:
         return conditions
     has_value = _is_not_null(asking.table.value)
@@ -214,8 +235,8 @@ class JoinedRows:
     Attributes:
         declared: the terms of the release.
         decided: decides the outcomes that depend only on constants.
-        parts: the queries that rows are joined with.
-        joins: their names, the conditions of joining, and the kinds of joins.
+        parts: the queries that rows are joined with, by name.
+        joins: the name of each query, the condition of joining, and the kind of join (as in SQL).
     """
 
     declared: Terms
@@ -224,7 +245,9 @@ class JoinedRows:
     joins: list[tuple[str, exp.Expr, str]] = field(default_factory=list)
 
     def matches(self, node: exp.Expr, *, negated: bool = False) -> MayMust:
-        """Return whether a row may match, and surely matches, a condition or its negation.
+        """Return the conditions that a row may match, and that it surely matches, a condition.
+
+        With `negated`, the negation of the condition is matched instead.
 
         Raises:
             QueryError: if label tables do not determine it.
@@ -243,6 +266,11 @@ class JoinedRows:
         """Join rows with each value behind their labels, or with those on which a condition holds.
 
         Every row occurs once for each of these values; null has no value.
+
+        Args:
+            number: the number of the group column.
+            name: the group column.
+            tested: the condition on it; None if there is none.
 
         Raises:
             QueryError: if label tables do not determine it.
@@ -278,6 +306,7 @@ class JoinedRows:
         return exp.union(query, nulls, distinct=False, copy=False)
 
     def _of_labels(self, tested: ColumnTest) -> MayMust:
+        """Join rows with the labels behind which a test may hold, and behind which it is open."""
         number = len(self.parts)
         may, open_ = f"may_{number}", f"open_{number}"
         queries = matching_labels(tested, self.declared, self.decided)
@@ -291,7 +320,10 @@ class JoinedRows:
         return self._or_null(matches, tested.name) if nulls else matches
 
     def _of_values(self, names: Iterable[str], condition: exp.Expr) -> MayMust:
-        """Return a condition on values, known if a column is exact or its label is one value."""
+        """Return a condition on columns that are exact, or have a label of a single value.
+
+        In rows with another label, it may match and does not surely match.
+        """
         known_conditions = []
         columns: dict[str, exp.Expr] = {}
         for name in names:
@@ -311,6 +343,7 @@ class JoinedRows:
         return MayMust(may, exp.and_(all_known.copy(), holds.copy(), copy=False))
 
     def _alone(self, table: LabelTable) -> str:
+        """Return the name of the query of the labels with a single value, and add it once."""
         name = single_values_name(table.column)
         if name not in dict(self.parts):
             self.parts.append((name, table.single_values()))
@@ -325,6 +358,7 @@ class JoinedRows:
         return self.declared.columns[name].role == "quasi-identifier"
 
     def _or_null(self, matches: MayMust, name: str) -> MayMust:
+        """Return the conditions extended to rows in which a column is null."""
         is_null = _is_null(of_row(name))
         return connect([matches, MayMust(is_null, is_null.copy())], every=False)
 

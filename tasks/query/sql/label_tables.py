@@ -36,7 +36,8 @@ class LabelTable:
     """The label table of a column.
 
     Attributes:
-        name: of the table.
+        column: the column.
+        name: the name of the table.
         kind: how it describes the values that labels admit.
         label: its column of labels.
         value: the column of values behind them, see `values_query`.
@@ -44,6 +45,7 @@ class LabelTable:
     """
 
     def __init__(self, declared: Terms, column: str) -> None:
+        """Take a quasi-identifier of a release that shows labels."""
         self.column = column
         self.name = label_name(column)
         self.kind: Kind = kind_of_labels(declared, column)

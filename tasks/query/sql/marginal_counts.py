@@ -1,13 +1,13 @@
 """Counts for releases that show each quasi-identifier separately, from the values groups admit.
 
-A group of g rows admits m values of a quasi-identifier, of which l match. Every value occurs: at
-least l rows have a matching one, and at most g - (m - l), or all rows if l = m. For sensitive
-values the number of matching ones is known. The bounds of a conjunction of T such terms are max(0,
-Σ lower - (T - 1) g) and the least upper bound. Groups add up.
+A group of g rows admits m values of a quasi-identifier, of which l satisfy a condition. Every value
+occurs: at least l rows have a matching one, or all rows if l = m, and at most g - (m - l) rows. For
+sensitive values the number of matching ones is known. The bounds of a conjunction of T such terms
+are max(0, Σ lower - (T - 1) g) and the least upper bound. Groups add up.
 
 If v of a group's g rows belong to people who left, the release does not show which. All rows that
 the lower bound counts may be among them, so that it is max(0, Σ lower - (T - 1) g - v), and at most
-g - v rows are here. The estimate is of these.
+g - v rows belong to people who are still in the data. The estimate counts only these.
 
 The estimate multiplies shares: l/m for a quasi-identifier (Wang's estimator), or the expected share
 of the matching values under one distribution for all groups (`weighted`, see
@@ -79,6 +79,7 @@ class MarginalCounts:
         return len(self._terms()) < 2 and not self.declared.is_composed
 
     def _parts(self, reuse: Reuse) -> list[Part]:
+        """Return the parts up to `counted`: the bounds and the estimate of each cell."""
         terms = self._terms()
         parts: list[Part] = [("sizes", reuse(self._sizes()))]
         for term in terms:
@@ -158,7 +159,12 @@ _CLIPPED = (
 class _Term:
     """A condition on one quasi-identifier, or on the sensitive values in one table.
 
-    If the quasi-identifier is a key, each of its values is a cell.
+    Attributes:
+        key: the name of the term: k and a number for a group column, each value of which is a cell;
+            q for another quasi-identifier, s for sensitive values.
+        matching: the condition; None for a group column without one.
+        name: the quasi-identifier; None for sensitive values.
+        table: the table of the sensitive values; "" for a quasi-identifier.
     """
 
     key: str
@@ -167,7 +173,10 @@ class _Term:
     table: str
 
     def parts(self, reuse: Reuse) -> Iterator[Part]:
-        """Yield the parts that count the values each group admits, and those of them that match."""
+        """Yield the parts that count the values each group admits (m), and those that match (l).
+
+        `n` is the expected number of rows with a matching value.
+        """
         if self.name is None:
             yield self._matching_part, self._by_group(tree('SUM("count") AS l'), table=self.table)
             return

@@ -62,6 +62,7 @@ def _examples(declared: Declared, way: SqlWay) -> list[str]:
 
 
 def _view(name: str, path: str, declared: Declared) -> str:
+    """Return the statement that makes a view of a table's file, or of those of its parts."""
     parts = declared.made_of
     places = [f"{PARTS}/{part.name}/{path}" for part in parts] or [path]
     added = [part.added_to(declared.numbered_columns(name)) for part in parts] or [{}]

@@ -1,8 +1,9 @@
 """Rewriting of a query over the published tables, so that any database returns its bounds.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-The selected rows are counted per group. Joined with the help table, a count becomes the bounds of
-every aggregate over the group, and groups add up, since each is shuffled independently.
+The selected rows are counted per group. Joined with the help table, which has the bounds for each
+group and count, a count becomes the bounds of every aggregate over the group. Groups add up, since
+each is shuffled independently.
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class Rewritten:
     Attributes:
         tree: the query, with marks in place of quotients; each database rounds these outwards in
             its own way.
-        types: of the columns of published tables.
+        types: the types of the columns of published tables.
     """
 
     tree: exp.Select
@@ -51,7 +52,7 @@ class Rewritten:
         """Return the query as a database reads it.
 
         Raises:
-            QueryError: naming what cannot be written for the database.
+            QueryError: if something in it cannot be written for the database.
         """
         return write_bounds(self.tree, DIALECTS[dialect], self.types)
 
@@ -66,10 +67,10 @@ def rewrite(
 
     The columns of an aggregate called `x` are `x_lower` and `x_upper`, and `x_estimate` in a
     release that shows each quasi-identifier separately. With HAVING the query returns the rows that
-    meet it certainly, or possibly, according to the reading.
+    satisfy it certainly, or possibly, according to the reading.
 
     Raises:
-        QueryError: naming what is not allowed.
+        QueryError: if something in it is not allowed, or databases cannot be given it.
     """
     way = SQL_WAYS[declared.form.shows]
     refusal = way.refusal(declared)

@@ -6,6 +6,14 @@ can count on no better values than the a least of them, and so on. One relation 
 value how many of its copies surely and possibly count, from below and from above, and every bound
 follows from it. Groups add up, since each is shuffled independently.
 
+Queries are made of named parts. `celled` has the `hits` of each group in each cell (a row of the
+answer), `sizes` has the number of values of each group, and `matching_n` the number `m` of values
+on which condition n holds. `ranged` has the least, greatest and expected number of hits that
+satisfy the conditions, `lo`, `hi` and `expected`, and `counted` their sums by cell. For aggregated
+column n, `ranged_n` leaves out the condition on this column, `valued_n` has its matching values
+`v`, `items_n` both together, `of_value_n` the copies by cell and value, `runs_n` sums for means,
+and `bounds_n` the bounds by cell.
+
 If people have left, a group has more values than rows: `size` counts values. If several sensitive
 columns are shuffled independently, conditions on the others reduce the number of rows first. The
 queries use plain SQL with window functions, for any database.
@@ -50,6 +58,8 @@ ENDS = (
     "CASE WHEN r.hi < w.m THEN r.hi ELSE w.m END AS b",
 )
 """The least (a) and the greatest number (b) of a group's values that count."""
+# of items: the copies of a value among the first a, and among the first b, of the group's matching
+# values, from below (`low`) and from above (`high`); `below` and `above` count those before it
 _COUNTS = (
     "cell",
     "v",
@@ -68,6 +78,8 @@ _COUNTS = (
 _CELL = "OVER (PARTITION BY cell)"
 _SO_FAR = "OVER (PARTITION BY cell ORDER BY v{order} "
 _SO_FAR += "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+# for means: the sum and number of the sure copies, and those with the possible copies of all values
+# up to this one added, from below and from above
 _RUNS = tuple(
     part.format(side=side, cell=_CELL, so_far=_SO_FAR.format(order=order))
     for side, order in (("low", ""), ("high", " DESC"))
@@ -86,7 +98,10 @@ _SUMMED = (
 
 
 def count_of(relations: Relations) -> exp.Expr:
-    """Return the number of values in some rows, each of which is one value or has a count."""
+    """Return the expression for the number of values in some rows of a table of values.
+
+    Each row is one value, or says in `count` how often its value occurs.
+    """
     count: exp.Expr = tree('SUM("count")' if relations.has_counts else "COUNT(*)")
     return count
 
@@ -94,7 +109,8 @@ def count_of(relations: Relations) -> exp.Expr:
 def group_parts(relations: Relations) -> list[Part]:
     """Return the parts with each group's number of values, and its values if no table has them.
 
-    If people have left, a group has more values than rows.
+    If people have left, a group has more values than rows; `live` counts the rows, `vacancies` the
+    other values.
     """
     if not relations.declared.is_composed:
         counted = [own(GROUP_ID), tree("COUNT(*) AS size")]
@@ -114,7 +130,13 @@ def sizes_with_vacant() -> exp.Select:
 
 
 def group_sums(name: str, columns: tuple[str, ...], relations: Relations) -> exp.Select:
-    """Return the query of each group's size, and of the sum of its values of a column (float)."""
+    """Return the query of each group's size, and of the sum of its values of a column (float).
+
+    Args:
+        name: the column.
+        columns: the sensitive columns that are published together with it.
+        relations: the tables of the release.
+    """
     value = exp.cast(published_column(name), "double")
     times = [published_column("count")] if relations.has_counts else []
     total = exp.Sum(this=exp.Mul(this=value, expression=times[0]) if times else value)
@@ -137,7 +159,8 @@ def matching_row_counts(matched: Sequence[str]) -> exp.Select:
     """Return the query of the least, greatest and expected number of each group's matching rows.
 
     Args:
-        matched: the parts that count the values of groups, each under one condition.
+        matched: the names of the parts that count the matching values of groups, one for each
+            condition.
     """
     low: exp.Expr = own("hits")
     high: exp.Expr = own("hits")
@@ -170,7 +193,17 @@ def _put(text: str, values: dict[str, exp.Expr]) -> exp.Expr:
 def matching_values(
     name: str, columns: tuple[str, ...], conditions: Sequence[exp.Expr], relations: Relations
 ) -> exp.Select:
-    """Return the query of each group's matching values, copies, and how many are below."""
+    """Return the query of each group's matching values.
+
+    Its columns are `v`, the number of copies (`times`), the number of all matching values (`m`),
+    and of those before this one (`below`).
+
+    Args:
+        name: the column.
+        columns: the sensitive columns that are published together with it.
+        conditions: the conditions on these columns.
+        relations: the tables of the release.
+    """
     table = relations.tables[columns]
     times = alias(count_of(relations), "times")
     grouped = select(
@@ -191,7 +224,7 @@ def matching_values(
 
 
 def items(number: int) -> exp.Select:
-    """Return the query of the values that rows of groups may have, from below and above."""
+    """Return the query of the matching values of each group with each cell in which it has rows."""
     columns = trees(
         "r.cell",
         "w.v",
@@ -212,7 +245,7 @@ def of_value(number: int) -> exp.Select:
 
 
 def runs(number: int) -> exp.Select:
-    """Return the query of means over sure values and the best other values, one by one."""
+    """Return the query of means over the sure values and more and more of the best other values."""
     summed = select(trees("f.*", *_RUNS), exp.table_(f"of_value_{number}", alias="f"))
     means = [
         alias(
@@ -226,7 +259,12 @@ def runs(number: int) -> exp.Select:
 
 @dataclass(frozen=True)
 class SensitiveConditions:
-    """A question with conditions on sensitive values, as common table expressions."""
+    """A question with conditions on sensitive values, as common table expressions.
+
+    Attributes:
+        question: the question.
+        relations: the tables of the release.
+    """
 
     question: Question
     relations: Relations
@@ -363,6 +401,7 @@ class SensitiveConditions:
         ]
 
     def _bounds_of_columns(self) -> list[Part]:
+        """Return the parts with the bounds of each aggregated column by cell."""
         parts: list[Part] = []
         for number, name in enumerate(self.aggregated_columns):
             kinds = {a.kind for a in self.question.aggregates if a.sensitive == name}
@@ -378,6 +417,11 @@ class SensitiveConditions:
         return parts
 
     def _sides(self, aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
+        """Return the columns with the bounds of an aggregate.
+
+        Raises:
+            QueryError: if the aggregate is not written in SQL.
+        """
         if aggregate.kind.counts_rows:
             return own("count_l", "counted"), own("count_u", "counted")
         if aggregate.kind.over_counts is None:

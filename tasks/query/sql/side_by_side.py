@@ -28,8 +28,8 @@ def side_by_side(
 
     Args:
         questions: the questions.
-        write: returns the query of one.
-        reading: of HAVING.
+        write: returns the query of a question.
+        reading: the reading of HAVING: it certainly holds on the rows, or possibly.
         ends: the ends of the names of an aggregate's bounds.
     """
     whole = questions.whole

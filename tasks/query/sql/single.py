@@ -1,4 +1,10 @@
-"""Inquiries as questions that a database can be given as one query."""
+"""Inquiries as questions that a database can be given as one query.
+
+An inquiry is a SELECT as it was read. It has several parts if its aggregates are over different
+sets of rows, as with FILTER; the first part is about the rows that WHERE selects. A part can be
+asked as one question. An inquiry whose formulas are plain aggregates becomes one question, with
+further ones beside it for aggregates over other rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,7 +43,7 @@ def read_question(sql: str, declared: Terms) -> Question:
     """Return the one question of a SELECT.
 
     Raises:
-        QueryError: naming what is not allowed, or why it is more than one question.
+        QueryError: if something in it is not allowed, or it is more than one question.
     """
     questions = read_questions(sql, declared)
     if questions.others:
@@ -49,7 +55,7 @@ def read_questions(sql: str, declared: Terms) -> SideBySide:
     """Return the questions of a SELECT of plain aggregates.
 
     Raises:
-        QueryError: naming what is not allowed, or why databases cannot be given it.
+        QueryError: if something in it is not allowed, or databases cannot be given it.
     """
     inquiry = read_writable(sql, declared)
     if has_formulas(inquiry):
@@ -61,7 +67,7 @@ def read_writable(sql: str, declared: Terms) -> Inquiry:
     """Return the inquiry of a SELECT that a database can be given as one query.
 
     Raises:
-        QueryError: naming what is not allowed, or why databases cannot be given it.
+        QueryError: if something in it is not allowed, or databases cannot be given it.
     """
     inquiry, *others = read_inquiries(sql, declared).inquiries
     if others:
@@ -94,7 +100,7 @@ def ordered_question(inquiry: Inquiry) -> Question:
 
 
 def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
-    """Return why databases cannot be given an inquiry as one query; None if they can."""
+    """Return the reason why databases cannot be given an inquiry as one query; None if they can."""
     reasons = {
         "a constant": any(isinstance(item, ConstantColumn) for item in inquiry.shown),
         "a join with a table of your own": bool(inquiry.joins),
@@ -114,7 +120,7 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
 
 
 def _formula_fault(inquiry: Inquiry, declared: Terms) -> str | None:
-    """Return why a formula is not written; None if all are, or are plain aggregates."""
+    """Return the reason why formulas are not written; None if they are, or are plain aggregates."""
     if not has_formulas(inquiry):
         return None
     columns = extend_terms(declared, inquiry.calculated).columns
@@ -152,12 +158,18 @@ class _PlainInquiry:
     """An inquiry of plain aggregates, split into questions."""
 
     def __init__(self, inquiry: Inquiry, declared: Terms) -> None:
+        """Take an inquiry; `_base` is its first part."""
         self._inquiry, self._base = inquiry, inquiry.parts[0]
         self._counts_rows = WAYS[declared.form.shows].shows_rows and not self._base.matching
         self._group_by = tuple(key.name for key in inquiry.keys)
         self._calculated = {column.name: column.expression for column in inquiry.calculated}
 
     def questions(self) -> SideBySide:
+        """Return the question of the first part, and one for each part that needs its own.
+
+        Raises:
+            QueryError: if HAVING compares an aggregate of a part that needs its own question.
+        """
         inquiry = self._inquiry
         apart: dict[int, list[Aggregate]] = {}
         for item in inquiry.shown:
@@ -177,6 +189,7 @@ class _PlainInquiry:
         return SideBySide(self._whole(), others, places)
 
     def _whole(self) -> Question:
+        """Return the question of the first part, with all columns of the answer."""
         inquiry, group_by = self._inquiry, self._group_by
         items = tuple(
             self._labelled_aggregate(item) if isinstance(item, Measure) else item
@@ -196,12 +209,17 @@ class _PlainInquiry:
         )
 
     def _other(self, number: int, aggregates: Sequence[Aggregate]) -> Question:
+        """Return the question of another part."""
         part = self._inquiry.parts[number]
         question = part.question(self._group_by if part.grouped else ())
         return replace(question.with_aggregates(aggregates), calculated=self._calculated)
 
     def _own_part(self, formula: object) -> int | None:
-        """Return the part that needs a question of its own for an aggregate, or None."""
+        """Return the part of an aggregate, if it needs a question of its own; None otherwise.
+
+        The first part needs none. Exact aggregates and COUNT(*) with FILTER need none if all
+        selected rows are known.
+        """
         if not isinstance(formula, Plain):
             raise TypeError(formula)
         number, aggregate = formula.operand.part, formula.operand.aggregate
@@ -223,6 +241,7 @@ class _PlainInquiry:
         return replace(self._aggregate(item.formula), label=item.label)
 
     def _aggregate(self, formula: object) -> Aggregate:
+        """Return an aggregate; with FILTER in `where` if it is exact and needs no own question."""
         if not isinstance(formula, Plain):
             raise TypeError(formula)
         aggregate, part = formula.operand.aggregate, self._inquiry.parts[formula.operand.part]
@@ -238,7 +257,7 @@ class _PlainInquiry:
 
 
 def _order(inquiry: Inquiry, names: Sequence[str]) -> tuple[KeyOrder, ...]:
-    """Return the group columns by which rows are ordered."""
+    """Return the group columns by which rows are ordered: those asked for, then all others."""
     order = tuple(
         KeyOrder(names[key.by], key.descending, key.nulls_first)
         for key in inquiry.order
@@ -248,7 +267,10 @@ def _order(inquiry: Inquiry, names: Sequence[str]) -> tuple[KeyOrder, ...]:
 
 
 def _others_in_order(inquiry: Inquiry, order: tuple[KeyOrder, ...]) -> tuple[KeyOrder, ...]:
-    """Return the group columns by which rows are ordered if the others are equal."""
+    """Return the remaining group columns, for rows that are equal in those of `order`.
+
+    Returns none if neither an order nor a limit is asked for.
+    """
     if not order and inquiry.limit is None:
         return ()
     names = {ordered.name for ordered in order}
@@ -257,9 +279,9 @@ def _others_in_order(inquiry: Inquiry, order: tuple[KeyOrder, ...]) -> tuple[Key
 
 
 def _exact_fault(inquiry: Inquiry, declared: Terms) -> str | None:
-    """Return why exact columns are not written; None if they are.
+    """Return the reason why exact and calculated columns are not written; None if they are.
 
-    They are written only where the matching rows are known.
+    They are written only if it is known which rows match.
     """
     exact = [aggregate for part in inquiry.parts for aggregate in part.exact]
     if not inquiry.calculated and not exact:
@@ -312,9 +334,9 @@ def _besides_nulls(part: InquiredPart, aggregate: Aggregate) -> exp.Expr | None:
 
 
 def _order_fault(inquiry: Inquiry, declared: Terms) -> str | None:
-    """Return why an order or LIMIT is not written; None if it is.
+    """Return the reason why an order or LIMIT is not written; None if it is.
 
-    It is not if the database cannot tell whether the order is certain.
+    It is written only if the order is certain, whatever lies within the bounds.
     """
     part = inquiry.parts[0]
     names = {item.name for item in inquiry.shown if isinstance(item, GroupColumn)}

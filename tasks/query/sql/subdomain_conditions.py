@@ -11,8 +11,7 @@ too few copies that are not sure for all of its `hits` rows.
 
 The least sum adds negative values of the `hits` least copies, and other values of the `lo` least
 sure copies, but at least one value. The other bounds follow in the same way, the upper ones from
-the greatest values.
-`tasks.query.bounds.subdomains` computes the same in Python.
+the greatest values. `tasks.query.bounds.subdomains` computes the same in Python.
 
 The queries use only window functions, for any database. A mean needs more, and is refused.
 """

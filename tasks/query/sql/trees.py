@@ -17,8 +17,8 @@ _SUMMED = "summed"
 
 
 CELLED, VALUED, BOUNDS_OF, CHOSEN, RUNS = "celled", "valued_", "bounds_", "chosen", "runs_"
-"""Names, or their beginnings: groups in cells, values of a group, bounds of cells, rows of labels,
-running totals."""
+"""Names of parts, or their beginnings: groups in cells, values of a group, bounds of cells, rows of
+labels, running totals. The number of an aggregated column ends the others."""
 
 
 @cache
@@ -54,7 +54,14 @@ def select(
     where: Sequence[exp.Expr | None] = (),
     group_by: Sequence[exp.Expr] = (),
 ) -> exp.Select:
-    """Return a query that takes over columns, source and keys, and copies conditions."""
+    """Return a query; its columns, source and keys become part of it, and conditions are copied.
+
+    Args:
+        columns: the columns.
+        source: the name of a table or part, or a subquery.
+        where: the conditions, all of which must hold; None is no condition.
+        group_by: the keys.
+    """
     table = exp.table_(source) if isinstance(source, str) else source
     query = exp.select(*columns, copy=False).from_(table, copy=False)
     for condition in where:
@@ -135,7 +142,10 @@ _BELOW, _ABOVE = "SFUMATO_QUOTIENT_BELOW", "SFUMATO_QUOTIENT_ABOVE"
 
 
 def quotient_bound(over: exp.Expr, under: exp.Expr, *, upper: bool) -> exp.Anonymous:
-    """Return the mark of a quotient that is a bound, of a sum and a number of rows."""
+    """Return the mark of a quotient that is a bound, of a sum and a number of rows.
+
+    It is written as a rounded quotient once the database is known (see `dialect_fixes`).
+    """
     return exp.Anonymous(this=_ABOVE if upper else _BELOW, expressions=[over, under])
 
 
@@ -176,7 +186,11 @@ def over_sums(query: exp.Select) -> exp.Select:
 
 
 def _replace_parts(node: exp.Expr, names: dict[str, str], parts: list[exp.Expr]) -> exp.Expr:
-    """Return a column with each of its parts replaced by a column of the inner query."""
+    """Return a column with each of its parts replaced by a column of the inner query.
+
+    The parts are what marks divide, or the whole column if it has no mark. `names` has the name of
+    each part by its text, and `parts` has the parts; both are extended.
+    """
     if any(True for _ in marked_quotients(node)):
         over, under = (_replace_parts(part, names, parts) for part in node.expressions)
         return exp.Anonymous(this=node.this, expressions=[over, under])

@@ -1,7 +1,8 @@
 """Views and functions beside the tables of a release, so that simple queries need no tool.
 
-A help table has a row for each number of hits in a group. Its arrays have the bounds of h hits at
-place h, take half of the space, and are read by one join of groups. The results are the same.
+A help table has a row for each number of hits in a group: rows that a query selects. The same
+bounds as arrays have one row for each group, with the bounds of h hits at place h. They take half
+of the space, and are read by one join of groups. The results are the same.
 
 For each sensitive column there are a view and a function. The view `groups_<name>` has the size of
 each group, and the sum, minimum and maximum of its values, or their bounds if the release shows
@@ -74,7 +75,7 @@ def by_arrays(query: exp.Select, sensitive: str) -> exp.Select:
     """Return a query for bounds that reads the arrays of a column in place of its help table.
 
     Args:
-        query: joins the help table by group and hits, see `bounds_query`.
+        query: a query that joins the help table by group and hits, see `bounds_query`.
         sensitive: the column.
     """
     changed, helping = query.copy(), help_name(sensitive)
@@ -127,9 +128,9 @@ def bounds_function(declared: Terms, name: str, dialect: Dialect, *, arrays: boo
     """Return the function that bounds aggregates over selected rows; None if databases have none.
 
     Args:
-        declared: what the release declares.
+        declared: the terms of the release.
         name: the sensitive column.
-        dialect: of the database.
+        dialect: the dialect of the database.
         arrays: whether the database also has its help table as arrays.
     """
     if dialect.function is None:

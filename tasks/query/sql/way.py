@@ -27,12 +27,13 @@ class SqlWay:
     Attributes:
         rewritten: returns the query for bounds.
         words: an explanation of the tables, for the release's `sql/duckdb.sql`.
-        examples: of the aggregates that questions may ask, as trees; None if ready SQL has none.
+        examples: examples of the aggregates that questions may ask, as trees; None if ready SQL has
+            none.
         views: the sensitive columns that have views of their groups, and functions for bounds.
         exact_groups: whether these views contain exact sums and extremes, not bounds.
-        refusal: why no query is rewritten; None if queries are.
+        refusal: returns the reason why no query is rewritten; None if queries are.
         queries: queries of the published tables themselves, with a title each.
-        types: of the columns that are made in addition to the published ones.
+        types: the types of the columns that are made in addition to the published ones.
         beside: the tables that are made from the published ones when a database is filled.
         of_vacant: an explanation of the values of people who left, if versions are composed.
     """
