@@ -111,8 +111,8 @@ def guess_from_files(
 ) -> Guesses:
     """Return the scores of attacks on each sensitive column, by its name, if the form shows values.
 
-    Shares are shares of the published rows. There are no scores of composed versions, of releases in
-    parts, or if some values are made up.
+    Shares are shares of the published rows. There are no scores of composed versions, of releases
+    in parts, or if some values are made up.
 
     Args:
         declared: the release's declaration.

@@ -1,8 +1,9 @@
 """Newcomers who are given the slots of people who left, where labels cover them.
 
-A *slot* is a row of a published version with its group (see `private.people.slots`); it is *free* if
-nobody is shown in it now, and it may be given away (see `Refill`). A *cohort* is the newcomers of one version who are grouped among
-themselves. A *stratum* is the rows with equal values in the columns that keep cohorts apart.
+A *slot* is a row of a published version with its group (see `private.people.slots`); it is *free*
+if nobody is shown in it now, and it may be given away (see `Refill`). A *cohort* is the newcomers
+of one version who are grouped among themselves. A *stratum* is the rows with equal values in the
+columns that keep cohorts apart.
 
 If somebody in a group gets other quasi-identifiers, the group's label widens, and keeps covering
 what it covered before. A newcomer is given no slot for which a label would have to widen. A label
