@@ -25,7 +25,7 @@ class Part(BaseModel):
 
 @dataclass(frozen=True)
 class Later:
-    field_since = 5
+    since = 5
 
 
 class Whole(BaseModel):

@@ -52,7 +52,7 @@ def broken(monkeypatch):
     right = Plain.bounds
 
     def wrong(formula, found):
-        average = formula.of.aggregate.function == "avg"
+        average = formula.operand.aggregate.function == "avg"
         return Bounds(4321, 9876) if average else right(formula, found)
 
     monkeypatch.setattr(Plain, "bounds", wrong)
