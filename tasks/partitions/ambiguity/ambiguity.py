@@ -33,7 +33,7 @@ from sfumato.tasks.partitions.ambiguity.groups import Stratum, draw_stratum
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, covered_names, strictest_rule
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.judging import WithKnownValues, known_columns
+from sfumato.tasks.partitions.shared.judging import WithKnownValues
 from sfumato.tasks.partitions.shared.merging import GroupJudge
 from sfumato.tasks.partitions.shared.thresholds import needed_promises
 
@@ -78,9 +78,9 @@ def _without_broken(
     knowing = [
         WithKnownValues.from_microdata(promise, microdata)
         for promise in promises
-        if known_columns(promise)
+        if promise.known_columns
     ]
-    judges: list[GroupJudge] = [*(p for p in promises if not known_columns(p)), *knowing]
+    judges: list[GroupJudge] = [*(p for p in promises if not p.known_columns), *knowing]
     while group.max(initial=-1) >= 0:
         groups = _visible_groups(microdata, group, knowing)
         failing = np.any([judge.failing(groups) for judge in judges], axis=0)

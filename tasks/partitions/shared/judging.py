@@ -45,10 +45,10 @@ class PartJudge:
             why = _unjudgeable(promise)
             if why is not None:
                 raise PromiseError(
-                    f"promises.{number}: mondrian cannot judge {promise.name}: {why}"
+                    f"promises.{number}: parts cannot be cut for {promise.name}: {why}"
                 )
         named = {promise.sensitive for promise in promises if promise.sensitive}
-        named |= {name for promise in promises for name in _known_names(promise)}
+        named |= {name for promise in promises for name in promise.known_columns}
         coded = {name: microdata[name].counted_codes() for name in sorted(named)}
         return cls(promises, coded, microdata.rows, microdata.person)
 
@@ -108,7 +108,7 @@ class PartJudge:
         """
         owner, known_values = (
             np.arange(parts),
-            [self.sensitive[name] for name in _known_names(promise)],
+            [self.sensitive[name] for name in promise.known_columns],
         )
         if known_values:
             codes = [part, *(other.codes[rows] for other in known_values)]
@@ -158,16 +158,6 @@ def _unjudgeable(promise: PrivacyModel) -> str | None:
     return None if promise.monotone else "parts that keep it may break it together"
 
 
-def _known_names(promise: PrivacyModel) -> tuple[str, ...]:
-    """Return the sensitive attributes that an adversary may know."""
-    return promise.known_columns
-
-
-def known_columns(promise: PrivacyModel) -> tuple[str, ...]:
-    """Return the sensitive columns that an adversary is assumed to know."""
-    return promise.known_columns
-
-
 @dataclass(frozen=True, eq=False)
 class WithKnownValues:
     """A promise that must hold in each group for every value of known attributes.
@@ -195,13 +185,11 @@ class WithKnownValues:
         """Return a promise with the pairs that occur in a table."""
         sensitive = microdata[str(promise.sensitive)].counted_codes()
         known_codes, _ = dense(
-            key([microdata[name] for name in known_columns(promise)], microdata.rows)[0]
+            key([microdata[name] for name in promise.known_columns], microdata.rows)[0]
         )
         values = max(sensitive.values, 1)
         distinct, codes = np.unique(known_codes * values + sensitive.codes, return_inverse=True)
-        name = (
-            f"{promise.name} of {promise.sensitive!r} knowing {', '.join(known_columns(promise))}"
-        )
+        name = f"{promise.name} of {promise.sensitive!r} knowing {', '.join(promise.known_columns)}"
         return cls(
             promise, name, Coded(codes, len(distinct)), *np.divmod(distinct, values), sensitive
         )

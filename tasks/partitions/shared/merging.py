@@ -15,7 +15,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.shared.judging import WithKnownValues, known_columns
+from sfumato.tasks.partitions.shared.judging import WithKnownValues
 
 
 class GroupJudge(Protocol):
@@ -125,14 +125,14 @@ def merge_in_order(
     knowing = [
         WithKnownValues.from_microdata(promise, microdata)
         for promise in promises
-        if known_columns(promise)
+        if promise.known_columns
     ]
     counted = [column.name for column in microdata.with_roles("sensitive")]
     counted += [str(promise.sensitive) for promise in promises if promise.weighs]
     seen = {name: microdata[name].counted_codes() for name in dict.fromkeys(counted)}
     seen |= {judge.name: judge.pairs for judge in knowing}
     groups = count(group, max(len(stratum), 1), seen)
-    judges: list[GroupJudge] = [*(p for p in promises if not known_columns(p)), *knowing]
+    judges: list[GroupJudge] = [*(p for p in promises if not p.known_columns), *knowing]
     if microdata.person is not None:
         codes = {name: coded.codes for name, coded in seen.items()}
         people = count_people(group, microdata.person, groups, codes)
