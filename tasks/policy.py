@@ -136,7 +136,7 @@ class ShownProgress:
 
     Attributes:
         tenths: of all steps that are done.
-        of: how many steps there are, 0 before the first one is shown.
+        total: the number of steps, 0 before the first one is shown.
     """
 
     def __init__(self, key: str) -> None:

@@ -133,7 +133,7 @@ def _mark_earlier(failing: np.ndarray, promise: PrivacyModel, evidence: Evidence
         if len(evidence.rests):
             failing[evidence.rests] |= promise.failing(take_groups(atoms.groups, evidence.rests))
         return
-    for version, in_version in enumerate(atoms.shown[:-1]):
+    for version, in_version in enumerate(atoms.showing[:-1]):
         rows = evidence.new[in_version[evidence.new]]
         if len(rows):
             failing[rows] |= promise.failing(_among_all(atoms, rows, version))[: len(rows)]
@@ -170,12 +170,12 @@ def overlapping_units(atoms: Atoms, units: np.ndarray) -> int:
         atoms: the state.
         units: the unit of each person (int64, one per id): an episode is a person of its own.
     """
-    ids = np.flatnonzero(atoms.of[: len(units)] >= 0)
+    ids = np.flatnonzero(atoms.atom_of[: len(units)] >= 0)
     several = np.bincount(units[ids])[units[ids]] > 1 if len(ids) else ids
     person = ids[several.astype(bool)]
     overlaps = [np.array([], dtype=np.int64)]
     for counts in atoms.groups.sensitive.values():
-        entries, place = entries_of(counts, atoms.of[person])
+        entries, place = entries_of(counts, atoms.atom_of[person])
         key = units[person][place] * max(counts.values, 1) + counts.value[entries]
         possible, times = np.unique(key, return_counts=True)
         overlaps.append(possible[times > 1] // max(counts.values, 1))
@@ -225,7 +225,7 @@ def gate(
     past = no_atoms(version.groups) if before is None else before
     if unreadable := why_unreadable(past, version, promises):
         return unreadable
-    pairs = pairs_of(past, with_room(past.of, version), version)
+    pairs = pairs_of(past, with_room(past.atom_of, version), version)
     mixtures = mixtures_of(pairs, len(past), _broken(past, pairs))
     sets = are_sets(past, version.groups, mixtures)
     if refusal := _refuse_unexplained(past, version, pairs, mixtures, sets, promises):
@@ -294,9 +294,9 @@ def _evidence_after(renewal: Renewal, version: Shown, mixtures: Mixtures) -> Evi
     new = np.append(renewal.rests, renewal.pieces)
     if renewal.is_plain():
         atom = np.zeros(len(version.groups), dtype=np.int64)
-        atom[version.group] = atoms.of[version.person]
+        atom[version.group] = atoms.atom_of[version.person]
         return Evidence(version.groups, atom, new, renewal.rests, atoms)
-    here = np.flatnonzero(atoms.shown[-1] & ~atoms.mixed)
+    here = np.flatnonzero(atoms.showing[-1] & ~atoms.mixed)
     like = as_counts(version)
     mixed = np.flatnonzero(mixtures.group >= 0)
     now = join_groups([take_groups(atoms.groups, here), take_groups(like, mixed)], like)

@@ -75,7 +75,7 @@ class Renewal:
 
     def _atom_of_person(self) -> np.ndarray:
         """Return the new atom of each person (int64, one per id, -1 for people never shown)."""
-        atom_of = with_room(self._before.of, self._shown)
+        atom_of = with_room(self._before.atom_of, self._shown)
         if len(self.stay) < len(self._before):
             atom_of = np.where(atom_of >= 0, self._numbers()[atom_of], -1)
         of_pair = np.full(len(self._pairs.group), -1, dtype=np.int64)
@@ -125,7 +125,7 @@ class Renewal:
 
         Rests and pieces were shown by the versions that showed the atoms they are parts of.
         """
-        before = self._before.shown
+        before = self._before.showing
         atom = self._pairs.atom[self._parts.piece]
         past = np.zeros((len(before) + 1, self._length), dtype=bool)
         past[:-1, : self._rests] = before[:, self.stay]

@@ -131,7 +131,7 @@ def have_slots(
         mixtures: the mixtures of groups and atoms.
         slot: the slot of each person (int64, one per id).
     """
-    atom_of = with_room(before.of, version)
+    atom_of = with_room(before.atom_of, version)
     placed = np.flatnonzero(atom_of >= 0)
     in_atom = mixtures.atom[atom_of[placed]]
     placed, in_atom = placed[in_atom >= 0], in_atom[in_atom >= 0]

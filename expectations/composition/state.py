@@ -47,21 +47,21 @@ class Atoms:
     """The atoms that versions reveal together, and what is needed to judge the next version.
 
     Attributes:
-        of: the atom of each person (int64, one per id, -1 for people never shown).
+        atom_of: the atom of each person (int64, one per id, -1 for people never shown).
         groups: the atoms as groups: their multisets of values, and what quasi-identifiers they
             admit as long as each atom is a published group.
         people: the people of each atom (int64, one per atom).
         mixed: marks the mixed atoms (bool, one per atom).
-        shown: marks which version showed which atom (bool, versions x atoms).
+        showing: marks which version showed which atom (bool, versions x atoms).
         slot: the slot of each person (int64, one per id, -1 for none, -2 for more than one).
         versions: one group per version: everything that it showed.
     """
 
-    of: np.ndarray
+    atom_of: np.ndarray
     groups: Groups
     people: np.ndarray
     mixed: np.ndarray
-    shown: np.ndarray
+    showing: np.ndarray
     slot: np.ndarray
     versions: Groups
 
@@ -117,17 +117,17 @@ def with_former_holders(atoms: Atoms, person: np.ndarray, atom: np.ndarray) -> A
         person: the ids of former holders, none of them in the state (int64).
         atom: the atom that each was in (int64).
     """
-    length = max(len(atoms.of), int(person.max(initial=-1)) + 1)
+    length = max(len(atoms.atom_of), int(person.max(initial=-1)) + 1)
     atom_of, slot = np.full((2, length), -1, dtype=np.int64)
-    atom_of[: len(atoms.of)], slot[: len(atoms.slot)] = atoms.of, atoms.slot
+    atom_of[: len(atoms.atom_of)], slot[: len(atoms.slot)] = atoms.atom_of, atoms.slot
     any_slot = np.empty(len(atoms), dtype=np.int64)
-    placed = np.flatnonzero(atoms.of >= 0)
-    any_slot[atoms.of[placed]] = atoms.slot[placed]
+    placed = np.flatnonzero(atoms.atom_of >= 0)
+    any_slot[atoms.atom_of[placed]] = atoms.slot[placed]
     atom_of[person], slot[person] = atom, any_slot[atom]
     mixed = atoms.mixed.copy()
     mixed[atom] = True
     people = atoms.people + np.bincount(atom, minlength=len(atoms))
-    return replace(atoms, of=atom_of, slot=slot, mixed=mixed, people=people)
+    return replace(atoms, atom_of=atom_of, slot=slot, mixed=mixed, people=people)
 
 
 def renumber(atoms: Atoms, name: str, into: np.ndarray, like: Counts) -> Atoms:

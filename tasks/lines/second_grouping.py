@@ -106,7 +106,7 @@ def _refusal_of_maps(
         return verdict
     if verdict.route != "A":
         return Refused("groups are mixed anew", len(of_ours), 0)
-    parts = distinct(verdict.atoms.of[before.person])
+    parts = distinct(verdict.atoms.atom_of[before.person])
     return _cut(verdict, parts, promises) if len(parts) > len(of_theirs) else None
 
 

@@ -54,7 +54,7 @@ def atoms_of(atoms: Atoms) -> dict[frozenset[str], str]:
     """The people of each atom, and its values."""
     counts = atoms.groups.counts_of("s")
     people: dict[int, set[str]] = {}
-    for person, atom in enumerate(atoms.of.tolist()):
+    for person, atom in enumerate(atoms.atom_of.tolist()):
         if atom >= 0:
             people.setdefault(atom, set()).add(LETTERS[person])
     values: dict[int, str] = {}

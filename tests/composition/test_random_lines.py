@@ -133,7 +133,7 @@ def require_sound(line, verdict):
     """Everybody's posterior is an atom's, or uniform, or has every value of the slots."""
     atoms, beta = verdict.atoms, posterior(line)
     for us, values in atoms_of(atoms).items():
-        mixed = atoms.mixed[atoms.of[LETTERS.index(min(us))]]
+        mixed = atoms.mixed[atoms.atom_of[LETTERS.index(min(us))]]
         for u in us:
             if not mixed:
                 assert beta[u] == shares(values)

@@ -37,7 +37,7 @@ def test_evaluations_draw_from_the_operating_system(monkeypatch, small):
         monkeypatch.setattr(evaluate, name, noted)
     for name in ("create_markdown_artifact", "load", "summary"):
         monkeypatch.setattr(evaluate, name, lambda *_arguments, **_named: None)
-    monkeypatch.setattr(evaluate, "ShownProgress", lambda _key: SimpleNamespace(show=None, of=0))
+    monkeypatch.setattr(evaluate, "ShownProgress", lambda _key: SimpleNamespace(show=None, total=0))
     asked, line = small.plan().spec.evaluate, small.plan().line
     evaluate.evaluate.fn(version, version, asked, line)
     evaluate.evaluate_before.fn(version, version, asked, line, version)
