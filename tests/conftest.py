@@ -144,7 +144,7 @@ def no_plots_of_scores():
 
 
 @pytest.fixture
-def drawn(no_plots_of_scores, monkeypatch):
+def plots_drawn(no_plots_of_scores, monkeypatch):
     """Reports of accuracy have their plots, as for users."""
     monkeypatch.setattr("sfumato.tasks.report.accuracy.draw_scores", no_plots_of_scores)
 

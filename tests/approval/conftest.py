@@ -104,7 +104,7 @@ def _line_in(folder, patch, call=None):
 
 
 @pytest.fixture
-def reviewed(call, monkeypatch, tmp_path):
+def reviewed_line(call, monkeypatch, tmp_path):
     return _line_in(tmp_path, monkeypatch, call).write()
 
 

@@ -206,10 +206,10 @@ def test_a_line_that_asks_for_approval_is_published_by_nothing_else(waiting):
         publish_version(waiting.line, sealed, identity(held.identity), "now")
 
 
-def test_a_line_that_asks_for_none_has_no_publication_of_its_own(reviewed):
-    reviewed.write(reviewers=0)
+def test_a_line_that_asks_for_none_has_no_publication_of_its_own(reviewed_line):
+    reviewed_line.write(reviewers=0)
     with pytest.raises(PromiseError, match=r"approval: none is asked for"):
-        reviewed.publish(digest="0" * 64)
+        reviewed_line.publish(digest="0" * 64)
 
 
 def test_nobody_asks_for_fewer_reviewers_afterwards(waiting):

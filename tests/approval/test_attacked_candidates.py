@@ -17,14 +17,16 @@ TERMS = {
 }
 
 
-def test_reviewers_see_the_bar_and_decide(reviewed):
-    reviewed.write(people(rows=300), reviewers=1, **TERMS).release()
-    held = reviewed.held
+def test_reviewers_see_the_bar_and_decide(reviewed_line):
+    reviewed_line.write(people(rows=300), reviewers=1, **TERMS).release()
+    held = reviewed_line.held
     page = Read((held.report / "review.html").read_text("utf-8"))
     assert "not kept: yours to decide" in page.text
     assert "max-share-above" in page.text
-    version = reviewed.publish(reviewed.decide(reviewed.reviewer("ann"), place=held.place))
-    _, document = dossier_of(version, reviewed.spec)
+    version = reviewed_line.publish(
+        reviewed_line.decide(reviewed_line.reviewer("ann"), place=held.place)
+    )
+    _, document = dossier_of(version, reviewed_line.spec)
     (bar,) = document["attacks"]["bars"]
     assert (bar["attack"], bar["kept"]) == ("background", False)
     assert (bar["most"], bar["outcome"]) == (0, "broken")
@@ -33,7 +35,7 @@ def test_reviewers_see_the_bar_and_decide(reviewed):
     assert document["identifiability"]["risk_before"]
 
 
-def test_without_reviewers_nobody_could_decide(reviewed):
-    reviewed.write(people(rows=300), reviewers=0, **TERMS)
+def test_without_reviewers_nobody_could_decide(reviewed_line):
+    reviewed_line.write(people(rows=300), reviewers=0, **TERMS)
     with pytest.raises(SpecError, match=r"attacks\.background\.on-failure: approve needs somebody"):
-        reviewed.release()
+        reviewed_line.release()

@@ -146,18 +146,18 @@ class _Clock:
         return self._time
 
 
-def test_a_candidate_waits_for_as_long_as_the_spec_says(reviewed):
-    reviewed.small.write(people(), approval={"reviewers": 1, "days": 3})
-    reviewed.release()
-    asked = reviewed.held.request
+def test_a_candidate_waits_for_as_long_as_the_spec_says(reviewed_line):
+    reviewed_line.small.write(people(), approval={"reviewers": 1, "days": 3})
+    reviewed_line.release()
+    asked = reviewed_line.held.request
     assert asked.expires - asked.made == timedelta(days=3)
     assert abs(asked.made - datetime.now(UTC)) < timedelta(minutes=5)
 
 
-def test_required_is_one_reviewer(reviewed):
-    reviewed.small.write(people(), approval="required")
-    reviewed.release()
-    assert reviewed.held.request.reviewers == 1
+def test_required_is_one_reviewer(reviewed_line):
+    reviewed_line.small.write(people(), approval="required")
+    reviewed_line.release()
+    assert reviewed_line.held.request.reviewers == 1
 
 
 def test_a_spec_that_asks_for_approval_no_more_draws_no_second_time(waiting):
@@ -191,23 +191,25 @@ def test_the_next_version_waits_beside_the_one_before(waiting):
     assert [one.status for one in waiting.record.versions.values()] == ["superseded", "published"]
 
 
-def test_a_candidate_whose_truths_lie_outside_its_bounds_never_waits(reviewed, monkeypatch):
+def test_a_candidate_whose_truths_lie_outside_its_bounds_never_waits(reviewed_line, monkeypatch):
     monkeypatch.setattr(Measured, "inside", property(lambda _one: False))
     with pytest.raises(Fault, match=r"was not kept: the truth is outside the bounds of 10 of 10"):
-        reviewed.release()
-    assert reviewed.held is None
+        reviewed_line.release()
+    assert reviewed_line.held is None
 
 
-def test_releases_in_parts_wait_too(reviewed):
-    reviewed.small = Divided(reviewed.folder / "visits").write(visits(), approval="required")
-    reviewed.release()
-    assert "releases in parts are not" in (reviewed.held.report / "review.html").read_text()
-    reviewed.reviewer("ann", "visits")
-    reviewed.decide("ann")
-    version = reviewed.publish()
+def test_releases_in_parts_wait_too(reviewed_line):
+    reviewed_line.small = Divided(reviewed_line.folder / "visits").write(
+        visits(), approval="required"
+    )
+    reviewed_line.release()
+    assert "releases in parts are not" in (reviewed_line.held.report / "review.html").read_text()
+    reviewed_line.reviewer("ann", "visits")
+    reviewed_line.decide("ann")
+    version = reviewed_line.publish()
     check(version)
-    assert reviewed.record.versions["0001"].approvals
-    assert reviewed.release() == version
+    assert reviewed_line.record.versions["0001"].approvals
+    assert reviewed_line.release() == version
 
 
 def test_what_waits_is_sealed_with_all_that_is_private(waiting):
@@ -263,45 +265,45 @@ def test_the_list_of_what_became_of_candidates(waiting, call):
     assert json.loads(said)["past"][0]["by"].startswith("ann ")
 
 
-def test_suppressed_rows_are_not_measured(reviewed):
+def test_suppressed_rows_are_not_measured(reviewed_line):
     wage = {**SPEC["columns"]["wage"], "unprotected": "a test"}
     columns = changes("dropping", "generalized")["columns"] | {"wage": wage}
     promises = [{"model": "k-anonymity", "k": 6}]
-    (reviewed.small.folder / "towns.csv").write_text(TOWNS, encoding="utf-8")
-    reviewed.write(
+    (reviewed_line.small.folder / "towns.csv").write_text(TOWNS, encoding="utf-8")
+    reviewed_line.write(
         reviewers=1, **changes("dropping", "generalized", promises=promises, columns=columns)
     )
-    reviewed.release()
-    assert sealed_candidate(reviewed.held.candidate).suppressed.any()
-    reviewed.reviewer("ann")
-    reviewed.decide("ann")
-    assert reviewed.publish().name == "0001"
+    reviewed_line.release()
+    assert sealed_candidate(reviewed_line.held.candidate).suppressed.any()
+    reviewed_line.reviewer("ann")
+    reviewed_line.decide("ann")
+    assert reviewed_line.publish().name == "0001"
 
 
-def test_a_composed_line_goes_on_from_what_was_approved(reviewed):
-    line = Evolving(reviewed.folder / "evolving", "ranges")
-    reviewed.reviewer("ann", "*")
+def test_a_composed_line_goes_on_from_what_was_approved(reviewed_line):
+    line = Evolving(reviewed_line.folder / "evolving", "ranges")
+    reviewed_line.reviewer("ann", "*")
     for number in ("0001", "0002"):
         spec = line.write(approval="required", evaluate=ASKED, versions=KEPT)
-        reviewed.small = SimpleNamespace(spec=spec)
-        reviewed.release()
-        reviewed.decide("ann")
-        version = reviewed.publish()
+        reviewed_line.small = SimpleNamespace(spec=spec)
+        reviewed_line.release()
+        reviewed_line.decide("ann")
+        version = reviewed_line.publish()
         assert version.name == number
         check(version)
         for person in list(line.people.values())[:9]:
             person["hours"] = 500  # their slots keep what was published of them
-    assert reviewed.past == ["approved", "approved"]
+    assert reviewed_line.past == ["approved", "approved"]
 
 
-def test_a_composed_line_in_parts_goes_on_from_what_was_approved(reviewed):
-    line = ComposedLine(reviewed.folder / "in-parts")
-    reviewed.reviewer("ann", "*")
+def test_a_composed_line_in_parts_goes_on_from_what_was_approved(reviewed_line):
+    line = ComposedLine(reviewed_line.folder / "in-parts")
+    reviewed_line.reviewer("ann", "*")
     for number in ("0001", "0002"):
-        reviewed.small = SimpleNamespace(spec=line.write(approval="required"))
-        reviewed.release()
-        reviewed.decide("ann")
-        version = reviewed.publish()
+        reviewed_line.small = SimpleNamespace(spec=line.write(approval="required"))
+        reviewed_line.release()
+        reviewed_line.decide("ann")
+        version = reviewed_line.publish()
         assert version.name == number
         assert check(version).derived == "equal"
         line.versions.append(version)
@@ -317,9 +319,9 @@ def test_who_builds_leaves_the_public_place_alone(waiting, monkeypatch):
     assert waiting.release() == version
 
 
-def test_who_builds_a_candidate_needs_no_signing_key(reviewed):
+def test_who_builds_a_candidate_needs_no_signing_key(reviewed_line):
     publish = {"uri": "public", "signed-by": "kept-by-the-publisher"}
     with pytest.raises(InputError, match="kept-by-the-publisher"):
-        reviewed.write(reviewers=0, publish=publish).release()
-    reviewed.write(publish=publish).release()
-    assert reviewed.held is not None
+        reviewed_line.write(reviewers=0, publish=publish).release()
+    reviewed_line.write(publish=publish).release()
+    assert reviewed_line.held is not None

@@ -111,7 +111,7 @@ def line(small):
 
 
 def attack(small, name="one", judging=lambda bars: ()):
-    resolved, folder = small.prepared(name)
+    resolved, folder = small.prepare_run(name)
     whose = identity(folder / "deidentified")
     asked = resolved.spec.attacks.with_local_registers(resolved.base)
     original = load(folder / "deidentified")
@@ -172,7 +172,7 @@ class TestStage:
         def broken(_):
             raise ZeroDivisionError("IDENT-1")
 
-        resolved, folder = line({}).prepared("one")
+        resolved, folder = line({}).prepare_run("one")
         candidate = folder / "candidate"
         seal_candidate(candidate, assess_candidate(candidate))
         original, whose = load(folder / "deidentified"), identity(folder / "deidentified")

@@ -10,14 +10,14 @@ from sfumato.expectations.composition.exposure import exposure
 from sfumato.tasks.attacks.linking import composition
 from sfumato.tasks.attacks.shared.beliefs import SuccessShare
 from sfumato.tasks.terms.terms import ColumnExposure, FacedPeople, JointExposure
-from tests.composition.lines import shown
+from tests.composition.lines import show_version
 from tests.composition.oracle import candidates, read
 from tests.composition.random_lines import mixing
 
 
 def judged(line):
     """What the bar is judged on, of the last version beside those before it."""
-    found = exposure([shown(version) for version in line], "s", 2)
+    found = exposure([show_version(version) for version in line], "s", 2)
     parts = {name: FacedPeople(**vars(of)) for name, of in vars(found).items()}
     column = ColumnExposure(column="s", asked=2, **parts)
     told = JointExposure(versions=len(line), lines=1, columns=(column,))
@@ -70,7 +70,7 @@ def test_by_hand(line, share):
 @pytest.mark.parametrize("seed", range(120))
 def test_who_faces_one_value_alone_has_it_in_every_world(seed):
     line = mixing(np.random.default_rng(seed), people=7)
-    found = exposure([shown(version) for version in line], "s", 2)
+    found = exposure([show_version(version) for version in line], "s", 2)
     alone, joint = alone_by_intersection(line), candidates(line)
     known = {person for person in everybody(line) if len(joint[person]) == 1}
     assert found.intersection.one == len(alone)

@@ -16,11 +16,11 @@ from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.microdata.table import load, seeded_keys
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.terms.opened import open_release
-from tests.corpus.archives import unpacked
+from tests.corpus.archives import unpack_archives
 from tests.lines import prepare, publish_prepared
 
 ROOT = Path(__file__).parents[2]
-SHIPPED, FIRST = ROOT / "deployments", unpacked() / "version-1"
+SHIPPED, FIRST = ROOT / "deployments", unpack_archives() / "version-1"
 PAIRS = (
     ("adult-capital-loss", FIRST / "releases", SHIPPED / "releases"),
     ("adult-capital-loss-bands", FIRST / "examples", SHIPPED / "examples"),

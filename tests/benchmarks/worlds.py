@@ -14,10 +14,10 @@ from collections import Counter
 from fractions import Fraction
 
 from tests.composition.oracle import Line, posterior
-from tests.release.growing import dealt, sets
+from tests.release.growing import deal_rows, sets
 from tests.release.test_refilled_lines import told_truly
 
-REPEATED, SETS = (dealt, "1123"), (sets(2), "123")
+REPEATED, SETS = (deal_rows, "1123"), (sets(2), "123")
 KINDS = {
     "keep, values that repeat": (*REPEATED, {"vacancies": "keep"}, True),
     "keep, sets": (*SETS, {"vacancies": "keep"}, True),

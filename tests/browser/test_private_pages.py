@@ -16,7 +16,7 @@ from tests.browser.test_page import CLIPPED, CONTRAST, CROWDED, browser
 from tests.browser.test_releases import ALL_RULES, COLOURS
 from tests.experiments.made import inputs
 from tests.profile import drafts
-from tests.profile.tables import journeys, written
+from tests.profile.tables import journeys, write_csv
 from tests.release.small import Small, people
 
 __all__ = ["browser"]
@@ -62,7 +62,7 @@ def shown(tmp_path_factory):
             "comparison": compare_alternatives(line.spec, Overrides(), asked, lambda *_: None).page,
             "crowded comparison": _crowded(place),
             "draft": draft(line.spec, Overrides()).page,
-            "profile": drafts.draft(place / "profile", written(*journeys())).profile,
+            "profile": drafts.draft(place / "profile", write_csv(*journeys())).profile,
             "experiment": _experiment(place),
         }
 

@@ -108,7 +108,7 @@ class Stays:
         return prepare(self.spec, run, seeded_keys(sum(name.encode()))), run
 
     def publish(self, name: str) -> Published:
-        return publish_prepared(*self.prepared(name))
+        return publish_prepared(*self.prepare_run(name))
 
 
 def table_of(release: Path) -> pa.Table:

@@ -4,7 +4,7 @@ import pytest
 
 from sfumato.tasks.report.codings import _WORDS, coding_lines, unmoved_dates
 from sfumato.tasks.schema.codings import KEYS
-from tests.report.content import ADULT_COLUMNS, declared
+from tests.report.content import ADULT_COLUMNS, make_release
 
 
 def lines(unit="identifier", **columns):
@@ -12,7 +12,7 @@ def lines(unit="identifier", **columns):
         name: {"role": "insensitive", **({"type": "integer"} | keys)}
         for name, keys in columns.items()
     }
-    return coding_lines(declared(9, columns={**ADULT_COLUMNS, **kinds}, unit=unit))
+    return coding_lines(make_release(9, columns={**ADULT_COLUMNS, **kinds}, unit=unit))
 
 
 def test_every_coding_has_words_in_the_order_in_which_it_acts():
@@ -74,6 +74,6 @@ def test_dates_that_stay_are_those_beside_moved_ones():
         name: {"role": "insensitive", "type": kind}
         for name, kind in (("b", "date"), ("a", "timestamp"), ("c", "date"))
     }
-    assert unmoved_dates(declared(9, columns={**ADULT_COLUMNS, **dates})) == []
+    assert unmoved_dates(make_release(9, columns={**ADULT_COLUMNS, **dates})) == []
     dates["c"]["shift"] = {"days": 3}
-    assert unmoved_dates(declared(9, columns={**ADULT_COLUMNS, **dates})) == ["a", "b"]
+    assert unmoved_dates(make_release(9, columns={**ADULT_COLUMNS, **dates})) == ["a", "b"]

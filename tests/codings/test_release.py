@@ -81,7 +81,7 @@ def test_quasi_identifiers_that_are_shown_as_they_are_are_coded(line):
 
 def test_all_stages_after_the_first_see_coded_values(line):
     rows = stays()
-    plan, run = line.prepared("one")
+    plan, run = line.prepare_run("one")
     key, kept = shift_key(plan.line.private), load(run / "deidentified")
     found = Counter(
         tuple(row.values())
@@ -241,7 +241,7 @@ def test_a_hierarchy_has_coded_values_as_its_leaves(line):
     assert check(line.publish("one").directory).derived == "equal"
     file.write_text("".join(f"{n},*\n" for n in range(1000, 1004)), encoding="utf-8")
     with pytest.raises(InputError, match=r"columns\.code: a coded value is absent from its"):
-        line.prepared("two")
+        line.prepare_run("two")
 
 
 def test_a_hierarchy_is_previewed_over_coded_values(line, call):
@@ -265,10 +265,10 @@ def test_rows_are_compared_with_other_lines_as_they_were_read(line, tmp_path):
         for name, column in columns.items()
     }
     line.write(rows, unit="row", columns=columns)
-    _, run = line.prepared("coded")
+    _, run = line.prepare_run("coded")
     coded = identity(run / "deidentified")
     line.write(rows, unit="row", columns=plain)
-    _, run = line.prepared("plain")
+    _, run = line.prepare_run("plain")
     other = identity(run / "deidentified")
     assert coded.normal.path.read_bytes() == other.normal.path.read_bytes()
     assert coded.rows != other.rows
@@ -277,7 +277,7 @@ def test_rows_are_compared_with_other_lines_as_they_were_read(line, tmp_path):
 
 def test_the_gate_expects_the_same_of_a_candidate(line):
     """Great Expectations finds what is found without it, of every coding that can be seen."""
-    plan, run = line.write(stays(), **EXACT).prepared("one")
+    plan, run = line.write(stays(), **EXACT).prepare_run("one")
     gate = partial(judge, plan.line.name, documents=run / "documents")
     found = assess_candidate(run / "candidate", plan.withheld, gate).findings
     assert found == assess_candidate(run / "candidate", plan.withheld).findings
@@ -290,7 +290,7 @@ def test_the_gate_expects_the_same_of_a_candidate(line):
 
 
 def test_labels_are_not_held_to_codings(line):
-    plan, run = line.prepared("one")
+    plan, run = line.prepare_run("one")
     found = assess_candidate(run / "candidate", plan.withheld).findings
     assert {f.parameters["column"] for f in found if _is_of_codings(f)} == {"code", "cost"}
 

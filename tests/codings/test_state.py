@@ -83,7 +83,7 @@ def test_a_person_is_moved_by_the_same_days_in_all_versions(line, published):
         row | {"came": date.fromisoformat(row["came"]).replace(year=2022).isoformat()}
         for row in rows.values()
     ]
-    _, run = line.write(later, **accepted).prepared("three")
+    _, run = line.write(later, **accepted).prepare_run("three")
     moved = load(run / "deidentified").table().to_pylist()
     key = shift_key(published)
     known = list(expected(later, key, threshold(stays()), jobs_of(stays())))
@@ -103,7 +103,7 @@ def test_changed_codings_are_found_anew_and_those_before_stay(line, published):
 
 
 def test_a_run_that_publishes_nothing_keeps_nothing(line):
-    line.prepared("refused")
+    line.prepare_run("refused")
     private = line.plan().line.private
     assert not (private / CODINGS).exists()
     line.write(LATER).publish("one")
@@ -112,8 +112,8 @@ def test_a_run_that_publishes_nothing_keeps_nothing(line):
 
 
 def test_of_two_first_runs_at_once_one_is_refused(line):
-    one = line.prepared("one")
-    two = line.write(LATER).prepared("two")
+    one = line.prepare_run("one")
+    two = line.write(LATER).prepare_run("two")
     publish_prepared(*one)
     with pytest.raises(PromiseError, match="other thresholds meanwhile: run it again"):
         publish_prepared(*two)
@@ -291,7 +291,7 @@ def test_a_version_that_may_have_appeared_counts_as_one(line, published):
     write_state(published, state.model_copy(update={"versions": {}, "pending": (number, known)}))
     (published / CODINGS).unlink()
     with pytest.raises(PromiseError, match="lacks what column"):
-        line.write(LATER).prepared("two")
+        line.write(LATER).prepare_run("two")
 
 
 def test_days_are_remembered_through_versions_without_dates(line, published):
@@ -300,7 +300,7 @@ def test_days_are_remembered_through_versions_without_dates(line, published):
     assert read_frozen(published).shift is not None
     shutil.rmtree(published.parent / PEOPLE)
     with pytest.raises(PromiseError, match="dates were moved by another key"):
-        line.write(stays(first=2000)).prepared("three")
+        line.write(stays(first=2000)).prepare_run("three")
 
 
 def test_a_backup_has_the_key_of_days_also_where_nobody_is_mapped(line):

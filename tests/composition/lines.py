@@ -16,7 +16,7 @@ DIGITS = pa.array(range(10))
 NUMBERS = numbers_of(DIGITS, False, "s")
 
 
-def shown(version: Sequence[Group], slots: Mapping[str, int] | None = None) -> Shown:
+def show_version(version: Sequence[Group], slots: Mapping[str, int] | None = None) -> Shown:
     """A version: persons are places in the alphabet, values digits."""
     members = [(g, person) for g, (people, _) in enumerate(version) for person in people]
     values = [(g, int(value)) for g, (_, shown) in enumerate(version) for value in shown]
@@ -42,7 +42,7 @@ def judge(
     verdicts: list[Passed | Refused] = []
     before: Atoms | None = None
     for version in versions:
-        verdict = gate(before, shown(version, slots), promises, of)
+        verdict = gate(before, show_version(version, slots), promises, of)
         verdicts.append(verdict)
         if isinstance(verdict, Refused):
             break

@@ -14,14 +14,14 @@ from sfumato.expectations.composition.exposure import (
     values_by_subtraction,
 )
 from sfumato.expectations.composition.gate import Passed
-from tests.composition.lines import judge, shown
+from tests.composition.lines import judge, show_version
 from tests.composition.oracle import candidates, read
 from tests.composition.random_lines import mixing
 from tests.composition.vectors import T1, T3, T5, T7, T9, T13, distinct
 
 
 def of(line, asked=3):
-    return exposure([shown(version) for version in read(line)], "s", asked)
+    return exposure([show_version(version) for version in read(line)], "s", asked)
 
 
 def test_intersection_alone_does_not_see_who_came_and_left():
@@ -54,7 +54,7 @@ def test_whose_value_changed_is_not_counted(line):
 def test_large_groups_are_compared_in_parts(monkeypatch):
     rng = np.random.default_rng(3)
     line = [mixing(rng) for _ in range(20)]
-    whole = [[shown(v) for v in one] for one in line]
+    whole = [[show_version(v) for v in one] for one in line]
     wanted = [exposure(versions, "s", 2) for versions in whole]
     monkeypatch.setattr("sfumato.expectations.composition.exposure._AT_ONCE", 2)
     assert [exposure(versions, "s", 2) for versions in whole] == wanted
@@ -96,7 +96,7 @@ def test_both_attacks_are_those_of_sets():
     exact = 0
     for _ in range(400):
         line = mixing(rng)
-        versions = [shown(version) for version in line]
+        versions = [show_version(version) for version in line]
         faced = sets(line)
         assert sorted(values_by_intersection(versions, "s")) == sorted(map(len, faced.values()))
         for i in range(1, len(line)):
@@ -127,7 +127,7 @@ def test_what_passes_by_atoms_is_not_exposed():
         line = mixing(rng)
         *_, verdict = judge(line, [distinct(2)])
         if isinstance(verdict, Passed):
-            found = exposure([shown(version) for version in line], "s", 2)
+            found = exposure([show_version(version) for version in line], "s", 2)
             assert {f.few for f in (found.intersection, found.newcomers, found.leavers)} == {0}
             passed += 1
     assert passed > 30

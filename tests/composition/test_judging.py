@@ -18,7 +18,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
-from tests.composition.lines import LETTERS, atoms_of, judge, shown
+from tests.composition.lines import LETTERS, atoms_of, judge, show_version
 from tests.composition.oracle import read
 from tests.composition.random_lines import mixing
 from tests.composition.vectors import (
@@ -63,9 +63,9 @@ def test_a_refusal_counts_and_names_nobody(line, promise, reason):
 
 
 def test_what_was_published_and_is_now_too_little_is_refused():
-    first = gate(None, shown(read(T16)[0]), [distinct(1)])
+    first = gate(None, show_version(read(T16)[0]), [distinct(1)])
     assert isinstance(first, Passed)
-    again = gate(first.atoms, shown(read(T16)[0]), [distinct(4)])
+    again = gate(first.atoms, show_version(read(T16)[0]), [distinct(4)])
     assert str(again) == "2 groups break distinct l-diversity (l = 4)"
 
 
@@ -86,7 +86,7 @@ def test_atoms(line, atoms):
 def test_a_refused_version_leaves_the_state_as_it_was():
     first = judge(T14, [distinct(1)])[0]
     before = atoms_of(first.atoms)
-    assert isinstance(gate(first.atoms, shown(read(T14)[1]), [distinct(2)]), Refused)
+    assert isinstance(gate(first.atoms, show_version(read(T14)[1]), [distinct(2)]), Refused)
     assert atoms_of(first.atoms) == before
 
 
@@ -102,7 +102,7 @@ def kept_in_each_version(line, atoms, promise):
         here = {u.upper() for people, _ in version for u in people}
         inside = [("".join(us), values) for us, values in atoms.items() if us <= here]
         assert sum(len(us) for us, _ in inside) == len(here)
-        if promise.failing(shown(inside).groups).any():
+        if promise.failing(show_version(inside).groups).any():
             return False
     return True
 
@@ -133,7 +133,7 @@ def test_people_units_and_values_are_names():
     rng = np.random.default_rng(22)
     for _ in range(100):
         line, other = mixing(rng), rng.permutation(12)
-        first = [shown(version) for version in line]
+        first = [show_version(version) for version in line]
         anew = [
             replace(v, person=other[v.person][order], group=v.group[order], live=v.live[order])
             for v in first
@@ -155,7 +155,7 @@ def outcomes(versions, promise=None, atoms=None):
 
 def two_columns(version, other):
     """A version with a second column, shuffled independently."""
-    groups, more = shown(version), shown(other)
+    groups, more = show_version(version), show_version(other)
     columns = {"s": groups.groups.counts_of("s"), "t": more.groups.counts_of("s")}
     return replace(groups, groups=Groups(groups.groups.sizes, columns))
 
@@ -194,7 +194,7 @@ def test_slots_that_do_not_explain_the_groups_are_refused(wrong):
 
 
 def test_who_had_two_slots_has_none():
-    first, then = (shown(version, SLOTS) for version in read(T2))
+    first, then = (show_version(version, SLOTS) for version in read(T2))
     swapped = np.where(then.slot == 0, 1, np.where(then.slot == 1, 0, then.slot))
     verdict = gate(None, first, [distinct(2)])
     assert isinstance(gate(verdict.atoms, replace(then, slot=swapped), [distinct(2)]), Refused)
@@ -210,7 +210,7 @@ def with_covers(line, boxes):
     """Versions whose groups admit some values of two quasi-identifiers."""
     versions = []
     for version, shown_boxes in zip(read(line), boxes, strict=True):
-        one = shown(version)
+        one = show_version(version)
         group = np.repeat(np.arange(len(shown_boxes)), 2)
         covers = {q: cover(group, np.concatenate(shown_boxes), 9) for q in ("p", "q")}
         versions.append(replace(one, groups=replace(one.groups, covers=covers)))
@@ -243,7 +243,7 @@ TARGET = Target(np.array([-1, 0, 0]), np.array([1, 1, 1]))
 def with_subdomains(line):
     """Versions that show nodes of a hierarchy, the root and two leaves, in the place of values."""
     for version in read(line):
-        one = shown(version)
+        one = show_version(version)
         c, target = one.groups.counts_of("s"), np.zeros(len(version), dtype=np.int64)
         part = Subdomains(c.group, c.value, c.count, target, (TARGET,))
         live = np.bincount(one.group, one.live, len(version)).astype(np.int64)
@@ -260,7 +260,7 @@ def test_subdomains_are_continued_or_refused():
 
 
 def test_what_cannot_be_said_of_versions_is_refused():
-    first = shown(read(T8)[0])
+    first = show_version(read(T8)[0])
     known = DistinctLDiversity(l=2, sensitive="s", known=("t",))
     rho = BayesOptimal(rho1=Decimal("0.2"), rho2=Decimal("0.5"), reference="p", sensitive="s")
     assert all(isinstance(gate(None, first, [p]), Refused) for p in (known, rho))
@@ -278,12 +278,12 @@ def test_what_cannot_be_said_of_versions_is_refused():
     ],
 )
 def test_members_that_cannot_be_read_are_refused(change):
-    assert isinstance(gate(None, replace(shown(read("ABC:123")[0]), **change), []), Refused)
+    assert isinstance(gate(None, replace(show_version(read("ABC:123")[0]), **change), []), Refused)
 
 
 def test_more_values_than_people_are_refused():
     version = replace(
-        shown(read("ABC:123")[0]),
+        show_version(read("ABC:123")[0]),
         person=np.arange(2),
         group=np.zeros(2, int),
         live=np.ones(2, bool),
@@ -292,7 +292,7 @@ def test_more_values_than_people_are_refused():
 
 
 def test_a_value_that_nobody_has_is_no_candidate():
-    version = shown(read("ABC:112")[0])
+    version = show_version(read("ABC:112")[0])
     counts = version.groups.counts_of("s")
     none = replace(counts, group=np.zeros(3, int), value=np.arange(1, 4), count=np.array([2, 1, 0]))
     padded = replace(version, groups=replace(version.groups, sensitive={"s": none}))
@@ -300,16 +300,16 @@ def test_a_value_that_nobody_has_is_no_candidate():
 
 
 def test_a_state_of_other_columns_is_not_known():
-    before = gate(None, shown(read("ABC:123")[0]), []).atoms
+    before = gate(None, show_version(read("ABC:123")[0]), []).atoms
     other = count(np.zeros(3, int), 1, {"t": Coded(np.arange(3), 3)})
-    version = replace(shown(read("ABC:123")[0]), groups=other)
+    version = replace(show_version(read("ABC:123")[0]), groups=other)
     assert "not known here" in str(gate(before, version, []))
 
 
 def test_a_dictionary_may_grow():
-    before = gate(None, shown(read("ABC:123")[0]), []).atoms
+    before = gate(None, show_version(read("ABC:123")[0]), []).atoms
     coded = {"s": Coded(np.array([2, 4, 6]), 8)}
-    version = replace(shown(read("ABC:123")[0]), groups=count(np.zeros(3, int), 1, coded))
+    version = replace(show_version(read("ABC:123")[0]), groups=count(np.zeros(3, int), 1, coded))
     assert "is gone" in str(gate(before, version, []))
     anew = renumber(before, "s", np.arange(0, 20, 2), version.groups.counts_of("s"))
     assert gate(anew, version, [distinct(3)]).route == "A"

@@ -12,7 +12,7 @@ ARCHIVES = Path(__file__).parent
 UNPACKED = ARCHIVES.parents[1] / "build" / "corpus"
 
 
-def unpacked() -> Path:
+def unpack_archives() -> Path:
     """Return the directory of all frozen folders; unpacks the archives unless that was done.
 
     The directory is named by the archives' bytes, and appears whole.

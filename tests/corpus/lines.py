@@ -16,11 +16,11 @@ from sfumato.flows.inputs.overrides import Overrides, PublishOverrides, SourceOv
 from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.publication.publish import Published
-from tests.corpus.archives import unpacked
+from tests.corpus.archives import unpack_archives
 from tests.lines import anonymize, deidentify, evaluate_prepared, publish_prepared, standing
 from tests.parts.divided import publish_in_parts
 
-CORPUS = unpacked()
+CORPUS = unpack_archives()
 FORMATS = sorted(path.name for path in CORPUS.glob("format-*"))
 VERSIONS = {"0001": "first", "0002": "second"}
 CONTINUED = "third"

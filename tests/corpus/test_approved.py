@@ -6,13 +6,13 @@ import pytest
 
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.publication.check import check
-from tests.approval.conftest import reviewed  # noqa: F401 - a fixture
+from tests.approval.conftest import reviewed_line  # noqa: F401 - a fixture
 from tests.corpus.lines import CORPUS
 from tests.release.small import people
 
 
 @pytest.fixture
-def frozen(reviewed, tmp_path):  # noqa: F811
+def frozen(reviewed_line, tmp_path):  # noqa: F811
     """A copy of the line that may be written to."""
     shutil.rmtree(tmp_path / "line")
     shutil.copytree(CORPUS / "approved" / "line", tmp_path / "line")
@@ -20,7 +20,7 @@ def frozen(reviewed, tmp_path):  # noqa: F811
     work = tmp_path / "work"
     for place in (work, *work.rglob("*")):  # a repository keeps no modes
         place.chmod(0o700 if place.is_dir() else 0o600)
-    return reviewed
+    return reviewed_line
 
 
 def test_who_approved_it_is_read(frozen):

@@ -68,9 +68,9 @@ def spread(groups):
 
 @pytest.mark.parametrize("distance", KINDS)
 @given(st.lists(st.tuples(TREES, st.integers(1, 5)), min_size=1, max_size=5), st.data())
-def test_as_far_as_rows_that_are_spread_so(distance, drawn, data):
-    targets, sizes = zip(*drawn, strict=True)
-    aims = data.draw(st.lists(st.integers(0, len(drawn) - 1), min_size=1, max_size=5))
+def test_as_far_as_rows_that_are_spread_so(distance, plots_drawn, data):
+    targets, sizes = zip(*plots_drawn, strict=True)
+    aims = data.draw(st.lists(st.integers(0, len(plots_drawn) - 1), min_size=1, max_size=5))
     groups = declared(targets, aims, [sizes[aim] for aim in aims])
     promise = closeness(distance)
     wanted = promise.check(spread(groups)).observed["t"]

@@ -93,7 +93,7 @@ def sweep(small, tmp_path, monkeypatch):
 
 
 def test_every_write_of_a_publication_that_fails_is_told_and_mended(small, sweep):
-    prepared = small.prepared("second")
+    prepared = small.prepare_run("second")
     swept, states = sweep(), set()
 
     def publish():
@@ -135,7 +135,7 @@ def test_every_write_of_a_run_after_the_appearance_that_fails_is_told_and_mended
 
 @pytest.mark.parametrize("room", [2, 4, 12])
 def test_a_first_release_that_fails_leaves_no_directory(small, monkeypatch, room):
-    prepared = small.prepared("one")
+    prepared = small.prepare_run("one")
     public = prepared[0].line.public
     with monkeypatch.context() as patched, pytest.raises(SfumatoError) as refused:
         FullDisk(public.parent, room).install(patched)

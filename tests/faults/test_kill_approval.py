@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.publication.check import check
-from tests.approval.conftest import reviewed, template, waiting  # noqa: F401 - fixtures
+from tests.approval.conftest import reviewed_line, template, waiting  # noqa: F401 - fixtures
 
 POINTS = [
     "before:sfumato.tasks.approval.publication:require_approved",
@@ -59,12 +59,12 @@ def _build_in_between(line):
         assert "begun and not finished" in str(error), error
 
 
-def test_a_candidate_appears_whole_or_not_at_all(reviewed, start):  # noqa: F811
+def test_a_candidate_appears_whole_or_not_at_all(reviewed_line, start):  # noqa: F811
     for point in ("before:sfumato.tasks.stages.hold:put", "after:sfumato.tasks.stages.hold:put"):
-        killed = start("release", str(reviewed.spec), stop=f"plain,{point}")
+        killed = start("release", str(reviewed_line.spec), stop=f"plain,{point}")
         _, said = killed.communicate(timeout=120)
         assert killed.returncode == -signal.SIGKILL, said
-        held = reviewed.held
+        held = reviewed_line.held
         assert (held is None) == point.startswith("before")
-    held.require_unchanged(reviewed.line.private)
-    assert reviewed.release() == held.place
+    held.require_unchanged(reviewed_line.line.private)
+    assert reviewed_line.release() == held.place

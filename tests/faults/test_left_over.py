@@ -47,7 +47,7 @@ def killed(small, monkeypatch, point):
     def kill(*_, **__):
         raise Killed
 
-    prepared = small.prepared(point)
+    prepared = small.prepare_run(point)
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(publication, point, kill)
         publish_prepared(*prepared)

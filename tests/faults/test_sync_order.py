@@ -40,7 +40,7 @@ def test_every_file_and_name_of_a_tree_is_synced(tmp_path, monkeypatch):
 @pytest.fixture
 def published(small, monkeypatch):
     """The line's places, its version, and everything that was synced and renamed for it."""
-    prepared = small.prepared("one")
+    prepared = small.prepare_run("one")
     recorded = Recorded().install(monkeypatch)
     from tests.lines import publish_prepared
 

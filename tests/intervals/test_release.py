@@ -85,7 +85,7 @@ def test_a_later_version_only_raises_them(line):
 
 
 def test_a_candidate_below_what_was_stated_meanwhile_is_refused(line):
-    resolved, run = line.prepared("one")
+    resolved, run = line.prepare_run("one")
     freeze_factors(resolved.line.private, stated("30"))
     with pytest.raises(PromiseError, match="below one that the line has stated meanwhile"):
         publish_prepared(resolved, run)

@@ -67,8 +67,8 @@ def some(of):
         st.tuples(st.just(pa.string()), some(st.sampled_from(TEXTS)), some(OF_TEXTS)),
     )
 )
-def test_labels_admit_the_categories_of_their_values(drawn):
-    type_, values, labels = drawn
+def test_labels_admit_the_categories_of_their_values(plots_drawn):
+    type_, values, labels = plots_drawn
     column = encode("q", "quasi-identifier", pa.array(values, type_))
     category, number = column.category()
     rows = np.bincount(category, minlength=number)

@@ -399,8 +399,10 @@ def test_strict_keeps_each_promise_as_the_definition_says(promise):
 
 
 @given(tables(), PROMISES, st.sampled_from([STRICT, RELAXED, LEFT]), st.integers(0, 99))
-def test_every_group_keeps_every_promise_within_its_stratum(drawn, promises, parameters, seed):
-    microdata, strata = drawn
+def test_every_group_keeps_every_promise_within_its_stratum(
+    plots_drawn, promises, parameters, seed
+):
+    microdata, strata = plots_drawn
     promises = named(promises, microdata)
     try:
         found = cut(microdata, promises, parameters, strata, seed)
@@ -415,8 +417,8 @@ def test_every_group_keeps_every_promise_within_its_stratum(drawn, promises, par
 
 
 @given(tables(), st.integers(1, 5))
-def test_strict_boxes_are_disjoint(drawn, k):
-    microdata, _ = drawn
+def test_strict_boxes_are_disjoint(plots_drawn, k):
+    microdata, _ = plots_drawn
     found = parts(cut(microdata, [KAnonymity(k=min(k, microdata.rows))]).group)
     oracle = Oracle(microdata, [])
 
@@ -435,8 +437,8 @@ def test_strict_boxes_are_disjoint(drawn, k):
 
 
 @given(tables(), PROMISES, st.randoms(use_true_random=False))
-def test_the_order_of_rows_makes_no_difference_to_strict(drawn, promises, random):
-    microdata, strata = drawn
+def test_the_order_of_rows_makes_no_difference_to_strict(plots_drawn, promises, random):
+    microdata, strata = plots_drawn
     shuffled = list(range(microdata.rows))
     random.shuffle(shuffled)
     other = microdata.take(np.array(shuffled))
@@ -470,8 +472,8 @@ def test_chance_parts_equal_rows():
 
 
 @given(tables(most=60), st.integers(1, 4))
-def test_a_promise_about_some_attributes_holds_for_what_they_show(drawn, k):
-    microdata, _ = drawn
+def test_a_promise_about_some_attributes_holds_for_what_they_show(plots_drawn, k):
+    microdata, _ = plots_drawn
     name = microdata.columns[0].name
     k = min(k, microdata.rows)
     group = cut(microdata, [KAnonymity(k=k, quasi_identifiers=(name,))], RELAXED).group

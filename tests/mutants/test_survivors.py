@@ -85,7 +85,7 @@ def test_nothing_is_replaced_by_a_version(tmp_path):
 
 
 def test_what_is_staged_is_the_stewards_alone_from_the_first(small, monkeypatch):
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
     candidate = run / "candidate"
     seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
     plan.line.public.mkdir(parents=True)
@@ -108,7 +108,7 @@ def test_what_is_staged_is_the_stewards_alone_from_the_first(small, monkeypatch)
 
 def test_what_is_recorded_already_is_not_recorded_again(small, monkeypatch):
     """Also where a run was killed after it had changed the public record."""
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
 
     def die(*_):
         raise KeyboardInterrupt
@@ -127,7 +127,7 @@ def test_what_is_recorded_already_is_not_recorded_again(small, monkeypatch):
 def test_people_are_counted_once_however_many_versions_are_about_them(small):
     small.write(people(), versions="accepted-risk").publish("one")
     small.write(people(seed=2), versions="accepted-risk").publish("two")
-    plan, run = small.write(people(seed=3), versions="disjoint").prepared("three")
+    plan, run = small.write(people(seed=3), versions="disjoint").prepare_run("three")
     known = identity(run / "deidentified")
     with pytest.raises(PromiseError, match=f" {len(known.units)} units are in an earlier"):
         publication.existing_version(plan.line, known, "disjoint")
@@ -136,14 +136,14 @@ def test_people_are_counted_once_however_many_versions_are_about_them(small):
 def test_where_earlier_people_are_not_known_nobody_is_taken_for_new(small):
     columns = {**SPEC["columns"], "person": {"role": "identifier"}}
     small.write(people(), columns=columns, unit="row").publish("one")
-    plan, run = small.write(people(seed=2)).prepared("two")
+    plan, run = small.write(people(seed=2)).prepare_run("two")
     known = identity(run / "deidentified")
     with pytest.raises(PromiseError, match="the units of 0001 are not known here"):
         publication.existing_version(plan.line, known, "disjoint")
 
 
 def test_what_a_killed_run_began_is_finished_before_anything_is_decided(small, monkeypatch):
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
 
     def die(*_):
         raise KeyboardInterrupt
@@ -197,7 +197,7 @@ def test_a_failure_of_the_gate_tells_nothing_of_the_data(
 
 
 def test_a_candidate_says_which_rows_are_suppressed(small):
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
     candidate = run / "candidate"
     np.save(candidate / SUPPRESSED, np.array([3, 5]))
     seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
@@ -205,7 +205,7 @@ def test_a_candidate_says_which_rows_are_suppressed(small):
 
 
 def test_what_stands_beside_the_data_of_a_candidate_is_not_sealed(small):
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
     candidate = run / "candidate"
     (candidate / "release" / "stray").mkdir()
     (candidate / "release" / "stray.txt").write_text("stray")

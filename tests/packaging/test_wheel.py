@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.corpus.archives import unpacked
+from tests.corpus.archives import unpack_archives
 from tests.release.small import Small, people
 
 ROOT = Path(__file__).parents[2]
@@ -164,7 +164,7 @@ def test_modules_have_one_name_and_faults_a_place(run, site):
 
 
 def test_the_python_face_answers(run):
-    release = unpacked() / "format-2" / "public" / "corpus-permuted" / "0002"
+    release = unpack_archives() / "format-2" / "public" / "corpus-permuted" / "0002"
     asked = (
         "import sfumato; from pathlib import Path; assert Path(sfumato.__file__).parts[-2] == "
         f"'sfumato'; release = sfumato.open({str(release)!r}, check=True); "

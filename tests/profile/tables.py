@@ -7,7 +7,7 @@ import random
 JOBS = ("Schülerin", "Bürokraft", "Lehrkraft, Pflege", "Geschäftsführung", "freier Beruf")
 
 
-def written(names, rows, delimiter=";", decimal=",", encoding="cp1252", header=True):
+def write_csv(names, rows, delimiter=";", decimal=",", encoding="cp1252", header=True):
     """A CSV file of rows, floats with a decimal of the wished kind."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")

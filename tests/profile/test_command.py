@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from tests.profile.drafts import draft
-from tests.profile.tables import marriages, written
+from tests.profile.tables import marriages, write_csv
 
 RUN = """
 import json, sys
@@ -26,7 +26,7 @@ def run(place, *arguments):
 
 
 def test_the_last_line_is_the_draft_and_the_profile_is_named(tmp_path):
-    (tmp_path / "Ehen 2026.csv").write_bytes(written(*marriages()))
+    (tmp_path / "Ehen 2026.csv").write_bytes(write_csv(*marriages()))
     private = tmp_path / "private"
     told = run(tmp_path, "Ehen 2026.csv", "--work", str(private), "--role", "rate=sensitive")
     lines, (code, heavy), said = told

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.microdata.source import read
 from sfumato.tasks.profile.skeletons import SHARED
 from tests.profile.drafts import confirmed, document, draft
-from tests.profile.tables import written
+from tests.profile.tables import write_csv
 
 # No word of a draft, and no round number.
 TEXTS = st.text("bcdfghjkmpqvwxz", min_size=7, max_size=9)
@@ -44,7 +44,7 @@ def tables(draw):
 def test_a_draft_holds_no_value_and_no_count(table, delimiter):
     names, rows = table
     with tempfile.TemporaryDirectory() as place:
-        made = draft(Path(place), written(names, rows, delimiter), header="yes")
+        made = draft(Path(place), write_csv(names, rows, delimiter), header="yes")
         told = made.spec.read_text(encoding="utf-8").replace(place, "")
         lines = [path.read_text(encoding="utf-8") for path in made.hierarchies]
         assert made.profile.stat().st_mode & 0o777 == 0o600
@@ -75,7 +75,7 @@ def test_what_was_written_is_read(rows, delimiter, encoding, decimal):
     names = ["Wörter", "betrag", "zahl"]
     found = [list(row) for row in rows]
     with tempfile.TemporaryDirectory() as place:
-        made = draft(Path(place), written(names, found, delimiter, decimal, encoding))
+        made = draft(Path(place), write_csv(names, found, delimiter, decimal, encoding))
         source = document(made)["source"]
         spec = confirmed_source(made)
         whole = read(spec.source, spec.columns, Path(place), {})
@@ -98,4 +98,4 @@ def confirmed_source(made):
 
 def test_what_a_draft_says_is_read_as_a_spec(tmp_path):
     rows = [[n % 40 + 20, "abc"[n % 3], n % 7] for n in range(90)]
-    assert confirmed(draft(tmp_path, written(["age", "town", "income"], rows))).version == 2
+    assert confirmed(draft(tmp_path, write_csv(["age", "town", "income"], rows))).version == 2

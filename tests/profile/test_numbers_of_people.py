@@ -7,7 +7,7 @@ import pytest
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.terms.opened import open_release
 from tests.profile.drafts import confirm, document, draft, roles
-from tests.profile.tables import written
+from tests.profile.tables import write_csv
 from tests.profile.test_shapes import release_of
 
 ILL = ("C50.1", "E11.9", "I10", "J45.0", "K35")
@@ -31,7 +31,7 @@ def stays(rows=150, missing=(), name="patient_id", seed=4):
 
 @pytest.mark.parametrize("missing", [(), (3,), (3, 70, 149)])
 def test_patient_numbers_that_look_like_codes_are_a_unit(tmp_path, missing):
-    made = draft(tmp_path, written(*stays(missing=missing)))
+    made = draft(tmp_path, write_csv(*stays(missing=missing)))
     told = document(made)["columns"]["patient_id"]
     nulls = {"nulls": "drop-row"} if missing else {}
     assert told == {"role": "identifier", "unit": True, **nulls}
@@ -40,7 +40,7 @@ def test_patient_numbers_that_look_like_codes_are_a_unit(tmp_path, missing):
 
 
 def test_rows_without_a_number_are_said_and_left_out(tmp_path):
-    made = draft(tmp_path, written(*stays(missing=(3, 70))))
+    made = draft(tmp_path, write_csv(*stays(missing=(3, 70))))
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
     assert "rows without one are nobody's, and are left out (nulls: drop-row)" in text
     assert "No column tells people apart" not in text
@@ -50,7 +50,7 @@ def test_rows_without_a_number_are_said_and_left_out(tmp_path):
 
 
 def test_where_many_have_no_number_rows_are_people_and_why_is_said(tmp_path):
-    made = draft(tmp_path, written(*stays(missing=range(40))))
+    made = draft(tmp_path, write_csv(*stays(missing=range(40))))
     assert (roles(made)["patient_id"], document(made)["unit"]) == ("identifier", "row")
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
     assert "Many rows have no patient_id" in text
@@ -59,7 +59,7 @@ def test_where_many_have_no_number_rows_are_people_and_why_is_said(tmp_path):
 
 @pytest.mark.parametrize("name", ["code", "x1", "diagnosis"])
 def test_texts_that_nearly_all_differ_are_never_sensitive_without_a_question(tmp_path, name):
-    made = draft(tmp_path, written(*stays(name=name)))
+    made = draft(tmp_path, write_csv(*stays(name=name)))
     assert roles(made).get(name) in (None, "identifier")
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
     if roles(made).get(name) is None:
@@ -74,7 +74,7 @@ def test_codes_that_many_share_are_diagnoses_whatever_they_are_called(tmp_path):
     codes = [f"{letter}{number:02d}" for letter in "CEI" for number in range(8)]
     draw = random.Random(1)
     rows = [[*row, draw.choice(codes)] for row in rows]
-    made = draft(tmp_path, written([*names, "x1"], rows))
+    made = draft(tmp_path, write_csv([*names, "x1"], rows))
     assert roles(made)["x1"] == "sensitive"
 
 
@@ -83,14 +83,14 @@ def test_a_name_that_says_something_else_than_the_values_is_said(tmp_path):
     codes = [f"{letter}{number:02d}" for letter in "CEI" for number in range(8)]
     draw = random.Random(1)
     rows = [[*row, draw.choice(codes)] for row in rows]
-    made = draft(tmp_path, written([*names, "occupation"], rows))
+    made = draft(tmp_path, write_csv([*names, "occupation"], rows))
     assert roles(made)["occupation"] == "quasi-identifier"
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
     assert "though its values look like ICD codes" in text
 
 
 def test_a_missing_number_is_refused_with_the_way_out(tmp_path):
-    made = draft(tmp_path, written(*stays(missing=(3,))))
+    made = draft(tmp_path, write_csv(*stays(missing=(3,))))
     text = made.spec.read_text("utf-8").replace(", nulls: drop-row", "")
     made.spec.write_text(text, "utf-8")
     confirm(made)
@@ -102,7 +102,7 @@ def test_spellings_of_one_illness_are_asked_about(tmp_path):
     names, rows = stays()
     ills = ("HIV", "hiv ", "flu", "gout", "ache") * 30
     rows = [[*row[:3], ill] for row, ill in zip(rows, ills, strict=True)]
-    made = draft(tmp_path, written([*names[:3], "diagnosis"], rows))
+    made = draft(tmp_path, write_csv([*names[:3], "diagnosis"], rows))
     assert roles(made)["diagnosis"] == "sensitive"
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
     assert "some values differ in spaces, case or Unicode form alone" in text

@@ -11,7 +11,7 @@ import xlsxwriter
 from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.tasks.profile.dialect import DraftOptions
 from tests.profile.drafts import confirmed, document, roles
-from tests.profile.tables import written
+from tests.profile.tables import write_csv
 
 NAMES = ["pnr", "born", "plz", "sex", "income"]
 ROWS = [
@@ -21,14 +21,14 @@ ROWS = [
 
 
 def csv_file(place):
-    (place / "t.csv").write_bytes(written(NAMES, ROWS))
+    (place / "t.csv").write_bytes(write_csv(NAMES, ROWS))
     return "t.csv", {}
 
 
 def folder(place):
     for number, half in enumerate((ROWS[:70], ROWS[70:])):
         (place / "t").mkdir(exist_ok=True)
-        (place / "t" / f"{number}.csv").write_bytes(written(NAMES, half, "\t"))
+        (place / "t" / f"{number}.csv").write_bytes(write_csv(NAMES, half, "\t"))
     return "t", {}
 
 

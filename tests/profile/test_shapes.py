@@ -12,7 +12,7 @@ from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.lines import prepare, publish_prepared
 from tests.profile.drafts import confirm, confirmed, document, draft, roles
-from tests.profile.tables import admissions, journeys, marriages, members, votes, written
+from tests.profile.tables import admissions, journeys, marriages, members, votes, write_csv
 
 
 def release_of(made, directory):
@@ -22,7 +22,7 @@ def release_of(made, directory):
 
 
 def test_codes_and_texts_without_a_unit(tmp_path):
-    made = draft(tmp_path, written(*marriages()))
+    made = draft(tmp_path, write_csv(*marriages()))
     told = document(made)
     assert told["source"]["csv"] == {"delimiter": ";", "encoding": "windows-1252"}
     assert (told["source"]["decimal"], told["unit"], told["other-columns"]) == (",", "row", "drop")
@@ -33,7 +33,7 @@ def test_codes_and_texts_without_a_unit(tmp_path):
 
 
 def test_a_column_that_tells_what_another_tells_is_dropped(tmp_path):
-    made = draft(tmp_path, written(*votes()))
+    made = draft(tmp_path, write_csv(*votes()))
     assert "logpopul" not in roles(made)
     assert "logpopul: tells what column 'popul' tells" in made.spec.read_text(encoding="utf-8")
     assert document(made)["columns"]["age"]["hierarchy"] == {
@@ -46,7 +46,7 @@ def test_a_column_that_tells_what_another_tells_is_dropped(tmp_path):
 
 
 def test_several_rows_of_a_person_are_found_and_said(tmp_path):
-    made = draft(tmp_path, written(*journeys()))
+    made = draft(tmp_path, write_csv(*journeys()))
     unit = {"role": "identifier", "type": "decimal", "unit": True, "repeat": "keep-one"}
     assert document(made)["columns"]["individual"] == unit
     text = made.spec.read_text(encoding="utf-8")
@@ -58,13 +58,13 @@ def test_several_rows_of_a_person_are_found_and_said(tmp_path):
 
 def test_what_is_the_same_in_all_rows_is_dropped_as_that(tmp_path):
     names, rows = votes()
-    made = draft(tmp_path, written([*names, "year"], [[*row, 1996] for row in rows]))
+    made = draft(tmp_path, write_csv([*names, "year"], [[*row, 1996] for row in rows]))
     assert "year" not in roles(made)
     assert "year: all rows say the same: it tells nothing" in made.spec.read_text(encoding="utf-8")
 
 
 def test_rows_of_a_person_need_not_follow_one_another(tmp_path):
-    made = draft(tmp_path, written(*admissions()))
+    made = draft(tmp_path, write_csv(*admissions()))
     told = document(made)
     unit = {"role": "identifier", "unit": True, "repeat": "keep-one"}
     assert told["columns"]["Patienten-Nr"] == unit
@@ -75,7 +75,7 @@ def test_rows_of_a_person_need_not_follow_one_another(tmp_path):
 def test_names_and_numbers_of_people_are_never_published_however_often_they_come(tmp_path):
     names, rows = admissions(people=30)
     often = [row for row in rows for _ in range(12)]  # too many rows each to be people's own
-    made = draft(tmp_path, written(names, often))
+    made = draft(tmp_path, write_csv(names, often))
     assert (roles(made)["Patienten-Nr"], roles(made)["Name"]) == ("identifier", "identifier")
     assert "Bemerkung" not in roles(made)
     assert not [path for path in made.hierarchies if "name" in path.name]
@@ -90,7 +90,7 @@ def test_a_source_without_a_name_needs_a_name_for_the_draft(tmp_path, monkeypatc
 
 @pytest.mark.parametrize("shape", [marriages, votes, journeys, admissions])
 def test_one_edit_publishes(tmp_path, shape):
-    made = draft(tmp_path, written(*shape()))
+    made = draft(tmp_path, write_csv(*shape()))
     with pytest.raises(SpecError, match="roles: are proposed, and nobody has confirmed them"):
         read_spec(made.spec)
     confirm(made)
@@ -100,16 +100,16 @@ def test_one_edit_publishes(tmp_path, shape):
 
 def test_a_column_that_comes_later_is_refused(tmp_path):
     names, rows = marriages()
-    made = draft(tmp_path, written(names, rows))
+    made = draft(tmp_path, write_csv(names, rows))
     confirm(made)
-    later = written([*names, "hiv"], [[*row, 1] for row in rows])
+    later = write_csv([*names, "hiv"], [[*row, 1] for row in rows])
     (tmp_path / "people.csv").write_bytes(later)
     with pytest.raises(InputError, match="column 7 of 7 is not in the spec and was not seen"):
         release_of(made, tmp_path)
 
 
 def test_what_is_said_beforehand_is_taken(tmp_path):
-    made = draft(tmp_path, written(*votes()), roles={"TVnews": "sensitive", "vote": "drop"})
+    made = draft(tmp_path, write_csv(*votes()), roles={"TVnews": "sensitive", "vote": "drop"})
     assert roles(made)["TVnews"] == "sensitive"
     assert "vote" not in roles(made)
     promised = [p.get("sensitive") for p in document(made)["promises"]]
@@ -119,12 +119,12 @@ def test_what_is_said_beforehand_is_taken(tmp_path):
 
 def test_a_table_without_anything_sensitive_says_so(tmp_path):
     rows = [[20 + n % 50, "abcd"[n % 4]] for n in range(120)]
-    made = draft(tmp_path, written(["age", "town"], rows))
+    made = draft(tmp_path, write_csv(["age", "town"], rows))
     assert made.undecided.startswith("columns: none has role sensitive (forms generalized and")
 
 
 def test_households_weights_and_missing_diagnoses(tmp_path):
-    made = draft(tmp_path, written(*members()))
+    made = draft(tmp_path, write_csv(*members()))
     told = document(made)
     text = " ".join(made.spec.read_text(encoding="utf-8").replace("# ", "").split())
     assert told["household"] == "HHID"
@@ -144,7 +144,7 @@ def test_households_weights_and_missing_diagnoses(tmp_path):
 
 def test_numbers_of_households_number_no_people(tmp_path):
     names, rows = members()
-    made = draft(tmp_path, written(names[1:], sorted(row[1:] for row in rows)))
+    made = draft(tmp_path, write_csv(names[1:], sorted(row[1:] for row in rows)))
     told = document(made)
     assert told["unit"] == "row"
     assert "household" not in told

@@ -9,7 +9,7 @@ from sfumato.tasks.profile.dialect import read_options
 from sfumato.tasks.profile.facts import facts_of
 from sfumato.tasks.profile.names import sense_of
 from tests.profile.drafts import document, draft, roles
-from tests.profile.tables import written
+from tests.profile.tables import write_csv
 
 PEOPLE = ["age", "town", "income"]
 ROWS = [[20 + n % 45, "abcd"[n % 4], 1000 + 37 * (n % 23)] for n in range(120)]
@@ -51,7 +51,7 @@ def test_a_delimiter_that_is_said_is_held_to_the_rows(tmp_path, said):
 
 def test_a_first_row_is_never_taken_for_a_header(tmp_path):
     rows = [["rosa", "bonn", 4711], ["karl", "oslo", 1848], ["rosa", "rome", 1789]]
-    made = draft(tmp_path, written(None, rows, header=False))
+    made = draft(tmp_path, write_csv(None, rows, header=False))
     assert document(made)["source"]["csv"]["header"] == ["column-1", "column-2", "column-3"]
     assert "rosa" not in made.spec.read_text(encoding="utf-8")
 
@@ -59,7 +59,7 @@ def test_a_first_row_is_never_taken_for_a_header(tmp_path):
 @pytest.mark.parametrize("mark", ["NA", "?", "-", "NULL", "n/a"])
 def test_texts_for_missing_values(tmp_path, mark):
     rows = [[mark if n % 9 == 0 else age, town, pay] for n, (age, town, pay) in enumerate(ROWS)]
-    made = draft(tmp_path, written(PEOPLE, rows))
+    made = draft(tmp_path, write_csv(PEOPLE, rows))
     assert document(made)["source"]["csv"]["null_values"] == ["", mark]
     keys = document(made)["columns"]["age"]
     assert (keys["type"], keys["nulls"]) == ("integer", "category")
@@ -67,7 +67,7 @@ def test_texts_for_missing_values(tmp_path, mark):
 
 def test_a_text_is_not_missing_because_it_looks_so(tmp_path):
     rows = [[age, "NA" if n % 4 else "DE", pay] for n, (age, _, pay) in enumerate(ROWS)]
-    assert "null_values" not in document(draft(tmp_path, written(PEOPLE, rows)))["source"]["csv"]
+    assert "null_values" not in document(draft(tmp_path, write_csv(PEOPLE, rows)))["source"]["csv"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_dates_are_read_as_written(tmp_path, format_, type_):
         for n, d in enumerate(days)
     ]
     rows = [[day, *row[1:]] for day, row in zip(days, ROWS, strict=True)]
-    told = document(draft(tmp_path, written(["born", "town", "income"], rows)))
+    told = document(draft(tmp_path, write_csv(["born", "town", "income"], rows)))
     assert told["source"]["date-formats"] == {"born": format_}
     assert told["columns"]["born"]["type"] == type_
 
@@ -136,7 +136,7 @@ def test_identifiers_are_never_published(tmp_path):
     names = ["pnr", "mail", "note", *PEOPLE]
     notes = LOOKS["free text"] * 3
     rows = [[100_000 + 7 * n, f"u{n}@x.org", f"{notes[n]} {n}", *row] for n, row in enumerate(ROWS)]
-    made = draft(tmp_path, written(names, rows))
+    made = draft(tmp_path, write_csv(names, rows))
     identifiers = {name for name, role in roles(made).items() if role == "identifier"}
     assert identifiers == {"pnr", "mail"}
     assert "note" not in roles(made)
@@ -159,13 +159,13 @@ def test_options_that_are_none(known, told):
 
 
 def test_files_are_private_and_nothing_is_overwritten(tmp_path):
-    made = draft(tmp_path, written(PEOPLE, ROWS))
+    made = draft(tmp_path, write_csv(PEOPLE, ROWS))
     assert made.profile.is_relative_to(tmp_path / "work")
     assert made.profile.stat().st_mode & 0o777 == 0o600
     assert {p.stat().st_mode & 0o777 for p in (tmp_path / "work", made.profile.parent)} == {0o700}
     assert {path.stat().st_mode & 0o777 for path in made.hierarchies} == {0o600}
     with pytest.raises(SpecError, match=r"drafted\.yaml: is there already, and nothing is over"):
-        draft(tmp_path, written(PEOPLE, ROWS))
+        draft(tmp_path, write_csv(PEOPLE, ROWS))
 
 
 @pytest.mark.parametrize("name", ["keys", "people", "1", "äöü"])
@@ -173,7 +173,7 @@ def test_names_that_lines_cannot_have(tmp_path, name):
     from sfumato.flows.choice.first_spec import write_first_spec
     from sfumato.tasks.profile.dialect import DraftOptions
 
-    (tmp_path / "t.csv").write_bytes(written(PEOPLE, ROWS))
+    (tmp_path / "t.csv").write_bytes(write_csv(PEOPLE, ROWS))
     private = {"SFUMATO_WORK": str(tmp_path / "work")}
     place = tmp_path / f"{name}.yaml"
     if name in ("keys", "people"):

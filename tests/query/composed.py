@@ -27,14 +27,14 @@ from tests.query.worlds import aggregate
 _RULE = TypeAdapter(Declared.model_fields["versions"].annotation)
 
 
-def composed(declared: Declared) -> Declared:
+def as_composed(declared: Declared) -> Declared:
     """The same release, as a version that was made to be combined."""
     return declared.model_copy(
         update={"versions": _RULE.validate_python({"rule": "composed"}), "promises": ()}
     )
 
 
-def published(
+def publish_composed(
     declared: Declared,
     columns: Mapping[str, Sequence[Any]],
     group: Sequence[int],

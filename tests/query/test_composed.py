@@ -15,9 +15,9 @@ from tests.query.composed import (
     FUNCTIONS,
     assert_outcomes,
     combined,
-    composed,
+    as_composed,
     ends,
-    published,
+    publish_composed,
     random_columns,
     random_groups,
     values_of,
@@ -43,7 +43,7 @@ def small(form):
         loss=column("sensitive", "integer"),
         word=column("sensitive", "string"),
     )
-    return composed(declared.model_copy(update={"form": shape(**form)}))
+    return as_composed(declared.model_copy(update={"form": shape(**form)}))
 
 
 EXACT = [
@@ -111,7 +111,7 @@ def test_exact_rows(form, where):
         columns = random_columns(rng, len(group))
         people = [dict(zip(columns, of, strict=True)) for of in zip(*columns.values(), strict=True)]
         people = [row for row, of in zip(people, kind, strict=True) if not of]
-        tables = published(declared, columns, group, kind, seed)
+        tables = publish_composed(declared, columns, group, kind, seed)
         gone += sum(kind)
         parts = [f"age < {{}}{f' AND {where}' if where else ''}".format(age) for age in (1, 2, 3)]
         queries = [f"SELECT {ALL} FROM microdata WHERE {part}" for part in parts]
@@ -143,7 +143,7 @@ def test_certain_rows_of_exact_rows(form, group_by):
     for seed in (2, 3):
         rng = random.Random(f"certain {seed}")
         group, kind = random_groups(rng, largest=3)
-        tables = published(declared, random_columns(rng, len(group)), group, kind, seed)
+        tables = publish_composed(declared, random_columns(rng, len(group)), group, kind, seed)
         people = itertools.chain(*rows_of(tables).values())
         cells = {tuple(row[name] for name in names) for row in people}
         worlds = {
@@ -168,7 +168,7 @@ def test_certain_rows_of_exact_rows(form, group_by):
     assert met["certain"]
 
 
-RANGES = composed(SMALL)
+RANGES = as_composed(SMALL)
 
 
 @pytest.mark.parametrize("where", ["", "loss > 0", "loss IN (-2, 1, 3)"])
@@ -178,7 +178,7 @@ def test_subdomains(where):
         rng = random.Random(f"ranges {seed}")
         group, kind = random_groups(rng)
         columns = random_columns(rng, len(group))
-        tables = published(RANGES, columns, group, kind)
+        tables = publish_composed(RANGES, columns, group, kind)
         domain = sorted(set(columns["loss"]))
         copies = {}
         for row in tables["st"].to_pylist():

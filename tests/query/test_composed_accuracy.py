@@ -9,7 +9,7 @@ from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from tests.query.asked import on_disk
-from tests.query.composed import composed, published
+from tests.query.composed import as_composed, publish_composed
 from tests.query.worlds import column, declare, shape
 
 COLUMNS = {
@@ -37,14 +37,14 @@ WORKLOADS = {
 def test_every_truth_over_people_is_within_the_bounds(method, tmp_path):
     rng, size = random.Random(method), 60
     form = shape(method, **({"fakes": 9} if method == "redistributed" else {}))
-    declared = composed(declare(**COLUMNS).model_copy(update={"form": form}))
+    declared = as_composed(declare(**COLUMNS).model_copy(update={"form": form}))
     columns = {
         name: [rng.randrange(most) for _ in range(size)]
         for name, most in zip(COLUMNS, (20, 5, 9), strict=True)
     }
     group = [place // 5 for place in range(size)]
     kind = [int(place % 5 > 1 and rng.random() < 0.5) for place in range(size)]
-    tables = published(declared, columns, group, kind)
+    tables = publish_composed(declared, columns, group, kind)
     people = pa.table(columns).filter(pa.array([not of for of in kind]))
     original = Microdata(
         tuple(encode(name, of.role, people[name]) for name, of in COLUMNS.items()), people.num_rows

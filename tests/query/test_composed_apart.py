@@ -10,8 +10,8 @@ from sfumato.tasks.query.ask import answer_on, ask, engine
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import session
 from tests.query.composed import (
-    composed,
-    published,
+    as_composed,
+    publish_composed,
     random_columns,
     random_groups,
     values_of,
@@ -25,7 +25,7 @@ from tests.query.worlds import (
     in_every_world,
 )
 
-PATIENTS = composed(
+PATIENTS = as_composed(
     declare(
         "ambiguous",
         age=column("quasi-identifier", "integer"),
@@ -50,7 +50,7 @@ def patients(seed):
     people = [
         of for of, left in zip(zip(*columns.values(), strict=True), kind, strict=True) if not left
     ]
-    return published(PATIENTS, columns, group, kind), people
+    return publish_composed(PATIENTS, columns, group, kind), people
 
 
 def counts_in_worlds(tables, holds, place=None):

@@ -18,7 +18,7 @@ from sfumato.tasks.query.sql.views import groups_view
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
 from tests.query import asked
-from tests.query.composed import composed, published
+from tests.query.composed import as_composed, publish_composed
 from tests.query.dialect_laws import LOCAL, SERVERS, address, answered, assert_same_rows
 from tests.query.test_apart import counts_answered
 from tests.query.test_dialects import TYPES, agree_on_groups
@@ -30,14 +30,14 @@ EACH = [*LOCAL, *SERVERS]
 
 def of_rows(declared, seed):
     """A release of every type, some of whose rows are those of people who left."""
-    rng, declared = random.Random(seed), composed(declared)
+    rng, declared = random.Random(seed), as_composed(declared)
     table = asked.microdata(rng)
     group = table["group_id"].to_pylist()
     first = {of: place for place, of in reversed(list(enumerate(group)))}
     kind = [int(first[of] != place and rng.random() < 0.3) for place, of in enumerate(group)]
     columns = {name: table[name].to_pylist() for name in declared.columns}
     people = table.filter(pa.array([not of for of in kind]))
-    return declared, published(declared, columns, group, kind), people.num_rows, people
+    return declared, publish_composed(declared, columns, group, kind), people.num_rows, people
 
 
 @cache
@@ -119,7 +119,7 @@ def test_counts(kind, tmp_path):
     assert told["compared"] >= QUERIES / 2
 
 
-LOSSES = composed(
+LOSSES = as_composed(
     declare(
         rows=column("quasi-identifier", "integer"),
         vacant=column("quasi-identifier", "string"),
@@ -132,7 +132,7 @@ LOSSES = composed(
 @pytest.mark.parametrize("kind", EACH)
 def test_names_that_lineages_use(kind, tmp_path):
     columns = {"rows": [1, 2, 3], "vacant": list("aab"), "size": [4, 5, 9], "live": [7, 8, 9]}
-    tables = published(LOSSES, columns, [0, 0, 0], [0, 0, 1])
+    tables = publish_composed(LOSSES, columns, [0, 0, 0], [0, 0, 1])
     url = address(kind, tmp_path)
     load(asked.on_disk(tmp_path / "release", tables, LOSSES), url, replace=True)
     query = 'SELECT "rows", SUM(size) AS n FROM microdata WHERE live > 7 GROUP BY "rows"'
@@ -161,7 +161,7 @@ REVIEWED = {
 
 @pytest.mark.parametrize("form", REVIEWED)
 def test_rewritten_as_reviewed(form):
-    declared = composed(
+    declared = as_composed(
         declare(
             form,
             age=column("quasi-identifier", "integer"),

@@ -18,8 +18,8 @@ from tests.query.composed import (
     SEXES,
     assert_outcomes,
     combined,
-    composed,
-    published,
+    as_composed,
+    publish_composed,
     random_columns,
     random_groups,
 )
@@ -95,13 +95,13 @@ def outcomes_of_labels(tables, holds, name="loss"):
 
 def labelled(seed, form="generalized"):
     """A release of labels, and its rows with what was behind."""
-    declared, rng = composed(PETS.model_copy(update={"form": shape(form)})), random.Random(seed)
+    declared, rng = as_composed(PETS.model_copy(update={"form": shape(form)})), random.Random(seed)
     group, kind = random_groups(rng, largest=5)
     columns = random_columns(rng, len(group), kind=["cat", "dog", "wolf"])
     people = [
         {name: of[i] for name, of in columns.items()} for i in range(len(group)) if not kind[i]
     ]
-    return declared, published(declared, columns, group, kind), people
+    return declared, publish_composed(declared, columns, group, kind), people
 
 
 @pytest.mark.parametrize(("where", "holds"), LABELS)

@@ -21,7 +21,7 @@ from sfumato.tasks.query.engines.attendance import FullAttendance, PartialAttend
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from tests.query import asked
-from tests.query.composed import composed, published, random_columns
+from tests.query.composed import as_composed, publish_composed, random_columns
 from tests.query.test_composed_databases import release
 from tests.query.test_recoded_truth import inside
 from tests.query.worlds import aggregate, column, declare, shape
@@ -130,8 +130,8 @@ def test_a_first_version_answers_as_any_release(method):
         loss=column("sensitive", "integer"),
     ).model_copy(update={"form": shape(method, **FORMS[method])})
     group = [0] * 5 + [1] * 4 + [2] * 3
-    first = composed(declared)
-    tables = published(first, columns, group, [0] * 12)
+    first = as_composed(declared)
+    tables = publish_composed(first, columns, group, [0] * 12)
     queries = QUESTIONS + [
         query.replace("COUNT(*) AS n", SUMS) for query in QUESTIONS if method != "ambiguous"
     ]
@@ -180,7 +180,7 @@ EXPECTED = {  # of five values and three people: hits times the share of the val
 
 @pytest.mark.parametrize("method", EXPECTED)
 def test_estimates_are_of_people(method):
-    declared = composed(
+    declared = as_composed(
         declare(
             method,
             age=column("quasi-identifier", "integer"),
@@ -188,7 +188,7 @@ def test_estimates_are_of_people(method):
             loss=column("sensitive", "integer"),
         )
     )
-    tables = published(declared, ONE_GROUP, [0] * 5, [0, 0, 0, 1, 1])
+    tables = publish_composed(declared, ONE_GROUP, [0] * 5, [0, 0, 0, 1, 1])
     for where, expected in EXPECTED[method].items():
         query = f"FROM microdata WHERE age <= {0 if method in ('permuted', 'split') else 1}"
         query += f" AND {where}" if where else ""

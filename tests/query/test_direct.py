@@ -46,7 +46,7 @@ from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import session
 from tests.query.asked import FORMS, Queries, declare, in_form, microdata
-from tests.query.composed import composed, published
+from tests.query.composed import as_composed, publish_composed
 from tests.query.worlds import column, with_help
 from tests.query.worlds import declare as plain
 
@@ -96,7 +96,7 @@ def release(form, sensitive, left):
     first = {number: group.index(number) for number in group}
     kind = [int(place != first[of] and rng.random() < 0.3) for place, of in enumerate(group)]
     columns = {name: table[name].to_pylist() for name in declared.columns}
-    return composed(declared), published(composed(declared), columns, group, kind)
+    return as_composed(declared), publish_composed(as_composed(declared), columns, group, kind)
 
 
 @pytest.mark.parametrize("left", [False, True], ids=["nobody left", "some left"])

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
-from tests.query.composed import published as in_versions
+from tests.query.composed import publish_composed as in_versions
 from tests.query.composed import random_columns, random_groups
 from tests.query.test_apart import published
 from tests.query.test_composed import EXACT, rows_of, worlds_of

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
-from tests.query.composed import composed
-from tests.query.composed import published as composed_tables
+from tests.query.composed import as_composed
+from tests.query.composed import publish_composed as composed_tables
 from tests.query.test_apart import GROUPS, PATIENTS, PEOPLE, published
 from tests.query.test_matched import declare, in_form, random_rows
 from tests.query.test_recoded import PETS, random_table
@@ -35,7 +35,7 @@ def of_labels():
 
 def of_composed(form, **parameters):
     """A release from which two people have left."""
-    declared = composed(LOSSES.model_copy(update={"form": shape(form, **parameters)}))
+    declared = as_composed(LOSSES.model_copy(update={"form": shape(form, **parameters)}))
     rng = random.Random(form)
     columns = {"age": [0, 1, 2] * 3, "loss": [rng.randrange(5) for _ in range(9)]}
     tables = composed_tables(declared, columns, [0] * 5 + [1] * 4, [0, 0, 0, 0, 1, 0, 0, 0, 1])

@@ -29,7 +29,7 @@ from tests.composition.oracle import Line
 GROUPED = Shape(frozenset(["s"]), ("s",), covers=False)
 
 
-def dealt(rows: Microdata, randomness) -> Partition:
+def deal_rows(rows: Microdata, randomness) -> Partition:
     """Groups of three or more in random order, whatever their values."""
     order = np.argsort(randomness(rows.rows))
     group = np.empty(rows.rows, dtype=np.int64)

@@ -84,4 +84,4 @@ class Small:
         return prepare(self.spec, run, seeded_keys(sum(name.encode()))), run
 
     def publish(self, name: str) -> Published:
-        return publish_prepared(*self.prepared(name))
+        return publish_prepared(*self.prepare_run(name))

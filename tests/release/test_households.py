@@ -208,7 +208,7 @@ def test_a_household_of_a_size_of_its_own_is_like_no_other_however_coarse(small)
 
 def test_whole_households_are_judged_by_the_gate(small):
     """The partition is not believed: one member in another home makes that home like no other."""
-    _, run = small.write(small_homes(), **whole()).prepared("one")
+    _, run = small.write(small_homes(), **whole()).prepare_run("one")
     candidate = run / "candidate"
     whose = whose_in(candidate)
     forget_whose(candidate)
@@ -237,7 +237,7 @@ def test_the_page_tells_households(small):
 
 
 def test_what_is_at_stake_for_households(small):
-    resolved, run = small.write(members(), **SPEC).prepared("one")
+    resolved, run = small.write(members(), **SPEC).prepare_run("one")
     found = measure_whole(run / "deidentified", resolved.terms)
     assert found.households == 150
     told = {row["measure"]: row["by quasi-identifiers"] for row in whole_rows(found, "households")}
@@ -247,7 +247,7 @@ def test_what_is_at_stake_for_households(small):
     (table,) = risk_tables({"households": whole_rows(found, "households")})
     assert table["caption"] == "Risk of households in the table as it is"
     plain = {key: value for key, value in SPEC.items() if key != "household"}
-    resolved, run = small.write(members(), **plain).prepared("two")
+    resolved, run = small.write(members(), **plain).prepare_run("two")
     assert measure_whole(run / "deidentified", resolved.terms) is None
 
 

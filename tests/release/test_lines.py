@@ -40,7 +40,7 @@ def kill(*_):
 
 def test_another_draw_of_the_same_rows_never_appears(small, release, line):
     before, stamp = content(line), (release / "index.html").stat().st_mtime_ns
-    _, run = small.prepared("another draw")
+    _, run = small.prepare_run("another draw")
     drawn = (run / "candidate" / "release" / "data" / "microdata.parquet").read_bytes()
     assert drawn != (release / "data" / "microdata.parquet").read_bytes()
     again = small.publish("yet another draw")
@@ -79,7 +79,7 @@ def test_accepted_risk_is_recorded(small, line):
 
 def test_after_a_withdrawal_the_one_before_is_current(small, first, line):
     small.write(people(first=1000, seed=2)).publish("two")
-    plan, _ = small.prepared("three")
+    plan, _ = small.prepare_run("three")
     withdraw(plan.line, "0002", "a test")
     record = read_record(line)
     assert (record.current, record.versions["0001"].status) == ("0001", "published")
@@ -98,7 +98,7 @@ def test_a_deleted_version_is_not_drawn_again(small, first):
 
 
 def test_units_of_a_deleted_or_withdrawn_version_still_count(small, first, line):
-    plan, _ = small.prepared("two")
+    plan, _ = small.prepare_run("two")
     withdraw(plan.line, "0001", "a test")
     shutil.rmtree(line / "0001")
     small.write(people(seed=5))
@@ -174,7 +174,7 @@ def test_nothing_published_says_who_a_row_is_about(small, first, line):
 
 
 def test_what_a_killed_attempt_left_out_is_forgotten(small):
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
     everybody = load(run / "deidentified")
     none_but_one = np.arange(everybody.rows) > 0
     write_suppressed_rows(plan.line.private, "0001", none_but_one)

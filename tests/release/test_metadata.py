@@ -17,7 +17,7 @@ from sfumato.tasks.terms.tables import schemas, write_tables
 from tests.corpus.lines import CORPUS
 from tests.release.data_package import faults_of_files, faults_of_profile
 from tests.release.small import SPEC, people
-from tests.report.content import declared
+from tests.report.content import make_release
 
 FORMS = {
     "permuted": {},
@@ -85,7 +85,7 @@ def test_the_profile_finds_what_is_none(broken):
 
 
 def test_files_that_are_called_alike_have_names_of_their_own(tmp_path):
-    of = declared(4, software={LAYOUT: "5"})
+    of = make_release(4, software={LAYOUT: "5"})
     for part in ("a", "b"):
         place = tmp_path / "parts" / part
         place.mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_another_manifest_than_the_announced_one_tells_nothing(small):
 
 
 def test_times_in_csv_are_told_as_they_are_written(tmp_path):
-    of = declared(
+    of = make_release(
         2,
         columns={
             "seen": {"role": "quasi-identifier", "type": "timestamp"},

@@ -164,7 +164,7 @@ def test_rows_of_three_people_are_no_six(small):
 
 def candidate_of(small):
     """A candidate that nobody has judged."""
-    _, run = small.write(stays(), **changes()).prepared("one")
+    _, run = small.write(stays(), **changes()).prepare_run("one")
     return run / "candidate"
 
 
@@ -215,7 +215,7 @@ def test_a_group_of_too_few_people_is_refused_by_the_gate(small):
 
 def test_what_waits_for_approval_knows_nobody(small):
     """Whose rows are was needed to judge the candidate, and nobody needs it to publish it."""
-    resolved, run = small.write(stays(), **changes(approval="required")).prepared("one")
+    resolved, run = small.write(stays(), **changes(approval="required")).prepare_run("one")
     candidate = run / "candidate"
     seal_candidate(candidate, assess_candidate(candidate))
     assert (candidate / "whose").exists()
@@ -330,7 +330,7 @@ def test_who_knows_all_rows_of_a_person_guesses_as_often_as_counted_by_hand(smal
 
 def attack_prepared(small, name):
     """The run of a candidate, its directory, and how its bars are judged before publication."""
-    resolved, folder = small.prepared(name)
+    resolved, folder = small.prepare_run(name)
     candidate, kept = folder / "candidate", folder / "deidentified"
     seal_candidate(candidate, assess_candidate(candidate))
     bars, whose = resolved.spec.attacks, identity(kept)
@@ -422,7 +422,7 @@ def test_rows_that_count_as_people_may_not_be_one_persons(small, unprotected):
     columns["person"] = {"role": "identifier"}
     if unprotected:
         columns["person"]["unprotected"] = unprotected
-    resolved, run = small.write(stays(), **changes(columns=columns, unit="row")).prepared("one")
+    resolved, run = small.write(stays(), **changes(columns=columns, unit="row")).prepare_run("one")
     said = rows_of_one_person(run / "ingested", resolved.spec.columns)
     assert (said is None) == bool(unprotected)
     assert unprotected or "columns.person: several rows have the same value" in said
@@ -454,7 +454,7 @@ def test_people_in_another_line_are_counted_once(small):
     small.write(stays(), **changes()).publish("one")
     number = len({row["person"] for row in stays()})
     small.write(stays(), **changes(name="second"))
-    resolved, run = small.prepared("two")
+    resolved, run = small.prepare_run("two")
     whose = identity(run / "deidentified")
     assert whose.met == {"wages": number}
     with pytest.raises(PromiseError, match=f"{number} units are in line wages"):
@@ -464,7 +464,7 @@ def test_people_in_another_line_are_counted_once(small):
 def test_what_is_at_stake_for_people(small):
     """A person is at risk by every row; people are counted, and not their rows."""
     rows = [{**row, "age": 20 + n % 3} for n, row in enumerate(stays(30))]
-    resolved, run = small.write(rows, **changes()).prepared("one")
+    resolved, run = small.write(rows, **changes()).prepare_run("one")
     found = measure_whole(run / "deidentified", resolved.terms)
     seen = defaultdict(set)
     for row in rows:

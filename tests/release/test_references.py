@@ -209,7 +209,7 @@ def test_the_gate_fails_closed_without_the_reference(small):
 def test_a_reference_that_changes_during_a_run_is_refused(small):
     write(small)
     register(small.folder)
-    resolved, _ = small.prepared("one")
+    resolved, _ = small.prepare_run("one")
     register(small.folder, times=4)
     with pytest.raises(PromiseError, match="the reference was changed meanwhile"):
         assess_candidate(small.folder / "one" / "candidate", references=resolved.references)
@@ -364,7 +364,7 @@ def test_digests_are_made_once(released, small):
 def test_great_expectations_judges_the_same(small):
     write(small, promises=(PRESENCE, BELIEF))
     register(small.folder, more=ELSEWHERE)
-    resolved, run_directory = small.prepared("one")
+    resolved, run_directory = small.prepare_run("one")
     candidate, gate = run_directory / "candidate", partial(judge, "wages")
     found = assess_candidate(candidate, (), gate, resolved.references).findings
     assert found == assess_candidate(candidate, references=resolved.references).findings

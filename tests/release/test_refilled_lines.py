@@ -19,7 +19,7 @@ from tests.release.growing import (
     GROUPED,
     Growing,
     coming_and_going,
-    dealt,
+    deal_rows,
     judged,
     sets,
     supports,
@@ -44,7 +44,7 @@ def told_truly(grouping, values, lines, wish=REFILL, seed=1):
 def test_every_value_of_the_slots_stays_possible():
     """Theorem C, by enumeration of all worlds of versions that the pipeline makes."""
     routes, refilled = Counter(), 0
-    for _, line in told_truly(dealt, "1123", 50):
+    for _, line in told_truly(deal_rows, "1123", 50):
         routes[line.verdicts[-1].route] += 1
         refilled += len(line.maps[-1].past)
     assert routes["C"] > 20
@@ -68,7 +68,7 @@ def test_where_groups_are_sets_every_value_stays_as_likely():
 def test_likelihoods_are_not_kept_by_slots_alone():
     """Whoever is in {1, 1, 2} after somebody else was: the gate refuses to say how likely 2 is."""
     refused = 0
-    for _, line in told_truly(dealt, "112", 30, seed=5):
+    for _, line in told_truly(deal_rows, "112", 30, seed=5):
         before, now = line.maps[-2:]
         again = judged(before, now, [entropy("1.2")])
         if line.verdicts[-1].route == "C":
@@ -78,7 +78,7 @@ def test_likelihoods_are_not_kept_by_slots_alone():
     uneven = 0
     for number in range(30):
         rng = np.random.default_rng([5, number])
-        line = Growing(dealt, REFILL, seed=number, shape=replace(GROUPED, by_likelihood=True))
+        line = Growing(deal_rows, REFILL, seed=number, shape=replace(GROUPED, by_likelihood=True))
         for people in coming_and_going(rng, "112"):
             line.publish(people)
             assert line.verdicts[-1].route in ("A", "S")
@@ -185,7 +185,7 @@ def test_paired_gives_different_values_of_a_group_away_together():
     now = line.publish(without(NINE, gone, X="1", Y="2", Z="3", U="1", V="2", W="3"))
     taken = set(now.past.group.tolist())
     assert taken <= {group_of(first, "A")}
-    line = line_of("paired", dict(zip("ABCDEF", "112112", strict=True)), dealt, seed=2)
+    line = line_of("paired", dict(zip("ABCDEF", "112112", strict=True)), deal_rows, seed=2)
     first = line.maps[0]
     alike = [k.decode() for k in first.key[first.rows["s"].codes == 0]]
     fresh = dict(zip("UVWXYZ", "111111", strict=True))
@@ -195,7 +195,7 @@ def test_paired_gives_different_values_of_a_group_away_together():
 
 def test_paired_gives_some_slots_away():
     refilled = kept = 0
-    for _, line in told_truly(dealt, "1123", 40, {"vacancies": "paired"}, seed=8):
+    for _, line in told_truly(deal_rows, "1123", 40, {"vacancies": "paired"}, seed=8):
         for before, now in pairwise(line.maps):
             values = {}
             for k, g in new_pairs(before, now):
@@ -283,7 +283,7 @@ def by_place(rows, randomness):
 @pytest.mark.parametrize("guard", ["who held it", "the same value", "nobody else's", "for ever"])
 def test_the_gate_finds_out_slots_that_were_given_away_wrongly(guard):
     """Each is what a pipeline without that rule would leave in the map."""
-    line = line_of("refill", dict(zip("ABCDEF", "111122", strict=True)), dealt, seed=1)
+    line = line_of("refill", dict(zip("ABCDEF", "111122", strict=True)), deal_rows, seed=1)
     first = line.maps[0]
     now = line.publish({**dict(zip("BCDEF", "11122", strict=True)), "X": "1"})
     assert now.past.key.tolist() == [b"A"]

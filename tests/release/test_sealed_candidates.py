@@ -25,7 +25,7 @@ from tests.lines import TIME
 @pytest.fixture
 def prepared(small):
     """The small line's plan and a candidate that is not yet judged."""
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
     return plan, run / "candidate"
 
 

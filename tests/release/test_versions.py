@@ -88,7 +88,7 @@ def test_accepted_risk_is_a_new_version(small):
 
 
 def test_withdrawn_or_gone_versions_are_not_drawn_again(small, release):
-    plan, _ = small.prepared("two")
+    plan, _ = small.prepare_run("two")
     withdraw(plan.line, "0001", "a test")
     assert read_record(release.parent).current is None
     with pytest.raises(PromiseError, match="was withdrawn"):
@@ -136,7 +136,7 @@ def unrecorded(small, monkeypatch):
     def kill(*_, **__):
         raise Killed
 
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
     candidate = run / "candidate"
     seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
     for path in (candidate / "release").rglob("*"):
@@ -166,7 +166,7 @@ def test_a_version_that_never_appeared_is_forgotten(small, monkeypatch):
     def kill(*_, **__):
         raise Killed
 
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(publication, "appear", kill)
         publish_prepared(plan, run)
@@ -194,7 +194,7 @@ def test_the_number_of_a_version_that_is_gone_is_not_given_again(small):
 
 
 def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
-    plan, run = small.prepared("one")
+    plan, run = small.prepare_run("one")
     held = []
 
     def standing(line, *_):

@@ -40,7 +40,7 @@ def seen(sizes: Sequence[int], sensitive: Mapping[str, pa.Array]) -> Groups:
     return count(key, len(sizes), counted)
 
 
-def declared(rows: int, /, **changes: Any) -> Declared:
+def make_release(rows: int, /, **changes: Any) -> Declared:
     """A release of Adult's capital losses, or of what the changes say."""
     stated: dict[str, Any] = {
         "name": "adult-capital-loss",
@@ -72,7 +72,7 @@ def declared(rows: int, /, **changes: Any) -> Declared:
 def content(sizes: Sequence[int], sensitive: Mapping[str, pa.Array], **changes: Any) -> PageContent:
     """The page's content for such groups, with the verdicts that they deserve."""
     groups = seen(sizes, sensitive)
-    about = declared(sum(sizes), **changes)
+    about = make_release(sum(sizes), **changes)
     promises = [PROMISE.validate_python(promise) for promise in about.promises]
     verdicts = tuple((promise, promise.check(groups)) for promise in promises)
     return PageContent(about, verdicts, groups, FILES)
@@ -101,7 +101,7 @@ def ambiguously(
 ) -> PageContent:
     """The page's content for the tables of the form `ambiguous`, with the verdicts they deserve."""
     shown = {"form": {"method": "ambiguous"}, **changes}
-    about = declared(sum(number >= 0 for number in group), **shown)
+    about = make_release(sum(number >= 0 for number in group), **shown)
     tables = ambiguous_tables(about, rows, group)
     names = about.names_with_roles("quasi-identifier")
     groups = ambiguous.groups(tables, about.columns, names, about.names_with_roles("sensitive"))

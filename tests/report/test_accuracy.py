@@ -10,7 +10,7 @@ import pytest
 from sfumato.tasks.report.accuracy import summarize, write_accuracy_report
 from tests.report.html import Read
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("plots_drawn")
 
 
 @dataclass(frozen=True)

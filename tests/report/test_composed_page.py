@@ -10,8 +10,8 @@ from sfumato.tasks.report.snippets import pandas_snippet
 from sfumato.tasks.report.utility import utility_lines
 from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.utility import utility
-from tests.query.composed import published
-from tests.report.content import declared
+from tests.query.composed import publish_composed
+from tests.report.content import make_release
 from tests.report.test_page import read
 
 COLUMNS = {
@@ -26,7 +26,7 @@ FORMS = ["permuted", "split", "ambiguous", "redistributed", "generalized", "supp
 def release(method, kind=(0, 0, 1, 0, 0, 1), **versions):
     """A declared release from which some have left, and its tables."""
     left, ranges = sum(kind), method == "redistributed"
-    about = declared(
+    about = make_release(
         6 - left,
         columns=COLUMNS,
         unit="identifier",
@@ -46,7 +46,7 @@ def release(method, kind=(0, 0, 1, 0, 0, 1), **versions):
             "not_represented_versions": 3,
         },
     )
-    tables = published(about, PEOPLE, [0, 0, 0, 1, 1, 1], kind)
+    tables = publish_composed(about, PEOPLE, [0, 0, 0, 1, 1, 1], kind)
     return about, {name: of for name, of in tables.items() if not name.startswith("help_")}
 
 

@@ -24,7 +24,7 @@ from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.report.snippets import example_query, pandas_snippet
 from sfumato.tasks.report.utility import four_decimals
 from sfumato.tasks.terms.utility import Utility
-from tests.report.content import ADULT_COLUMNS, content, declared, losses
+from tests.report.content import ADULT_COLUMNS, content, make_release, losses
 from tests.report.html import Read
 
 HOSTILE = [
@@ -259,15 +259,15 @@ def test_the_command_survives_a_shell():
 
 def test_example_queries_fit_the_columns():
     assert (
-        example_query(declared(9))
+        example_query(make_release(9))
         == 'SELECT "education", AVG("capital-loss") FROM microdata GROUP BY "education"'
     )
     when = {"day": {"role": "sensitive", "type": "date"}}
-    assert example_query(declared(9, columns=when)) == (
+    assert example_query(make_release(9, columns=when)) == (
         'SELECT MIN("day"), MAX("day") FROM microdata'
     )
     word = {"word": {"role": "sensitive", "type": "string"}}
-    assert example_query(declared(9, columns=word)) == "SELECT COUNT(*) FROM microdata"
+    assert example_query(make_release(9, columns=word)) == "SELECT COUNT(*) FROM microdata"
 
 
 def test_the_order_of_what_was_declared_says_nothing():

@@ -8,9 +8,9 @@ import pytest
 
 from sfumato.flows.inputs.spec import ReleaseSpec, json_schema, read_spec
 from sfumato.flows.rules.defaults import BETTER, VERSIONS, default_schemas, resolve
-from tests.corpus.archives import unpacked
+from tests.corpus.archives import unpack_archives
 
-CORPUS = unpacked() / "version-1"
+CORPUS = unpack_archives() / "version-1"
 DEPLOYMENTS = Path(__file__).parents[2] / "deployments"
 FIRST = sorted(CORPUS.glob("*/*.yaml"))
 

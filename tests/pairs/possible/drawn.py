@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.tasks.terms.terms import Declared
 from tests.pairs.possible.shapes import Part, Shape
-from tests.query.composed import composed
+from tests.query.composed import as_composed
 from tests.query.worlds import column, declare, shape
 
 KINDS = (("cat", "pet", "*"), ("dog", "pet", "*"), ("wolf", "wild", "*"))
@@ -36,7 +36,7 @@ def random_columns(rng: random.Random, of: Shape) -> Declared:
     form |= {"sensitive": "together" if of.together else "independent"} if several else {}
     form |= {"fakes": 1} if of.method == "redistributed" else {}
     declared = declare(of.method, **columns).model_copy(update={"form": shape(**form)})
-    return composed(declared) if of.composed else declared
+    return as_composed(declared) if of.composed else declared
 
 
 def random_part(
