@@ -13,7 +13,10 @@ from sfumato.tasks.partitions.aimed.parameters import ArbitraryAim, RangeAim
 def table(ages, wages, **others):
     """A table of ages and wages."""
     quasi = {"age": ages, **others}
-    columns = [encode(n, "quasi-identifier", pa.array(list(of))) for n, of in quasi.items()]
+    columns = [
+        encode(n, "quasi-identifier", pa.array(list(column_values)))
+        for n, column_values in quasi.items()
+    ]
     wage = encode("wage", "sensitive", pa.array(list(wages)))
     return Microdata((*columns, wage), len(wages))
 

@@ -34,7 +34,7 @@ def small(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def chosen(tmp_path_factory):
+def chosen_line(tmp_path_factory):
     """The folder of such a line whose first version was chosen and published."""
     folder = tmp_path_factory.mktemp("chosen")
     with pytest.MonkeyPatch.context() as patch:
@@ -44,9 +44,9 @@ def chosen(tmp_path_factory):
 
 
 @pytest.fixture
-def first(chosen, small, tmp_path):
+def first(chosen_line, small, tmp_path):
     """The first version of a copy of it."""
-    shutil.copytree(chosen, tmp_path, symlinks=True, dirs_exist_ok=True)
+    shutil.copytree(chosen_line, tmp_path, symlinks=True, dirs_exist_ok=True)
     line = small.plan().line
     (line.private / "published-in").write_bytes(os.fsencode(line.public))
     return Published(line.public / "0001", existed=False)
@@ -58,17 +58,17 @@ def spec_of(tmp_path, **changes):
     return read_spec(path)
 
 
-def declared(published):
+def manifest_part(published):
     manifest = json.loads((published.directory / "datapackage.json").read_text())
     return manifest["sfumato"]
 
 
 def test_what_is_chosen_is_published_as_if_the_spec_had_said_it(small, first, capsys):
-    said = declared(first)
+    declaration = manifest_part(first)
     private = small.plan().line.private
-    ((_, kept),) = json.loads((private / CHOICES).read_text())["chosen"].items()
-    assert said["partition"] == kept["partition"]
-    assert said["partition"]["method"] != "auto"
+    ((_, choice),) = json.loads((private / CHOICES).read_text())["chosen"].items()
+    assert declaration["partition"] == choice["partition"]
+    assert declaration["partition"]["method"] != "auto"
     assert run(["check", str(first.directory)]) == 0
     capsys.readouterr()
     for file in first.directory.rglob("*"):
@@ -79,8 +79,12 @@ def test_what_is_chosen_is_published_as_if_the_spec_had_said_it(small, first, ca
 def test_scores_are_in_the_private_report_alone(small, first):
     report = small.plan().line.reports(first.directory.name) / "partition.json"
     tried = json.loads(report.read_text())["choice"]
-    assert {one["partition"]["method"] for one in tried} >= {"ke", "hybrid", "contiguous"}
-    scores = [one["score"] for one in tried if one["score"] is not None]
+    assert {alternative["partition"]["method"] for alternative in tried} >= {
+        "ke",
+        "hybrid",
+        "contiguous",
+    }
+    scores = [alternative["score"] for alternative in tried if alternative["score"] is not None]
     assert len(scores) > 3
     public = b"".join(f.read_bytes() for f in first.directory.rglob("*") if f.is_file())
     assert not any(str(score).encode() in public for score in scores)
@@ -94,7 +98,7 @@ def test_the_same_source_and_spec_stand_and_later_versions_use_what_was_chosen(s
     small.write(people(first=500, rows=90, seed=5), **AUTO)
     second = small.publish("second")
     assert second.directory.name == "0002"
-    assert declared(second)["partition"] == declared(first)["partition"]
+    assert manifest_part(second)["partition"] == manifest_part(first)["partition"]
 
 
 def spec_terms(small):
@@ -120,7 +124,7 @@ def test_words_that_decide_nothing_do_not_choose_again(small, first, words):
     assert not isinstance(small.plan().terms, WishedTerms)
     second = small.publish("second")
     assert second.directory != first.directory
-    assert declared(second)["partition"] == declared(first)["partition"]
+    assert manifest_part(second)["partition"] == manifest_part(first)["partition"]
 
 
 def test_the_wish_is_of_what_decides(small):
@@ -142,7 +146,7 @@ def test_what_earlier_software_chose_is_used(small):
     terms, line = spec_terms(small), small.plan().line.private
     keep_choice(line, terms.digest(), {**chosen, "form": {"method": "permuted"}})
     assert not isinstance(small.plan().terms, WishedTerms)
-    assert declared(small.publish("first"))["partition"]["objective"] == "max"
+    assert manifest_part(small.publish("first"))["partition"]["objective"] == "max"
 
 
 def test_other_promises_choose_again(small, first):
@@ -154,12 +158,12 @@ def test_other_promises_choose_again(small, first):
 
 
 def test_a_backup_has_what_was_chosen(small, first, tmp_path, capsys):
-    private, kept = small.plan().line.private, tmp_path / "kept"
-    assert run(["line", "backup", str(small.spec), str(kept)]) == 0
+    private, backup = small.plan().line.private, tmp_path / "kept"
+    assert run(["line", "backup", str(small.spec), str(backup)]) == 0
     before = (private / CHOICES).read_bytes()
     (private / CHOICES).unlink()
     (private / "state.json").unlink()
-    assert run(["line", "restore", str(small.spec), str(kept)]) == 0
+    assert run(["line", "restore", str(small.spec), str(backup)]) == 0
     capsys.readouterr()
     assert (private / CHOICES).read_bytes() == before
     assert small.publish("again").existed
@@ -176,7 +180,7 @@ def test_who_chose_first_has_chosen(tmp_path):
 
 def test_all_candidates_go_with_the_spec(tmp_path):
     spec = spec_of(tmp_path)
-    methods = [one.partition.method for one in spec.choosing.candidates]
+    methods = [candidate.partition.method for candidate in spec.choosing.candidates]
     assert methods[:2] == ["ke", "ke"]
     assert "stratum" not in methods  # needs p-privacy
     assert [aim.kind for aim in spec.choosing.aims] == ["range", "arbitrary"]
@@ -188,7 +192,11 @@ def test_redistributed_is_searched_by_denominator_tree_and_fakes(tmp_path):
         promises=[{"model": "p-privacy", "target": "uniform"}],
         form={"method": "redistributed"},
     )
-    forms = [one.form for one in spec.choosing.candidates if one.partition.method == "stratum"]
+    forms = [
+        candidate.form
+        for candidate in spec.choosing.candidates
+        if candidate.partition.method == "stratum"
+    ]
     assert {form.denominator for form in forms} >= {"exact", 16}
     assert {form.tree for form in forms} == {"balanced", "median"}
     assert len({form.fakes for form in forms}) == 3
@@ -198,19 +206,19 @@ def test_a_redistributed_line_is_chosen_and_published(tmp_path):
     form = {"method": "redistributed"}
     promises = [{"model": "p-privacy", "target": "uniform"}]
     small = Small(tmp_path / "line").write(people(rows=60), **AUTO, form=form, promises=promises)
-    said = declared(small.publish("first"))
-    assert said["partition"]["method"] in ("stratum", "exact-qi")
-    assert "denominator" in said["form"]
+    declaration = manifest_part(small.publish("first"))
+    assert declaration["partition"]["method"] in ("stratum", "exact-qi")
+    assert "denominator" in declaration["form"]
 
 
 def test_forms_may_be_chosen_too(tmp_path):
     wish = {"method": "auto", "forms": ["generalized"], "aims": [RANGE]}
     distinct = [{"model": "l-diversity", "variant": "distinct", "l": 3}]
     keys = {"partition": wish, "promises": distinct, "evaluate": COUNTS}
-    forms = {one.form.method for one in spec_of(tmp_path, **keys).choosing.candidates}
+    forms = {candidate.form.method for candidate in spec_of(tmp_path, **keys).choosing.candidates}
     assert forms == {"permuted", "generalized"}
     small = Small(tmp_path / "line").write(people(rows=60), **{**AUTO, **keys})
-    assert declared(small.publish("first"))["form"]["method"] == "permuted"
+    assert manifest_part(small.publish("first"))["form"]["method"] == "permuted"
 
 
 @pytest.mark.parametrize(
@@ -266,8 +274,8 @@ BY_TOWN = {
 def in_regions(rows=180, seed=1, first=0):
     """People of twelve towns in three regions, whose ages and wages tell nothing of these."""
     return [
-        {**one, "town": f"town-{number % 12}"}
-        for number, one in enumerate(people(first, rows, seed)[:rows])
+        {**person, "town": f"town-{number % 12}"}
+        for number, person in enumerate(people(first, rows, seed)[:rows])
     ]
 
 
@@ -280,8 +288,8 @@ def regions(tmp_path):
     return line
 
 
-def hierarchy_of_town(said):
-    (town,) = (column for column in said["columns"] if column["name"] == "town")
+def hierarchy_of_town(declaration):
+    (town,) = (column for column in declaration["columns"] if column["name"] == "town")
     return town.get("hierarchy")
 
 
@@ -293,31 +301,31 @@ def test_levels_of_hierarchies_are_among_the_strata_that_are_tried(regions, monk
     monkeypatch.setattr(candidates, "_KEYS", ({"method": "anatomy"},))
     published = regions.write(in_regions(), **BY_TOWN).publish("first")
     report = regions.plan().line.reports(published.directory.name) / "partition.json"
-    tried = [one["strata"] for one in json.loads(report.read_text())["choice"]]
+    tried = [choice["strata"] for choice in json.loads(report.read_text())["choice"]]
     level = {"column": "town", "level": 1}
     assert [level] in tried
     assert not any("bands" in stratum for strata in tried for stratum in strata)
-    said = declared(published)
-    assert said["strata"] == [level]
-    assert hierarchy_of_town(said) is not None
+    declaration = manifest_part(published)
+    assert declaration["strata"] == [level]
+    assert hierarchy_of_town(declaration) is not None
     assert run(["check", str(published.directory)]) == 0
     rows = pq.read_table(published.directory / "data" / "microdata.parquet").to_pylist()
     pairs = {(row["group_id"], REGIONS[row["town"]]) for row in rows}
     assert len(pairs) == len({group for group, _ in pairs}) > 3
     regions.write(in_regions(seed=5, first=900), **BY_TOWN)
     assert not isinstance(regions.plan().terms, WishedTerms)
-    assert declared(regions.publish("second"))["strata"] == [level]
+    assert manifest_part(regions.publish("second"))["strata"] == [level]
 
 
 def test_a_hierarchy_that_no_stratum_is_a_level_of_is_not_declared(regions):
     aims = [{"kind": "range", "over": "age", "spans": [5]}]
     keys = {**BY_TOWN, "partition": {"method": "auto", "aims": aims}}
-    said = declared(regions.write(in_regions(), **keys).publish("first"))
-    assert hierarchy_of_town(said) is None
+    declaration = manifest_part(regions.write(in_regions(), **keys).publish("first"))
+    assert hierarchy_of_town(declaration) is None
 
 
 def test_levels_make_no_other_wish_and_no_other_terms(regions):
-    """What a line has chosen before is found, and its versions stand."""
+    """A line's earlier choice is found, and its versions stand."""
     terms = regions.write(in_regions(), **BY_TOWN).plan().terms
     assert terms.by_level
     bare = terms.model_copy(update={"by_level": {}})

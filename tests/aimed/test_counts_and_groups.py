@@ -25,16 +25,16 @@ from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.formats import lowest_format
 from tests.aimed.tables import promise, table, windows
-from tests.aimed.test_auto import declared, spec_of
-from tests.aimed.test_cuts import made
+from tests.aimed.test_auto import manifest_part, spec_of
+from tests.aimed.test_cuts import make_partition
 from tests.aimed.test_minimality import (
     AGES,
     FORM,
     ROOMS,
     WAGES,
-    aimed,
     attack,
     certain,
+    make_aimed,
     terms,
 )
 from tests.query.worlds import answers_on, column, declare, with_help
@@ -54,24 +54,24 @@ def counts(*spans, condition="equal"):
     return CountsAim(kind="counts", over="age", spans=spans, condition=condition)
 
 
-def group_by(by="age"):
-    return GroupByAim(kind="group-by", by=by)
+def group_by(column_name="age"):
+    return GroupByAim(kind="group-by", by=column_name)
 
 
 def shuffles(groups, wages):
     """All ways in which wages may be dealt within groups."""
     for order in permutations(range(len(wages))):
-        if all(groups[at] == groups[place] for place, at in enumerate(order)):
-            yield [wages[at] for at in order]
+        if all(groups[position] == groups[place] for place, position in enumerate(order)):
+            yield [wages[position] for position in order]
 
 
-def open_of(groups, wages, asked):
-    """How far an answer is open, over all worlds."""
-    found = [asked(world) for world in shuffles(groups, wages)]
-    return max(found) - min(found)
+def open_of(groups, wages, question):
+    """Return how far an answer is open, over all worlds."""
+    values = [question(world) for world in shuffles(groups, wages)]
+    return max(values) - min(values)
 
 
-def scored(microdata, groups, aims):
+def score_partition(microdata, groups, aims):
     queries = draw_queries(queries_of(microdata, aims), seeded_keys(1))
     return score_rows(microdata, Partition(np.array(groups)), {}, "wage", queries)
 
@@ -81,7 +81,7 @@ def scored(microdata, groups, aims):
 @settings(max_examples=25)
 def test_the_score_of_counts_is_the_mean_width_of_all_of_them(condition, rows):
     """A count for each age at which windows begin, and each row whose wage is compared with."""
-    ages, wages, groups = (list(of) for of in zip(*rows, strict=True))
+    ages, wages, groups = (list(column_values) for column_values in zip(*rows, strict=True))
     groups = np.unique(groups, return_inverse=True)[1].tolist()
     microdata = table(ages, wages)
     shares = []
@@ -89,52 +89,60 @@ def test_the_score_of_counts_is_the_mean_width_of_all_of_them(condition, rows):
         inside = [place for place, age in enumerate(ages) if low <= age <= low + 1]
         for bound in wages:
 
-            def asked(world, inside=inside, bound=bound):
-                meant = [world[place] for place in inside]
-                return sum(w == bound if condition == "equal" else w <= bound for w in meant)
+            def count_answer(world, inside=inside, bound=bound):
+                inside_values = [world[place] for place in inside]
+                return sum(
+                    w == bound if condition == "equal" else w <= bound for w in inside_values
+                )
 
-            shares.append(open_of(groups, wages, asked) / len(inside))
-    found = scored(microdata, groups, [counts(1, condition=condition)])
-    assert found == pytest.approx(np.mean(shares) * row_in_units(microdata["wage"]))
+            shares.append(open_of(groups, wages, count_answer) / len(inside))
+    score = score_partition(microdata, groups, [counts(1, condition=condition)])
+    assert score == pytest.approx(np.mean(shares) * row_in_units(microdata["wage"]))
 
 
 @given(rows=PEOPLE)
 @settings(max_examples=25)
 def test_the_score_of_a_group_by_is_the_mean_width_of_its_cells(rows):
-    ages, wages, groups = (list(of) for of in zip(*rows, strict=True))
+    ages, wages, groups = (list(column_values) for column_values in zip(*rows, strict=True))
     groups = np.unique(groups, return_inverse=True)[1].tolist()
     towns = [None if age == 20 else f"town {age}" for age in ages]
     shares = []
     for town in set(towns):
-        inside = [place for place, one in enumerate(towns) if one == town]
+        inside = [place for place, name in enumerate(towns) if name == town]
         total = open_of(groups, wages, lambda world, inside=inside: sum(world[p] for p in inside))
         shares.append(total / len(inside))
-    found = scored(table(ages, wages, town=towns), groups, [group_by("town")])
-    assert found == pytest.approx(np.mean(shares))
+    score = score_partition(table(ages, wages, town=towns), groups, [group_by("town")])
+    assert score == pytest.approx(np.mean(shares))
 
 
 def test_scores_are_the_widths_of_the_bounds_that_the_release_gives():
     """Of both families together, whose levels count alike."""
     ages = [20, 20, 21, 22, 22, 23]
     wages, groups = [1, 5, 5, 9, 2, 2], [0, 0, 0, 1, 1, 1]
-    known = declare(age=column("quasi-identifier", "integer"), wage=column("sensitive", "integer"))
-    shown = pa.table({"age": ages, "wage": wages, "group_id": groups})
+    declaration = declare(
+        age=column("quasi-identifier", "integer"), wage=column("sensitive", "integer")
+    )
+    microdata = pa.table({"age": ages, "wage": wages, "group_id": groups})
     sql = [
-        f"SELECT COUNT(*) x FROM microdata WHERE age BETWEEN {low} AND {low + 1} AND wage <= {at}"
+        f"SELECT COUNT(*) x FROM microdata WHERE age BETWEEN {low} AND {low + 1} AND wage <= {most}"
         for low in sorted(set(ages))
-        for at in wages
+        for most in wages
     ]
     lows = np.repeat(sorted(set(ages)), len(wages))
     selected = [sum(low <= age <= low + 1 for age in ages) for low in lows]
-    found = answers_on(with_help(shown, "wage"), known, sql)
-    widths = [float(one.rows[0]["x"].upper - one.rows[0]["x"].lower) for one in found]
+    answers = answers_on(with_help(microdata, "wage"), declaration, sql)
+    widths = [float(answer.rows[0]["x"].upper - answer.rows[0]["x"].lower) for answer in answers]
     of_counts = np.mean(np.array(widths) / selected) * row_in_units(table(ages, wages)["wage"])
     (cells,) = answers_on(
-        with_help(shown, "wage"), known, ["SELECT age, AVG(wage) x FROM microdata GROUP BY age"]
+        with_help(microdata, "wage"),
+        declaration,
+        ["SELECT age, AVG(wage) x FROM microdata GROUP BY age"],
     )
     of_cells = np.mean([float(row["x"].upper - row["x"].lower) for row in cells.rows])
     aims = [counts(1, condition="at-most"), group_by()]
-    assert scored(table(ages, wages), groups, aims) == pytest.approx((of_counts + of_cells) / 2)
+    assert score_partition(table(ages, wages), groups, aims) == pytest.approx(
+        (of_counts + of_cells) / 2
+    )
 
 
 @given(
@@ -149,12 +157,12 @@ def test_widths_of_counts_are_those_of_sums_of_ones_and_noughts(groups, data):
     low, high = sorted(data.draw(st.tuples(st.integers(0, 6), st.integers(0, 6))))
     bounds = np.append(0, np.cumsum([len(group) for group in groups]))
     limits = np.array([[low, high]], dtype=float)
-    known = group_count_widths(np.array(values, dtype=float), bounds, len(values), limits)
+    widths = group_count_widths(np.array(values, dtype=float), bounds, len(values), limits)
     hits = np.arange(len(values) + 1)
     ones = [float(low <= value <= high) for value in values]
     runs = [sorted(ones[a:b]) for a, b in pairwise(bounds)]
-    sums = group_widths(np.array([one for run in runs for one in run]), bounds, len(values))
-    assert known.expected_width(hits) == pytest.approx(sums.expected_width(hits))
+    sums = group_widths(np.array([item for run in runs for item in run]), bounds, len(values))
+    assert widths.expected_width(hits) == pytest.approx(sums.expected_width(hits))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +175,7 @@ def test_widths_of_counts_are_those_of_sums_of_ones_and_noughts(groups, data):
     ],
 )
 def test_whoever_knows_how_such_cuts_are_decided_believes_what_groups_tell(method, aim):
-    (excess, belief, by_groups), fewest, releases = attack(aimed(method, 2, 2, aim))
+    (excess, belief, by_groups), fewest, releases = attack(make_aimed(method, 2, 2, aim))
     assert releases > 1
     assert (excess, fewest) == (0, None), (belief, by_groups)
 
@@ -177,11 +185,15 @@ def test_whoever_knows_how_such_cuts_are_decided_believes_what_groups_tell(metho
 def test_cuts_narrow_what_they_are_aimed_at(aims, method):
     rng = np.random.default_rng(4)
     microdata = table(rng.integers(20, 60, 400), rng.integers(0, 1000, 400))
-    cut = made(microdata, method, k=3, e=100, aims=aims)
+    cut = make_partition(microdata, method, k=3, e=100, aims=aims)
     parameters = KEParameters(method="ke", objective="weighted")
     whole = ke.partition(microdata, [], [promise(3, 100)], parameters, seeded_keys(1))
     assert cut.facts["parts"] > 5
-    assert 0 < scored(microdata, cut.group, aims) < 0.8 * scored(microdata, whole.group, aims)
+    assert (
+        0
+        < score_partition(microdata, cut.group, aims)
+        < 0.8 * score_partition(microdata, whole.group, aims)
+    )
 
 
 def test_a_choice_by_them_is_the_same_in_all_worlds_with_these_values():
@@ -195,7 +207,7 @@ def test_a_choice_by_them_is_the_same_in_all_worlds_with_these_values():
     chosen = set()
     for wages in list(permutations(WAGES))[::120]:
         best, tried = choose(table(AGES, wages), terms(2, 2), choosing, seeded_keys(3))
-        chosen.add((best.model_dump_json(), *(one.score for one in tried)))
+        chosen.add((best.model_dump_json(), *(alternative.score for alternative in tried)))
     assert len(chosen) == 1
 
 
@@ -211,7 +223,7 @@ def test_auto_is_aimed_at_them_and_published(tmp_path, monkeypatch):
     line = Small(tmp_path / "line").write(
         people(rows=120), version=2, partition={"method": "auto", "aims": aims}
     )
-    assert declared(line.publish("first"))["partition"]["method"] != "auto"
+    assert manifest_part(line.publish("first"))["partition"]["method"] != "auto"
 
 
 @pytest.mark.parametrize(

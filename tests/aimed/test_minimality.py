@@ -1,4 +1,4 @@
-"""What knowing the chooser tells (algorithms.md D4): beliefs by enumeration of small tables.
+"""Beliefs of somebody who knows the chooser (algorithms.md D4), by enumeration of small tables.
 
 Somebody knows everybody's quasi-identifier, the groups with their multisets, the queries aimed at,
 and how partitions are made and chosen. The worlds that are consistent with the groups are weighed
@@ -37,16 +37,20 @@ ROOMS = {
 }
 
 
-def shown(group, wages):
-    """What is published: who is with whom, and each group's multiset."""
+def publication(group, wages):
+    """Return what is published: who is with whom, and each group's multiset."""
     rows = defaultdict(list)
-    for row, of in enumerate(group):
-        rows[of].append(row)
-    return tuple(sorted((tuple(of), tuple(sorted(wages[i] for i in of))) for of in rows.values()))
+    for row, number in enumerate(group):
+        rows[number].append(row)
+    return tuple(
+        sorted(
+            (tuple(members), tuple(sorted(wages[i] for i in members))) for members in rows.values()
+        )
+    )
 
 
 def attack(make):
-    """What is believed at most, by all who see any release that is made so.
+    """Return the largest belief of anybody who sees a release that is made so.
 
     Returns:
         The largest excess of a belief over the largest share in the person's group, with the two;
@@ -56,7 +60,7 @@ def attack(make):
     for wages in permutations(WAGES):
         group = make(wages)
         if group is not None:
-            worlds[shown(group.tolist(), wages)].append(wages)
+            worlds[publication(group.tolist(), wages)].append(wages)
     assert worlds
     worst, fewest = (Fraction(-1), None, None), None
     for groups, consistent in worlds.items():
@@ -96,7 +100,7 @@ def plain(k, e):
     return make
 
 
-def aimed(method, k, e, aim=AIM):
+def make_aimed(method, k, e, aim=AIM):
     """A partition aimed at windows, or at something else."""
     room, kind = ROOMS[method]
     parameters = kind(method=method, aims=(aim,))
@@ -115,7 +119,7 @@ def aimed(method, k, e, aim=AIM):
 @pytest.mark.parametrize("method", ROOMS)
 @pytest.mark.parametrize(("k", "e"), [(2, 2)])
 def test_whoever_knows_how_cuts_are_decided_believes_what_groups_tell(method, k, e):
-    (excess, belief, by_groups), fewest, releases = attack(aimed(method, k, e))
+    (excess, belief, by_groups), fewest, releases = attack(make_aimed(method, k, e))
     assert releases > 1
     assert (excess, fewest) == (LIMIT, None), (belief, by_groups)
 
@@ -125,10 +129,10 @@ def test_so_does_whoever_knows_the_plain_partition():
 
 
 def width(group, wages):
-    """How wide the sum of one row of each age is, by the groups' own values."""
+    """Return the width of the sum of one row of each age, by the groups' own values."""
     total = 0
-    for of in set(group.tolist()):
-        rows = np.flatnonzero(group == of)
+    for number in set(group.tolist()):
+        rows = np.flatnonzero(group == number)
         values, hits = sorted(wages[row] for row in rows), int((rows % 2 == 0).sum())
         total += sum(values[len(rows) - hits :]) - sum(values[:hits])
     return total
@@ -195,7 +199,7 @@ def test_a_choice_is_the_same_in_all_worlds_with_these_values():
     chosen = set()
     for wages in list(permutations(WAGES))[::60]:
         best, tried = choose(table(AGES, wages), terms(2, 2), choosing, seeded_keys(3))
-        chosen.add((best.model_dump_json(), *(one.score for one in tried)))
+        chosen.add((best.model_dump_json(), *(alternative.score for alternative in tried)))
     assert len(chosen) == 1
     others = choose(table(AGES, (0, 3, 4, 5, 6, 90)), terms(2, 2), choosing, seeded_keys(3))
     assert others[1][0].score not in {score for _, score, *_ in chosen}

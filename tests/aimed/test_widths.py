@@ -22,31 +22,34 @@ WAGES = st.lists(st.integers(0, 9), min_size=2, max_size=6)
 
 
 def width(values, hits):
-    """How far the sum of so many of some values is undetermined, said without any formula."""
+    """Return how far the sum of so many of some values is undetermined, without any formula."""
     sums = [sum(chosen) for chosen in combinations(values, hits)]
     return max(sums) - min(sums)
 
 
 def brute(groups, rows, hits):
     """The mean width over all ways to select rows, which are in groups by position."""
-    at = np.repeat(np.arange(len(groups)), [len(of) for of in groups])
-    at = np.append(at, np.full(rows - len(at), -1))
+    positions = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    positions = np.append(positions, np.full(rows - len(positions), -1))
     widths = [
-        sum(width(of, int((at[list(chosen)] == g).sum())) for g, of in enumerate(groups))
+        sum(
+            width(group, int((positions[list(chosen)] == g).sum()))
+            for g, group in enumerate(groups)
+        )
         for chosen in combinations(range(rows), hits)
     ]
     return np.mean(widths)
 
 
 def widths_of(groups):
-    values = np.array([v for of in groups for v in sorted(of)], dtype=np.float64)
-    bounds = np.append(0, np.cumsum([len(of) for of in groups]))
+    values = np.array([v for group in groups for v in sorted(group)], dtype=np.float64)
+    bounds = np.append(0, np.cumsum([len(group) for group in groups]))
     return group_widths(values, bounds, len(values))
 
 
 def test_the_width_of_a_group_is_that_of_the_papers_example():
-    known = widths_of([[65, 70, 75]])
-    assert known.expected_width(np.arange(4)).tolist() == [
+    widths = widths_of([[65, 70, 75]])
+    assert widths.expected_width(np.arange(4)).tolist() == [
         0,
         10,
         10,
@@ -60,8 +63,8 @@ def test_expected_widths_are_means_over_all_sets_of_rows(groups, data):
     inside = sum(map(len, groups))
     rows = data.draw(st.integers(inside, inside + 2))
     hits = data.draw(st.integers(0, rows))
-    found = widths_of(groups).expected_among(rows, np.array([hits]))[0]
-    assert found == pytest.approx(brute(groups, rows, hits))
+    expected = widths_of(groups).expected_among(rows, np.array([hits]))[0]
+    assert expected == pytest.approx(brute(groups, rows, hits))
 
 
 @given(WAGES, st.integers(0, 6))
@@ -73,45 +76,52 @@ def test_a_part_whose_values_are_dealt_is_the_mean_over_all_worlds(wages, hits):
     groups = [wages[:half], wages[half:]]
     worlds = set(permutations([0] * half + [1] * (len(wages) - half)))
     widths = [
-        sum(width(of, sum(1 for at in world[:hits] if at == g)) for g, of in enumerate(groups))
+        sum(
+            width(group, sum(1 for position in world[:hits] if position == g))
+            for g, group in enumerate(groups)
+        )
         for world in worlds
     ]
-    found = widths_of(groups).expected_width(np.array([hits]))[0]
-    assert found == pytest.approx(np.mean(widths))
+    expected = widths_of(groups).expected_width(np.array([hits]))[0]
+    assert expected == pytest.approx(np.mean(widths))
 
 
 def test_large_groups_are_selected_from_in_proportion():
     rng = np.random.default_rng(1)
     values = np.sort(rng.integers(0, 1000, 400)).astype(float)
-    known = group_widths(values, np.array([0, 200, 400]), 400)
-    drawn = []
+    widths = group_widths(values, np.array([0, 200, 400]), 400)
+    widths_of_draws = []
     for _ in range(200):
         chosen = rng.choice(400, 120, replace=False)
         hits = [(chosen < 200).sum(), (chosen >= 200).sum()]
         parts = values[:200], values[200:]
         ends = zip(parts, hits, strict=True)
-        drawn.append(sum(of[len(of) - h :].sum() - of[:h].sum() for of, h in ends))
-    assert known.expected_width(np.array([120]))[0] == pytest.approx(np.mean(drawn), rel=0.01)
+        widths_of_draws.append(
+            sum(group[len(group) - h :].sum() - group[:h].sum() for group, h in ends)
+        )
+    assert widths.expected_width(np.array([120]))[0] == pytest.approx(
+        np.mean(widths_of_draws), rel=0.01
+    )
 
 
 def test_the_mean_of_hands_is_the_mean_of_their_widths():
     hands = [widths_of([[1, 5, 9], [2, 2]]), widths_of([[0, 4], [7, 8, 8]])]
     hits = np.arange(6)
-    mean = np.mean([one.expected_width(hits) for one in hands], axis=0)
+    mean = np.mean([hand.expected_width(hits) for hand in hands], axis=0)
     assert mean_widths(hands).expected_width(hits) == pytest.approx(mean)
 
 
 def test_a_score_is_the_mean_over_levels_and_windows_of_the_width_of_an_average():
     ages, wages = [20, 20, 21, 23, 25, 25], [1, 8, 3, 3, 9, 4]
     queries = queries_of(table(ages, wages), [windows(1, 4), sets(2)])
-    known = widths_of([sorted(wages)])
+    widths = widths_of([sorted(wages)])
     by_level = []
     for span in (1, 4):
         hits = [sum(low <= age <= low + span for age in ages) for low in sorted(set(ages))]
-        by_level.append(np.mean([known.expected_width(np.array([h]))[0] / h for h in hits]))
-    by_level.append(known.expected_width(np.array([2]))[0] / 2)
-    found = queries.cost(known, queries.hits(np.arange(6)))
-    assert found == pytest.approx(np.mean(by_level))
+        by_level.append(np.mean([widths.expected_width(np.array([h]))[0] / h for h in hits]))
+    by_level.append(widths.expected_width(np.array([2]))[0] / 2)
+    cost = queries.cost(widths, queries.hits(np.arange(6)))
+    assert cost == pytest.approx(np.mean(by_level))
     assert queries.cost(None, []) == float("inf")
 
 
@@ -123,10 +133,10 @@ def test_the_chance_of_too_few_values_is_never_understated(wages, rows, k, e):
     hands = list(combinations(sorted(wages), rows))
     narrow = sum(max(hand) - min(hand) < e for hand in hands) / len(hands)
     lost = sum(max(hand) - min(hand) < e or len(set(hand)) < k for hand in hands) / len(hands)
-    found = chance_of_too_few(values, counts, rows, k, e)
-    assert found >= lost - 1e-9
+    chance = chance_of_too_few(values, counts, rows, k, e)
+    assert chance >= lost - 1e-9
     if k == 1:
-        assert found == pytest.approx(narrow)
+        assert chance == pytest.approx(narrow)
 
 
 def test_ways_to_choose_are_counted():
