@@ -14,7 +14,7 @@ from typing import Any
 
 def code_of(notebook: dict[str, Any]) -> list[str]:
     """The source of each cell of code."""
-    return ["".join(one["source"]) for one in notebook["cells"] if one["cell_type"] == "code"]
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
 def run_cells(sources: list[str]) -> list[str]:
@@ -29,14 +29,14 @@ def _run(source: str, names: dict[str, Any]) -> str:
     exec(compile(tree, "cell", "exec"), names)
     if last is None:
         return ""
-    found = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
-    as_html = getattr(found, "_repr_html_", None)
-    return str((as_html and as_html()) or repr(found))  # a figure has no HTML of its own
+    result = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+    as_html = getattr(result, "_repr_html_", None)
+    return str((as_html and as_html()) or repr(result))  # a figure has no HTML of its own
 
 
 if __name__ == "__main__":
-    shown = run_cells(code_of(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
-    print(json.dumps(shown), flush=True)
+    outputs = run_cells(code_of(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
+    print(json.dumps(outputs), flush=True)
     import atexit
     import os
 

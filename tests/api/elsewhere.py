@@ -44,7 +44,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(directory: Path) -> Iterator[Served]:
+def serve_directory(directory: Path) -> Iterator[Served]:
     """Serve a directory for as long as a `with` block runs."""
     made = Served("")
     handler = partial(_Handler, served=made, directory=str(directory))

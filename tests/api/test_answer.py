@@ -21,47 +21,47 @@ RELEASES = sorted(CORPUS.glob("format-*/public/*/0001"))
 SEVERAL = "SELECT sex, COUNT(*) FROM microdata GROUP BY sex"
 
 
-def answered(rows, columns=None, **more):
+def make_answer(rows, columns=None, **more):
     named = tuple(columns or rows[0])
-    known = {"certain": (True,) * len(rows), **more}
-    return BoundedAnswer(Answer("permuted", True, {"nulls": 30}, named, tuple(rows), **known))
+    facts = {"certain": (True,) * len(rows), **more}
+    return BoundedAnswer(Answer("permuted", True, {"nulls": 30}, named, tuple(rows), **facts))
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: "/".join(path.parts[-4:-1:2]))
 def test_every_frozen_release_answers(release):
-    found = sfumato.open(release).query("SELECT COUNT(*) FROM microdata")
-    frame = found.to_pandas()
+    answer = sfumato.open(release).query("SELECT COUNT(*) FROM microdata")
+    frame = answer.to_pandas()
     assert list(frame.columns)[:2] == ["count(*)_lower", "count(*)_upper"]
     assert (frame["count(*)_lower"] <= frame["count(*)_upper"]).all()
-    assert "<svg" not in found._repr_html_()  # one number has no scale
-    assert found.document()["rows"][0]["count(*)"]["upper"] == frame["count(*)_upper"][0]
+    assert "<svg" not in answer._repr_html_()  # one number has no scale
+    assert answer.document()["rows"][0]["count(*)"]["upper"] == frame["count(*)_upper"][0]
 
 
 def test_what_the_command_says_of_an_answer_is_said_here():
     bounds = Bounds(1, 9, 4, attained=False)
-    found = answered(
+    answer = make_answer(
         [{"sex": "F", "n": bounds}, {"sex": "M", "n": bounds}],
         certain=(True, False),
         by_estimate=True,
     )
-    for shown in (repr(found), found._repr_html_()):
+    for text in (repr(answer), answer._repr_html_()):
         assert (
             "≈ is an estimate, without guarantee; rows that may not be in the answer: 1 of 2"
-            in (shown)
+            in (text)
         )
-        assert "ordered by estimates; some bounds are calculated of others" in shown
-        assert shown.index("some bounds") < shown.index("guaranteed bounds over")
+        assert "ordered by estimates; some bounds are calculated of others" in text
+        assert text.index("some bounds") < text.index("guaranteed bounds over")
 
 
 def test_rows_are_mappings_in_the_order_of_the_query():
-    found = answered([{"sex": "F", "n": Bounds(1, 2)}, {"sex": "M", "n": Bounds(3, 3)}])
-    assert len(found) == 2
-    assert [row["sex"] for row in found] == ["F", "M"]
-    assert found[1]["n"].lower == 3
+    answer = make_answer([{"sex": "F", "n": Bounds(1, 2)}, {"sex": "M", "n": Bounds(3, 3)}])
+    assert len(answer) == 2
+    assert [row["sex"] for row in answer] == ["F", "M"]
+    assert answer[1]["n"].lower == 3
 
 
 def test_columns_have_the_types_that_are_told():
-    found = answered(
+    answer = make_answer(
         [
             {
                 "n": Bounds(1, 2, 2),
@@ -71,7 +71,7 @@ def test_columns_have_the_types_that_are_told():
             }
         ]
     )
-    types = {field.name: field.type for field in found.to_arrow().schema}
+    types = {field.name: field.type for field in answer.to_arrow().schema}
     assert types == {
         "n_lower": pa.int64(),
         "n_upper": pa.int64(),
@@ -88,7 +88,7 @@ def test_columns_have_the_types_that_are_told():
 
 @given(st.lists(st.tuples(st.fractions(), st.fractions()).map(sorted), min_size=1, max_size=5))
 def test_floats_are_rounded_outward(pairs):
-    table = answered([{"x": Bounds(*pair)} for pair in pairs]).to_arrow().to_pydict()
+    table = make_answer([{"x": Bounds(*pair)} for pair in pairs]).to_arrow().to_pydict()
     for (low, high), lower, upper in zip(pairs, table["x_lower"], table["x_upper"], strict=True):
         assert Fraction(lower) <= low
         assert Fraction(upper) >= high
@@ -98,14 +98,14 @@ def test_floats_are_rounded_outward(pairs):
 @pytest.mark.parametrize("beside", [0, Fraction(1, 3)])
 def test_integers_of_any_size_stay_within_their_bounds(large, beside):
     rows = [{"x": Bounds(large, large)}, {"x": Bounds(beside, beside)}]
-    table = answered(rows).to_arrow().to_pydict()
+    table = make_answer(rows).to_arrow().to_pydict()
     for name, within in (("x_lower", Fraction.__le__), ("x_upper", Fraction.__ge__)):
-        found = [Fraction(one) for one in table[name]]
-        assert all(map(within, found, [Fraction(large), Fraction(beside)]))
+        numbers = [Fraction(number) for number in table[name]]
+        assert all(map(within, numbers, [Fraction(large), Fraction(beside)]))
 
 
 def test_integers_that_may_be_null_stay_integers():
-    frame = answered([{"n": Bounds(1, 2)}, {"n": Bounds(None, None)}]).to_pandas()
+    frame = make_answer([{"n": Bounds(1, 2)}, {"n": Bounds(None, None)}]).to_pandas()
     assert str(frame["n_lower"].dtype) == "Int64"
     assert frame["n_lower"][0] == 1
     assert frame["n_lower"].isna().tolist() == [False, True]
@@ -113,71 +113,73 @@ def test_integers_that_may_be_null_stay_integers():
 
 def test_what_only_some_rows_have_is_a_column():
     likely = Likely((Fraction(1, 3), Fraction(1, 2)))
-    found = answered(
+    answer = make_answer(
         [{"x": Bounds(0, 1, may_be_empty=True, likely=likely)}, {"x": Bounds(0, 1)}],
         certain=(True, False),
     )
-    names = found.to_arrow().column_names
+    names = answer.to_arrow().column_names
     assert names[3:] == ["x_likely_lower", "x_likely_upper", "x_may_be_empty", "certain"]
-    assert found.to_arrow()["x_likely_lower"].to_pylist()[1] is None
+    assert answer.to_arrow()["x_likely_lower"].to_pylist()[1] is None
 
 
 def test_what_may_be_anything_is_told_from_what_is_empty():
-    found = answered([{"x": Bounds(None, None, unbounded=True)}, {"x": Bounds(None, None)}])
-    assert found.to_arrow()["x_unbounded"].to_pylist() == [True, False]
+    answer = make_answer([{"x": Bounds(None, None, unbounded=True)}, {"x": Bounds(None, None)}])
+    assert answer.to_arrow()["x_unbounded"].to_pylist() == [True, False]
 
 
 @pytest.mark.parametrize("alias", ["x_upper", "certain"])
 def test_an_alias_hides_no_column(alias):
-    found = answered([{"x": Bounds(0, 1), alias: 1}], certain=(False,))
+    answer = make_answer([{"x": Bounds(0, 1), alias: 1}], certain=(False,))
     with pytest.raises(sfumato.QueryError, match=f"two columns .* called '{alias}'"):
-        found.to_arrow()
+        answer.to_arrow()
 
 
 def test_no_rows_give_no_rows():
-    found = answered([], columns=("sex", "n"))
-    assert found.to_arrow().num_rows == 0
-    assert len(found.to_pandas()) == 0
-    assert "sex" in repr(found)
-    assert "<tbody></tbody>" in found._repr_html_()
+    answer = make_answer([], columns=("sex", "n"))
+    assert answer.to_arrow().num_rows == 0
+    assert len(answer.to_pandas()) == 0
+    assert "sex" in repr(answer)
+    assert "<tbody></tbody>" in answer._repr_html_()
 
 
 def test_the_caption_says_what_the_bounds_are_worth():
-    found = answered([{"n": Bounds(1, 2)}])
-    for shown in (repr(found), found._repr_html_()):
-        assert "guaranteed bounds over the represented rows" in shown
-        assert "30 (nulls)" in shown
+    answer = make_answer([{"n": Bounds(1, 2)}])
+    for text in (repr(answer), answer._repr_html_()):
+        assert "guaranteed bounds over the represented rows" in text
+        assert "30 (nulls)" in text
     unsure = BoundedAnswer(Answer("permuted", False, {}, ("n",), (), verified=False))
     assert "guaranteed bounds" not in repr(unsure)
 
 
 def test_long_answers_are_cut():
-    found = answered([{"key": number, "n": Bounds(number, number + 1)} for number in range(90)])
-    assert found._repr_html_().count("<tr>") == 61
-    assert "30 more rows" in found._repr_html_()
-    assert len(repr(found).splitlines()) == 62
+    answer = make_answer([{"key": number, "n": Bounds(number, number + 1)} for number in range(90)])
+    assert answer._repr_html_().count("<tr>") == 61
+    assert "30 more rows" in answer._repr_html_()
+    assert len(repr(answer).splitlines()) == 62
 
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&\x1b[2J\u202e'
 
 
 def test_no_text_of_a_release_is_markup_or_acts():
-    found = answered([{HOSTILE: HOSTILE, "n": Bounds(1, 2)}, {HOSTILE: "b", "n": Bounds(3, 9)}])
-    shown = found._repr_html_()
-    tree = ElementTree.fromstring(shown)
-    tags = {one.tag for one in tree.iter()}
+    answer = make_answer([{HOSTILE: HOSTILE, "n": Bounds(1, 2)}, {HOSTILE: "b", "n": Bounds(3, 9)}])
+    html = answer._repr_html_()
+    tree = ElementTree.fromstring(html)
+    tags = {element.tag for element in tree.iter()}
     assert tags <= {"div", "table", "thead", "tbody", "tr", "th", "td", "svg", "title", "rect"} | {
         "br",
         "p",
     }
-    for text in (shown, repr(found)):
+    for text in (html, repr(answer)):
         assert "\x1b" not in text
         assert "\u202e" not in text
 
 
 def _bars(drawing):
     svg = ElementTree.fromstring(drawing)
-    return [(float(one.get("x")), float(one.get("width"))) for one in svg.iter("rect")]
+    return [
+        (float(rectangle.get("x")), float(rectangle.get("width"))) for rectangle in svg.iter("rect")
+    ]
 
 
 class TestDrawings:
@@ -186,7 +188,7 @@ class TestDrawings:
     def test_the_first_and_the_last_end_at_the_ends(self):
         column = [Bounds(0, 10), Bounds(10, 30), Bounds(20, 40)]
         scale = IntervalScale(column)
-        bars = [_bars(scale.draw(one, "x"))[0] for one in column]
+        bars = [_bars(scale.draw(bounds, "x"))[0] for bounds in column]
         assert bars[0][0] == 3
         assert sum(bars[-1]) == pytest.approx(137)
         assert bars[1] == (pytest.approx(3 + 134 / 4, abs=0.1), pytest.approx(134 / 2, abs=0.1))
@@ -211,6 +213,6 @@ class TestDrawings:
     def test_every_bar_is_within_the_drawing(self, pairs):
         column = [Bounds(*pair) for pair in pairs]
         scale = IntervalScale(column)
-        drawings = [scale.draw(one, "x") for one in column]
+        drawings = [scale.draw(bounds, "x") for bounds in column]
         bars = [bar for drawing in drawings if drawing for bar in _bars(drawing)]
-        assert all(left >= 0 and left + wide <= 140 for left, wide in bars)
+        assert all(start >= 0 and start + wide <= 140 for start, wide in bars)

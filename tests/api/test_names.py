@@ -1,4 +1,4 @@
-"""What `import sfumato` gives: listed, complete, imported when it is used, and documented."""
+"""The names that `import sfumato` gives: listed, complete, lazily imported, and documented."""
 
 import inspect
 import json
@@ -57,25 +57,25 @@ def test_every_name_has_one_home_and_every_home_is_told():
 
 
 def test_nothing_public_of_the_face_is_left_out():
-    found = set()
+    names = set()
     for home in sfumato._HOMES:
         module = import_module(home)
-        found |= {
+        names |= {
             name
-            for name, one in vars(module).items()
+            for name, member in vars(module).items()
             if not name.startswith("_")
-            and inspect.isroutine(one) | inspect.isclass(one)
-            and one.__module__ == home
+            and inspect.isroutine(member) | inspect.isclass(member)
+            and member.__module__ == home
         }
     others = {"PublishedTables"}
-    assert found - others == set(sfumato.__all__)
+    assert names - others == set(sfumato.__all__)
 
 
 def test_every_name_and_method_says_what_it_does():
     for name in sfumato.__all__:
-        one = getattr(sfumato, name)
-        assert inspect.getdoc(one), name
-        public = vars(one).items() if inspect.isclass(one) else ()
+        member = getattr(sfumato, name)
+        assert inspect.getdoc(member), name
+        public = vars(member).items() if inspect.isclass(member) else ()
         silent = [m for m, made in public if m[0] != "_" and callable(made) and not made.__doc__]
         assert silent == []
 
@@ -84,7 +84,10 @@ def test_every_function_says_its_types():
     for name in ("compare", "measure", "open", "plan", "release"):
         signature = inspect.signature(getattr(sfumato, name))
         assert signature.return_annotation is not inspect.Signature.empty
-        assert all(one.annotation is not one.empty for one in signature.parameters.values())
+        assert all(
+            parameter.annotation is not parameter.empty
+            for parameter in signature.parameters.values()
+        )
 
 
 def test_the_version_is_that_of_the_installed_software():
@@ -103,7 +106,7 @@ def modules():
     """The modules that are there after the import, and after a question was answered and shown."""
     code = ASKED.format(release=RELEASE, queries=QUERIES)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return [set(one) for one in json.loads(done.stdout)]
+    return [set(names) for names in json.loads(done.stdout)]
 
 
 def test_the_import_alone_brings_no_dependency(modules):

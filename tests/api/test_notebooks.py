@@ -26,23 +26,23 @@ def test_there_is_one_for_each_who_reads_them():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_stored_without_outputs(path):
     notebook = read(path)
-    code = [one for one in notebook["cells"] if one["cell_type"] == "code"]
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert code
-    assert [one for one in code if one["outputs"] or one["execution_count"] is not None] == []
-    assert all(one["metadata"] == {} for one in notebook["cells"])
+    assert [cell for cell in code if cell["outputs"] or cell["execution_count"] is not None] == []
+    assert all(cell["metadata"] == {} for cell in notebook["cells"])
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
-    assert len({one["id"] for one in notebook["cells"]}) == len(notebook["cells"])
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_lines_of_notebooks_are_short(path):
-    lines = ["".join(one["source"]).splitlines() for one in read(path)["cells"]]
+    lines = ["".join(cell["source"]).splitlines() for cell in read(path)["cells"]]
     assert [line for cell in lines for line in cell if len(line) > 110] == []
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory, prefect_api):
-    """What the cells of both show: the steward's, and then the analyst's in the same folder."""
+def outputs(tmp_path_factory, prefect_api):
+    """Return the output of the cells of both notebooks: the steward's, then the analyst's."""
     folder = tmp_path_factory.mktemp("notebooks")
     environ = {
         **os.environ,
@@ -50,7 +50,7 @@ def shown(tmp_path_factory, prefect_api):
         "PREFECT_API_URL": prefect_api,
         "SFUMATO_WORK": str(folder / "work"),
     }
-    found = {}
+    outputs = {}
     for name in ("steward", "analyst"):
         done = subprocess.run(
             [sys.executable, str(CELLS), str(PLACE / f"{name}.ipynb")],
@@ -60,25 +60,25 @@ def shown(tmp_path_factory, prefect_api):
             text=True,
         )
         assert done.returncode == 0, done.stderr[-2000:]
-        found[name] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        outputs[name] = json.loads(done.stdout.splitlines()[-1])
+    return outputs
 
 
-def test_the_steward_sees_totals_under_a_mark(shown):
-    marked = [one for one in shown["steward"] if "PRIVATE" in one]
+def test_the_steward_sees_totals_under_a_mark(outputs):
+    marked = [output for output in outputs["steward"] if "PRIVATE" in output]
     assert len(marked) == 3
     assert "rows</td><td>1,519" in marked[0]
     assert "k-anonymity</td><td>does not hold" in marked[0]
     assert "accuracy" in marked[1]
     assert "capital-losses/0001" in marked[2]
-    assert "yes; not signed" in shown["steward"][-1]
+    assert "yes; not signed" in outputs["steward"][-1]
 
 
-def test_the_analyst_sees_guaranteed_bounds(shown):
-    cells = shown["analyst"]
+def test_the_analyst_sees_guaranteed_bounds(outputs):
+    cells = outputs["analyst"]
     assert "yes; not signed" in cells[0]  # the steward checked it here
     assert "every file is what the published tables give" in cells[1]
-    assert all("guaranteed bounds over the represented rows" in one for one in cells[2:4])
+    assert all("guaranteed bounds over the represented rows" in output for output in cells[2:4])
     assert cells[3].count("<svg") == 4
     assert "loss_lower" in cells[5]
     assert "<Figure size" in cells[6]

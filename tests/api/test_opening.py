@@ -17,7 +17,7 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.verification.elsewhere import copied
 from sfumato.tasks.verification.elsewhere.copied import copy_release
 from sfumato.tasks.verification.elsewhere.web import WebDirectory, _SafeRedirects
-from tests.api.elsewhere import served
+from tests.api.elsewhere import serve_directory
 from tests.corpus.lines import CORPUS
 from tests.sources.simulator import simulator
 
@@ -33,8 +33,8 @@ def line(tmp_path):
 
 @pytest.fixture
 def web(line):
-    with served(line.parent) as found:
-        yield found
+    with serve_directory(line.parent) as server:
+        yield server
 
 
 @pytest.fixture
@@ -50,11 +50,11 @@ def address(web, cache):
 
 
 def files_below(directory):
-    found = (path for path in directory.rglob("*") if path.is_file())
-    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in found}
+    paths = (path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
 
 
-def refused(kind, place, **more):
+def refusal(kind, place, **more):
     with pytest.raises(kind) as caught:
         sfumato.open(place, **more)
     assert type(caught.value) is kind
@@ -83,9 +83,9 @@ def test_what_is_told_of_a_release(line):
     assert release.schema["fnlwgt"] == sfumato.SchemaColumn("fnlwgt", "sensitive", "integer", False)
     assert list(release.tables) == ["microdata", "vacant", "lineage"]
     assert release.tables["microdata"].num_rows == 200
-    for shown in (repr(release), release._repr_html_()):
-        assert "corpus-permuted 0002" in shown
-        assert "no: check() verifies it" in shown
+    for text in (repr(release), release._repr_html_()):
+        assert "corpus-permuted 0002" in text
+        assert "no: check() verifies it" in text
 
 
 def test_tables_of_ones_own_are_joined(line):
@@ -106,8 +106,8 @@ def test_tables_of_ones_own_are_joined(line):
 def test_a_check_makes_answers_guaranteed(line):
     release = sfumato.open(line / "0002")
     assert not release.query(COUNT).guaranteed
-    told = release.check()
-    assert told[0].startswith("ke-anonymity holds in all 44 groups")
+    report = release.check()
+    assert report[0].startswith("ke-anonymity holds in all 44 groups")
     assert release.verified
     assert release.query(COUNT).guaranteed
     assert sfumato.open(line / "0002", check=True).verified
@@ -116,12 +116,12 @@ def test_a_check_makes_answers_guaranteed(line):
 def test_a_digest_vouches_and_another_is_refused(line):
     digest = sfumato.open(line / "0002").digest
     assert sfumato.open(line / "0002", digest=digest).verified
-    assert "not the announced one" in refused(sfumato.PromiseError, line / "0002", digest="0" * 64)
+    assert "not the announced one" in refusal(sfumato.PromiseError, line / "0002", digest="0" * 64)
 
 
 def test_limits_are_those_of_the_command(line):
-    assert "the limit is 3" in refused(sfumato.InputError, line / "0002", limits={"rows": 3})
-    assert "is not one of" in refused(sfumato.SpecError, line / "0002", limits={"depth": 3})
+    assert "the limit is 3" in refusal(sfumato.InputError, line / "0002", limits={"rows": 3})
+    assert "is not one of" in refusal(sfumato.SpecError, line / "0002", limits={"depth": 3})
 
 
 def test_no_answer_is_given_from_files_that_changed(line):
@@ -142,8 +142,8 @@ class TestConnections:
         release = sfumato.open(line / "0002")
         sql = "SELECT sex, AVG(fnlwgt) AS a FROM microdata GROUP BY sex"
         with release.connect() as connection:
-            found = connection.sql(release.rewrite(sql)).fetchall()
-        ends = {sex: (low, high) for sex, low, high in found}
+            rows = connection.sql(release.rewrite(sql)).fetchall()
+        ends = {sex: (low, high) for sex, low, high in rows}
         for row in release.query(sql):
             low, high = ends.pop(row["sex"])
             assert low <= row["a"].lower <= row["a"].upper <= high
@@ -203,16 +203,16 @@ class TestTheWeb:
         content = bytearray(table.read_bytes())
         content[100] ^= 1
         table.write_bytes(content)
-        assert "its SHA-256 is not the one" in refused(sfumato.PromiseError, address)
+        assert "its SHA-256 is not the one" in refusal(sfumato.PromiseError, address)
         assert [path.name for path in cache.rglob("*") if path.is_dir()][1:] == []
 
     @pytest.mark.parametrize("more", [b"", b"more"])
     def test_a_file_of_another_size_is_refused(self, address, web, more):
         web.instead["microdata.parquet"] = more
-        assert "its SHA-256 is not the one" in refused(sfumato.PromiseError, address)
+        assert "its SHA-256 is not the one" in refusal(sfumato.PromiseError, address)
 
     def test_a_file_without_end_is_left(self, address, monkeypatch):
-        """What a server sends beyond the stated size is neither read nor written."""
+        """Bytes that a server sends beyond the stated size are neither read nor written."""
         pieces, sent = WebDirectory.pieces, []
 
         def endless():
@@ -222,35 +222,35 @@ class TestTheWeb:
 
         @contextmanager
         def instead(self, name):
-            with pieces(self, name) as found:
-                yield endless() if name.endswith("microdata.parquet") else found
+            with pieces(self, name) as web:
+                yield endless() if name.endswith("microdata.parquet") else web
 
         monkeypatch.setattr(WebDirectory, "pieces", instead)
-        assert "its SHA-256 is not the one" in refused(sfumato.PromiseError, address)
+        assert "its SHA-256 is not the one" in refusal(sfumato.PromiseError, address)
         assert len(sent) == 1
 
     def test_a_changed_manifest_is_refused(self, address, line):
         path = line / "0002" / "datapackage.json"
         path.write_bytes(path.read_bytes().replace(b'"published":200', b'"published":201'))
-        assert "its digest is not that of its content" in refused(sfumato.PromiseError, address)
+        assert "its digest is not that of its content" in refusal(sfumato.PromiseError, address)
 
     def test_a_missing_file_is_refused(self, address, line):
         (line / "0002" / "validation.json").unlink()
-        assert refused(sfumato.PromiseError, address) == "0002/validation.json: is missing"
+        assert refusal(sfumato.PromiseError, address) == "0002/validation.json: is missing"
 
     def test_no_path_leads_out_of_the_copy(self, address, line, tmp_path):
         path = line / "0002" / "datapackage.json"
         content = json.loads(path.read_bytes())
         content["resources"][0]["path"] = "../../../escaped"
         path.write_text(json.dumps(content))
-        assert "outside of the release" in refused(sfumato.PromiseError, address)
+        assert "outside of the release" in refusal(sfumato.PromiseError, address)
         assert not list(tmp_path.rglob("escaped"))
 
     @pytest.mark.parametrize("place", ["https://127.0.0.1/x", "http://localhost:8080/x"])
     def test_another_machine_does_not_lead_to_this_one(self, place):
-        asked = urllib.request.Request("https://example.org/wages/0001/datapackage.json")
+        request = urllib.request.Request("https://example.org/wages/0001/datapackage.json")
         with pytest.raises(sfumato.SpecError, match="leads on to this machine itself"):
-            _SafeRedirects().redirect_request(asked, io.BytesIO(), 302, "", {}, place)
+            _SafeRedirects().redirect_request(request, io.BytesIO(), 302, "", {}, place)
 
     @pytest.mark.parametrize("name", ["datapackage.json", "data", "a\0b", "x" * 300])
     def test_no_path_is_one_that_is_taken_or_impossible(self, address, line, name):
@@ -258,35 +258,35 @@ class TestTheWeb:
         content = json.loads(path.read_bytes())
         content["resources"][-1]["path"] = name
         path.write_text(json.dumps(content))
-        assert "at which no file can be written" in refused(sfumato.PromiseError, address)
+        assert "at which no file can be written" in refusal(sfumato.PromiseError, address)
 
     def test_a_large_release_is_refused_before_it_is_fetched(self, address, web):
-        assert "the limit is 1e-06" in refused(sfumato.InputError, address, gigabytes=1e-6)
+        assert "the limit is 1e-06" in refusal(sfumato.InputError, address, gigabytes=1e-6)
         assert not [path for path in web.asked if path.endswith(".parquet")]
 
     def test_a_large_document_is_refused(self, address, web, monkeypatch):
         monkeypatch.setattr(copied, "_DOCUMENT", 1000)
-        assert "is larger than 1000 bytes" in refused(sfumato.InputError, address)
+        assert "is larger than 1000 bytes" in refusal(sfumato.InputError, address)
 
     def test_sizes_that_are_none_are_refused(self, address, line):
         path = line / "0002" / "datapackage.json"
         content = json.loads(path.read_bytes())
         content["resources"][0]["bytes"] = -1
         path.write_text(json.dumps(content))
-        assert "with their sizes" in refused(sfumato.PromiseError, address)
+        assert "with their sizes" in refusal(sfumato.PromiseError, address)
 
     def test_a_withdrawal_is_known_at_the_next_opening(self, address, line):
         sfumato.open(address)
         record = json.loads((line / "releases.json").read_text())
         record["versions"]["0002"]["status"] = "withdrawn"
         (line / "releases.json").write_text(json.dumps(record))
-        assert "was withdrawn" in refused(sfumato.PromiseError, address)
+        assert "was withdrawn" in refusal(sfumato.PromiseError, address)
 
     def test_a_tombstone_takes_the_place_of_the_copy(self, address, line, cache):
         digest = sfumato.open(address).digest
         shutil.rmtree(line / "0002")
         (line / "0002").mkdir()
-        told = {
+        tombstone = {
             "format": 1,
             "line": LINE.name,
             "version": "0002",
@@ -294,33 +294,33 @@ class TestTheWeb:
             "time": "2026-05-01T00:00:00+00:00",
             "reason": "the wrong table",
         }
-        (line / "0002" / "withdrawal.json").write_text(json.dumps(told))
-        message = refused(sfumato.PromiseError, address)
+        (line / "0002" / "withdrawal.json").write_text(json.dumps(tombstone))
+        message = refusal(sfumato.PromiseError, address)
         assert "was withdrawn on 2026-05-01: the wrong table" in message
         assert not list(cache.rglob("*.parquet"))
 
     def test_what_is_no_more_is_not_read_from_the_copy(self, address, line):
         sfumato.open(address)
         shutil.rmtree(line / "0002")
-        assert "no release here" in refused(sfumato.InputError, address)
+        assert "no release here" in refusal(sfumato.InputError, address)
 
     @pytest.mark.parametrize("status", [403, 404, 410])
     def test_no_release(self, address, web, status):
         web.instead = dict.fromkeys(("datapackage.json", "withdrawal.json"), status)
-        assert "no release here" in refused(sfumato.InputError, address)
+        assert "no release here" in refusal(sfumato.InputError, address)
 
     @pytest.mark.parametrize("status", [300, 401, 499])
     def test_a_server_that_refuses(self, address, web, status):
         web.instead["datapackage.json"] = status
-        assert f"the server refuses it (status {status})" in refused(sfumato.InputError, address)
+        assert f"the server refuses it (status {status})" in refusal(sfumato.InputError, address)
 
     @pytest.mark.parametrize("status", [429, 500, 503])
     def test_a_server_that_has_no_answer_now(self, address, web, status):
         web.instead["releases.json"] = status
-        assert f"(status {status})" in refused(sfumato.TransientFault, address)
+        assert f"(status {status})" in refusal(sfumato.TransientFault, address)
 
     def test_a_server_that_is_not_there(self, cache):
-        message = refused(sfumato.TransientFault, "http://127.0.0.1:1/wages/0001")
+        message = refusal(sfumato.TransientFault, "http://127.0.0.1:1/wages/0001")
         assert message.endswith("cannot be reached, or broke off")
 
     def test_redirections_lead_to_safe_places_alone(self, address, web, cache):
@@ -328,38 +328,38 @@ class TestTheWeb:
         sfumato.open(address)
         web.instead["validation.json"] = f"{address}/validation.json"  # without end
         shutil.rmtree(cache)
-        assert "(status 302)" in refused(sfumato.InputError, address)
+        assert "(status 302)" in refusal(sfumato.InputError, address)
         web.instead["validation.json"] = "http://example.org/x"
-        assert "use https" in refused(sfumato.SpecError, address)
+        assert "use https" in refusal(sfumato.SpecError, address)
         for elsewhere in ("file:///etc/hostname", "ftp://127.0.0.1/x"):
             web.instead["validation.json"] = elsewhere
-            refused(sfumato.SpecError if elsewhere[:3] == "ftp" else sfumato.InputError, address)
+            refusal(sfumato.SpecError if elsewhere[:3] == "ftp" else sfumato.InputError, address)
 
     @pytest.mark.parametrize(
         "address",
         ["http://example.org/wages/0001", "http://127.0.0.1.example.org/wages/0001"],
     )
     def test_plain_http_is_for_this_machine_alone(self, address, cache):
-        assert "use https" in refused(sfumato.SpecError, address)
+        assert "use https" in refusal(sfumato.SpecError, address)
 
     @pytest.mark.parametrize("secret", ["https://me:hunter2@example.org/a/0001"])
     def test_no_secret_of_an_address_is_told(self, secret, cache):
-        assert "hunter2" not in refused(sfumato.SpecError, secret)
+        assert "hunter2" not in refusal(sfumato.SpecError, secret)
 
     @pytest.mark.parametrize("version", ["..", ".hidden", "a b", "0001?x=1"])
     def test_an_address_ends_with_a_version(self, web, cache, version):
-        told = refused(sfumato.SpecError, f"{web.address}/{LINE.name}/{version}")
-        assert "version" in told
+        message = refusal(sfumato.SpecError, f"{web.address}/{LINE.name}/{version}")
+        assert "version" in message
 
     def test_trusted_keys_are_asked_for_elsewhere_as_here(self, cache, monkeypatch, tmp_path):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         signed = CORPUS / "format-1" / "public"
-        with served(signed) as web:
+        with serve_directory(signed) as web:
             address = f"{web.address}/corpus-permuted/0002"
             release = sfumato.open(address)
             assert "a key that you were not told to trust" in release.author
             web.instead["datapackage.json.sig"] = b"{}"
-            assert "datapackage.json.sig" in refused(sfumato.PromiseError, address)
+            assert "datapackage.json.sig" in refusal(sfumato.PromiseError, address)
 
 
 @pytest.fixture(scope="module")
@@ -381,8 +381,8 @@ def _let_anybody_read(environ):
         aws_secret_access_key=environ["AWS_SECRET_ACCESS_KEY"],
         region_name="us-east-1",
     )
-    for one in client.list_objects_v2(Bucket="bucket")["Contents"]:
-        client.put_object_acl(Bucket="bucket", Key=one["Key"], ACL="public-read")
+    for item in client.list_objects_v2(Bucket="bucket")["Contents"]:
+        client.put_object_acl(Bucket="bucket", Key=item["Key"], ACL="public-read")
     client.close()
 
 
@@ -394,11 +394,9 @@ class TestStores:
         environ = {**store, "XDG_CACHE_HOME": str(cache)}
         if not keys:
             environ = {k: v for k, v in environ.items() if "KEY" not in k}
-        found = copy_release(f"s3://bucket/public/{LINE.name}/0002", environ)
-        assert files_below(found) == files_below(LINE / "0002")
-        assert (found.parent / "releases.json").read_bytes() == (
-            LINE / "releases.json"
-        ).read_bytes()
+        copy = copy_release(f"s3://bucket/public/{LINE.name}/0002", environ)
+        assert files_below(copy) == files_below(LINE / "0002")
+        assert (copy.parent / "releases.json").read_bytes() == (LINE / "releases.json").read_bytes()
 
     def test_it_is_opened_by_its_address(self, store, cache, monkeypatch):
         for name, value in store.items():
@@ -423,9 +421,9 @@ class TestCommands:
 
     def test_it_is_asked_and_checked(self, address, line, capsys):
         assert run(["query", address, COUNT, "--format", "json"]) == 0
-        asked = json.loads(capsys.readouterr().out)
+        document = json.loads(capsys.readouterr().out)
         assert run(["query", str(line / "0002"), COUNT, "--format", "json"]) == 0
-        assert asked["rows"] == json.loads(capsys.readouterr().out)["rows"]
+        assert document["rows"] == json.loads(capsys.readouterr().out)["rows"]
         assert run(["check", address]) == 0
         assert "ke-anonymity holds in all" in capsys.readouterr().out
 
@@ -438,8 +436,8 @@ class TestCommands:
 
     def test_what_is_not_there_is_told_by_its_address(self, address, capsys):
         assert run(["query", f"{address}9", COUNT]) == 2
-        (told,) = capsys.readouterr().err.splitlines()
-        assert f"{address}9" in told
+        (message,) = capsys.readouterr().err.splitlines()
+        assert f"{address}9" in message
         assert run(["check", "ftp://example.org/wages/0001"]) == 2
-        (told,) = capsys.readouterr().err.splitlines()
-        assert "ftp" in told
+        (message,) = capsys.readouterr().err.splitlines()
+        assert "ftp" in message

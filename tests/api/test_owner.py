@@ -44,8 +44,8 @@ def here(work, monkeypatch):
 
 
 def left_behind(folder):
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {path.name for path in found if path.suffix in (".yaml", ".parquet")}
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.name for path in paths if path.suffix in (".yaml", ".parquet")}
 
 
 class TestWhatIsShown:
@@ -58,19 +58,19 @@ class TestWhatIsShown:
     )
 
     def test_small_counts_are_not_shown(self):
-        for shown in (repr(self.RESULT), self.RESULT._repr_html_()):
-            assert "PRIVATE: a table" in shown
-            assert "1,234" in shown
-            assert shown.count("below 20") == 2
-            assert "19" not in shown
+        for text in (repr(self.RESULT), self.RESULT._repr_html_()):
+            assert "PRIVATE: a table" in text
+            assert "1,234" in text
+            assert text.count("below 20") == 2
+            assert "19" not in text
 
     def test_texts_are_no_markup(self):
         assert "<b>" not in self.RESULT._repr_html_()
 
     def test_all_of_it_is_given_on_request(self):
-        found = self.RESULT.to_pandas()
-        assert list(found.columns) == ["name", "value"]
-        assert dict(found.itertuples(index=False)) == {
+        frame = self.RESULT.to_pandas()
+        assert list(frame.columns) == ["name", "value"]
+        assert dict(frame.itertuples(index=False)) == {
             "rows": 1234,
             "k": 3,
             "risk.1.columns.1": "age",
@@ -79,9 +79,9 @@ class TestWhatIsShown:
 
     @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 10_000)))
     def test_no_count_below_the_least_is_ever_shown(self, totals):
-        shown = repr(PrivateResult("a table", totals, {}))
-        numbers = [int(one.replace(",", "")) for one in re.findall(r"\b\d[\d,]*\b", shown)]
-        assert all(one >= FEWEST for one in numbers)
+        text = repr(PrivateResult("a table", totals, {}))
+        numbers = [int(number.replace(",", "")) for number in re.findall(r"\b\d[\d,]*\b", text)]
+        assert all(number >= FEWEST for number in numbers)
 
 
 class TestMeasure:
@@ -89,35 +89,35 @@ class TestMeasure:
 
     ROWS = tuple(people(rows=100))
 
-    def of(self, table, **more):
+    def measure_table(self, table, **more):
         return sfumato.measure(table, ["age", "town"], ["wage"], **more)
 
     def test_a_table_gives_what_its_file_gives(self, work, tmp_path):
         table = pa.Table.from_pylist([{**row, "age": str(row["age"])} for row in self.ROWS])
         file = tmp_path / "people.csv"
         pd.DataFrame(self.ROWS).to_csv(file, index=False)
-        of_file = self.of(file, types={"wage": "string"}).document
-        assert self.of(table).document["rows"] == of_file["rows"] == 102
-        assert self.of(table).document["groups"] == of_file["groups"]
-        assert self.of(table).document["k"] == of_file["k"]
+        of_file = self.measure_table(file, types={"wage": "string"}).document
+        assert self.measure_table(table).document["rows"] == of_file["rows"] == 102
+        assert self.measure_table(table).document["groups"] == of_file["groups"]
+        assert self.measure_table(table).document["k"] == of_file["k"]
 
     def test_frames_of_any_kind_are_tables(self, work):
         arrow = pa.Table.from_pylist([{"a": 1, "s": "x"}, {"a": 1, "s": "y"}] * 15)
         frames = [arrow, arrow.to_pandas(), arrow.to_pandas().sort_values("s"), _Stream(arrow)]
         for table in frames:
-            found = sfumato.measure(table, ["a"], ["s"]).document
-            assert (found["rows"], found["k"], found["l"]["distinct"]) == (30, 30, 2)
+            document = sfumato.measure(table, ["a"], ["s"]).document
+            assert (document["rows"], document["k"], document["l"]["distinct"]) == (30, 30, 2)
 
     def test_what_is_shown_has_neither_small_counts_nor_values(self, work):
-        found = self.of(frame(self.ROWS), promises=[{"model": "k-anonymity", "k": 2}])
-        assert found.document["k"] == 1
-        for shown in (repr(found), found._repr_html_()):
-            assert "102" in shown
-            assert "does not hold" in shown
-            assert all(text not in shown for text in ("Bee", "IDENT", "wage", "singling"))
+        measured = self.measure_table(frame(self.ROWS), promises=[{"model": "k-anonymity", "k": 2}])
+        assert measured.document["k"] == 1
+        for representation in (repr(measured), measured._repr_html_()):
+            assert "102" in representation
+            assert "does not hold" in representation
+            assert all(text not in representation for text in ("Bee", "IDENT", "wage", "singling"))
 
     def test_nothing_of_the_table_is_left(self, work):
-        self.of(frame(self.ROWS))
+        self.measure_table(frame(self.ROWS))
         assert left_behind(work) == set()
 
     @pytest.mark.parametrize("table", [3, None, [1, 2], {"a": [1], "b": [1, 2]}])
@@ -129,7 +129,7 @@ class TestMeasure:
         with pytest.raises(sfumato.InputError, match="'height' does not occur"):
             sfumato.measure(frame(self.ROWS), ["height"])
         with pytest.raises(sfumato.SpecError, match="promise: "):
-            self.of(frame(self.ROWS), promises=[{"model": "k-anonymity"}])
+            self.measure_table(frame(self.ROWS), promises=[{"model": "k-anonymity"}])
         with pytest.raises(sfumato.SpecError, match="give a list of names"):
             sfumato.measure(frame(self.ROWS), "age")
 
@@ -145,11 +145,11 @@ class _Stream:
 
 
 def test_a_plan_of_a_frame_publishes_nothing(work, tmp_path):
-    found = sfumato.plan(frame(people()), SPEC)
-    assert found.document["rows"]["read"] == 62
-    assert found.page.is_file()
-    assert "would be published" in repr(found)
-    assert "PRIVATE" in found._repr_html_()
+    plan = sfumato.plan(frame(people()), SPEC)
+    assert plan.document["rows"]["read"] == 62
+    assert plan.page.is_file()
+    assert "would be published" in repr(plan)
+    assert "PRIVATE" in plan._repr_html_()
     assert not (tmp_path / "public").exists()
     assert [path for path in tmp_path.iterdir() if path.suffix == ".yaml"] == []
 
@@ -164,10 +164,12 @@ def test_what_would_be_refused_is_refused_in_one_line(work, tmp_path):
 
 def test_a_comparison_recommends_a_spec_for_the_table(work, tmp_path):
     grid = {"partition": [{"method": "ke"}], "form": [{"method": "permuted"}]}
-    found = sfumato.compare(frame(people()), SPEC, grid)
-    assert [one["name"] for one in found.document["alternatives"]] == ["ke · permuted"]
-    assert found.document["recommended"] == "ke · permuted"
-    written = found.document["spec"]
+    comparison = sfumato.compare(frame(people()), SPEC, grid)
+    assert [alternative["name"] for alternative in comparison.document["alternatives"]] == [
+        "ke · permuted"
+    ]
+    assert comparison.document["recommended"] == "ke · permuted"
+    written = comparison.document["spec"]
     assert written["promises"] == SPEC["promises"]
     assert "source" not in written
     assert list(tmp_path.glob("*.yaml")) == list(tmp_path.glob(".*.yaml")) == []
@@ -175,8 +177,8 @@ def test_a_comparison_recommends_a_spec_for_the_table(work, tmp_path):
 
 def test_a_comparison_of_a_spec_leaves_the_recommended_one_beside_it(small):
     grid = {"partition": [{"method": "ke"}], "form": [{"method": "permuted"}]}
-    found = sfumato.compare(None, small.spec, grid)
-    assert found.document["spec"] == str(small.spec.with_name("wages.recommended.yaml"))
+    comparison = sfumato.compare(None, small.spec, grid)
+    assert comparison.document["spec"] == str(small.spec.with_name("wages.recommended.yaml"))
 
 
 class TestRelease:
@@ -209,13 +211,13 @@ class TestRelease:
 
     def test_a_candidate_waits_where_the_spec_says_so(self, here, tmp_path):
         spec = {**SPEC, "approval": "required"}
-        found = sfumato.release(frame(people()), spec)
-        assert not found.published
-        assert "PRIVATE: a candidate, waiting" in repr(found)
-        assert found.page.is_file()
+        result = sfumato.release(frame(people()), spec)
+        assert not result.published
+        assert "PRIVATE: a candidate, waiting" in repr(result)
+        assert result.page.is_file()
         assert not (tmp_path / "public").exists()
         with pytest.raises(sfumato.InputError, match="waits for approval"):
-            found.open()
+            result.open()
 
     @pytest.mark.filterwarnings("error::RuntimeWarning")
     def test_an_event_loop_that_runs_is_no_hindrance(self, here, tmp_path):
