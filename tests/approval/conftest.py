@@ -37,12 +37,12 @@ class Reviewed:
         return resolve_run(self.spec).line
 
     @property
-    def held(self):
+    def candidate(self):
         return read_held(self.line.private)
 
     @property
-    def past(self):
-        return [one.end for one in read_history(self.line.private).past]
+    def endings(self):
+        return [ending.end for ending in read_history(self.line.private).past]
 
     @property
     def record(self):
@@ -54,14 +54,14 @@ class Reviewed:
         return self
 
     def release(self):
-        """What a run gives: a version's directory, or a candidate's."""
+        """Run the release; return the directory of a version or of a candidate."""
         return release_here(self.spec)
 
     def publish(self, *signatures, digest=None):
         """Publish the candidate that waits."""
         flow = import_module("sfumato.flows.publish")
-        wanted = digest or self.held.request.digest
-        return Path(flow.publish(str(self.spec), wanted, signatures))
+        digest_given = digest or self.candidate.request.digest
+        return Path(flow.publish(str(self.spec), digest_given, signatures))
 
     def reviewer(self, name, trusted="wages"):
         """A work directory with a key, which may review the lines of a pattern."""
@@ -72,23 +72,23 @@ class Reviewed:
 
     def decide(self, name, verdict="approve", *options, place=None, reason="as agreed"):
         """A reviewer's decision as text."""
-        at = place or self.held.place
+        candidate_place = place or self.candidate.place
         with self.patch.context() as patch:
             patch.setenv("SFUMATO_WORK", str(self.folder / name))
-            said = ("--key", name, "--reason", reason, *options)
-            code, printed, told = self.call("review", verdict, at, *said)
-        assert code == 0, told
+            options_ = ("--key", name, "--reason", reason, *options)
+            code, printed, error = self.call("review", verdict, candidate_place, *options_)
+        assert code == 0, error
         return printed.split()[-1]
 
     def copy(self):
         """A copy of the candidate that waits, in which nothing can be left."""
         place = self.folder / "copy"
-        shutil.copytree(self.held.place, place)
+        shutil.copytree(self.candidate.place, place)
         return place
 
     def edit(self, path, change):
         """Change a JSON document of the candidate."""
-        file = self.held.place / path
+        file = self.candidate.place / path
         document = json.loads(file.read_bytes())
         change(document)
         file.write_text(json.dumps(document))

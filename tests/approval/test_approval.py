@@ -19,7 +19,7 @@ AFTER = datetime.now(UTC) + timedelta(days=400)
 
 
 def test_nothing_appears_before_it_is_approved(waiting):
-    assert waiting.held.request.reviewers == 2
+    assert waiting.candidate.request.reviewers == 2
     assert not waiting.line.public.exists()
     with pytest.raises(PromiseError, match=r"approval: 0 of 2 reviewers approve candidate"):
         waiting.publish()
@@ -30,22 +30,27 @@ def test_nothing_appears_before_it_is_approved(waiting):
 
 
 def test_an_approved_candidate_is_published_as_it_waited(waiting):
-    digest = waiting.held.request.digest
+    digest = waiting.candidate.request.digest
     waiting.decide("ann")
     waiting.decide("ben", reason="risk is low")
     version = waiting.publish()
     check(version)
-    assert waiting.held is None
-    assert waiting.past == ["approved"]
-    known = waiting.record.versions["0001"]
-    assert known.digest == digest
-    assert [one.by.split()[0] for one in known.approvals] == ["ann", "ben"]
-    assert {one.reason for one in known.approvals} == {"as agreed", "risk is low"}
+    assert waiting.candidate is None
+    assert waiting.endings == ["approved"]
+    recorded_version = waiting.record.versions["0001"]
+    assert recorded_version.digest == digest
+    assert [approval.by.split()[0] for approval in recorded_version.approvals] == ["ann", "ben"]
+    assert {approval.reason for approval in recorded_version.approvals} == {
+        "as agreed",
+        "risk is low",
+    }
     page = (waiting.line.public / "index.html").read_text()
     assert "<h3>Approved</h3>" in page
     assert "“risk is low”" in page
-    assert known.approver == ", ".join(one.by for one in known.approvals)
-    assert [one["queries"] for one in known.accuracy] == [5, 5]
+    assert recorded_version.approver == ", ".join(
+        approval.by for approval in recorded_version.approvals
+    )
+    assert [workload["queries"] for workload in recorded_version.accuracy] == [5, 5]
     reports = waiting.line.reports("0001")
     assert {"review.html", "accuracy.html", "partition.json"} <= {p.name for p in reports.iterdir()}
 
@@ -53,21 +58,21 @@ def test_an_approved_candidate_is_published_as_it_waited(waiting):
 def test_a_version_that_was_approved_stands_for_whoever_builds_it(waiting):
     signatures = [waiting.decide(name, place=waiting.copy()) for name in ("ann",)]
     waiting.decide("ben")
-    digest = waiting.held.request.digest
+    digest = waiting.candidate.request.digest
     version = waiting.publish(*signatures)
     assert waiting.release() == waiting.publish(digest=digest) == version
 
 
 def test_signatures_may_be_given_in_place_of_being_left(waiting):
     copy = waiting.copy()
-    given = [waiting.decide(name, place=copy) for name in ("ann", "ben")]
+    codes = [waiting.decide(name, place=copy) for name in ("ann", "ben")]
     with pytest.raises(PromiseError, match=r"0 of 2"):
         waiting.publish()
-    assert waiting.publish(*given).name == "0001"
+    assert waiting.publish(*codes).name == "0001"
 
 
 def test_one_reviewer_is_one_however_often_they_approve(waiting):
-    twice = [waiting.decide("ann", place=waiting.held.place) for _ in range(2)]
+    twice = [waiting.decide("ann", place=waiting.candidate.place) for _ in range(2)]
     with pytest.raises(PromiseError, match=r"1 of 2"):
         waiting.publish(*twice)
 
@@ -77,13 +82,13 @@ def test_the_builder_does_not_approve(waiting, call):
     _, public, _ = call("keys", "export", "own")
     file = waiting.folder / "own.json"
     file.write_text(public)
-    code, _, said = call("review", "trust", file, "--line", "wages")
-    assert (code, "nobody approves their own" in said) == (2, True)
+    code, _, error = call("review", "trust", file, "--line", "wages")
+    assert (code, "nobody approves their own" in error) == (2, True)
     place = reviewers_file({"XDG_CONFIG_HOME": str(waiting.folder / "config")})
     place.write_text(place.read_text().replace('"wages":[', f'"wages":[{public.strip()},'))
     now = datetime.now(UTC).replace(microsecond=0)
     signer = open_signer(signing_key(waiting.line.work, "own"))
-    own = decide(waiting.held.request, "approved", "mine", signer, now).text
+    own = decide(waiting.candidate.request, "approved", "mine", signer, now).text
     with pytest.raises(PromiseError, match=r"1 of 2 .*work directory, which builds it"):
         waiting.publish(waiting.decide("ann"), own)
 
@@ -149,7 +154,7 @@ SHOWN = ["candidate/release/validation.json", "candidate/release/index.html"]
 def test_whatever_is_changed_voids_an_approval(waiting, path):
     waiting.decide("ann")
     waiting.decide("ben")
-    file = waiting.held.place / path
+    file = waiting.candidate.place / path
     file.write_bytes(file.read_bytes() + b" ")
     with pytest.raises(PromiseError, match=r"was changed since it waits"):
         waiting.publish()
@@ -191,19 +196,21 @@ def test_fewer_reviewers_than_when_it_was_made_are_not_enough(waiting):
 
 def test_another_draw_is_not_what_was_approved(waiting):
     """An approval is of a digest: whoever can write the candidate cannot put another one there."""
-    held = waiting.held
+    candidate = waiting.candidate
     with pytest.raises(InputError, match=r"no candidate 0000"):
         waiting.publish(digest="0" * 64)
-    sealed = sealed_candidate(held.candidate, "0" * 64)
+    sealed = sealed_candidate(candidate.candidate, "0" * 64)
     with pytest.raises(PromiseError, match=r"not the one that was approved"):
-        publish_version(waiting.line, sealed, identity(held.identity), "now", None, lambda: None)
+        publish_version(
+            waiting.line, sealed, identity(candidate.identity), "now", None, lambda: None
+        )
 
 
 def test_a_line_that_asks_for_approval_is_published_by_nothing_else(waiting):
-    held = waiting.held
-    sealed = sealed_candidate(held.candidate)
+    candidate = waiting.candidate
+    sealed = sealed_candidate(candidate.candidate)
     with pytest.raises(PromiseError, match=r"asks for it, and nobody gave it"):
-        publish_version(waiting.line, sealed, identity(held.identity), "now")
+        publish_version(waiting.line, sealed, identity(candidate.identity), "now")
 
 
 def test_a_line_that_asks_for_none_has_no_publication_of_its_own(reviewed_line):
@@ -232,7 +239,7 @@ def test_a_decision_is_signed_whole(waiting, part):
 def test_a_forged_decision_that_lies_beside_the_candidate_counts_for_nothing(waiting):
     waiting.decide("ben")
     waiting.decide("ann")
-    for file in (waiting.held.place / "decisions").iterdir():
+    for file in (waiting.candidate.place / "decisions").iterdir():
         text = file.read_text()
         if '"name":"ann"' in text:
             file.write_text(text.replace("as agreed", "as forged"))
@@ -242,7 +249,7 @@ def test_a_forged_decision_that_lies_beside_the_candidate_counts_for_nothing(wai
 
 def test_every_fault_of_a_decision_is_looked_for(waiting):
     """An older decision than the candidate: of a clock that went back, or made up."""
-    request = waiting.held.request
+    request = waiting.candidate.request
     decision = read_text(waiting.decide("ann"))
     early = request.made - timedelta(seconds=1)
     judgement = decision.judgement.model_copy(update={"time": early})

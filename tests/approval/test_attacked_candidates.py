@@ -19,19 +19,19 @@ TERMS = {
 
 def test_reviewers_see_the_bar_and_decide(reviewed_line):
     reviewed_line.write(people(rows=300), reviewers=1, **TERMS).release()
-    held = reviewed_line.held
-    page = Read((held.report / "review.html").read_text("utf-8"))
+    candidate = reviewed_line.candidate
+    page = Read((candidate.report / "review.html").read_text("utf-8"))
     assert "not kept: yours to decide" in page.text
     assert "max-share-above" in page.text
     version = reviewed_line.publish(
-        reviewed_line.decide(reviewed_line.reviewer("ann"), place=held.place)
+        reviewed_line.decide(reviewed_line.reviewer("ann"), place=candidate.place)
     )
     _, document = dossier_of(version, reviewed_line.spec)
     (bar,) = document["attacks"]["bars"]
     assert (bar["attack"], bar["kept"]) == ("background", False)
     assert (bar["most"], bar["outcome"]) == (0, "broken")
     assert 0 < bar["observed"] <= 1
-    assert [one["reason"] for one in document["approvals"]] == ["as agreed"]
+    assert [approval["reason"] for approval in document["approvals"]] == ["as agreed"]
     assert document["identifiability"]["risk_before"]
 
 

@@ -28,15 +28,15 @@ def documents(waiting):
     waiting.decide("ann")
     write_history(private, History())
     write_state(private, LineState())
-    (decision,) = (waiting.held.place / "decisions").iterdir()
+    (decision,) = (waiting.candidate.place / "decisions").iterdir()
     names = (REVIEWS, STATE)
-    return (*(private / name for name in names), waiting.held.place / REQUEST, decision)
+    return (*(private / name for name in names), waiting.candidate.place / REQUEST, decision)
 
 
 @pytest.mark.parametrize("kind", [*BYTES, "truncated", "FIFO"])
 def test_documents_that_are_garbled_are_refused(waiting, documents, call, kind):
-    place, publish = waiting.held.place, import_module("sfumato.flows.publish").publish
-    digest = waiting.held.request.digest
+    place, publish = waiting.candidate.place, import_module("sfumato.flows.publish").publish
+    digest = waiting.candidate.request.digest
     for document in documents:
         content = document.read_bytes()
         _garble(document, kind)
@@ -44,8 +44,8 @@ def test_documents_that_are_garbled_are_refused(waiting, documents, call, kind):
             publish(str(waiting.spec), digest, ())
         assert str(refused.value).count("\n") == 0
         if document.name not in (REVIEWS, STATE):  # which it does not read
-            code, out, said = call("review", "show", place)
-            assert (code, out, said.count("\n")) == (3, "", 1), said
+            code, out, error = call("review", "show", place)
+            assert (code, out, error.count("\n")) == (3, "", 1), error
         document.unlink()
         document.write_bytes(content)
 

@@ -22,18 +22,18 @@ def secret(tmp_path):
 
 def test_a_candidate_that_was_turned_down_is_not_put_back(waiting):
     copy = waiting.copy()
-    given = [waiting.decide(name, place=copy) for name in ("ann", "ben")]
-    place = waiting.held.place
+    codes = [waiting.decide(name, place=copy) for name in ("ann", "ben")]
+    place = waiting.candidate.place
     waiting.reviewer("eve")
     waiting.decide("eve", "return")
     shutil.copytree(copy, place)
     with pytest.raises(PromiseError, match=r"candidate .*… was returned .*waits no more"):
-        waiting.publish(*given)
+        waiting.publish(*codes)
     assert not list(waiting.line.public.glob("[0-9]*"))
     with pytest.raises(PromiseError, match=r"was returned"):
         waiting.release()
-    assert waiting.held is None
-    assert waiting.past == ["returned"]
+    assert waiting.candidate is None
+    assert waiting.endings == ["returned"]
 
 
 def test_a_candidate_is_one_of_its_own_line(waiting):
@@ -57,7 +57,7 @@ def test_no_directory_above_the_reviewers_file_is_anothers(waiting):
 def test_no_link_beside_a_candidate_is_followed(waiting, secret, place):
     for name in ("ann", "ben"):
         waiting.decide(name)
-    (waiting.held.place / place).symlink_to(secret)
+    (waiting.candidate.place / place).symlink_to(secret)
     with pytest.raises(PromiseError, match=r"is no plain file"):
         waiting.publish()
     assert not list(waiting.line.private.rglob("reports/*/page.html"))
@@ -91,7 +91,7 @@ def test_a_candidate_that_was_withdrawn_and_not_deleted_waits_no_more(waiting, c
 def test_nothing_waits_for_what_is_no_file(waiting, place):
     for name in ("ann", "ben"):
         waiting.decide(name)
-    os.mkfifo(waiting.held.place / place)
+    os.mkfifo(waiting.candidate.place / place)
     with pytest.raises(PromiseError, match=r"is no plain file"):
         waiting.publish()
 
@@ -104,15 +104,15 @@ def test_approvals_are_not_made_up_between_two_runs(waiting, monkeypatch):
         patch.setattr(module, "complete", _fail)
         with pytest.raises(PromiseError, match="stopped"):
             waiting.publish()
-    text = (waiting.held.place / "approved.json").read_text()
-    (waiting.held.place / "approved.json").write_text(text.replace("as agreed", "as forged"))
+    text = (waiting.candidate.place / "approved.json").read_text()
+    (waiting.candidate.place / "approved.json").write_text(text.replace("as agreed", "as forged"))
     with pytest.raises(PromiseError, match=r"ann .*not signed by it|ben .*not signed by it"):
         waiting.publish()
-    (waiting.held.place / "approved.json").write_text("[]")
+    (waiting.candidate.place / "approved.json").write_text("[]")
     with pytest.raises(PromiseError, match=r"0 of 2 are noted"):
         waiting.publish()
     assert waiting.record.versions["0001"].approvals is None
-    (waiting.held.place / "approved.json").write_text(text)
+    (waiting.candidate.place / "approved.json").write_text(text)
     assert waiting.publish().name == "0001"
     assert len(waiting.record.versions["0001"].approvals) == 2
 
@@ -144,8 +144,8 @@ def test_a_candidate_that_was_published_and_withdrawn_is_not_put_back(waiting):
     copy = waiting.copy()
     for name in ("ann", "ben"):
         waiting.decide(name)
-    place = waiting.held.place
-    digest = waiting.held.request.digest
+    place = waiting.candidate.place
+    digest = waiting.candidate.request.digest
     shutil.copytree(place / "decisions", copy / "decisions")
     version = waiting.publish()
     withdraw(waiting.line, "0001", "wrong month")

@@ -51,8 +51,8 @@ class Machine:
             "SFUMATO_WORK": str(self.folder / work),
             PASSPHRASE: "correct horse",
         }
-        whose, said = (user, _GROUP), [str(argument) for argument in arguments]
-        run = self.forks.start(said, environment, "plain,", self.folder, whose)
+        whose, words = (user, _GROUP), [str(argument) for argument in arguments]
+        run = self.forks.start(words, environment, "plain,", self.folder, whose)
         out, err = run.communicate(120)
         return run.returncode, out, err
 
@@ -76,9 +76,9 @@ def _set_up(machine):
 
 def test_who_builds_cannot_publish_and_who_publishes_can(machine):
     spec = machine.folder / "line" / "wages.yaml"
-    code, told, said = machine.run(_BUILDER, "release", spec)
-    assert code == 0, said
-    held = told.split()[-1]
+    code, output, error = machine.run(_BUILDER, "release", spec)
+    assert code == 0, error
+    place = output.split()[-1]
     assert not list((machine.folder / "public").iterdir())
 
     assert machine.run(_REVIEWER, "keys", "generate", "ann", work="reviewer")[0] == 0
@@ -87,25 +87,25 @@ def test_who_builds_cannot_publish_and_who_publishes_can(machine):
     key.write_text(public)
     for user in (_BUILDER, _PUBLISHER):
         assert machine.run(user, "review", "trust", key, "--line", "wages")[0] == 0
-    decide = ("review", "approve", held, "--key", "ann", "--reason", "as agreed")
-    code, _, said = machine.run(_REVIEWER, *decide, work="reviewer")
-    assert code == 0, said
+    decide = ("review", "approve", place, "--key", "ann", "--reason", "as agreed")
+    code, _, error = machine.run(_REVIEWER, *decide, work="reviewer")
+    assert code == 0, error
     _, listed, _ = machine.run(_PUBLISHER, "review", "list", "--json")
     digest = json.loads(listed)["candidates"][0]["digest"]
 
     publish = ("publish", spec, "--digest", digest)
-    code, _, said = machine.run(_BUILDER, *publish)
-    assert (code, "cannot be made (Permission denied)" in said) == (1, True), said
-    code, _, said = machine.run(_PUBLISHER, *publish)
-    assert code == 0, said
+    code, _, error = machine.run(_BUILDER, *publish)
+    assert (code, "cannot be made (Permission denied)" in error) == (1, True), error
+    code, _, error = machine.run(_PUBLISHER, *publish)
+    assert code == 0, error
     version = machine.folder / "public" / "wages" / "0001"
     check(version)
     assert version.stat().st_uid == _PUBLISHER
     assert read_record(version.parent).versions["0001"].approvals
     _nothing_is_open_to_others(machine.folder / "work")
 
-    code, told, said = machine.run(_BUILDER, "release", spec)
-    assert (code, told.split()[-1]) == (0, str(version)), said
+    code, output, error = machine.run(_BUILDER, "release", spec)
+    assert (code, output.split()[-1]) == (0, str(version)), error
     assert list((machine.folder / "work" / "wages" / "review").iterdir()) == []
 
 
@@ -117,6 +117,6 @@ def test_files_that_another_group_shares_are_open_to_others(machine):
     spec = machine.folder / "line" / "wages.yaml"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(f"{__name__}._GROUP", 40999)
-        code, _, said = machine.run(_BUILDER, "release", spec)
+        code, _, error = machine.run(_BUILDER, "release", spec)
     assert code == 2
-    assert "open to others" in said
+    assert "open to others" in error

@@ -30,25 +30,25 @@ OTHERS = people(first=1000, seed=2)
 
 
 def test_the_candidate_that_waits_is_found_again(waiting):
-    first = waiting.held.request
-    assert waiting.release() == waiting.held.place
-    assert waiting.held.request == first
+    first = waiting.candidate.request
+    assert waiting.release() == waiting.candidate.place
+    assert waiting.candidate.request == first
 
 
 def test_two_runs_at_once_leave_one_candidate(waiting, monkeypatch):
     """The second found none that waits, and the first was faster: its draw is destroyed unseen."""
-    first = waiting.held.request
+    first = waiting.candidate.request
     monkeypatch.setattr("sfumato.flows.release.find_candidate", lambda *_: None)
-    assert waiting.release() == waiting.held.place
-    assert waiting.held.request == first
-    assert waiting.past == []
+    assert waiting.release() == waiting.candidate.place
+    assert waiting.candidate.request == first
+    assert waiting.endings == []
 
 
 def test_another_source_makes_the_candidate_give_way(waiting):
     waiting.decide("ann")
     waiting.write(OTHERS).release()
-    assert waiting.past == ["superseded"]
-    assert not (waiting.held.place / "decisions").exists()
+    assert waiting.endings == ["superseded"]
+    assert not (waiting.candidate.place / "decisions").exists()
     waiting.write()
     with pytest.raises(PromiseError, match=r"was superseded .* another draw of it"):
         waiting.release()
@@ -57,32 +57,32 @@ def test_another_source_makes_the_candidate_give_way(waiting):
 @pytest.mark.parametrize(("verdict", "end"), [("return", "returned"), ("reject", "rejected")])
 def test_what_was_turned_down_is_destroyed_and_not_drawn_again(waiting, verdict, end):
     waiting.decide("ann")
-    place = waiting.held.place
+    place = waiting.candidate.place
     waiting.decide("ben", verdict, reason="too few rows")
     assert not place.exists()
-    assert waiting.past == [end]
+    assert waiting.endings == [end]
     with pytest.raises(PromiseError, match=rf"was {end} .*change the source or the spec first"):
         waiting.release()
     waiting.write(title="Other words")
-    assert waiting.release() == waiting.held.place
+    assert waiting.release() == waiting.candidate.place
 
 
 @pytest.mark.parametrize("place", ["candidate", "."])
 def test_a_reviewer_may_stand_beside_the_candidate(waiting, monkeypatch, place):
-    held = waiting.held.place
-    monkeypatch.chdir(held.parent if place == "candidate" else held)
+    candidate_place = waiting.candidate.place
+    monkeypatch.chdir(candidate_place.parent if place == "candidate" else candidate_place)
     waiting.decide("ben", "return", place=place)
-    assert waiting.past == ["returned"]
+    assert waiting.endings == ["returned"]
 
 
 def test_what_was_turned_down_elsewhere_ends_with_the_next_run(waiting, call):
     text = waiting.decide("ben", "reject", place=waiting.copy())
-    digest = waiting.held.request.digest
+    digest = waiting.candidate.request.digest
     with pytest.raises(PromiseError, match=r"was rejected by ben"):
         waiting.publish(text)
-    assert waiting.held.request.digest == digest
-    assert call("review", "add", waiting.held.place, text)[0] == 0
-    assert waiting.past == ["rejected"]
+    assert waiting.candidate.request.digest == digest
+    assert call("review", "add", waiting.candidate.place, text)[0] == 0
+    assert waiting.endings == ["rejected"]
 
 
 def test_one_who_turns_down_outweighs_all_who_approve(waiting, monkeypatch):
@@ -95,13 +95,13 @@ def test_one_who_turns_down_outweighs_all_who_approve(waiting, monkeypatch):
         waiting.publish()
     with pytest.raises(PromiseError, match=r"was returned"):
         waiting.release()
-    assert waiting.past == ["returned"]
+    assert waiting.endings == ["returned"]
 
 
 def test_what_its_maker_takes_back_is_not_drawn_again(waiting, call):
-    code, said, _ = call("review", "withdraw", waiting.spec, "--reason", "wrong month")
-    assert (code, "is withdrawn" in said) == (0, True)
-    assert waiting.past == ["withdrawn"]
+    code, output, _ = call("review", "withdraw", waiting.spec, "--reason", "wrong month")
+    assert (code, "is withdrawn" in output) == (0, True)
+    assert waiting.endings == ["withdrawn"]
     with pytest.raises(PromiseError, match=r"was withdrawn"):
         waiting.release()
 
@@ -117,10 +117,10 @@ def test_what_is_being_published_is_not_taken_down(waiting, call, monkeypatch, v
         with pytest.raises(Fault):
             waiting.publish()
     more = ["add", against] if verdict == "return" else ["withdraw", "--reason", "wrong month"]
-    code, _, said = call("review", more[0], waiting.held.place, *more[1:])
-    assert (code, "is being published, or was" in said) == (3, True)
-    assert waiting.publish(digest=waiting.held.request.digest).name == "0001"
-    assert waiting.past == ["approved"]
+    code, _, error = call("review", more[0], waiting.candidate.place, *more[1:])
+    assert (code, "is being published, or was" in error) == (3, True)
+    assert waiting.publish(digest=waiting.candidate.request.digest).name == "0001"
+    assert waiting.endings == ["approved"]
     assert len(waiting.record.versions["0001"].approvals) == 2
 
 
@@ -129,13 +129,13 @@ def _fail(*_arguments):
 
 
 def test_an_expired_candidate_is_destroyed_before_another_is_drawn(waiting, monkeypatch):
-    first = waiting.held.request
+    first = waiting.candidate.request
     later = first.expires + timedelta(seconds=1)
     monkeypatch.setattr("sfumato.tasks.hold.datetime", _Clock(later))
     waiting.release()
-    assert waiting.past == ["expired"]
-    assert waiting.held.request.digest != first.digest
-    assert waiting.held.request.made == later
+    assert waiting.endings == ["expired"]
+    assert waiting.candidate.request.digest != first.digest
+    assert waiting.candidate.request.made == later
 
 
 class _Clock:
@@ -149,15 +149,15 @@ class _Clock:
 def test_a_candidate_waits_for_as_long_as_the_spec_says(reviewed_line):
     reviewed_line.small.write(people(), approval={"reviewers": 1, "days": 3})
     reviewed_line.release()
-    asked = reviewed_line.held.request
-    assert asked.expires - asked.made == timedelta(days=3)
-    assert abs(asked.made - datetime.now(UTC)) < timedelta(minutes=5)
+    request = reviewed_line.candidate.request
+    assert request.expires - request.made == timedelta(days=3)
+    assert abs(request.made - datetime.now(UTC)) < timedelta(minutes=5)
 
 
 def test_required_is_one_reviewer(reviewed_line):
     reviewed_line.small.write(people(), approval="required")
     reviewed_line.release()
-    assert reviewed_line.held.request.reviewers == 1
+    assert reviewed_line.candidate.request.reviewers == 1
 
 
 def test_a_spec_that_asks_for_approval_no_more_draws_no_second_time(waiting):
@@ -166,7 +166,7 @@ def test_a_spec_that_asks_for_approval_no_more_draws_no_second_time(waiting):
         waiting.release()
     waiting.write(OTHERS, reviewers=0)
     assert waiting.release().name == "0001"
-    assert waiting.past == ["superseded"]
+    assert waiting.endings == ["superseded"]
 
 
 def test_a_withdrawn_version_is_not_drawn_again(waiting):
@@ -183,19 +183,22 @@ def test_the_next_version_waits_beside_the_one_before(waiting):
     waiting.decide("ben")
     waiting.publish()
     waiting.write(OTHERS).release()
-    page = (waiting.held.report / "review.html").read_text()
+    page = (waiting.candidate.report / "review.html").read_text()
     assert "is held against version 0001" in page
     waiting.decide("ann")
     waiting.decide("ben")
     assert waiting.publish().name == "0002"
-    assert [one.status for one in waiting.record.versions.values()] == ["superseded", "published"]
+    assert [version.status for version in waiting.record.versions.values()] == [
+        "superseded",
+        "published",
+    ]
 
 
 def test_a_candidate_whose_truths_lie_outside_its_bounds_never_waits(reviewed_line, monkeypatch):
-    monkeypatch.setattr(Measured, "inside", property(lambda _one: False))
+    monkeypatch.setattr(Measured, "inside", property(lambda _measured: False))
     with pytest.raises(Fault, match=r"was not kept: the truth is outside the bounds of 10 of 10"):
         reviewed_line.release()
-    assert reviewed_line.held is None
+    assert reviewed_line.candidate is None
 
 
 def test_releases_in_parts_wait_too(reviewed_line):
@@ -203,7 +206,9 @@ def test_releases_in_parts_wait_too(reviewed_line):
         visits(), approval="required"
     )
     reviewed_line.release()
-    assert "releases in parts are not" in (reviewed_line.held.report / "review.html").read_text()
+    assert (
+        "releases in parts are not" in (reviewed_line.candidate.report / "review.html").read_text()
+    )
     reviewed_line.reviewer("ann", "visits")
     reviewed_line.decide("ann")
     version = reviewed_line.publish()
@@ -213,12 +218,12 @@ def test_releases_in_parts_wait_too(reviewed_line):
 
 
 def test_what_waits_is_sealed_with_all_that_is_private(waiting):
-    held = waiting.held
-    assert seal_digest(held.place) == held.request.sealed
+    candidate = waiting.candidate
+    assert seal_digest(candidate.place) == candidate.request.sealed
     for folder in ("candidate", "identity", "report"):
-        extra = held.place / folder / "extra"
+        extra = candidate.place / folder / "extra"
         extra.write_text("")
-        assert seal_digest(held.place) != held.request.sealed
+        assert seal_digest(candidate.place) != candidate.request.sealed
         extra.unlink()
 
 
@@ -239,7 +244,7 @@ def test_a_backup_put_back_forgets_no_decision(waiting, call):
     assert call("line", "backup", waiting.spec, new)[0] == 0
     for file in (old, new):
         assert call("line", "restore", waiting.spec, file)[0] == 0
-        assert waiting.past == ["approved", "rejected"]
+        assert waiting.endings == ["approved", "rejected"]
     (waiting.line.private / "reviews.json").unlink()
     assert call("line", "restore", waiting.spec, new)[0] == 0
     with pytest.raises(PromiseError, match=r"was rejected"):
@@ -247,22 +252,24 @@ def test_a_backup_put_back_forgets_no_decision(waiting, call):
 
 
 def test_health_tells_of_candidates(waiting):
-    def told():
-        found = {one.about: one for one in examine_machine()}["candidate of wages"]
-        return found.well, found.said.split(",")[0]
+    def health():
+        finding = {candidate.about: candidate for candidate in examine_machine()}[
+            "candidate of wages"
+        ]
+        return finding.well, finding.said.split(",")[0]
 
-    assert told() == (True, "pending")
+    assert health() == (True, "pending")
     waiting.decide("ann")
     waiting.decide("ben")
-    assert told() == (False, "approved")
+    assert health() == (False, "approved")
 
 
 def test_the_list_of_what_became_of_candidates(waiting, call):
     waiting.decide("ann", "reject", reason="too risky")
-    code, said, _ = call("review", "list", waiting.spec, "--past")
-    assert (code, "rejected: too risky" in said) == (0, True)
-    code, said, _ = call("review", "list", waiting.spec, "--past", "--json")
-    assert json.loads(said)["past"][0]["by"].startswith("ann ")
+    code, output, _ = call("review", "list", waiting.spec, "--past")
+    assert (code, "rejected: too risky" in output) == (0, True)
+    code, output, _ = call("review", "list", waiting.spec, "--past", "--json")
+    assert json.loads(output)["past"][0]["by"].startswith("ann ")
 
 
 def test_suppressed_rows_are_not_measured(reviewed_line):
@@ -274,7 +281,7 @@ def test_suppressed_rows_are_not_measured(reviewed_line):
         reviewers=1, **changes("dropping", "generalized", promises=promises, columns=columns)
     )
     reviewed_line.release()
-    assert sealed_candidate(reviewed_line.held.candidate).suppressed.any()
+    assert sealed_candidate(reviewed_line.candidate.candidate).suppressed.any()
     reviewed_line.reviewer("ann")
     reviewed_line.decide("ann")
     assert reviewed_line.publish().name == "0001"
@@ -293,7 +300,7 @@ def test_a_composed_line_goes_on_from_what_was_approved(reviewed_line):
         check(version)
         for person in list(line.people.values())[:9]:
             person["hours"] = 500  # their slots keep what was published of them
-    assert reviewed_line.past == ["approved", "approved"]
+    assert reviewed_line.endings == ["approved", "approved"]
 
 
 def test_a_composed_line_in_parts_goes_on_from_what_was_approved(reviewed_line):
@@ -324,4 +331,4 @@ def test_who_builds_a_candidate_needs_no_signing_key(reviewed_line):
     with pytest.raises(InputError, match="kept-by-the-publisher"):
         reviewed_line.write(reviewers=0, publish=publish).release()
     reviewed_line.write(publish=publish).release()
-    assert reviewed_line.held is not None
+    assert reviewed_line.candidate is not None
