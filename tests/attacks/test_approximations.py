@@ -1,4 +1,4 @@
-"""What is not counted is near: approximations against all worlds, where both can be had.
+"""Approximations against all worlds, where both can be had: what is not counted is near.
 
 The guide states the errors that are seen here.
 """
@@ -28,18 +28,18 @@ def groups_of_three(rng, people):
 
 
 def beliefs_in_own(seen, own):
-    """What is believed of everybody's own value (float64), and of whom all worlds were counted."""
-    groups = np.stack([one.group for one in seen], axis=1)
+    """Return the belief in everybody's own value (float64), and if all worlds were counted."""
+    groups = np.stack([person.group for person in seen], axis=1)
     kinds, kind = np.unique(groups, axis=0, return_inverse=True)
     likely = _likely(seen, kinds, int(own.max()) + 1)
     belief = likely.weight / np.add.reduceat(likely.weight, likely.starts)[likely.kind]
-    at = np.searchsorted(likely.kind * 9 + likely.value, kind * 9 + own)
-    return belief[at], likely.exact[kind]
+    position = np.searchsorted(likely.kind * 9 + likely.value, kind * 9 + own)
+    return belief[position], likely.exact[kind]
 
 
 def off_by(approximation, releases, lines=150):
-    """How much too large beliefs in own values are, of everybody in random lines (float64)."""
-    found = []
+    """Return by how much beliefs in own values are too large, in random lines (float64)."""
+    differences = []
     for seed in range(lines):
         rng = np.random.default_rng(seed)
         own = rng.integers(0, 4, 12)
@@ -50,15 +50,15 @@ def off_by(approximation, releases, lines=150):
         with approximation():
             near, counted = beliefs_in_own(seen, own)
         assert not counted.any()
-        found.append(near - exact)
-    return np.concatenate(found)
+        differences.append(near - exact)
+    return np.concatenate(differences)
 
 
 def own_groups():
     return patch.object(same_people, "_GROUPS", 0)
 
 
-def multiplied():
+def scale_weights():
     return patch.object(same_people, "EACH", 0)
 
 
@@ -67,8 +67,8 @@ def multiplied():
     [
         (own_groups, 2, 0.16, 0.42),
         (own_groups, 3, 0.16, 0.35),
-        (multiplied, 2, 0.19, 0.56),
-        (multiplied, 3, 0.18, 0.40),
+        (scale_weights, 2, 0.19, 0.56),
+        (scale_weights, 3, 0.18, 0.40),
     ],
 )
 def test_beliefs_by_several_releases_are_near(approximation, releases, mean, often):
@@ -86,33 +86,35 @@ def covered_groups(rng):
     group[: min(3, len(register))] = range(min(3, len(register)))
     group = np.unique(group[group >= 0], return_inverse=True)[1], register[group >= 0]
     covers = [np.unique([group[0], column], axis=1) for column in group[1].T]
-    shown = Covering(np.bincount(group[0]), tuple(Cover(*of, 4) for of in covers))
-    return register, shown, covers
+    covering = Covering(np.bincount(group[0]), tuple(Cover(*cover, 4) for cover in covers))
+    return register, covering, covers
 
 
 def test_memberships_that_are_scaled_are_near():
     off, there_off = [], []
     for seed in range(150):
-        register, shown, covers = covered_groups(np.random.default_rng(seed))
-        covered = cover_people(shown, [*register.T], np.ones(len(register), dtype=np.int64))
+        register, covering, covers = covered_groups(np.random.default_rng(seed))
+        covered = cover_people(covering, [*register.T], np.ones(len(register), dtype=np.int64))
         exact = covered.alike()
         assert covered.are_counted().all()
         groups = {
             n: (int(size), [{*values[groups_ == n].tolist()} for groups_, values in covers])
-            for n, size in enumerate(shown.sizes)
+            for n, size in enumerate(covering.sizes)
         }
         if seed < 12:
-            people = [tuple(of) for of in register.tolist()]
+            people = [tuple(vector) for vector in register.tolist()]
             worlds = list(worlds_of(people, groups))
             pairs = zip(covered.vector.tolist(), covered.group.tolist(), strict=True)
-            found = [sum(world[p] == n for world in worlds) / len(worlds) for p, n in pairs]
-            assert exact == pytest.approx(found)
-        again = cover_people(shown, [*register.T], np.ones(len(register), dtype=np.int64))
+            shares = [sum(world[p] == n for world in worlds) / len(worlds) for p, n in pairs]
+            assert exact == pytest.approx(shares)
+        again = cover_people(covering, [*register.T], np.ones(len(register), dtype=np.int64))
         with patch.object(counted, "EACH", 0):
             near = again.alike()
         assert not again.are_counted()[np.unique(again.vector)].any()
         off.append(np.abs(near - exact))
-        presence = [np.bincount(covered.vector, of, len(register)) for of in (near, exact)]
+        presence = [
+            np.bincount(covered.vector, weights, len(register)) for weights in (near, exact)
+        ]
         there_off.append(np.abs(presence[0] - presence[1]))
     off, there_off = np.concatenate(off), np.concatenate(there_off)
     assert 0 < off.mean() < 0.1

@@ -34,17 +34,17 @@ FORMS = {
 }
 
 
-def correlated(rng, people, strength):
+def draw_correlated(rng, people, strength):
     """People whose quasi-identifiers are near their value with some probability."""
     value = rng.integers(0, 4, people)
-    drawn = {}
+    columns = {}
     for name in QUASI:
         near, anywhere = value * 25 + rng.integers(0, 25, people), rng.integers(0, 100, people)
-        drawn[name] = np.where(rng.random(people) < strength, near, anywhere)
-    return {**drawn, "s": value}
+        columns[name] = np.where(rng.random(people) < strength, near, anywhere)
+    return {**columns, "s": value}
 
 
-def attacked(folder, arrays, form="split", l=2, seed=1):
+def make_release(folder, arrays, form="split", l=2, seed=1):
     columns = [encode(n, SCHEMA[n].role, pa.array(values)) for n, values in arrays.items()]
     people = Microdata(tuple(columns), len(arrays["s"]))
     promise = DistinctLDiversity(variant="distinct", l=l, sensitive="s", quasi_identifiers=QUASI)
@@ -69,27 +69,27 @@ def attacked(folder, arrays, form="split", l=2, seed=1):
 def test_classes_are_learned_as_people_one_by_one_would_be(form, tmp_path):
     """Against the attack as it is told, with a row and a column for every person and value."""
     rng = np.random.default_rng(7)
-    release = attacked(tmp_path, correlated(rng, 60, 0.7), form)
-    known = definetti._classes(release, release.groups())
-    found = definetti.learn(known)
+    release = make_release(tmp_path, draw_correlated(rng, 60, 0.7), form)
+    classes = definetti._classes(release, release.groups())
+    beliefs = definetti.learn(classes)
     table = release.tables["qit" if form == "split" else "microdata"]
     vectors = [tuple(row) for row in zip(*(table[n].to_pylist() for n in QUASI), strict=True)]
     expected = person_by_person(vectors, table["group_id"].to_pylist(), release.groups())
     ordered = sorted(set(vectors))
     mean = [
-        np.mean([expected[i] for i, one in enumerate(vectors) if one == vector], axis=0)
+        np.mean([expected[i] for i, other in enumerate(vectors) if other == vector], axis=0)
         for vector in ordered
     ]
-    np.testing.assert_allclose(found, mean, atol=1e-9)
+    np.testing.assert_allclose(beliefs, mean, atol=1e-9)
     (expects,) = definetti.expect_hits(release)
-    assert expects.share == pytest.approx(np.mean([max(of) for of in expected]), abs=1e-9)
+    assert expects.share == pytest.approx(np.mean([max(belief) for belief in expected]), abs=1e-9)
 
 
 def person_by_person(vectors, groups, counts):
     sizes = [len({vector[i] for vector in vectors}) for i in range(len(QUASI))]
-    shown = np.zeros((max(groups) + 1, counts.values))
-    shown[counts.group, counts.value] = counts.count
-    weight = np.array([shown[g] / shown[g].sum() for g in groups])
+    estimate = np.zeros((max(groups) + 1, counts.values))
+    estimate[counts.group, counts.value] = counts.count
+    weight = np.array([estimate[g] / estimate[g].sum() for g in groups])
     for number in range(15):
         total = weight.sum(axis=0)
         belief = np.tile(total + 1, (len(vectors), 1))
@@ -98,16 +98,18 @@ def person_by_person(vectors, groups, counts):
                 alike = [p for p, other in enumerate(vectors) if other[i] == vector[i]]
                 belief[person] *= (weight[alike].sum(axis=0) + 1) / (total + size)
         weight = np.zeros_like(weight)
-        for g in range(len(shown)):
-            members = [p for p, of in enumerate(groups) if of == g]
-            part = belief[members] * (shown[g] > 0)
+        for g in range(len(estimate)):
+            members = [p for p, member_group in enumerate(groups) if member_group == g]
+            part = belief[members] * (estimate[g] > 0)
             if number == 14:
-                weight[members] = by_all_orders(shown[g], part)
+                weight[members] = by_all_orders(estimate[g], part)
                 continue
             part = part / part.sum(axis=1, keepdims=True)
             for _ in range(20):
-                held = part.sum(axis=0)
-                part = part * np.divide(shown[g], held, where=held > 0, out=np.zeros_like(held))
+                remainder = part.sum(axis=0)
+                part = part * np.divide(
+                    estimate[g], remainder, where=remainder > 0, out=np.zeros_like(remainder)
+                )
                 part = part / part.sum(axis=1, keepdims=True)
             weight[members] = part
     return weight
@@ -128,18 +130,18 @@ def test_few_pairs_are_fitted_as_many_are(groups, seed):
     """Group by group, and in steps over all pairs; the people of a group are as many as values."""
     whole = [(people, values) for people, values in groups if sum(people) == sum(values)]
     whole = whole or [([2, 1], [1, 2])]
-    sizes = tuple(np.array([len(of[side]) for of in whole]) for side in (0, 1))
-    people, count = (np.concatenate([of[side] for of in whole]) for side in (0, 1))
+    sizes = tuple(np.array([len(part[side]) for part in whole]) for side in (0, 1))
+    people, count = (np.concatenate([part[side] for part in whole]) for side in (0, 1))
     weight = np.random.default_rng(seed).random(int((sizes[0] * sizes[1]).sum())) + 0.01
-    found = []
+    weights = []
     for large in (0, len(weight) + 1):
         with patch.object(fitting, "_LARGE", large):
-            found.append(fitting.fit_weights(weight, people, count, sizes, 20))
-    np.testing.assert_allclose(*found, rtol=1e-7)
+            weights.append(fitting.fit_weights(weight, people, count, sizes, 20))
+    np.testing.assert_allclose(*weights, rtol=1e-7)
 
 
 def test_many_people_are_learned_from_some_groups(tmp_path):
-    release = attacked(tmp_path, correlated(np.random.default_rng(5), 4000, 0.4))
+    release = make_release(tmp_path, draw_correlated(np.random.default_rng(5), 4000, 0.4))
     everybody, _ = definetti.attack(release)
     with patch.object(definetti, "_ENOUGH", 2000):
         some, _ = definetti.attack(release)
@@ -151,12 +153,12 @@ def test_many_people_are_learned_from_some_groups(tmp_path):
 
 
 def by_all_orders(count, belief):
-    """What is believed of each person, over all ways to give a group its values."""
+    """Return the belief about each person, over all ways to give a group its values."""
     values = np.repeat(np.arange(len(count)), count.astype(int))
-    people, found = np.arange(len(values)), np.zeros_like(belief)
+    people, total = np.arange(len(values)), np.zeros_like(belief)
     for order in {*permutations(values.tolist())}:
-        found[people, order] += belief[people, order].prod()
-    return found / found.sum(axis=1, keepdims=True)
+        total[people, order] += belief[people, order].prod()
+    return total / total.sum(axis=1, keepdims=True)
 
 
 def test_half_of_people_are_guessed_by_a_coin_between_two_values():
@@ -187,7 +189,7 @@ def test_homogeneity_counts_people_of_groups(groups_of, groups):
     class Shown:
         groups = staticmethod(lambda: counts)
 
-    scores = {one.measure: one for one in homogeneity.attack(Shown())}
+    scores = {score.measure: score for score in homogeneity.attack(Shown())}
     best = sum(Counter(members).most_common(1)[0][1] for members in groups)
     assert scores["own value guessed from the group alone"].share == pytest.approx(best / people)
     alike = sum(len(members) for members in groups if len(set(members)) == 1)
@@ -206,7 +208,7 @@ MEMBERS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size
 def test_the_vector_of_similarity(groups_of):
     """Gastritis and an ulcer are of the stomach; whoever has either is known to be ill there."""
     counts = replace(of_numbers(groups_of, [[0, 1, 0], [2, 3, 0]]), ancestors=KINDS)
-    guessed, alike = similarity.attack(shown(counts))
+    guessed, alike = similarity.attack(release_showing(counts))
     assert (guessed.share, alike.share) == (5 / 6, 1 / 2)
     assert guessed.references == {"without the release": 4 / 6}
 
@@ -215,17 +217,17 @@ def test_the_vector_of_similarity(groups_of):
 def test_kinds_are_counted_as_values_are(groups_of, members):
     members = [[0, 1, 2, 3], *members]  # each value is there
     counts = replace(of_numbers(groups_of, members), ancestors=KINDS)
-    found = similarity.at_level(counts, 1)
+    scores = similarity.at_level(counts, 1)
     expected = of_numbers(groups_of, [[value // 2 for value in group] for group in members])
     for name in ("group", "value", "count"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert similarity.attack(shown(of_numbers(groups_of, members))) == ()
+        np.testing.assert_array_equal(getattr(scores, name), getattr(expected, name))
+    assert similarity.attack(release_showing(of_numbers(groups_of, members))) == ()
 
 
 def test_the_vector_of_skewness(groups_of):
     """One of a hundred has it; in a group of two, half."""
     counts = of_numbers(groups_of, [[0, 1], [0] * 98])
-    double, tenfold = skewness.attack(shown(counts))
+    double, tenfold = skewness.attack(release_showing(counts))
     assert (double.share, tenfold.share) == (0.01, 0.01)
 
 
@@ -240,11 +242,11 @@ def test_skewness_compares_shares(groups_of, members):
             expected = [
                 n + (likely >= times * before) for n, times in zip(expected, (2, 10), strict=True)
             ]
-    found = skewness.attack(shown(of_numbers(groups_of, members)))
-    assert [score.share for score in found] == [n / len(everybody) for n in expected]
+    scores = skewness.attack(release_showing(of_numbers(groups_of, members)))
+    assert [score.share for score in scores] == [n / len(everybody) for n in expected]
 
 
-def shown(counts):
+def release_showing(counts):
     """A release of which these counts are seen."""
 
     class Shown:

@@ -19,15 +19,15 @@ from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.stages.attack import attack_candidate, keep_attacks
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
-from tests.attacks.test_attacks import attacked, correlated
+from tests.attacks.test_attacks import draw_correlated, make_release
 from tests.release.small import people
 
 SURE = {"max-share-above": {"belief": 1, "share": 0}}
 L3 = [{"model": "l-diversity", "variant": "distinct", "l": 3}]
 
 
-def bars(**of):
-    return AttackBars.model_validate(of)
+def bars(**attacks):
+    return AttackBars.model_validate(attacks)
 
 
 LIFT = KeptBar(attack="definetti", limit="max-lift", most=0.2)
@@ -40,7 +40,7 @@ def test_there_is_a_bar_for_every_attack_but_those_that_test_chance():
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         (
             {"definetty": SURE},
@@ -63,33 +63,33 @@ def test_there_is_a_bar_for_every_attack_but_those_that_test_chance():
         ({"background": {**SURE, "known": 0}}, "greater than or equal to 1"),
     ],
 )
-def test_what_is_no_bar_is_refused(written, told):
-    with pytest.raises(ValidationError, match=told):
+def test_what_is_no_bar_is_refused(written, message):
+    with pytest.raises(ValidationError, match=message):
         bars(**written)
 
 
 def test_limits_are_judged_on_everybody(tmp_path):
-    release = attacked(tmp_path, correlated(np.random.default_rng(5), 1500, 0.9))
-    asked = bars(
+    release = make_release(tmp_path, draw_correlated(np.random.default_rng(5), 1500, 0.9))
+    bars_asked = bars(
         definetti={"max-lift": 0.2, "max-share-above": {"belief": 0.8, "share": 0.05}},
         homogeneity={"max-lift": 0, **SURE},
     )
-    judged = judge_bars(asked.root, [release])
-    found = {(one.limit.attack, one.limit.limit): one for one in judged}
-    assert not found["definetti", "max-lift"].is_kept
-    assert found["definetti", "max-lift"].observed == pytest.approx(0.4, abs=0.1)
-    assert not found["definetti", "max-share-above"].is_kept
-    assert found["homogeneity", "max-lift"].is_kept
-    assert found["homogeneity", "max-share-above"].is_kept
-    assert all("0.4" not in one.words for one in judged)
+    judged = judge_bars(bars_asked.root, [release])
+    verdicts = {(verdict.limit.attack, verdict.limit.limit): verdict for verdict in judged}
+    assert not verdicts["definetti", "max-lift"].is_kept
+    assert verdicts["definetti", "max-lift"].observed == pytest.approx(0.4, abs=0.1)
+    assert not verdicts["definetti", "max-share-above"].is_kept
+    assert verdicts["homogeneity", "max-lift"].is_kept
+    assert verdicts["homogeneity", "max-share-above"].is_kept
+    assert all("0.4" not in verdict.words for verdict in judged)
 
 
 def test_few_people_are_not_judged_and_what_is_not_judged_is_not_kept(tmp_path):
-    release = attacked(tmp_path, correlated(np.random.default_rng(5), 96, 0.1))
-    asked = bars(homogeneity={"max-lift": 1, "max-share-above": {"belief": 1, "share": 1}})
-    for one in judge_bars(asked.root, [release]):
-        assert (one.observed, one.is_kept) == (None, False)
-        assert one.words.endswith("(could not be judged)")
+    release = make_release(tmp_path, draw_correlated(np.random.default_rng(5), 96, 0.1))
+    bars_asked = bars(homogeneity={"max-lift": 1, "max-share-above": {"belief": 1, "share": 1}})
+    for verdict in judge_bars(bars_asked.root, [release]):
+        assert (verdict.observed, verdict.is_kept) == (None, False)
+        assert verdict.words.endswith("(could not be judged)")
 
 
 @pytest.mark.parametrize(("observed", "passes"), [(0.2, True), (0.20001, False), (None, False)])
@@ -97,29 +97,29 @@ def test_great_expectations_judges_the_same(observed, passes, tmp_path):
     bar = JudgedBar(LIFT, "s", observed, refuses=True)
     assert bar.is_kept is passes
     findings = judge_attacks("wages", tmp_path, [bar])
-    assert all(one.passed for one in findings) is passes
+    assert all(finding.passed for finding in findings) is passes
     assert (tmp_path / "wages.attacks.json").exists()
 
 
 @pytest.fixture
 def line(small):
-    def written(attacks, rows=300, **changes):
+    def write_line(attacks, rows=300, **changes):
         spec = {"promises": L3, "partition": {"method": "anatomy"}, "attacks": attacks} | changes
         return small.write(people(rows=rows), **spec)
 
-    return written
+    return write_line
 
 
 def attack(small, name="one", judging=lambda bars: ()):
     resolved, folder = small.prepare_run(name)
     whose = identity(folder / "deidentified")
-    asked = resolved.spec.attacks.with_local_registers(resolved.base)
+    bars_asked = resolved.spec.attacks.with_local_registers(resolved.base)
     original = load(folder / "deidentified")
     candidate = folder / "candidate"
     seal_candidate(candidate, assess_candidate(candidate))
-    found = attack_candidate(candidate, original, asked, whose, resolved.line, judging)
-    assert not found.missing
-    return found.judged
+    outcome = attack_candidate(candidate, original, bars_asked, whose, resolved.line, judging)
+    assert not outcome.missing
+    return outcome.judged
 
 
 class TestStage:
@@ -129,9 +129,9 @@ class TestStage:
         (judged,) = attack(line({"background": {"known": 1, **SURE}}))
         assert judged.is_kept
         private = small.folder / "one"
-        known = json.loads((private / ATTACKED).read_bytes())
-        assert known["bars"][0]["observed"] == 0
-        assert next(one["measure"] for one in known["scores"]["wage"]).startswith("own value")
+        record = json.loads((private / ATTACKED).read_bytes())
+        assert record["bars"][0]["observed"] == 0
+        assert next(score["measure"] for score in record["scores"]["wage"]).startswith("own value")
         assert (private / ATTACKED).stat().st_mode & 0o777 == 0o600
         assert "IDENT-" not in (private / ATTACKED).read_text(encoding="utf-8")
         keep_attacks(private, small.plan().line.reports("0001"))
@@ -145,17 +145,19 @@ class TestStage:
         with pytest.raises(PromiseError, match="the refusal stands until"):
             attack(small, "two", judged.append)
         assert judged == []  # it was not even attacked
-        (told,) = attack(line({"background": {**broken["background"], "on-failure": "tell"}}), "3")
-        assert (told.is_kept, told.refuses) == (False, False)
+        (verdict,) = attack(
+            line({"background": {**broken["background"], "on-failure": "tell"}}), "3"
+        )
+        assert (verdict.is_kept, verdict.refuses) == (False, False)
 
     def test_without_bars_it_is_scored_and_leaves_nothing_in_the_line(self, line, small):
         assert attack(line({})) == []
         record = json.loads((small.folder / "one" / ATTACKED).read_bytes())
-        told = {one["measure"] for one in record["scores"]["wage"]}
+        measures = {score["measure"] for score in record["scores"]["wage"]}
         assert {
             "own value guessed from the group alone",
             "own value guessed by deFinetti's attack",
-        } <= told
+        } <= measures
         assert record["bars"] == record["missing"] == []
         private = small.plan().line.private
         assert not (private / ATTACKED).exists()
@@ -176,24 +178,24 @@ class TestStage:
         candidate = folder / "candidate"
         seal_candidate(candidate, assess_candidate(candidate))
         original, whose = load(folder / "deidentified"), identity(folder / "deidentified")
-        asked = candidate, original, resolved.spec.attacks, whose, resolved.line
+        arguments = candidate, original, resolved.spec.attacks, whose, resolved.line
         with patch.dict(ATTACKS, {"matches": broken}):
-            found = attack_candidate(*asked, lambda _: ())
-        assert found.missing == ["wage: matches"]
-        assert found.scores["wage"]
+            outcome = attack_candidate(*arguments, lambda _: ())
+        assert outcome.missing == ["wage: matches"]
+        assert outcome.scores["wage"]
         assert "IDENT" not in (folder / ATTACKED).read_text(encoding="utf-8")
 
     def test_great_expectations_judges_those_that_only_tell_and_refuses_nothing(self, line, small):
-        said = []
+        findings = []
 
         def judging(judged):
-            said.extend(judge_attacks("wages", small.folder, judged))
-            return said
+            findings.extend(judge_attacks("wages", small.folder, judged))
+            return findings
 
         tells = {"background": {"known": 2, **SURE, "on-failure": "tell"}}
-        (told,) = attack(line(tells), judging=judging)
-        assert not told.is_kept
-        assert [one.passed for one in said] == [True, False]
+        (verdict,) = attack(line(tells), judging=judging)
+        assert not verdict.is_kept
+        assert [finding.passed for finding in findings] == [True, False]
 
     def test_great_expectations_may_refuse_it_too(self, line):
         def no(judged):
@@ -207,7 +209,7 @@ class TestStage:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         (
             {
@@ -220,9 +222,9 @@ class TestStage:
         ({"versions": "composed"}, "definetti: is not judged of composed versions"),
     ],
 )
-def test_bars_that_cannot_be_judged_are_refused_when_the_spec_is_read(line, changes, told):
+def test_bars_that_cannot_be_judged_are_refused_when_the_spec_is_read(line, changes, message):
     small = line({"definetti": SURE}, **changes)
-    with pytest.raises(SpecError, match=told):
+    with pytest.raises(SpecError, match=message):
         small.plan()
 
 
@@ -251,13 +253,13 @@ def test_the_command_scores_a_version(line, small, capsys):
     small = line({"background": {"known": 2, **SURE, "on-failure": "tell"}})
     version = small.publish("one").directory
     assert run(["attack", str(version), "--truth", str(small.spec)]) == 0
-    told = capsys.readouterr()
-    assert "bar       attacks.background.max-share-above: 0 of 'wage': not kept" in told.out
-    assert "own value guessed from the group alone (without the release: " in told.out
-    assert "PRIVATE" in told.err
+    output = capsys.readouterr()
+    assert "bar       attacks.background.max-share-above: 0 of 'wage': not kept" in output.out
+    assert "own value guessed from the group alone (without the release: " in output.out
+    assert "PRIVATE" in output.err
     assert run(["attack", str(version), "--truth", str(small.spec), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["bars"][0]["kept"] is False
+    document = json.loads(capsys.readouterr().out)
+    assert document["bars"][0]["kept"] is False
     line({"background": {"known": 2, **SURE}})
     assert run(["attack", str(version), "--truth", str(small.spec)]) == 3
     assert "is not kept" in capsys.readouterr().err

@@ -59,8 +59,8 @@ SIZE = re.compile(rb"(?<=data/microdata)(.{3,8}</a></th><td class=.number.>)[^<]
 @pytest.fixture(scope="module")
 def rows():
     """People, each with a value of their own, and some who are not published."""
-    found = people(rows=160)
-    return [{**row, "wage": row["wage"] and f"{i}.5"} for i, row in enumerate(found)]
+    rows = people(rows=160)
+    return [{**row, "wage": row["wage"] and f"{i}.5"} for i, row in enumerate(rows)]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def groups(rows, tmp_path_factory):
     return {(age, town or ""): group for age, town, group in zip(*columns, strict=True)}
 
 
-def scattered(rows):
+def thin_out(rows):
     """Fewer of the people, of whom no two have the same age and town."""
     return list({(row["age"], row["town"]): row for row in rows}.values())[::2]
 
@@ -84,15 +84,15 @@ def covering_groups(folder, rows):
     for name in ("age", "town"):
         for row in pq.read_table(version / f"data/at_{name}.parquet").to_pylist():
             covered[name, row[name] or ""].add(row["group_id"])
-    found = {}
+    vectors = {}
     for row in rows:
-        found[int(row["age"]), row["town"]] = (
+        vectors[int(row["age"]), row["town"]] = (
             covered["age", int(row["age"])] & covered["town", row["town"]]
         )
-    return {vector: min(of) for vector, of in found.items() if len(of) == 1}
+    return {vector: min(values) for vector, values in vectors.items() if len(values) == 1}
 
 
-def parted(of_vector):
+def partition_by(of_vector):
     """A partition into given groups: which columns are cut apart depends on values, as declared."""
 
     def partition(microdata, *_):
@@ -105,14 +105,14 @@ def parted(of_vector):
 
 def another_world(rows, group_of, rng):
     """The same people in another order, with the values of each group given out anew."""
-    shown = [row for row in rows if int(row["age"]) > 18 and row["wage"]]
-    rest = [row for row in rows if row not in shown]
+    public_rows = [row for row in rows if int(row["age"]) > 18 and row["wage"]]
+    rest = [row for row in rows if row not in public_rows]
     values = defaultdict(list)
-    for row in shown:
+    for row in public_rows:
         values[group_of(row)].append(row["wage"])
-    for of in values.values():
-        rng.shuffle(of)
-    moved = [{**row, "wage": values[group_of(row)].pop()} for row in shown] + rest
+    for values_of_group in values.values():
+        rng.shuffle(values_of_group)
+    moved = [{**row, "wage": values[group_of(row)].pop()} for row in public_rows] + rest
     rng.shuffle(moved)
     return moved
 
@@ -124,76 +124,76 @@ def release(folder, rows, name, form):
         return Small(folder).write(rows, **{**BOXES, **FORMS[form]}).publish(name).directory
 
 
-def published(folder, rows, name, form):
+def publish_files(folder, rows, name, form):
     """The bytes of every file, by name, and the manifest without the digests of what is drawn."""
     version = release(folder, rows, name, form)
-    found = {
+    files = {
         str(path.relative_to(version)): path.read_bytes()
         for path in version.rglob("*")
         if path.is_file()
     }
-    manifest = json.loads(found.pop(MANIFEST))
+    manifest = json.loads(files.pop(MANIFEST))
     if form == "permuted":
-        found[PAGE] = SIZE.sub(b"", found[PAGE])
+        files[PAGE] = SIZE.sub(b"", files[PAGE])
         manifest["sfumato"].pop("digest")
         for resource in manifest["resources"]:
             if DRAWN in resource["path"] or resource["path"] == PAGE:
                 del resource["hash"], resource["bytes"]
-    return version, found, manifest
+    return version, files, manifest
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_worlds_that_leave_the_same_groups_publish_the_same(tmp_path, rows, groups, form):
     if form == "ambiguous":
-        rows = scattered(rows)
+        rows = thin_out(rows)
         groups = covering_groups(tmp_path / "groups", rows)
         assert {*groups.values()} == {*range(1 + max(groups.values()))}
 
     def group_of(row):
         return row["town"] if form == "redistributed" else groups[int(row["age"]), row["town"]]
 
-    with parted(groups):
+    with partition_by(groups):
         assert_worlds_publish_the_same(tmp_path, rows, group_of, form)
 
 
 def assert_worlds_publish_the_same(tmp_path, rows, group_of, form):
     rng = random.Random(form)
-    one, files, manifest = published(tmp_path / "one", rows, "first", form)
+    first, files, manifest = publish_files(tmp_path / "one", rows, "first", form)
     for attempt in range(2):
         world = another_world(rows, group_of, rng)
         assert {row["person"]: row["wage"] for row in world} != {
             row["person"]: row["wage"] for row in rows
         }
         name = f"world-{attempt}"
-        other, others, told = published(tmp_path / name, world, name, form)
-        assert told == manifest
+        other, others, other_manifest = publish_files(tmp_path / name, world, name, form)
+        assert other_manifest == manifest
         assert set(others) == set(files)
-        drawn = {path for path in files if form == "permuted" and DRAWN in path}
-        assert len(drawn) == (2 if form == "permuted" else 0)
-        for path in set(files) - drawn:
+        drawn_files = {path for path in files if form == "permuted" and DRAWN in path}
+        assert len(drawn_files) == (2 if form == "permuted" else 0)
+        for path in set(files) - drawn_files:
             assert others[path] == files[path], path
-        if drawn:
-            assert_alike_but_for_the_draw(one, other)
+        if drawn_files:
+            assert_alike_but_for_the_draw(first, other)
 
 
-def assert_alike_but_for_the_draw(one, other):
+def assert_alike_but_for_the_draw(first, other):
     """Rows stand in the same order under the same ids, and each group has the same values."""
-    tables = [pq.read_table(of / "data/microdata.parquet") for of in (one, other)]
-    known = [table.drop_columns(["wage"]) for table in tables]
-    assert known[0].equals(known[1])
+    tables = [pq.read_table(folder / "data/microdata.parquet") for folder in (first, other)]
+    known_columns = [table.drop_columns(["wage"]) for table in tables]
+    assert known_columns[0].equals(known_columns[1])
     assert not tables[0].equals(tables[1]), "the draws differ"
     assert values_by_group(tables[0]) == values_by_group(tables[1])
-    metadata = [pq.read_metadata(of / "data/microdata.parquet") for of in (one, other)]
+    metadata = [pq.read_metadata(folder / "data/microdata.parquet") for folder in (first, other)]
     for place, column in enumerate(tables[0].schema.names):
-        found = [of.row_group(0).column(place) for of in metadata]
-        assert found[0].statistics == found[1].statistics, column
-        assert found[0].encodings == found[1].encodings
+        chunks = [metadata.row_group(0).column(place) for metadata in metadata]
+        assert chunks[0].statistics == chunks[1].statistics, column
+        assert chunks[0].encodings == chunks[1].encodings
         if column != "wage":
-            assert found[0].total_compressed_size == found[1].total_compressed_size
+            assert chunks[0].total_compressed_size == chunks[1].total_compressed_size
 
 
 def values_by_group(table):
-    found = defaultdict(list)
+    values = defaultdict(list)
     for group, wage in zip(table["group_id"].to_pylist(), table["wage"].to_pylist(), strict=True):
-        found[group].append(wage)
-    return {group: sorted(of) for group, of in found.items()}
+        values[group].append(wage)
+    return {group: sorted(group_values) for group, group_values in values.items()}

@@ -35,22 +35,22 @@ def test_the_newest_versions_groups_are_attacked(tmp_path):
     resolved = prepare(path, place, seeded_keys(5))
     seal_candidate(place / "candidate", assess_candidate(place / "candidate"))
     candidate, original = place / "candidate", load(place / "deidentified")
-    whose, asked = identity(place / "deidentified"), resolved.spec.attacks
-    found = attack_candidate(candidate, original, asked, whose, resolved.line, lambda _: ())
-    assert found.missing == []
-    kept = {one.limit.attack: one.is_kept for one in found.judged}
-    assert kept == {"homogeneity": True, "background": False}
+    whose, attacks = identity(place / "deidentified"), resolved.spec.attacks
+    outcome = attack_candidate(candidate, original, attacks, whose, resolved.line, lambda _: ())
+    assert outcome.missing == []
+    verdicts = {verdict.limit.attack: verdict.is_kept for verdict in outcome.judged}
+    assert verdicts == {"homogeneity": True, "background": False}
     table = open_release(candidate / "release").table("st")
     groups = defaultdict(Counter)
     for row in table.to_pylist():
         groups[row["group_id"]][row["job"]] += row.get("count", 1)
-    people = sum(of.total() for of in groups.values())
+    people = sum(counts.total() for counts in groups.values())
     assert people > original.rows, "values of people who left stand there, too"
-    best = sum(max(of.values()) for of in groups.values()) / people
+    best = sum(max(counts.values()) for counts in groups.values()) / people
     record = json.loads((place / ATTACKED).read_bytes())["scores"]["job"]
-    told = {score["measure"]: score["share"] for score in record}
-    assert told["own value guessed from the group alone"] == pytest.approx(best)
-    assert "own value guessed by deFinetti's attack" not in told
+    shares = {score["measure"]: score["share"] for score in record}
+    assert shares["own value guessed from the group alone"] == pytest.approx(best)
+    assert "own value guessed by deFinetti's attack" not in shares
 
 
 def test_the_attacks_are_those_of_groups(tmp_path):
@@ -71,10 +71,10 @@ def test_other_bars_are_refused_when_the_spec_is_read(tmp_path):
 
 def test_the_command_attacks_a_version(tmp_path, capsys):
     line = evolve(tmp_path / "line", "split", versions=2)
-    asked = ["attack", str(line.versions[-1]), "--truth", str(tmp_path / "line" / "spec.yaml")]
-    assert run(asked) == 0
+    command = ["attack", str(line.versions[-1]), "--truth", str(tmp_path / "line" / "spec.yaml")]
+    assert run(command) == 0
     assert "own value guessed from the group alone" in capsys.readouterr().out
-    assert run([*asked, "--register", "everybody.csv"]) == 2
+    assert run([*command, "--register", "everybody.csv"]) == 2
     assert "is composed, where --register cannot be asked: leave it out" in capsys.readouterr().err
-    assert run([*asked, "--runs", "10"]) == 2
+    assert run([*command, "--runs", "10"]) == 2
     assert "is composed, where --runs cannot be asked: leave it out" in capsys.readouterr().err

@@ -20,8 +20,8 @@ from sfumato.tasks.attacks.linking import same_people
 from sfumato.tasks.attacks.linking.composition import compose
 from sfumato.tasks.attacks.linking.same_people import shares_of_kinds
 from sfumato.tasks.terms.people import WhoseRows
-from tests.attacks.test_attacks import attacked
-from tests.attacks.test_minimality import LATTICE, MONDRIAN, diverse, released
+from tests.attacks.test_attacks import make_release
+from tests.attacks.test_minimality import LATTICE, MONDRIAN, diverse, release_of
 from tests.release.small import SPEC, Small
 
 
@@ -32,13 +32,15 @@ def of_people(release, numbers):
 
 def test_the_vector(tmp_path):
     """{flu, HIV} and then {HIV, cancer}: HIV, though both groups are diverse."""
-    here = released(tmp_path / "1", {"a": [1, 1], "s": ["HIV", "flu"]}, [diverse(2)], MONDRIAN)
-    there = released(tmp_path / "2", {"a": [5, 5], "s": ["HIV", "cancer"]}, [diverse(2)], MONDRIAN)
-    both, guessed, sure, only, *left = compose([of_people(here, [0, 1]), of_people(there, [0, 2])])
+    here = release_of(tmp_path / "1", {"a": [1, 1], "s": ["HIV", "flu"]}, [diverse(2)], MONDRIAN)
+    there = release_of(
+        tmp_path / "2", {"a": [5, 5], "s": ["HIV", "cancer"]}, [diverse(2)], MONDRIAN
+    )
+    both, guessed, sure, only, *rest = compose([of_people(here, [0, 1]), of_people(there, [0, 2])])
     assert both.share == 0.5
-    assert [one.share for one in left] == [1, 1, 1], "HIV is taken: flu is left"
-    assert left[0].references == {"from the first alone": 0.5}
-    assert [one.share for one in (guessed, sure, only)] == [1, 1, 1]
+    assert [score.share for score in rest] == [1, 1, 1], "HIV is taken: flu is left"
+    assert rest[0].references == {"from the first alone": 0.5}
+    assert [score.share for score in (guessed, sure, only)] == [1, 1, 1]
     assert guessed.references == {"from the first alone": 0.5}
     assert only.references == sure.references == {"from the first alone": 0}
 
@@ -46,7 +48,7 @@ def test_the_vector(tmp_path):
 def test_private_maps_tell_groups_that_files_do_not(tmp_path):
     """Four who look alike in two pairs, then in two others: no file says who is in which."""
     values = {"a": [1, 1, 1, 1], "s": ["HIV", "flu", "flu", "gout"]}
-    release = released(tmp_path, values, [diverse(2)], MONDRIAN)
+    release = release_of(tmp_path, values, [diverse(2)], MONDRIAN)
     rows = replace(release.people, person=np.arange(4))
     both = [
         replace(release, whose=WhoseRows(np.array(group), rows))
@@ -64,11 +66,11 @@ def worlds_of(tables, values):
         tables: of each release its groups: the people, and the values that are shown of them.
         values: that there are.
     """
-    people = sorted({person for groups in tables for of, _ in groups for person in of})
-    for drawn in product(values, repeat=len(people)):
-        world = dict(zip(people, drawn, strict=True))
-        groups = (group for of in tables for group in of)
-        if all(sorted(world[p] for p in of) == sorted(shown) for of, shown in groups):
+    people = sorted({person for groups in tables for members, _ in groups for person in members})
+    for choice in product(values, repeat=len(people)):
+        world = dict(zip(people, choice, strict=True))
+        groups = (group for table in tables for group in table)
+        if all(sorted(world[p] for p in members) == sorted(values) for members, values in groups):
             yield world
 
 
@@ -93,43 +95,43 @@ VALUE = st.integers(0, 2)
 @given(st.lists(st.tuples(VALUE, *[st.integers(-1, 2)] * 3), min_size=1, max_size=7))
 def test_beliefs_are_shares_of_worlds(people):
     """Every person's belief in every value, as fractions, by people in up to three releases."""
-    kinds = [frozenset((n, g) for n, g in enumerate(of[1:]) if g >= 0) for of in people]
+    kinds = [frozenset((n, g) for n, g in enumerate(numbers[1:]) if g >= 0) for numbers in people]
     members = defaultdict(list)
     for person, kind in enumerate(kinds):
         for group in kind:
             members[group].append(person)
-    shown = {group: Counter(people[p][0] for p in of) for group, of in members.items()}
-    tables = [[(of, [*shown[group].elements()]) for group, of in members.items()]]
+    values = {group: Counter(people[p][0] for p in members) for group, members in members.items()}
+    tables = [[(members, [*values[group].elements()]) for group, members in members.items()]]
     worlds = list(worlds_of(tables, range(3)))
     everybody = Counter(kind for kind in kinds if kind)
-    wanted = [*everybody]
-    counted = shares_of_kinds(everybody, shown, wanted)
-    found = counted.shares
-    assert counted.exact == {*wanted}
-    assert {*found} == {*wanted}
+    all_kinds = [*everybody]
+    counted = shares_of_kinds(everybody, values, all_kinds)
+    shares = counted.shares
+    assert counted.exact == {*all_kinds}
+    assert {*shares} == {*all_kinds}
     for person, kind in enumerate(kinds):
         times = Counter(world.get(person) for world in worlds)
-        if kind in found:
+        if kind in shares:
             expected = {value: Fraction(n, len(worlds)) for value, n in times.items()}
-            assert {v: share for v, share in found[kind].items() if share} == expected
+            assert {v: share for v, share in shares[kind].items() if share} == expected
 
 
 def test_who_left_is_known_by_what_the_others_took_along(tmp_path):
     """{flu, HIV}, then {flu, gout} about one of the two: flu went along, and HIV is left."""
-    here = released(tmp_path / "1", {"a": [1, 1], "s": ["flu", "HIV"]}, [diverse(2)], MONDRIAN)
-    there = released(tmp_path / "2", {"a": [1, 1], "s": ["flu", "gout"]}, [diverse(2)], MONDRIAN)
+    here = release_of(tmp_path / "1", {"a": [1, 1], "s": ["flu", "HIV"]}, [diverse(2)], MONDRIAN)
+    there = release_of(tmp_path / "2", {"a": [1, 1], "s": ["flu", "gout"]}, [diverse(2)], MONDRIAN)
     scores = compose([of_people(here, [7, 8]), of_people(there, [7, 9])])
-    assert [(one.share, one.references) for one in scores[4:5]] == [
+    assert [(score.share, score.references) for score in scores[4:5]] == [
         (1, {"from the first alone": 0.5})
     ]
-    assert {one.exact for one in scores[1:]} == {1}
+    assert {score.exact for score in scores[1:]} == {1}
 
 
 def test_what_is_shown_twice_is_known_no_better():
     """Two releases with the same group tell what one tells: shares are not simply multiplied."""
     both = frozenset({(0, 0), (1, 0)})
-    shown = {group: Counter("AAB") for group in both}
-    assert shares_of_kinds({both: 3}, shown, [both]).shares == {
+    group_values = {group: Counter("AAB") for group in both}
+    assert shares_of_kinds({both: 3}, group_values, [both]).shares == {
         both: {"A": Fraction(2, 3), "B": Fraction(1, 3)}
     }
 
@@ -137,29 +139,29 @@ def test_what_is_shown_twice_is_known_no_better():
 def test_groups_that_are_too_many_to_count_are_taken_by_themselves():
     """A chain of groups: by the own groups alone, and by no worlds where these are too many."""
     kinds = [frozenset({(0, n), (1, n + d)}) for n in range(3) for d in (0, 1)]
-    shown = {group: Counter([0, 1]) for kind in kinds for group in kind}
-    shown |= {(1, 0): Counter([0]), (1, 3): Counter([1])}
+    group_values = {group: Counter([0, 1]) for kind in kinds for group in kind}
+    group_values |= {(1, 0): Counter([0]), (1, 3): Counter([1])}
     everybody = Counter(kinds)
-    whole = shares_of_kinds(everybody, shown, kinds)
+    whole = shares_of_kinds(everybody, group_values, kinds)
     assert whole.shares[kinds[2]] == {0: 1, 1: 0}
     assert whole.exact == {*kinds}
     with patch.object(same_people, "EACH", 5):
-        found = shares_of_kinds(everybody, shown, kinds)
-    assert found.shares[kinds[2]] == {0: Fraction(1, 2), 1: Fraction(1, 2)}
-    assert not found.exact, "other groups narrow them further"
+        shares = shares_of_kinds(everybody, group_values, kinds)
+    assert shares.shares[kinds[2]] == {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    assert not shares.exact, "other groups narrow them further"
     with patch.object(same_people, "EACH", 0):
-        assert shares_of_kinds(everybody, shown, kinds).shares == {}
+        assert shares_of_kinds(everybody, group_values, kinds).shares == {}
 
 
 def groups_of(release, name):
     """The quasi-identifier's values of each group, and its sensitive ones."""
     table = release.tables["microdata"]
-    found = defaultdict(lambda: (set(), []))
-    columns = (table[of].to_pylist() for of in ("group_id", name, "s"))
-    for group, at, value in zip(*columns, strict=True):
-        found[group][0].add(at)
-        found[group][1].append(value)
-    return list(found.values())
+    members_of = defaultdict(lambda: (set(), []))
+    columns = (table[name].to_pylist() for name in ("group_id", name, "s"))
+    for group, person, value in zip(*columns, strict=True):
+        members_of[group][0].add(person)
+        members_of[group][1].append(value)
+    return list(members_of.values())
 
 
 def test_the_same_people_drawn_anew_are_found(tmp_path):
@@ -170,7 +172,9 @@ def test_the_same_people_drawn_anew_are_found(tmp_path):
     nobody_like = {"a": apart, "b": np.zeros(600, int), "c": np.zeros(600, int)}
     people = {**nobody_like, "s": rng.integers(0, 10, 600)}
     draws = [
-        of_people(attacked(tmp_path / str(seed), people, "permuted", l=4, seed=seed), range(600))
+        of_people(
+            make_release(tmp_path / str(seed), people, "permuted", l=4, seed=seed), range(600)
+        )
         for seed in range(6)
     ]
     *_, alone = compose(draws[:2])
@@ -189,36 +193,40 @@ def test_as_world_by_world(seed, versions, tmp_path):
     draw = random.Random(seed)
     s = {person: person % 3 for person in range(9)}
     people = {name: draw.sample(range(9), 7) for name in "abc"[:versions]}
-    at = {name: {p: draw.randint(0, 9) for p in of} for name, of in people.items()}
+    places = {name: {p: draw.randint(0, 9) for p in members} for name, members in people.items()}
     partitions = {"a": MONDRIAN, "b": MONDRIAN, "c": LATTICE}
     releases = {}
-    for name, of in people.items():
-        arrays = {name: [at[name][p] for p in of], "s": [s[p] for p in of]}
-        made = released(tmp_path / name, arrays, [diverse(2)], partitions[name])
-        releases[name] = of_people(made, of)
-    known = sorted(set.intersection(*map(set, people.values())))
-    own = {person: s[person] for person in known}
+    for name, some_people in people.items():
+        arrays = {name: [places[name][p] for p in some_people], "s": [s[p] for p in some_people]}
+        made = release_of(tmp_path / name, arrays, [diverse(2)], partitions[name])
+        releases[name] = of_people(made, some_people)
+    in_both = sorted(set.intersection(*map(set, people.values())))
+    own = {person: s[person] for person in in_both}
     there, *scores = compose([*releases.values()])
     first = people["a"]
-    gone = {person: s[person] for person in first if person not in known}
+    gone = {person: s[person] for person in first if person not in in_both}
     tables = [
         [
-            ([p for p in people[name] if at[name][p] in of], shown)
-            for of, shown in groups_of(made, name)
+            ([p for p in people[name] if places[name][p] in members], values)
+            for members, values in groups_of(made, name)
         ]
         for name, made in releases.items()
     ]
-    assert there.share == len(known) / 7
+    assert there.share == len(in_both) / 7
     assert len(scores) == 3 * ((len(own) > 0) + (len(gone) > 0))
-    for of, told in ((own, scores[:3]), (gone, scores[3:])):
-        assert [one.share for one in told] == pytest.approx(shares_of_worlds(tables, of))
-        alone = shares_of_worlds(tables[:1], of)
-        assert [one.references["from the first alone"] for one in told] == pytest.approx(alone)
+    for some_people, some_scores in ((own, scores[:3]), (gone, scores[3:])):
+        assert [score.share for score in some_scores] == pytest.approx(
+            shares_of_worlds(tables, some_people)
+        )
+        alone = shares_of_worlds(tables[:1], some_people)
+        assert [score.references["from the first alone"] for score in some_scores] == pytest.approx(
+            alone
+        )
 
 
 def test_beyond_what_is_counted_shares_of_groups_are_multiplied(tmp_path):
-    here = released(tmp_path / "1", {"a": [1, 1, 1], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
-    there = released(tmp_path / "2", {"b": [5, 5, 5], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
+    here = release_of(tmp_path / "1", {"a": [1, 1, 1], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
+    there = release_of(tmp_path / "2", {"b": [5, 5, 5], "s": [0, 0, 1]}, [diverse(2)], MONDRIAN)
     both = [of_people(here, [0, 1, 2]), of_people(there, [0, 1, 2])]
     sure = compose(both)[2]
     assert (sure.share, sure.exact) == (0, 1)
@@ -231,7 +239,7 @@ def test_beyond_what_is_counted_shares_of_groups_are_multiplied(tmp_path):
 
 def test_people_of_none_are_followed_nowhere(tmp_path):
     arrays = {"a": [1, 1, 2, 2], "s": [1, 2, 1, 2]}
-    release = released(tmp_path, arrays, [diverse(2)], MONDRIAN)
+    release = release_of(tmp_path, arrays, [diverse(2)], MONDRIAN)
     with pytest.raises(InputError, match="several rows"):
         compose([of_people(release, [0, 0, 1, 2]), of_people(release, [0, 1, 2, 3])])
     (there,) = compose([of_people(release, [0, 1, 2, 3]), of_people(release, [4, 5, 6, 7])])
@@ -286,26 +294,26 @@ def test_two_lines_of_a_source_together(lines, capsys):
     assert there.share == 1
     assert guessed.share > guessed.references["from the first alone"]
     assert only.share > only.references["from the first alone"] == 0
-    asked = ["attack", str(first), "--truth", str(ages.spec)]
-    assert run([*asked, "--also", str(second), str(towns.spec)]) == 0
+    command = ["attack", str(first), "--truth", str(ages.spec)]
+    assert run([*command, "--also", str(second), str(towns.spec)]) == 0
     assert "own value the only one that all of them allow" in capsys.readouterr().out
 
 
 def test_what_is_no_version_of_the_line_is_said(lines, capsys, tmp_path, monkeypatch):
     ages, _ = lines
     first = ages.publish("one").directory
-    asked = ["attack", str(first), "--truth", str(ages.spec)]
+    command = ["attack", str(first), "--truth", str(ages.spec)]
 
-    def refused(*asked):
-        assert run([*asked]) == 2
-        (said,) = capsys.readouterr().err.splitlines()
-        return said
+    def refusal_of(*arguments):
+        assert run([*arguments]) == 2
+        (error,) = capsys.readouterr().err.splitlines()
+        return error
 
-    assert "names a version twice" in refused(*asked, "--also", str(first), str(ages.spec))
+    assert "names a version twice" in refusal_of(*command, "--also", str(first), str(ages.spec))
     nowhere = tmp_path / "nowhere"
-    assert "no such directory" in refused("attack", str(nowhere), "--truth", str(ages.spec))
+    assert "no such directory" in refusal_of("attack", str(nowhere), "--truth", str(ages.spec))
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
-    assert "knows no such version of the line: set SFUMATO_WORK" in refused(*asked)
+    assert "knows no such version of the line: set SFUMATO_WORK" in refusal_of(*command)
     assert not [*tmp_path.glob("another/**/key")], "who reads makes no key"
 
 
@@ -327,6 +335,6 @@ def test_without_a_unit_nobody_is_followed(lines, capsys):
     rows = [{**row, "job": JOBS[n % 4]} for n, row in enumerate(rows)]
     towns.write(rows, **{**OTHER, "columns": columns, "unit": "row"})
     second = towns.publish("two").directory
-    asked = ["attack", str(first), "--truth", str(ages.spec)]
-    assert run([*asked, "--also", str(second), str(towns.spec)]) == 2
+    command = ["attack", str(first), "--truth", str(ages.spec)]
+    assert run([*command, "--also", str(second), str(towns.spec)]) == 2
     assert "needs a unit, by which people are followed" in capsys.readouterr().err

@@ -15,14 +15,14 @@ from tests.composition.oracle import candidates, read
 from tests.composition.random_lines import mixing
 
 
-def judged(line):
-    """What the bar is judged on, of the last version beside those before it."""
-    found = exposure([show_version(version) for version in line], "s", 2)
-    parts = {name: FacedPeople(**vars(of)) for name, of in vars(found).items()}
+def judge_line(line):
+    """Return what the bar is judged on, of the last version beside those before it."""
+    faced = exposure([show_version(version) for version in line], "s", 2)
+    parts = {name: FacedPeople(**vars(faced_people)) for name, faced_people in vars(faced).items()}
     column = ColumnExposure(column="s", asked=2, **parts)
-    told = JointExposure(versions=len(line), lines=1, columns=(column,))
+    joint = JointExposure(versions=len(line), lines=1, columns=(column,))
     return composition.successes(
-        SimpleNamespace(declared=SimpleNamespace(exposure=told), sensitive="s")
+        SimpleNamespace(declared=SimpleNamespace(exposure=joint), sensitive="s")
     )
 
 
@@ -32,22 +32,22 @@ def live(version):
 
 def alone_by_intersection(line):
     """Who has one value that each version by itself allows them, in some world of its own."""
-    left = {}
+    remaining = {}
     for version in line:
-        of = candidates([version])
+        candidates_of = candidates([version])
         for person in live(version):
-            left[person] = left.get(person, of[person]) & of[person]
-    return {person for person, values in left.items() if len(values) == 1}
+            remaining[person] = remaining.get(person, candidates_of[person]) & candidates_of[person]
+    return {person for person, values in remaining.items() if len(values) == 1}
 
 
 def known_who_came(line):
     """Who came after one version, and has one value in all worlds of it and the next, each time."""
-    found = []
-    for one, other in pairwise(line):
-        before = {person.upper() for people, _ in one for person in people}
-        of = candidates([one, other])
-        found += [p for p in live(other) - before if len(of[p]) == 1]
-    return found
+    people = []
+    for earlier, other in pairwise(line):
+        before = {person.upper() for people, _ in earlier for person in people}
+        candidates_of = candidates([earlier, other])
+        people += [p for p in live(other) - before if len(candidates_of[p]) == 1]
+    return people
 
 
 def everybody(line):
@@ -64,26 +64,26 @@ def everybody(line):
     ],
 )
 def test_by_hand(line, share):
-    assert judged(read(line)).share == share
+    assert judge_line(read(line)).share == share
 
 
 @pytest.mark.parametrize("seed", range(120))
 def test_who_faces_one_value_alone_has_it_in_every_world(seed):
     line = mixing(np.random.default_rng(seed), people=7)
-    found = exposure([show_version(version) for version in line], "s", 2)
+    faced = exposure([show_version(version) for version in line], "s", 2)
     alone, joint = alone_by_intersection(line), candidates(line)
-    known = {person for person in everybody(line) if len(joint[person]) == 1}
-    assert found.intersection.one == len(alone)
-    assert found.intersection.people == len(everybody(line))
-    assert alone <= known
-    came, left = known_who_came(line), known_who_came(line[::-1])
-    assert found.newcomers.one <= len(came)
-    assert found.leavers.one <= len(left)
-    assert {*came, *left} <= known
-    most = len(alone) + len(came) + len(left)
+    exposed = {person for person in everybody(line) if len(joint[person]) == 1}
+    assert faced.intersection.one == len(alone)
+    assert faced.intersection.people == len(everybody(line))
+    assert alone <= exposed
+    came, leavers = known_who_came(line), known_who_came(line[::-1])
+    assert faced.newcomers.one <= len(came)
+    assert faced.leavers.one <= len(leavers)
+    assert {*came, *leavers} <= exposed
+    most = len(alone) + len(came) + len(leavers)
     least = len(alone) / len(everybody(line))
-    assert least <= judged(line).share <= min(1, most / len(everybody(line)))
-    assert bool(judged(line).share) <= bool(known), "nobody is counted whom no world tells"
+    assert least <= judge_line(line).share <= min(1, most / len(everybody(line)))
+    assert bool(judge_line(line).share) <= bool(exposed), "nobody is counted whom no world tells"
 
 
 def test_what_all_worlds_tell_beyond_it_is_seen_in_few_lines():
@@ -92,9 +92,9 @@ def test_what_all_worlds_tell_beyond_it_is_seen_in_few_lines():
     for seed in range(400):
         line = mixing(np.random.default_rng(seed), people=7)
         joint = candidates(line)
-        known = sum(len(joint[person]) == 1 for person in everybody(line))
-        met += known > 0
-        missed += known > 0 and not judged(line).share
+        count = sum(len(joint[person]) == 1 for person in everybody(line))
+        met += count > 0
+        missed += count > 0 and not judge_line(line).share
     assert 0 < missed < met / 5
 
 

@@ -1,4 +1,4 @@
-"""What bars are judged on, attack by attack: each against people counted one by one."""
+"""The figures that bars are judged on, attack by attack, against people counted one by one."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -22,7 +22,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.terms.tables import read_tables
-from tests.attacks.test_attacks import KINDS, MEMBERS, of_numbers, shown
+from tests.attacks.test_attacks import KINDS, MEMBERS, of_numbers, release_showing
 from tests.attacks.test_bars import L3, attack, bars, line  # noqa: F401 - a fixture
 from tests.attacks.test_linkage import WAYS, fits, register_of
 from tests.attacks.test_linkage import rows as linked_rows
@@ -56,37 +56,39 @@ def test_windows_around_every_number(groups_of, members):
 
 def test_the_largest_of_many_entries():
     rng = np.random.default_rng(3)
-    of = rng.integers(0, 100, 300)
+    numbers = rng.integers(0, 100, 300)
     first = np.array([rng.integers(0, i + 1) for i in range(300)])
-    expected = [max(of[low : i + 1]) for i, low in enumerate(first)]
-    assert small_range._largest(of, first).tolist() == expected
+    expected = [max(numbers[low : i + 1]) for i, low in enumerate(first)]
+    assert small_range._largest(numbers, first).tolist() == expected
 
 
-@given(members=MEMBERS, known=st.integers(1, 3))
-def test_known_people_are_taken_out_of_groups(groups_of, members, known):
-    found = known_people.beliefs(shown(of_numbers(groups_of, members)), known)
+@given(members=MEMBERS, count=st.integers(1, 3))
+def test_known_people_are_taken_out_of_groups(groups_of, members, count):
+    beliefs_found = known_people.beliefs(release_showing(of_numbers(groups_of, members)), count)
     beliefs = [
-        Fraction(group.count(v), max(len(group) - known, group.count(v)))
+        Fraction(group.count(v), max(len(group) - count, group.count(v)))
         for group, v in everybody(members)
     ]
     for least in (Fraction(1, 2), Fraction(1)):
-        expected = sum(one >= least for one in beliefs) / len(beliefs)
-        assert found.share_above(float(least)) == pytest.approx(expected)
+        expected = sum(belief >= least for belief in beliefs) / len(beliefs)
+        assert beliefs_found.share_above(float(least)) == pytest.approx(expected)
 
 
 @given(members=MEMBERS)
 def test_kinds_are_believed_as_groups_show_them(groups_of, members):
     members = [[0, 1, 2, 3], *members]
     counts = replace(of_numbers(groups_of, members), ancestors=KINDS)
-    found = similarity.beliefs(shown(counts), 1)
+    beliefs = similarity.beliefs(release_showing(counts), 1)
     alike = [
         Fraction(sum(other // 2 == v // 2 for other in group), len(group))
         for group, v in everybody(members)
     ]
     for least in (Fraction(1, 2), Fraction(1)):
-        expected = sum(one >= least for one in alike) / len(alike)
-        assert found.share_above(float(least)) == pytest.approx(expected)
-    assert similarity.beliefs(shown(counts), 2) is None, "everything is of the root's kind"
+        expected = sum(belief >= least for belief in alike) / len(alike)
+        assert beliefs.share_above(float(least)) == pytest.approx(expected)
+    assert similarity.beliefs(release_showing(counts), 2) is None, (
+        "everything is of the root's kind"
+    )
 
 
 @given(members=MEMBERS, times=st.sampled_from(["1.5", "2", "3.25"]))
@@ -97,8 +99,8 @@ def test_skewness_by_any_factor(groups_of, members, times):
         >= Fraction(times) * Fraction(values.count(v), len(values))
         for group, v in everybody(members)
     ]
-    found = skewness.successes(shown(of_numbers(groups_of, members)), float(times))
-    assert (found.number, found.share) == (len(values), sum(likelier) / len(values))
+    successes = skewness.successes(release_showing(of_numbers(groups_of, members)), float(times))
+    assert (successes.number, successes.share) == (len(values), sum(likelier) / len(values))
 
 
 def test_skewness_of_more_people_than_fit_into_64_bits(groups_of):
@@ -112,33 +114,33 @@ LIMIT = KeptBar(attack="matches", limit="max-share", most=0.1)
 
 
 @given(TABLE, TABLE)
-def test_tries_count_as_what_they_leave_open(shown_, people_):
-    release = target(shown_, people_)
+def test_tries_count_as_what_they_leave_open(rows, people_):
+    release = target(rows, people_)
     exact, *_ = matches.attack(release)
     assert matches.successes(release).figure_for(LIMIT) == exact.share
     (halves,), (own,) = nearest.link_halves(release), nearest.infer(release)
     assert nearest.successes_of_halves(release).figure_for(LIMIT) == halves.share
     assert nearest.successes_of_inference(release).figure_for(LIMIT) == own.share
     (singled,) = singling_out.attack(release)
-    found = singling_out.successes(release)
-    assert found.number == len(people_)
-    assert found.figure_for(LIMIT) == singled.references["at most, with 95 %"] >= singled.share
+    successes = singling_out.successes(release)
+    assert successes.number == len(people_)
+    assert successes.figure_for(LIMIT) == singled.references["at most, with 95 %"] >= singled.share
 
 
 def test_of_some_people_the_limit_counts(tmp_path, monkeypatch):
-    shown_ = [(age, "a", age % 3) for age in range(30)]
+    rows = [(age, "a", age % 3) for age in range(30)]
     monkeypatch.setattr(nearest, "ATTEMPTS", 10)
-    found = nearest.successes_of_inference(target(shown_, shown_))
-    assert found.figure_for(LIMIT) == upper_limit(10, 10) == 1.0
+    successes = nearest.successes_of_inference(target(rows, rows))
+    assert successes.figure_for(LIMIT) == upper_limit(10, 10) == 1.0
     others = [(age, "a", 9) for age in range(30)]
-    assert nearest.successes_of_inference(target(shown_, others)).share == upper_limit(0, 10) > 0
+    assert nearest.successes_of_inference(target(rows, others)).share == upper_limit(0, 10) > 0
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_registers_as_every_pair_of_a_person_and_a_row(small, tmp_path, way):
     promises, partition, form = WAYS[way]
     ours = [(str(row["age"]), row["town"]) for row in linked_rows()]
-    known = ours + [(str(age), town) for age in range(19, 61, 3) for town in ("Aa", "Bee")]
+    register_rows = ours + [(str(age), town) for age in range(19, 61, 3) for town in ("Aa", "Bee")]
     terms = {"promises": promises, "partition": partition, "form": form, "nulls": "refuse"}
     columns = {
         **SPEC["columns"],
@@ -152,28 +154,27 @@ def test_registers_as_every_pair_of_a_person_and_a_row(small, tmp_path, way):
     small.write(linked_rows(), columns=columns, **terms, evaluate={"workloads": []})
     release = open_release(small.publish("one").directory)
     tables = read_tables(release.declared, release.directory / "data")
-    shown_ = list(
+    rows = list(
         zip(
             *(map(str, tables["microdata"][name].to_pylist()) for name in ("age", "town")),
             strict=True,
         )
     )
-    register = register_of(tmp_path, known)
+    register = register_of(tmp_path, register_rows)
     own = load(small.folder / "one" / "deidentified")
     (attacked,) = targets_of(release.declared, tables, own)
-    found, there = linkage.own_rows(attacked, register), linkage.presence(attacked, register)
-    fitting = [sum(all(map(fits, row, person)) for row in shown_) for person in ours]
-    assert found.number == there.number == len(ours)
+    own_rows, there = linkage.own_rows(attacked, register), linkage.presence(attacked, register)
+    fitting = [sum(all(map(fits, row, person)) for row in rows) for person in ours]
+    assert own_rows.number == there.number == len(ours)
     for least in (0.1, 0.25, 1.0):
         expected = sum(1 / rows >= least for rows in fitting) / len(ours)
-        assert found.share_above(least) == pytest.approx(expected)
-    fit = {row: sum(all(map(fits, row, person)) for person in known) for row in {*shown_}}
+        assert own_rows.share_above(least) == pytest.approx(expected)
+    fit = {row: sum(all(map(fits, row, person)) for person in register_rows) for row in {*rows}}
     chance = [
-        sum(Fraction(1, fit[row]) for row in shown_ if all(map(fits, row, person)))
-        for person in ours
+        sum(Fraction(1, fit[row]) for row in rows if all(map(fits, row, person))) for person in ours
     ]
     for least in (0.4, 0.9, 1.0):
-        expected = sum(float(one) >= least - 1e-12 for one in chance) / len(ours)
+        expected = sum(float(share) >= least - 1e-12 for share in chance) / len(ours)
         assert there.share_above(least - 1e-9) == pytest.approx(expected)
 
 
@@ -181,7 +182,7 @@ class TestStage:
     """Bars of each kind on candidates."""
 
     @pytest.mark.parametrize(
-        ("written", "kept"),
+        ("written", "is_kept"),
         [
             (
                 {"small-range": {"width": 900, "max-share-above": {"belief": 1, "share": 0.9}}},
@@ -196,12 +197,12 @@ class TestStage:
             ({"inference": {"max-share": 0}}, False),
         ],
     )
-    def test_each_is_judged(self, line, small, written, kept):  # noqa: F811
-        told = {name: {**bar, "on-failure": "tell"} for name, bar in written.items()}
-        line(told)
+    def test_each_is_judged(self, line, small, written, is_kept):  # noqa: F811
+        bars_that_tell = {name: {**bar, "on-failure": "tell"} for name, bar in written.items()}
+        line(bars_that_tell)
         (judged,) = attack(small)
         assert judged.observed is not None
-        assert judged.is_kept is kept
+        assert judged.is_kept is is_kept
 
     def test_a_register_is_read_beside_the_spec(self, line, small):  # noqa: F811
         bar = {"register": "register.csv", "on-failure": "tell"}
@@ -212,9 +213,9 @@ class TestStage:
         ours = [(row["age"], row["town"]) for row in people(rows=300)]
         register_of(small.folder, ours)
         judged = attack(small, "two")
-        assert [one.limit.attack for one in judged] == ["linkage", "presence"]
-        assert not any(one.is_kept for one in judged), "everybody of the register is there"
-        assert "register.csv" not in " ".join(one.words for one in judged)
+        assert [verdict.limit.attack for verdict in judged] == ["linkage", "presence"]
+        assert not any(verdict.is_kept for verdict in judged), "everybody of the register is there"
+        assert "register.csv" not in " ".join(verdict.words for verdict in judged)
 
     def test_kinds_need_a_hierarchy(self, line, small):  # noqa: F811
         line({"similarity": {"level": 1, "max-share-above": {"belief": 1, "share": 0}}})
@@ -237,11 +238,15 @@ class TestStage:
         small.publish("first")
         line({"composition": {"max-share": 0.001, "on-failure": "tell"}}, rows=299, **accepted)
         (judged,) = attack(small, "two")
-        (of,) = open_release(
+        (exposed_column,) = open_release(
             small.folder / "two" / "candidate" / "release"
         ).declared.exposure.columns
-        alone = of.intersection.one + of.newcomers.one + of.leavers.one
-        assert judged.observed == alone / of.intersection.people > 0.001
+        alone = (
+            exposed_column.intersection.one
+            + exposed_column.newcomers.one
+            + exposed_column.leavers.one
+        )
+        assert judged.observed == alone / exposed_column.intersection.people > 0.001
         assert not judged.is_kept
 
 
@@ -280,9 +285,9 @@ class TestWidth:
 def test_a_column_of_which_nothing_can_be_judged_is_not_kept(line, small):  # noqa: F811
     release = open_release(line({}).publish("one").directory)
     tables = read_tables(release.declared, release.directory / "data")
-    asked = bars(similarity={"level": 1, "max-share-above": {"belief": 1, "share": 1}})
+    bars_asked = bars(similarity={"level": 1, "max-share-above": {"belief": 1, "share": 1}})
     own = load(small.folder / "one" / "deidentified")
-    (judged,) = judge_bars(asked.root, targets_of(release.declared, tables, own))
+    (judged,) = judge_bars(bars_asked.root, targets_of(release.declared, tables, own))
     assert (judged.observed, judged.is_kept) == (None, False)
 
 

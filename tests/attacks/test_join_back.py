@@ -73,30 +73,32 @@ def worlds_of(register, groups, used=True):
         used: whether each of these has to be somebody's.
     """
     ways = [
-        [None, *(n for n, (_, shown) in groups.items() if all(map(contains, shown, vector)))]
+        [None, *(n for n, (_, labels) in groups.items() if all(map(contains, labels, vector)))]
         for vector in register
     ]
     for world in product(*ways):
-        members = {n: [v for v, of in zip(register, world, strict=True) if of == n] for n in groups}
+        members = {
+            n: [v for v, group in zip(register, world, strict=True) if group == n] for n in groups
+        }
         full = all(len(members[n]) == size for n, (size, _) in groups.items())
         met = (
-            set(of) == set(column)
-            for n, (_, shown) in groups.items()
-            for of, column in zip(shown, zip(*members[n], strict=True), strict=False)
+            set(column_values) == set(column)
+            for n, (_, labels) in groups.items()
+            for column_values, column in zip(labels, zip(*members[n], strict=True), strict=False)
         )
         if full and (not used or all(met)):
             yield world
 
 
 def weighed_shares(worlds, register, weight):
-    """How likely each person is in each group, where members' weights are multiplied."""
-    total, found = Fraction(0), Counter()
+    """Return how likely each person is in each group, where members' weights are multiplied."""
+    total, shares = Fraction(0), Counter()
     for world in worlds:
-        of = list(zip(range(len(register)), world, strict=True))
-        weighs = prod(weight(register[p], n) for p, n in of if n is not None)
+        pairs = list(zip(range(len(register)), world, strict=True))
+        weighs = prod(weight(register[p], n) for p, n in pairs if n is not None)
         total += weighs
-        found.update({pair: Fraction(weighs) for pair in of})
-    return {pair: weighs / total for pair, weighs in found.items()}
+        shares.update({pair: Fraction(weighs) for pair in pairs})
+    return {pair: weighs / total for pair, weighs in shares.items()}
 
 
 def guessed_of_worlds(register, groups, jobs, people, weight):
@@ -110,11 +112,11 @@ def guessed_of_worlds(register, groups, jobs, people, weight):
         for p, q in product(ours, absent)
     ]
     hits = []
-    for at, (*_, own) in zip(ours, people, strict=True):
+    for position, (*_, own) in zip(ours, people, strict=True):
         likely = Counter()
         for n, (size, _) in groups.items():
             likely.update(
-                {j: shares.get((at, n), 0) * Fraction(c, size) for j, c in jobs[n].items()}
+                {j: shares.get((position, n), 0) * Fraction(c, size) for j, c in jobs[n].items()}
             )
         top = [job for job, share in likely.items() if share == max(likely.values())]
         hits.append(Fraction(own in top, len(top)))
@@ -130,17 +132,17 @@ PLACED = st.lists(st.tuples(VECTOR, st.none() | st.integers(0, 1)), min_size=1, 
 
 
 @given(PLACED, st.integers(1, 4))
-def test_memberships_are_shares_of_worlds(known, base):
+def test_memberships_are_shares_of_worlds(register_and_groups, base):
     """Everybody's chance to be in each group, as fractions: alike, and by weights."""
-    register, groups = [vector for vector, _ in known], {}
-    for n in {of for _, of in known if of is not None}:
-        members = [vector for vector, of in known if of == n]
+    register, groups = [vector for vector, _ in register_and_groups], {}
+    for n in {group for _, group in register_and_groups if group is not None}:
+        members = [vector for vector, group in register_and_groups if group == n]
         groups[n] = (len(members), [set(column) for column in zip(*members, strict=True)])
     kinds = sorted({*register})
     vectors = {k: frozenset(enumerate(vector)) for k, vector in enumerate(kinds)}
     people = {k: register.count(vector) for k, vector in enumerate(kinds)}
-    shown = {
-        n: (size, frozenset((q, v) for q, of in enumerate(values) for v in of))
+    pairs_of_group = {
+        n: (size, frozenset((q, v) for q, labels in enumerate(values) for v in labels))
         for n, (size, values) in groups.items()
     }
     weigh = lambda vector, n: base ** (vector[0] + n * vector[1])  # noqa: E731
@@ -150,10 +152,10 @@ def test_memberships_are_shares_of_worlds(known, base):
         for n, (_, values) in groups.items()
         if all(map(contains, values, vector))
     }
-    found = shares_of_pairs(pairs, people, vectors, shown)
+    shares = shares_of_pairs(pairs, people, vectors, pairs_of_group)
     expected = weighed_shares(worlds_of(register, groups), register, weigh)
-    assert {*found} == {*pairs}
-    for (k, n), share in found.items():
+    assert {*shares} == {*pairs}
+    for (k, n), share in shares.items():
         assert share == expected.get((register.index(kinds[k]), n), 0)
 
 
@@ -161,15 +163,15 @@ def test_memberships_are_shares_of_worlds(known, base):
 def test_groups_with_nobody_in_common_need_not_be_counted(weights, here, there):
     """0, 1 and 2 are covered by one group, 3 and 4 by another, and what they show tells no more."""
     cover = Cover(np.array([0, 0, 0, 1, 1]), np.arange(5), 5)
-    shown = Covering(np.array([here, there]), (cover,))
-    covered = cover_people(shown, [np.arange(5)], np.ones(5, dtype=np.int64))
+    covering = Covering(np.array([here, there]), (cover,))
+    covered = cover_people(covering, [np.arange(5)], np.ones(5, dtype=np.int64))
     register = [(n,) for n in range(5)]
     groups = {0: (here, [{0, 1, 2}]), 1: (there, [{3, 4}])}
     worlds = list(worlds_of(register, groups, used=False))
     pairs = list(zip(covered.vector.tolist(), covered.group.tolist(), strict=True))
-    found = covered.fill(covered._drawing_chances(np.array(weights, dtype=float)))
+    weights_ = covered.fill(covered._drawing_chances(np.array(weights, dtype=float)))
     expected = weighed_shares(worlds, register, lambda vector, _: weights[vector[0]])
-    assert found == pytest.approx([float(expected[pair]) for pair in pairs])
+    assert weights_ == pytest.approx([float(expected[pair]) for pair in pairs])
     with patch.object(counted, "EACH", 0):
         alike = covered.alike()
     expected = weighed_shares(worlds, register, lambda *_: 1)
@@ -182,15 +184,15 @@ def test_what_is_not_counted_fills_groups_all_the_same(members, others):
     vectors, group = np.array([v for v, _ in members]).T, [n for _, n in members]
     _, group = np.unique(group, return_inverse=True)
     covers = [np.unique([group, column], axis=1) for column in vectors]
-    shown = Covering(np.bincount(group), tuple(Cover(*of, 3) for of in covers))
+    covering = Covering(np.bincount(group), tuple(Cover(*cover, 3) for cover in covers))
     more = np.tile(vectors[:, :1], others)
-    known, people = np.unique(np.hstack([vectors, more]), axis=1, return_counts=True)
-    covered = cover_people(shown, [*known], people)
+    vectors_, people = np.unique(np.hstack([vectors, more]), axis=1, return_counts=True)
+    covered = cover_people(covering, [*vectors_], people)
     with patch.object(counted, "EACH", 0):
-        found = covered.alike()
-    there = np.bincount(covered.vector, found, len(people))
-    filled = np.bincount(covered.group, found * people[covered.vector])
-    assert filled == pytest.approx(shown.sizes, rel=0.05)
+        shares = covered.alike()
+    there = np.bincount(covered.vector, shares, len(people))
+    filled = np.bincount(covered.group, shares * people[covered.vector])
+    assert filled == pytest.approx(covering.sizes, rel=0.05)
     assert (there <= 1 + 1e-9).all()
     if not others:
         assert there == pytest.approx(1)
@@ -200,10 +202,10 @@ def test_what_groups_admit_more_often_weighs_more():
     """0 stands in both groups, 1 and 2 in one each: whoever has 0 is likelier to be there."""
     register, values = [(0,)] * 5 + [(1,)] * 3 + [(2,)] * 3, {0: {0, 1}, 1: {0, 2}}
     cover = Cover(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2]), 3)
-    shown = Covering(np.array([4, 3]), (cover,))
-    covered = cover_people(shown, [np.arange(3)], np.array([5, 3, 3]))
+    covering = Covering(np.array([4, 3]), (cover,))
+    covered = cover_people(covering, [np.arange(3)], np.array([5, 3, 3]))
     pairs = list(zip(covered.vector.tolist(), covered.group.tolist(), strict=True))
-    often = seem_to_occur({0: 4, 1: 3}, {(n, "q"): of for n, of in values.items()}, "q")
+    often = seem_to_occur({0: 4, 1: 3}, {(n, "q"): labels for n, labels in values.items()}, "q")
     assert often[0, 0] > often[0, 1]
     worlds = list(worlds_of(register, {0: (4, [values[0]]), 1: (3, [values[1]])}))
     expected = weighed_shares(worlds, register, lambda vector, n: often[n, vector[0]])
@@ -224,36 +226,42 @@ def test_as_world_by_world(seed, method, small, tmp_path):
     small.write(people, **{**TERMS, "partition": {"method": method}})
     directory = small.publish("one").directory
     ours = [(str(row["age"]), row["town"], row["job"]) for row in people]
-    known = [row[:2] for row in ours] + [(draw.choice(["20", "30"]), "A"), ("40", "B")]
-    scores, _ = attack_again(directory, small.spec, Overrides(), register_of(tmp_path, known))
+    register_rows = [row[:2] for row in ours] + [(draw.choice(["20", "30"]), "A"), ("40", "B")]
+    scores, _ = attack_again(
+        directory, small.spec, Overrides(), register_of(tmp_path, register_rows)
+    )
     sizes, values, jobs = groups_of(open_release(directory))
     assert sizes.total() == len(people), "nobody is suppressed"
     groups = {n: (size, [values[n, "age"], values[n, "town"]]) for n, size in sizes.items()}
     often = {name: seem_to_occur(sizes, values, name) for name in ("age", "town")}
     weigh = lambda vector, n: often["age"][n, vector[0]] * often["town"][n, vector[1]]  # noqa: E731
-    told = scores[REGISTER]
-    alike = guessed_of_worlds(known, groups, jobs, ours, lambda *_: 1)
-    assert [one.share for one in told] == pytest.approx([float(one) for one in alike], abs=1e-9)
-    by_weights = guessed_of_worlds(known, groups, jobs, ours, weigh)
+    register_scores = scores[REGISTER]
+    alike = guessed_of_worlds(register_rows, groups, jobs, ours, lambda *_: 1)
+    assert [score.share for score in register_scores] == pytest.approx(
+        [float(share) for share in alike], abs=1e-9
+    )
+    by_weights = guessed_of_worlds(register_rows, groups, jobs, ours, weigh)
     words = "weighing people by how often values seem to occur"
-    assert [one.references[words] for one in told] == pytest.approx(by_weights, abs=1e-9)
-    assert told[0].references["share of the register that is in it"] == 0.75
+    assert [score.references[words] for score in register_scores] == pytest.approx(
+        by_weights, abs=1e-9
+    )
+    assert register_scores[0].references["share of the register that is in it"] == 0.75
 
 
 def seem_to_occur(sizes, values, name):
     """The expected occurrences of each value of a column in each group, fitted in turns."""
-    shown = {n: values[n, name] for n in sizes}
-    often = Counter(value for of in shown.values() for value in of)
+    labels_of = {n: values[n, name] for n in sizes}
+    often = Counter(value for labels in labels_of.values() for value in labels)
     for _ in range(100):
-        found = {
-            (n, v): 1 + (size - len(shown[n])) * often[v] / sum(often[u] for u in shown[n])
+        weights = {
+            (n, v): 1 + (size - len(labels_of[n])) * often[v] / sum(often[u] for u in labels_of[n])
             for n, size in sizes.items()
-            for v in shown[n]
+            for v in labels_of[n]
         }
         often = Counter()
-        for (_, value), times in found.items():
+        for (_, value), times in weights.items():
             often[value] += times
-    return {pair: Fraction(round(times * 2**20), 2**20) for pair, times in found.items()}
+    return {pair: Fraction(round(times * 2**20), 2**20) for pair, times in weights.items()}
 
 
 def test_people_whom_the_register_lacks(small, tmp_path):
@@ -269,11 +277,11 @@ def test_who_would_weigh_too_many_people_is_listed(small, tmp_path, monkeypatch)
     directory = small.publish("one").directory
     register = register_of(tmp_path, [(str(row["age"]), row["town"]) for row in people])
     monkeypatch.setattr(memberships, "_STEPS", 0)
-    told = attack_again(directory, small.spec, Overrides(), register)[0][REGISTER]
-    assert [one.measure for one in told if one.skipped] == [
+    register_scores = attack_again(directory, small.spec, Overrides(), register)[0][REGISTER]
+    assert [score.measure for score in register_scores if score.skipped] == [
         "weighing people by how often values seem to occur"
     ]
-    assert not any("weighing" in words for one in told for words in one.references)
+    assert not any("weighing" in words for score in register_scores for words in score.references)
 
 
 def test_a_partition_is_run_again_on_worlds_that_are_drawn(small):
@@ -282,10 +290,12 @@ def test_a_partition_is_run_again_on_worlds_that_are_drawn(small):
     small.write(people, **{**TERMS, "partition": {"method": "disjoint-cover"}})
     directory = small.publish("one").directory
 
-    def told(runs):
+    def scores_of_draws(runs):
         scores = attack_again(directory, small.spec, Overrides(), runs=runs)[0]["job"]
-        return [one for one in scores if "what else was tried" in one.measure or one.skipped]
+        return [
+            score for score in scores if "what else was tried" in score.measure or score.skipped
+        ]
 
-    (skipped,) = told(0)
+    (skipped,) = scores_of_draws(0)
     assert "--runs" in skipped.skipped
-    assert all("of 40 drawn worlds" in one.margin.method for one in told(40))
+    assert all("of 40 drawn worlds" in score.margin.method for score in scores_of_draws(40))

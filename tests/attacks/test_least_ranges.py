@@ -1,4 +1,4 @@
-"""What it tells that ranges are the least, by all values that people could have."""
+"""Beliefs from ranges that are the least, by all values that people could have."""
 
 from collections import Counter
 from fractions import Fraction
@@ -43,36 +43,36 @@ def shown_of(target, values):
 )
 def test_the_vector(values, expected):
     """P = (2/3, 1/3), four people: 9/14 and 18/25, where the target alone says 2/3."""
-    shown = shown_of(TWO_THIRDS, values)
-    found = posterior(TWO_THIRDS, shown, multisets_behind(TWO_THIRDS, shown))
-    assert found == [expected, 1 - expected]
+    multiset = shown_of(TWO_THIRDS, values)
+    beliefs = posterior(TWO_THIRDS, multiset, multisets_behind(TWO_THIRDS, multiset))
+    assert beliefs == [expected, 1 - expected]
 
 
-def by_worlds(target, shown, rows):
-    """How likely the first person has each leaf: all values that so many people could have."""
+def by_worlds(target, multiset, rows):
+    """Return how likely the first person has each leaf: all values that people could have."""
     chance, ends = probabilities(target), leaves(target)
-    found = Counter()
+    counts = Counter()
     for world in product(ends, repeat=rows):
-        if shown_of(target, list(world)) == shown:
-            found[world[0]] += np.prod([chance[leaf] for leaf in world])
-    return [Fraction(found[leaf]) / sum(found.values()) for leaf in ends]
+        if shown_of(target, list(world)) == multiset:
+            counts[world[0]] += np.prod([chance[leaf] for leaf in world])
+    return [Fraction(counts[leaf]) / sum(counts.values()) for leaf in ends]
 
 
 @given(st.lists(st.sampled_from(leaves(TREE)), min_size=1, max_size=5))
 def test_beliefs_are_those_of_all_worlds(values):
-    shown = shown_of(TREE, values)
-    found = posterior(TREE, shown, multisets_behind(TREE, shown))
-    assert found == by_worlds(TREE, shown, len(values))
+    multiset = shown_of(TREE, values)
+    beliefs = posterior(TREE, multiset, multisets_behind(TREE, multiset))
+    assert beliefs == by_worlds(TREE, multiset, len(values))
 
 
 def test_each_group_by_its_own_subdomains():
     groups = [shown_of(TREE, values) for values in ([3, 4, 4, 4], [3, 5], [3, 4, 4, 4])]
-    parts = [(g, n, c) for g, of in enumerate(groups) for n, c in zip(*of, strict=True)]
-    group, node, count = (np.array(of) for of in zip(*reversed(parts), strict=True))
-    shown = Subdomains(group, node, count, np.zeros(3, dtype=np.int64), (TREE,))
-    found = beliefs_by_least_ranges(Seen([4, 2, 4], shown, 4))
-    for one, of, rows in zip(found, groups, (4, 2, 4), strict=True):
-        assert one == pytest.approx([float(part) for part in by_worlds(TREE, of, rows)])
+    parts = [(g, n, c) for g, members in enumerate(groups) for n, c in zip(*members, strict=True)]
+    group, node, count = (np.array(column) for column in zip(*reversed(parts), strict=True))
+    subdomains = Subdomains(group, node, count, np.zeros(3, dtype=np.int64), (TREE,))
+    beliefs = beliefs_by_least_ranges(Seen([4, 2, 4], subdomains, 4))
+    for belief, values, rows in zip(beliefs, groups, (4, 2, 4), strict=True):
+        assert belief == pytest.approx([float(part) for part in by_worlds(TREE, values, rows)])
 
 
 def test_what_is_too_much_to_go_through_is_not():
@@ -83,14 +83,14 @@ def test_what_is_too_much_to_go_through_is_not():
 
 
 @pytest.fixture
-def redistributed(small):
+def redistributed_line(small):
     """Groups of who are alike, each with values as all have them."""
 
-    def made(**form):
+    def write_line(**form):
         return small.write(
             [
-                {**one, "age": 20 + n % 4, "wage": str(1 + n % 3)}
-                for n, one in enumerate(people(rows=60))
+                {**row, "age": 20 + n % 4, "wage": str(1 + n % 3)}
+                for n, row in enumerate(people(rows=60))
             ],
             promises=[{"model": "p-privacy", "target": "source"}],
             partition={"method": "exact-qi"},
@@ -98,17 +98,17 @@ def redistributed(small):
             evaluate={"workloads": []},
         )
 
-    return made
+    return write_line
 
 
 def scores_of(small):
     directory = small.publish("one").directory
-    found, _ = attack_again(directory, small.spec, Overrides())
-    return {score.measure: score for of in found.values() for score in of}
+    scores_by_column, _ = attack_again(directory, small.spec, Overrides())
+    return {score.measure: score for scores in scores_by_column.values() for score in scores}
 
 
-def test_a_release_is_attacked(small, redistributed):
-    redistributed()
+def test_a_release_is_attacked(small, redistributed_line):
+    redistributed_line()
     scores = scores_of(small)
     assert GUESSED in scores, [(m, s.skipped) for m, s in scores.items()]
     score = scores[GUESSED]
@@ -117,21 +117,21 @@ def test_a_release_is_attacked(small, redistributed):
     assert score.references == {"from the subdomains alone": pytest.approx(alone)}
 
 
-def test_of_values_that_are_made_up_nothing_is_told(small, redistributed):
-    redistributed(fakes=0.5)
+def test_of_values_that_are_made_up_nothing_is_told(small, redistributed_line):
+    redistributed_line(fakes=0.5)
     assert "made up" in scores_of(small)["minimality"].skipped
 
 
-def test_too_many_values_are_said_to_be(small, redistributed):
-    redistributed()
+def test_too_many_values_are_said_to_be(small, redistributed_line):
+    redistributed_line()
     with patch.object(least_ranges, "_CELLS", 1):
         assert "too many of all groups" in scores_of(small)["minimality"].skipped
 
 
 @pytest.mark.parametrize("limit", ["_PEOPLE", "_NODES"])
 def test_large_groups_and_targets_are_not_gone_through(limit):
-    shown = Subdomains(*(np.array([of]) for of in (0, 0, 1, 0)), (TREE,))
-    seen = Seen([1], shown, 4)
+    subdomains = Subdomains(*(np.array([number]) for number in (0, 0, 1, 0)), (TREE,))
+    seen = Seen([1], subdomains, 4)
     assert beliefs_by_least_ranges(seen)[0] == pytest.approx([1 / 6, 1 / 2, 1 / 6, 1 / 6])
     with patch.object(least_ranges, limit, 0), pytest.raises(NotEnumeratedError, match="nodes"):
         beliefs_by_least_ranges(seen)

@@ -15,32 +15,32 @@ from sfumato.tasks.attacks.shared.margins import Margin, margin_of_people, margi
 from tests.attacks.test_records import target
 
 
-@pytest.mark.parametrize(("found", "low", "high"), [(0, 0, 0.3085), (2, 0.0252, 0.5561)])
-def test_the_limits_of_the_paper(found, low, high):
+@pytest.mark.parametrize(("successes", "low", "high"), [(0, 0, 0.3085), (2, 0.0252, 0.5561)])
+def test_the_limits_of_the_paper(successes, low, high):
     """Of ten tries: the limits that tables after Clopper and Pearson print."""
-    margin = margin_of_tries(found, 10)
+    margin = margin_of_tries(successes, 10)
     assert (margin.low, margin.high) == (
         pytest.approx(low, abs=5e-5),
         pytest.approx(high, abs=5e-5),
     )
 
 
-@pytest.mark.parametrize("of", [1, 7, 30])
-def test_margins_of_tries_hold_every_share(of):
-    margins = [margin_of_tries(found, of) for found in range(of + 1)]
+@pytest.mark.parametrize("tries", [1, 7, 30])
+def test_margins_of_tries_hold_every_share(tries):
+    margins = [margin_of_tries(successes, tries) for successes in range(tries + 1)]
     for share in np.linspace(0, 1, 101):
-        likely = binom.pmf(np.arange(of + 1), of, share)
-        held = [one.low <= share <= one.high for one in margins]
-        assert likely[held].sum() >= 0.95
+        likely = binom.pmf(np.arange(tries + 1), tries, share)
+        inside_margin = [margin.low <= share <= margin.high for margin in margins]
+        assert likely[inside_margin].sum() >= 0.95
 
 
-@pytest.mark.parametrize(("of", "people"), [(1, 4), (7, 12), (20, 23), (30, 200)])
-def test_margins_of_people_hold_every_share(of, people):
-    margins = [margin_of_people(found, of, people) for found in range(of + 1)]
+@pytest.mark.parametrize(("tries", "people"), [(1, 4), (7, 12), (20, 23), (30, 200)])
+def test_margins_of_people_hold_every_share(tries, people):
+    margins = [margin_of_people(successes, tries, people) for successes in range(tries + 1)]
     for there in range(people + 1):
-        likely = hypergeom.pmf(np.arange(of + 1), people, there, of)
-        held = [one.low <= there / people <= one.high for one in margins]
-        assert likely[held].sum() >= 0.95
+        likely = hypergeom.pmf(np.arange(tries + 1), people, there, tries)
+        inside_margin = [margin.low <= there / people <= margin.high for margin in margins]
+        assert likely[inside_margin].sum() >= 0.95
     assert margin_of_people(3, people, people) is None
 
 
@@ -50,27 +50,27 @@ def test_margins_hold_expected_successes(hits):
     exact = float(sum(hits, Fraction(0)) / len(hits))
     samples = list(combinations(hits, 4))
     margins = [margin_of_people(sum(some, Fraction(0)), 4, len(hits)) for some in samples]
-    held = sum(one.low <= exact <= one.high for one in margins)
-    assert held >= 0.95 * len(samples)
+    held_count = sum(margin.low <= exact <= margin.high for margin in margins)
+    assert held_count >= 0.95 * len(samples)
 
 
 def test_people_who_are_tried_have_a_margin(monkeypatch):
     """Against the figure of everybody, release after release; a twentieth of these may miss it."""
-    shown = [(age, "a", age * 7 % 5) for age in range(60)]
+    rows = [(age, "a", age * 7 % 5) for age in range(60)]
     people = [(age, "a", age * 3 % 5) for age in range(60)]
-    (exact,) = nearest.infer(target(shown, people))
+    (exact,) = nearest.infer(target(rows, people))
     assert exact.margin is None
     monkeypatch.setattr(nearest, "ATTEMPTS", 20)
     monkeypatch.setattr(nearest, "_FEWEST", 20)
-    held = 0
+    inside_count = 0
     for seed in range(200):
-        release = target(shown, people)
+        release = target(rows, people)
         object.__setattr__(release, "digest", str(seed))
         (some,) = nearest.infer(release)
-        held += some.margin.low <= exact.share <= some.margin.high
+        inside_count += some.margin.low <= exact.share <= some.margin.high
         assert "20 of 60 people" in some.margin.method
-    assert held >= binom.ppf(1e-4, 200, 0.95)
-    assert held < 200, "margins are no wider than they have to be"
+    assert inside_count >= binom.ppf(1e-4, 200, 0.95)
+    assert inside_count < 200, "margins are no wider than they have to be"
 
 
 def test_margins_and_what_was_skipped_are_told():

@@ -22,25 +22,25 @@ from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.forms.labels import Anything, Between, ListedValues
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
-from tests.attacks.test_linkage import WAYS, fits, published, rows
-from tests.attacks.test_minimality import MONDRIAN, diverse, released
+from tests.attacks.test_linkage import WAYS, fits, publish_as, rows
+from tests.attacks.test_minimality import MONDRIAN, diverse, release_of
 
 AGE, TOWN, WAGE = (st.integers(0, 3), st.sampled_from("ab") | st.none(), st.integers(0, 2))
 TABLE = st.lists(st.tuples(AGE, TOWN, WAGE), min_size=2, max_size=9)
 
 
-def target(shown, people, group=None):
+def target(rows, people, group=None):
     """Records, (age, town, wage) each, whose wages stay where they are, or are in some group."""
     types = pa.int64(), pa.string(), pa.int64()
     columns = [
         ExactColumn(pa.array(a, type_), pa.array(b, type_))
         for a, b, type_ in zip(
-            *(zip(*of, strict=True) for of in (shown, people)), types, strict=True
+            *(zip(*table_rows, strict=True) for table_rows in (rows, people)), types, strict=True
         )
     ]
-    group = np.arange(len(shown)) if group is None else np.array(group)
-    known, wanted = tuple(columns[:-1]), columns[-1]
-    records = ComparedRecords(known, wanted, len(shown), len(people), group)
+    group = np.arange(len(rows)) if group is None else np.array(group)
+    known_columns, sensitive = tuple(columns[:-1]), columns[-1]
+    records = ComparedRecords(known_columns, sensitive, len(rows), len(people), group)
     return AttackedRelease(None, {}, None, "wage", learned={"records": records})
 
 
@@ -49,43 +49,46 @@ def share(hits, people):
 
 
 @given(TABLE, TABLE)
-def test_matches_by_hand(shown, people):
-    found = {score.measure: score for score in matches.attack(target(shown, people))}
-    alone, whole = Counter(people), set(shown)
+def test_matches_by_hand(rows, people):
+    scores = {score.measure: score for score in matches.attack(target(rows, people))}
+    alone, whole = Counter(people), set(rows)
     unlike = [person for person in people if alone[person] == 1]
-    exact = found["record like nobody else's, and published as it is"]
+    exact = scores["record like nobody else's, and published as it is"]
     assert exact.share == share(sum(person in whole for person in unlike), people)
     assert list(exact.references.values()) == [share(len(unlike), people)]
-    rows_of, people_of = (Counter(row[:2] for row in of) for of in (shown, people))
+    rows_of, people_of = (Counter(row[:2] for row in table_rows) for table_rows in (rows, people))
     pairs = [
         (row, person)
-        for row in shown
+        for row in rows
         for person in people
         if row[:2] == person[:2] and rows_of[row[:2]] == people_of[row[:2]] == 1
     ]
-    match = found["apparent match: alone with their quasi-identifiers"]
+    match = scores["apparent match: alone with their quasi-identifiers"]
     assert match.share == share(len(pairs), people)
-    agree = found.get("own value in the apparent match, of these")
+    agree = scores.get("own value in the apparent match, of these")
     assert (agree is None) == (not pairs)
     if agree is not None:
         assert agree.share == sum(r[2] == p[2] for r, p in pairs) / len(pairs)
 
 
-def shuffles(shown, group):
+def shuffles(rows, group):
     """All ways to give the wages of each group to its rows, each as often as it is drawn."""
-    of = [[at for at, one in enumerate(group) if one == number] for number in sorted({*group})]
-    for drawn in product(*map(permutations, of)):
-        table = list(shown)
-        for rows_, from_ in zip(of, drawn, strict=True):
+    members = [
+        [position for position, number_ in enumerate(group) if number_ == number]
+        for number in sorted({*group})
+    ]
+    for orders in product(*map(permutations, members)):
+        table = list(rows)
+        for rows_, from_ in zip(members, orders, strict=True):
             for row, taken in zip(rows_, from_, strict=True):
-                table[row] = (*shown[row][:2], shown[taken][2])
+                table[row] = (*rows[row][:2], rows[taken][2])
         yield table
 
 
-def on_average(found):
+def on_average(shares):
     """The mean of fractions, of which each shuffle has one."""
-    found = list(found)
-    return float(sum(found, Fraction(0)) / len(found))
+    shares = list(shares)
+    return float(sum(shares, Fraction(0)) / len(shares))
 
 
 GROUPED = st.lists(st.tuples(AGE, TOWN, WAGE, st.integers(0, 2)), min_size=2, max_size=6)
@@ -94,85 +97,85 @@ GROUPED = st.lists(st.tuples(AGE, TOWN, WAGE, st.integers(0, 2)), min_size=2, ma
 @given(GROUPED, TABLE)
 def test_no_draw_counts_but_all_of_them(grouped, people):
     """A bar is judged on the mean over all shuffles of what each of them would show."""
-    shown, group = [row[:3] for row in grouped], [row[3] for row in grouped]
+    rows, group = [row[:3] for row in grouped], [row[3] for row in grouped]
     _, group = np.unique(group, return_inverse=True)
-    release, drawn = target(shown, people, group), list(shuffles(shown, group.tolist()))
+    release, tables = target(rows, people, group), list(shuffles(rows, group.tolist()))
     exact, _, *agree = (score.share for score in matches.attack(release))
     alone = [person for person, times in Counter(people).items() if times == 1]
-    published = [Fraction(len({*alone} & {*table}), len(people)) for table in drawn]
+    published = [Fraction(len({*alone} & {*table}), len(people)) for table in tables]
     assert exact == on_average(published)
     with patch.object(shuffled, "_AT_ONCE", 1):
         assert matches.successes(release).share == exact, "some people at a time"
-    found = [agreeing(table, people) for table in drawn]
-    assert agree == ([] if None in found else [on_average(found)])
+    counts = [agreeing(table, people) for table in tables]
+    assert agree == ([] if None in counts else [on_average(counts)])
     (own,) = nearest.infer(release)
-    inferred = on_average(Fraction(nearest_right(table, people)) for table in drawn)
+    inferred = on_average(Fraction(nearest_right(table, people)) for table in tables)
     assert own.share == nearest.successes_of_inference(release).share == inferred
 
 
-def agreeing(shown, people):
+def agreeing(rows, people):
     """Of rows and people who are alone with the same quasi-identifiers, the share who agree."""
-    rows_of, people_of = (Counter(row[:2] for row in of) for of in (shown, people))
+    rows_of, people_of = (Counter(row[:2] for row in table_rows) for table_rows in (rows, people))
     pairs = [
         Fraction(row[2] == person[2])
-        for row, person in product(shown, people)
+        for row, person in product(rows, people)
         if row[:2] == person[:2] and rows_of[row[:2]] == people_of[row[:2]] == 1
     ]
     return sum(pairs) / len(pairs) if pairs else None
 
 
-def nearest_right(shown, people):
+def nearest_right(rows, people):
     """The share of people whose value is in a nearest row, of which each is as likely."""
-    ages, right = [row[0] for row in shown + people], Fraction(0)
+    ages, right = [row[0] for row in rows + people], Fraction(0)
     for person in people:
-        near = closest([sum(gower(row, person, ages)) for row in shown])
-        right += Fraction(sum(shown[at][2] == person[2] for at in near), len(near))
+        near = closest([sum(gower(row, person, ages)) for row in rows])
+        right += Fraction(sum(rows[position][2] == person[2] for position in near), len(near))
     return right / len(people)
 
 
 @given(TABLE, st.integers(1, 3))
-def test_rows_like_each_are_those_like_every_one(shown, step):
-    nobody = [(age, town, None if wage == 2 else wage) for age, town, wage in shown]
+def test_rows_like_each_are_those_like_every_one(rows_, step):
+    nobody = [(age, town, None if wage == 2 else wage) for age, town, wage in rows_]
     records = target(nobody, nobody).learned["records"]
-    rows = np.arange(len(shown))[::-1]
+    rows = np.arange(len(rows_))[::-1]
     for column in records.columns:
         expected = [column.rows_like(row)(step) for row in rows.tolist()]
         np.testing.assert_array_equal(column.rows_like_each(rows, step), expected)
 
 
-def gower(one, other, ages):
+def gower(first, other, ages):
     spread = max(ages) - min(ages) or 1
-    return Fraction(abs(one[0] - other[0]), spread), Fraction(int(one[1] != other[1]))
+    return Fraction(abs(first[0] - other[0]), spread), Fraction(int(first[1] != other[1]))
 
 
 def closest(distances):
-    return {at for at, far in enumerate(distances) if far == min(distances)}
+    return {position for position, far in enumerate(distances) if far == min(distances)}
 
 
 @given(TABLE, TABLE)
-def test_nearest_by_hand(shown, people):
-    ages = [row[0] for row in shown + people]
+def test_nearest_by_hand(rows, people):
+    ages = [row[0] for row in rows + people]
     linked, inferred, chance = Fraction(0), Fraction(0), Fraction(0)
     for person in people:
-        far = [gower(row, person, ages) for row in shown]
-        first, second = (closest([one[half] for one in far]) for half in (0, 1))
+        far = [gower(row, person, ages) for row in rows]
+        first, second = (closest([distance[half] for distance in far]) for half in (0, 1))
         linked += Fraction(len(first & second), len(first) * len(second))
-        near = closest([sum(one) for one in far])
-        inferred += Fraction(sum(shown[at][2] == person[2] for at in near), len(near))
-        chance += Fraction(sum(row[2] == person[2] for row in shown), len(shown))
-    (halves,), (own,) = (do(target(shown, people)) for do in (nearest.link_halves, nearest.infer))
+        near = closest([sum(distance) for distance in far])
+        inferred += Fraction(sum(rows[position][2] == person[2] for position in near), len(near))
+        chance += Fraction(sum(row[2] == person[2] for row in rows), len(rows))
+    (halves,), (own,) = (do(target(rows, people)) for do in (nearest.link_halves, nearest.infer))
     assert halves.share == pytest.approx(float(linked / len(people)))
-    assert halves.references == {"by chance": 1 / len(shown)}
+    assert halves.references == {"by chance": 1 / len(rows)}
     assert own.share == pytest.approx(float(inferred / len(people)))
     assert own.references["in any published row"] == pytest.approx(float(chance / len(people)))
 
 
 def test_numbers_are_inferred_about_as_they_are():
-    shown = pa.array([Decimal("100.0"), Decimal("-100.0"), None])
+    values = pa.array([Decimal("100.0"), Decimal("-100.0"), None])
     people = pa.array([Decimal("105.0"), Decimal("105.1"), Decimal("-95.0"), None])
-    column = ExactColumn(shown, people)
-    found = [column.right(person, 0.05).tolist() for person in range(4)]
-    assert found == [[True, False, False], [False] * 3, [False, True, False], [False, False, True]]
+    column = ExactColumn(values, people)
+    hits = [column.right(person, 0.05).tolist() for person in range(4)]
+    assert hits == [[True, False, False], [False] * 3, [False, True, False], [False, False, True]]
 
 
 def test_whoever_is_like_a_row():
@@ -207,11 +210,13 @@ def test_labels_admit_values():
 
 @given(TABLE, st.integers(0, 10))
 def test_conditions_drawn_at_random_are_told_by_the_column(people, seed):
-    known = target(people, people).learned["records"]
-    for column, rows_ in zip(known.columns, zip(*people, strict=True), strict=True):
-        drawn = column.draw_condition(np.random.default_rng(seed))(1)
-        told = dict(zip(rows_, drawn.tolist(), strict=True))
-        assert all(told[row] == holds for row, holds in zip(rows_, drawn.tolist(), strict=True))
+    records = target(people, people).learned["records"]
+    for column, rows_ in zip(records.columns, zip(*people, strict=True), strict=True):
+        condition = column.draw_condition(np.random.default_rng(seed))(1)
+        values = dict(zip(rows_, condition.tolist(), strict=True))
+        assert all(
+            values[row] == holds for row, holds in zip(rows_, condition.tolist(), strict=True)
+        )
 
 
 def test_tables_without_a_tie_are_found_again():
@@ -223,12 +228,12 @@ def test_tables_without_a_tie_are_found_again():
 
 def test_samples_are_those_of_the_release():
     """One release is always attacked in the same way, and another one in another."""
-    one, another = (
+    first, another = (
         AttackedRelease(None, {}, None, "wage", digest=digest) for digest in ("aa", "bb")
     )
-    drawn = [of.drawing("nearest").integers(2**40) for of in (one, one, another)]
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert one.drawing("nearest").integers(2**40) != one.drawing("definetti").integers(2**40)
+    numbers = [sample.drawing("nearest").integers(2**40) for sample in (first, first, another)]
+    assert numbers[0] == numbers[1] != numbers[2]
+    assert first.drawing("nearest").integers(2**40) != first.drawing("definetti").integers(2**40)
 
 
 def test_many_people_are_sampled():
@@ -248,53 +253,58 @@ def distance(way, row, person, ages):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_releases_are_read_as_records(small, way):
-    directory = published(small, way)
+    directory = publish_as(small, way)
     scores, _ = attack_again(directory, small.spec, Overrides())
-    found = {score.measure: score.share for score in scores["wage"]}
+    shares = {score.measure: score.share for score in scores["wage"]}
     release = open_release(directory)
     table = read_tables(release.declared, directory / "data")["microdata"].to_pylist()
-    shown = [(str(row["age"]), row["town"], str(row["wage"])) for row in table]
-    group = [row.get("group_id", at) for at, row in enumerate(table)]
+    rows_ = [(str(row["age"]), row["town"], str(row["wage"])) for row in table]
+    group = [row.get("group_id", position) for position, row in enumerate(table)]
     people = [(row["age"], row["town"], row["wage"]) for row in rows()]
     people = [(str(age), town, str(Decimal(wage))) for age, town, wage in people]
     alone = [person for person, times in Counter(people).items() if times == 1]
-    exact = sum(1 - missed(shown, group, person) for person in alone)
-    exact_share = found["record like nobody else's, and published as it is"]
+    exact = sum(1 - miss_share(rows_, group, person) for person in alone)
+    exact_share = shares["record like nobody else's, and published as it is"]
     assert exact_share == pytest.approx(float(exact / len(people)))
     right, ages = Fraction(0), [int(row["age"]) for row in rows()]
-    wages = [[row[2] for row, of in zip(shown, group, strict=True) if of == one] for one in group]
+    wages = [
+        [row[2] for row, group in zip(rows_, group, strict=True) if group == number]
+        for number in group
+    ]
     for person in people:
-        far = [distance(way, row, person, ages) for row in shown]
+        far = [distance(way, row, person, ages) for row in rows_]
         near = closest(far)
-        close = [Fraction(sum(about(w, person[2]) for w in wages[n]), len(wages[n])) for n in near]
+        close = [
+            Fraction(sum(is_near(w, person[2]) for w in wages[n]), len(wages[n])) for n in near
+        ]
         right += sum(close) / len(near)
-    guessed = found["own value in the nearest row, of numbers about it (5 %)"]
+    guessed = shares["own value in the nearest row, of numbers about it (5 %)"]
     assert guessed == pytest.approx(float(right / len(people)))
 
 
-def about(wage, own):
+def is_near(wage, own):
     return abs(Decimal(wage) - Decimal(own)) <= Decimal("0.05") * Decimal(wage)
 
 
-def missed(shown, group, person):
+def miss_share(rows, group, person):
     """The share of shuffles in which nobody's record is a person's, from those of each group."""
     share_ = Fraction(1)
     for number in {*group}:
-        records = [row for row, one in zip(shown, group, strict=True) if one == number]
-        drawn = [set(table) for table in shuffles(records, [0] * len(records))]
-        share_ *= Fraction(sum(person not in table for table in drawn), len(drawn))
+        records = [row for row, number_ in zip(rows, group, strict=True) if number_ == number]
+        tables = [set(table) for table in shuffles(records, [0] * len(records))]
+        share_ *= Fraction(sum(person not in table for table in tables), len(tables))
     return share_
 
 
 def test_another_draw_of_the_same_groups_is_judged_alike(tmp_path):
-    """What is published differs from one draw to the next; what bars are judged on does not."""
+    """The published rows differ from one draw to the next; what bars are judged on does not."""
     arrays = {"a": [5 * n for n in range(120)], "s": [n % 7 for n in range(120)]}
     releases = [
-        released(tmp_path / str(seed), arrays, [diverse(2)], MONDRIAN, seed=seed)
+        release_of(tmp_path / str(seed), arrays, [diverse(2)], MONDRIAN, seed=seed)
         for seed in range(3)
     ]
-    shown = [release.tables["microdata"]["s"].to_pylist() for release in releases]
-    assert shown[0] != shown[1] != shown[2]
+    values = [release.tables["microdata"]["s"].to_pylist() for release in releases]
+    assert values[0] != values[1] != values[2]
     for figure in (matches.successes, nearest.successes_of_inference):
         first, *others = map(figure, releases)
         assert 0 < first.share < 1

@@ -23,7 +23,7 @@ from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
-from tests.attacks.test_minimality import diverse, released, table
+from tests.attacks.test_minimality import diverse, release_of, table
 from tests.attacks.test_retraced import CASES, RELAXED, as_sets
 
 AMBIGUITY = AmbiguityParameters(method="ambiguity")
@@ -33,15 +33,15 @@ FOUR = {"a": [1, 1, 2, 3], "b": [5, 6, 5, 5], "c": [0, 1, 0, 1], "s": [7, 8, 9, 
 
 
 def as_shown(arrays, group, world):
-    """What groups show that show columns apart."""
+    """Return what groups show that show columns apart."""
     names = [name for name in arrays if name != "s"]
-    rows = [np.flatnonzero(group == one) for one in range(int(group.max()) + 1)]
+    rows = [np.flatnonzero(group == number) for number in range(int(group.max()) + 1)]
     return Counter(
         (
-            *(frozenset(arrays[name][row] for row in of) for name in names),
-            tuple(sorted(world[row] for row in of)),
+            *(frozenset(arrays[name][row] for row in members) for name in names),
+            tuple(sorted(world[row] for row in members)),
         )
-        for of in rows
+        for members in rows
     )
 
 
@@ -50,39 +50,44 @@ def posterior_of_ambiguity(arrays, group):
 
     Of values that occur once chance decides about nothing else.
     """
-    shown = as_shown(arrays, group, arrays["s"])
+    labels = as_shown(arrays, group, arrays["s"])
     belief, total = [defaultdict(Fraction) for _ in arrays["s"]], Fraction(0)
     names = tuple(name for name in arrays if name != "s")
     promises = [replace(PER_GROUP, quasi_identifiers=names)]
     for world in permutations(arrays["s"]):
-        of = table({**arrays, "s": list(world)})
+        world_table = table({**arrays, "s": list(world)})
         for number in range(24):
             calls = iter([np.arange(4), np.arange(4), order_of(number, 4)])
             made = PARTITIONS["ambiguity"](
-                of, [], promises, AMBIGUITY, lambda _, c=calls: next(c).astype(np.uint64)
+                world_table, [], promises, AMBIGUITY, lambda _, c=calls: next(c).astype(np.uint64)
             )
-            if (made.group >= 0).all() and as_shown(arrays, made.group, world) == shown:
+            if (made.group >= 0).all() and as_shown(arrays, made.group, world) == labels:
                 total += 1
                 for row, value in enumerate(world):
                     belief[row][value] += 1
-    return [{v: of[v] / total for v in of} for of in belief]
+    return [{v: counts[v] / total for v in counts} for counts in belief]
 
 
 def test_ambiguity_is_believed_as_all_worlds_tell(tmp_path, monkeypatch):
-    release = replace(released(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous"), runs=800)
+    release = replace(release_of(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous"), runs=800)
     expected = posterior_of_ambiguity(FOUR, grouping(release))
     retold = retrace(release)
     monkeypatch.setattr(minimality, "retrace", {release: retold}.get)  # the attack does it anew
-    own = sorted(float(of[value]) for of, value in zip(expected, FOUR["s"], strict=True))
-    found = [of.beliefs() for of in retold.groups]
-    believed = np.sort(np.concatenate([np.repeat(of.belief, of.people) for of in found]))
-    error = max(of.error for of in retold.groups)
+    own = sorted(float(belief[value]) for belief, value in zip(expected, FOUR["s"], strict=True))
+    beliefs = [group.beliefs() for group in retold.groups]
+    believed = np.sort(
+        np.concatenate([np.repeat(belief.belief, belief.people) for belief in beliefs])
+    )
+    error = max(group.error for group in retold.groups)
     assert 0 < error < 0.33
     assert np.abs(believed - own).max() <= error
-    least, most = (np.array(of) for of in retold.hits()[1:])
+    least, most = (np.array(column) for column in retold.hits()[1:])
     hits = sum(
-        Fraction(of[value] == max(of.values()), sum(b == max(of.values()) for b in of.values()))
-        for of, value in zip(expected, FOUR["s"], strict=True)
+        Fraction(
+            counts[value] == max(counts.values()),
+            sum(b == max(counts.values()) for b in counts.values()),
+        )
+        for counts, value in zip(expected, FOUR["s"], strict=True)
     )
     assert least[0] <= hits / 4 <= most[0]
     guessed, sure = minimality.attack(release)
@@ -93,9 +98,9 @@ def test_ambiguity_is_believed_as_all_worlds_tell(tmp_path, monkeypatch):
 def grouping(release):
     """The group of each row, as people's values and groups of values tell it."""
     counts = release.groups()
-    values = [counts.labels[at].as_py() for at in counts.value.tolist()]
-    of = dict(zip(values, counts.group.tolist(), strict=True))
-    return np.array([of[value] for value in release.people["s"].array().to_pylist()])
+    values = [counts.labels[code].as_py() for code in counts.value.tolist()]
+    group_of_value = dict(zip(values, counts.group.tolist(), strict=True))
+    return np.array([group_of_value[value] for value in release.people["s"].array().to_pylist()])
 
 
 def test_whoever_does_not_know_the_partition_joins_people_back(tmp_path):
@@ -109,7 +114,7 @@ def test_whoever_does_not_know_the_partition_joins_people_back(tmp_path):
     for seed in range(20):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        release = released(folder, arrays, [PER_GROUP], AMBIGUITY, "ambiguous", seed)
+        release = release_of(folder, arrays, [PER_GROUP], AMBIGUITY, "ambiguous", seed)
         if group_of_people(release) is None:
             break
     else:
@@ -123,7 +128,7 @@ def test_whoever_does_not_know_the_partition_joins_people_back(tmp_path):
 
 
 def test_disjoint_covers_tell_everybodys_group(tmp_path):
-    release = released(tmp_path, FOUR, [PER_GROUP], DISJOINT, "ambiguous")
+    release = release_of(tmp_path, FOUR, [PER_GROUP], DISJOINT, "ambiguous")
     assert as_sets(group_of_people(release)) == as_sets(grouping(release))
 
 
@@ -132,47 +137,51 @@ def test_disjoint_cover_is_believed_as_other_draws_tell(tmp_path):
     arrays = {**FOUR, "s": [7, 7, 8, 9]}
     names = tuple(name for name in arrays if name != "s")
     promises = [replace(PER_GROUP, quasi_identifiers=names)]
-    release = replace(released(tmp_path, arrays, [PER_GROUP], DISJOINT, "ambiguous"), runs=120)
+    release = replace(release_of(tmp_path, arrays, [PER_GROUP], DISJOINT, "ambiguous"), runs=120)
     group = np.unique(group_of_people(release), return_inverse=True)[1]
     codes = release.people["s"].codes.astype(np.int64)
     often, draws = {}, 20
     for world in worlds_within(codes, group):
-        of = table({**arrays, "s": (world + 7).tolist()})
+        world_table = table({**arrays, "s": (world + 7).tolist()})
         made = (
-            PARTITIONS["disjoint-cover"](of, [], promises, DISJOINT, seeded_keys(seed))
+            PARTITIONS["disjoint-cover"](world_table, [], promises, DISJOINT, seeded_keys(seed))
             for seed in range(draws)
         )
-        often[tuple(world.tolist())] = sum(as_sets(one.group) == as_sets(group) for one in made)
+        often[tuple(world.tolist())] = sum(
+            as_sets(partition.group) == as_sets(group) for partition in made
+        )
     total = sum(often.values())
     own = sorted(
         sum(times for world, times in often.items() if world[row] == codes[row]) / total
         for row in range(4)
     )
     retold = retrace(release)
-    found = [of.beliefs() for of in retold.groups]
-    believed = np.sort(np.concatenate([np.repeat(of.belief, of.people) for of in found]))
-    both = max(of.error for of in retold.groups) + (2 / total) ** 0.5
+    beliefs = [group.beliefs() for group in retold.groups]
+    believed = np.sort(
+        np.concatenate([np.repeat(belief.belief, belief.people) for belief in beliefs])
+    )
+    both = max(group.error for group in retold.groups) + (2 / total) ** 0.5
     assert np.abs(believed - own).max() <= both
 
 
 @pytest.mark.parametrize("case", ["relaxed, one ill", "suppression"])
 def test_drawn_worlds_are_near_all_worlds(case, tmp_path, monkeypatch):
     partition, arrays, promises, _ = CASES[case]
-    release = released(tmp_path, arrays, promises, partition)
+    release = release_of(tmp_path, arrays, promises, partition)
     exact = minimality.attack(release)
     monkeypatch.setattr(retraced, "_RUNS", 1)
     near = minimality.attack(replace(release, runs=200))
-    for one, other in zip(exact, near, strict=True):
-        assert one.margin is None
-        assert other.margin.low <= one.share <= other.margin.high
-        assert other.references == one.references
+    for score, other in zip(exact, near, strict=True):
+        assert score.margin is None
+        assert other.margin.low <= score.share <= other.margin.high
+        assert other.references == score.references
     (skipped,) = minimality.attack(release)
     assert "--runs" in skipped.skipped
 
 
 def test_more_people_are_run_again_where_that_is_asked_for(tmp_path):
     arrays = {"a": [3 * i % 40 for i in range(26)], "s": [7, 8] * 13}
-    release = released(tmp_path, arrays, [diverse(2)], RELAXED)
+    release = release_of(tmp_path, arrays, [diverse(2)], RELAXED)
     (skipped,) = minimality.attack(release)
     assert skipped.skipped == retraced._TOO_MANY
     scores = minimality.attack(replace(release, runs=5))
@@ -180,21 +189,21 @@ def test_more_people_are_run_again_where_that_is_asked_for(tmp_path):
 
 
 def test_what_no_drawn_world_shows_is_not_scored(tmp_path):
-    release = replace(released(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous"), runs=1)
-    shown = ShownColumns.from_tables(release)
+    release = replace(release_of(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous"), runs=1)
+    columns = ShownColumns.from_tables(release)
     group = grouping(release)
     codes = release.people["s"].codes.astype(np.int64)
-    assert shown.are_those_of(codes, group)
-    assert not shown.are_those_of(codes[[1, 0, 2, 3]], group)
-    assert not shown.are_those_of(codes, np.zeros(4, dtype=np.int64))
-    assert not shown.are_those_of(codes, np.where(group == 0, -1, group))
+    assert columns.are_those_of(codes, group)
+    assert not columns.are_those_of(codes[[1, 0, 2, 3]], group)
+    assert not columns.are_those_of(codes, np.zeros(4, dtype=np.int64))
+    assert not columns.are_those_of(codes, np.where(group == 0, -1, group))
     first = [replace(release, digest=str(n)) for n in range(30)]
-    missed = [one for one in first if _is_missed(one)]
+    missed = [score for score in first if _is_missed(score)]
     assert 0 < len(missed) < 30
 
 
 def test_more_worlds_than_memory_holds_are_not_drawn(tmp_path, monkeypatch):
-    release = released(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous")
+    release = release_of(tmp_path, FOUR, [PER_GROUP], AMBIGUITY, "ambiguous")
     monkeypatch.setattr(redrawn, "_VALUES", 39)
     (skipped,) = minimality.attack(replace(release, runs=10))
     assert skipped.skipped == redrawn._TOO_MUCH.format(runs=9)
@@ -223,7 +232,9 @@ def test_of_cuts_by_values_alone_nothing_is_retraced(partition, tmp_path):
     """By all worlds it is shown beside the partitions themselves."""
     arrays = {"a": [1, 2, 3, 4], "s": [7, 8, 9, 10]}
     promises = [KEAnonymity(k=2, e="1", sensitive="s")]
-    (skipped,) = minimality.attack(replace(released(tmp_path, arrays, promises, partition), runs=9))
+    (skipped,) = minimality.attack(
+        replace(release_of(tmp_path, arrays, promises, partition), runs=9)
+    )
     assert skipped.skipped == retraced._BY_VALUES
 
 
@@ -231,9 +242,9 @@ def test_alike_groups_are_believed_as_groups_alone_tell(tmp_path):
     """Noise decides which values are alike: nothing is told of who has which."""
     partition = AnatomyParameters(method="anatomy", alike={"epsilon": "1"})
     arrays = {"a": [1, 2, 4, 8], "s": [7, 8, 9, 10]}
-    release = released(tmp_path, arrays, [diverse(2)], partition)
+    release = release_of(tmp_path, arrays, [diverse(2)], partition)
     (skipped,) = minimality.attack(release)
     assert skipped.skipped == retraced._NOT_LISTED
     retold = retrace(replace(release, runs=300))
-    for of in retold.groups:
-        assert np.abs(of.belief - 0.5).max() <= of.error < 0.3
+    for group in retold.groups:
+        assert np.abs(group.belief - 0.5).max() <= group.error < 0.3

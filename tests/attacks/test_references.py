@@ -13,7 +13,13 @@ from sfumato.tasks.attacks.from_files import DEALT, beside_dealt, deal, shuffle_
 from sfumato.tasks.attacks.group import distance, homogeneity, known_people
 from sfumato.tasks.attacks.registry import attack_release
 from sfumato.tasks.attacks.shared.attack import AttackedRelease
-from tests.attacks.test_attacks import FORMS, attacked, correlated, of_numbers, shown
+from tests.attacks.test_attacks import (
+    FORMS,
+    draw_correlated,
+    make_release,
+    of_numbers,
+    release_showing,
+)
 
 GROUPS = st.lists(
     st.lists(st.integers(0, 3), min_size=1, max_size=6).map(sorted), min_size=1, max_size=5
@@ -22,7 +28,7 @@ GROUPS = st.lists(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_score_stands_alone(form, tmp_path):
-    release = attacked(tmp_path, correlated(np.random.default_rng(7), 300, 0.5), form)
+    release = make_release(tmp_path, draw_correlated(np.random.default_rng(7), 300, 0.5), form)
     scores = attack_release([release])["s"]
     assert len({score.measure for score in scores}) == len(scores) > 10
     alone = [score for score in scores if not score.references]
@@ -43,11 +49,11 @@ def test_what_groups_tell_by_chance(groups_of):
     """All pairs are alike, and half of them are where values are dealt."""
     counts = of_numbers(groups_of, [[0, 0], [1, 1]] * 2000)
     target = AttackedRelease(None, {}, None, "s", counted=counts)
-    found = {one.measure: one for one in beside_dealt(homogeneity.attack)(target)}
-    alike = found["in a group in which all have one value"]
+    scores = {score.measure: score for score in beside_dealt(homogeneity.attack)(target)}
+    alike = scores["in a group in which all have one value"]
     assert alike.share == 1
     assert alike.references[DEALT] == pytest.approx(0.5, abs=0.04)
-    guessed = found["own value guessed from the group alone"]
+    guessed = scores["own value guessed from the group alone"]
     assert guessed.references["without the release"] == 0.5
     assert guessed.references[DEALT] == pytest.approx(0.75, abs=0.02)
 
@@ -57,17 +63,17 @@ def test_known_people_are_the_worst_for_each(groups_of, members):
     """Against every choice of others of the group, whose rows are taken out."""
     counts = of_numbers(groups_of, members)
     everybody = sum(map(len, members))
-    scores = {one.measure: one.share for one in known_people.attack(shown(counts))}
-    for known, words in ((1, "1 other of the group is"), (2, "2 others of the group are")):
+    scores = {score.measure: score.share for score in known_people.attack(release_showing(counts))}
+    for number_known, words in ((1, "1 other of the group is"), (2, "2 others of the group are")):
         beliefs = [
             max(
-                Fraction(Counter(left)[value], len(left))
-                for gone in combinations([*others], min(known, len(others)))
-                for left in [[value, *_without(others, gone)]]
+                Fraction(Counter(number_known)[value], len(number_known))
+                for gone in combinations([*others], min(number_known, len(others)))
+                for number_known in [[value, *_remove(others, gone)]]
             )
             for values in members
-            for at, value in enumerate(values)
-            for others in [[*values[:at], *values[at + 1 :]]]
+            for count, value in enumerate(values)
+            for others in [[*values[:count], *values[count + 1 :]]]
         ]
         certain = sum(belief == 1 for belief in beliefs)
         likely = sum(belief >= Fraction(4, 5) for belief in beliefs)
@@ -77,10 +83,10 @@ def test_known_people_are_the_worst_for_each(groups_of, members):
         )
 
 
-def _without(values, gone):
-    left = Counter(values)
-    left.subtract(gone)
-    return [*left.elements()]
+def _remove(values, gone):
+    counts = Counter(values)
+    counts.subtract(gone)
+    return [*counts.elements()]
 
 
 @given(members=GROUPS)
@@ -89,13 +95,13 @@ def test_distances_are_half_the_differences_of_shares(groups_of, members):
     number = sum(everybody.values())
     apart = [
         sum(
-            abs(Fraction(Counter(values)[one], len(values)) - Fraction(everybody[one], number))
-            for one in everybody
+            abs(Fraction(Counter(values)[value], len(values)) - Fraction(everybody[value], number))
+            for value in everybody
         )
         / 2
         for values in members
     ]
-    mean, farthest = distance.attack(shown(of_numbers(groups_of, members)))
+    mean, farthest = distance.attack(release_showing(of_numbers(groups_of, members)))
     weighed = sum(t * len(values) for t, values in zip(apart, members, strict=True)) / number
     assert mean.share == pytest.approx(float(weighed))
     assert farthest.share == pytest.approx(float(max(apart)))

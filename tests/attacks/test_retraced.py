@@ -34,7 +34,7 @@ from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
-from tests.attacks.test_minimality import MONDRIAN, close, diverse, released, table
+from tests.attacks.test_minimality import MONDRIAN, close, diverse, release_of, table
 
 RELAXED = MondrianParameters(method="mondrian", mode="relaxed")
 SUPPRESSING = FullDomainParameters(method="full-domain", suppression="0.2")
@@ -45,7 +45,7 @@ KE_TWO = KEAnonymity(k=2, e="1", sensitive="s")
 
 
 def orders_drawn(run):
-    """What a run finds with all orders of all keys that it draws, each as likely."""
+    """Yield what a run finds with all orders of all keys that it draws, each as likely."""
     sizes = []
 
     def probe(n):
@@ -53,54 +53,56 @@ def orders_drawn(run):
         return np.arange(n, dtype=np.uint64)
 
     run(probe)
-    for drawn in product(*(permutations(range(n)) for n in sizes)):
-        left = list(drawn)
-        yield run(lambda n: np.array(left.pop(0), dtype=np.uint64))  # noqa: B023
+    for orders in product(*(permutations(range(n)) for n in sizes)):
+        remaining = list(orders)
+        yield run(lambda n: np.array(remaining.pop(0), dtype=np.uint64))  # noqa: B023
 
 
 def as_sets(group):
-    found = defaultdict(set)
-    for row, one in enumerate(group.tolist()):
-        found[one].add(row)
-    return {frozenset(of) for of in found.values()}
+    members = defaultdict(set)
+    for row, number in enumerate(group.tolist()):
+        members[number].add(row)
+    return {frozenset(members_of_group) for members_of_group in members.values()}
 
 
 def as_suppressed(group, arrays):
     """Groups that look alike are one: what all their people share of a column is shown."""
-    found = defaultdict(set)
-    for of in as_sets(group):
-        shared = [{values[row] for row in of} for name, values in arrays.items() if name != "s"]
+    members = defaultdict(set)
+    for rows in as_sets(group):
+        shared = [{values[row] for row in rows} for name, values in arrays.items() if name != "s"]
         label = tuple(min(values) if len(values) == 1 else "*" for values in shared)
-        found[label] |= of
-    return {frozenset(of) for of in found.values()}
+        members[label] |= rows
+    return {frozenset(members_of_group) for members_of_group in members.values()}
 
 
-def posterior(arrays, promises, partition, groups, shown=as_sets):
+def posterior(arrays, promises, partition, groups, view=as_sets):
     """By brute force: the share of all worlds and orders with these groups, per row and value."""
     names = tuple(name for name in arrays if name != "s")
     promises = [replace(p, quasi_identifiers=names) for p in promises]
     belief, total = [defaultdict(Fraction) for _ in arrays["s"]], Fraction(0)
-    rows = [sorted(of) for of in groups]
-    for orders in product(*({*permutations(arrays["s"][row] for row in of)} for of in rows)):
+    rows = [sorted(members) for members in groups]
+    for orders in product(
+        *({*permutations(arrays["s"][row] for row in rows_of_group)} for rows_of_group in rows)
+    ):
         world = list(arrays["s"])
-        for of, order in zip(rows, orders, strict=True):
-            for row, value in zip(of, order, strict=True):
+        for members, order in zip(rows, orders, strict=True):
+            for row, value in zip(members, order, strict=True):
                 world[row] = value
 
         people = table({**arrays, "s": world})
 
-        def run(keys, of=people):
+        def run(keys, table=people):
             try:
-                return PARTITIONS[partition.method](of, [], promises, partition, keys).group
+                return PARTITIONS[partition.method](table, [], promises, partition, keys).group
             except PromiseError:
                 return np.array([0])
 
-        found = [shown(of) == {*groups} for of in orders_drawn(run)]
-        likely = Fraction(sum(found), len(found))
+        matches = [view(groups_) == {*groups} for groups_ in orders_drawn(run)]
+        likely = Fraction(sum(matches), len(matches))
         total += likely
         for row, value in enumerate(world):
             belief[row][value] += likely
-    return [{v: of[v] / total for v in of} for of in belief]
+    return [{v: counts[v] / total for v in counts} for counts in belief]
 
 
 ILL = AlphaK(alpha="0.5", k=1, sensitive="s", values=("ill",))
@@ -158,18 +160,24 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_beliefs_are_those_of_all_worlds_and_orders(case, tmp_path, monkeypatch):
     partition, arrays, promises, _ = CASES[case]
-    release = released(tmp_path, arrays, promises, partition)
-    told = retrace(release)
-    monkeypatch.setattr(minimality, "retrace", {release: told}.get)  # the attack does it anew
-    found = join_beliefs([of.beliefs() for of in told.groups])
-    assert found.number == len(arrays["s"])
+    release = release_of(tmp_path, arrays, promises, partition)
+    retold = retrace(release)
+    monkeypatch.setattr(minimality, "retrace", {release: retold}.get)  # the attack does it anew
+    beliefs = join_beliefs([group.beliefs() for group in retold.groups])
+    assert beliefs.number == len(arrays["s"])
     group = retraced.group_of_people(release)
     expected = posterior(arrays, promises, partition, sorted(as_sets(group), key=min))
-    own = sorted(float(of[value]) for of, value in zip(expected, arrays["s"], strict=True))
-    assert sorted(np.repeat(found.belief, found.people).tolist()) == pytest.approx(own)
+    own = sorted(
+        float(share_of_value[value])
+        for share_of_value, value in zip(expected, arrays["s"], strict=True)
+    )
+    assert sorted(np.repeat(beliefs.belief, beliefs.people).tolist()) == pytest.approx(own)
     hits = sum(
-        Fraction(of[value] == max(of.values()), sum(b == max(of.values()) for b in of.values()))
-        for of, value in zip(expected, arrays["s"], strict=True)
+        Fraction(
+            belief[value] == max(belief.values()),
+            sum(b == max(belief.values()) for b in belief.values()),
+        )
+        for belief, value in zip(expected, arrays["s"], strict=True)
     )
     guessed, sure = minimality.attack(release)
     assert guessed.share == pytest.approx(float(hits / len(own)))
@@ -188,25 +196,28 @@ def test_groups_that_look_alike_are_one(tmp_path):
         "s": [7, 8, 8, 8, 7, 7, 7, 9],
     }
     promises = [KAnonymity(k=2), diverse(2)]
-    release = released(tmp_path, arrays, promises, FOREST, "suppressed")
+    release = release_of(tmp_path, arrays, promises, FOREST, "suppressed")
     groups = sorted(as_sets(retraced.group_of_people(release)), key=min)
     assert list(map(len, groups)) == [4, 4]
-    found = join_beliefs([of.beliefs() for of in retrace(release).groups])
+    beliefs = join_beliefs([group.beliefs() for group in retrace(release).groups])
     expected = posterior(
         arrays, promises, FOREST, groups, lambda group: as_suppressed(group, arrays)
     )
-    own = sorted(float(of[value]) for of, value in zip(expected, arrays["s"], strict=True))
-    assert sorted(np.repeat(found.belief, found.people).tolist()) == pytest.approx(own)
-    drawn = retrace(replace(release, runs=300))
-    assert drawn.method == "", "all worlds can be gone through"
-    kept = redraw(replace(release, runs=300), retraced.group_of_people(release))
-    assert kept.are_known
+    own = sorted(
+        float(share_of_value[value])
+        for share_of_value, value in zip(expected, arrays["s"], strict=True)
+    )
+    assert sorted(np.repeat(beliefs.belief, beliefs.people).tolist()) == pytest.approx(own)
+    retold = retrace(replace(release, runs=300))
+    assert retold.method == "", "all worlds can be gone through"
+    groups_again = redraw(replace(release, runs=300), retraced.group_of_people(release))
+    assert groups_again.are_known
 
 
 def test_two_who_are_ill_are_found_out(tmp_path):
     """One node up, though a row might have been suppressed: both are of one kind, surely."""
     partition, arrays, promises, _ = CASES["suppression"]
-    guessed, sure = minimality.attack(released(tmp_path, arrays, promises, partition))
+    guessed, sure = minimality.attack(release_of(tmp_path, arrays, promises, partition))
     assert (guessed.share, sure.share) == (1, 1)
     assert guessed.references == {"from the group alone": pytest.approx(4 / 6)}
 
@@ -227,10 +238,10 @@ def test_groups_of_values_alone_tell_nothing_more(values, objective, t):
     declared = terms_of(partition, promises)
     release = Retraced(declared, people, "s", np.unique(made.group, return_inverse=True)[1])
     with patch.object(retraced, "_RUNS", 30_000):
-        found = join_beliefs([of.beliefs() for of in release.weighed_groups()])
-    groups = [[values[row] for row in of] for of in as_sets(made.group)]
-    expected = [Fraction(of.count(value), len(of)) for of in groups for value in of]
-    believed = np.repeat(found.belief, found.people).tolist()
+        beliefs = join_beliefs([group.beliefs() for group in release.weighed_groups()])
+    groups = [[values[row] for row in rows] for rows in as_sets(made.group)]
+    expected = [Fraction(group.count(value), len(group)) for group in groups for value in group]
+    believed = np.repeat(beliefs.belief, beliefs.people).tolist()
     assert sorted(believed) == pytest.approx(sorted(map(float, expected)))
 
 
@@ -249,18 +260,18 @@ def terms_of(partition, promises):
 def test_anatomy_tells_nothing_more():
     """Of many draws, as many of each world of a group: people with its values are alike in it."""
     values = [1, 1, 2, 2, 3, 3]
-    worlds, drawn = list(worlds_within(np.array(values), np.zeros(6, dtype=int))), Counter()
+    worlds, counts = list(worlds_within(np.array(values), np.zeros(6, dtype=int))), Counter()
     partition = AnatomyParameters(method="anatomy")
-    wanted = as_sets(np.array([0, 0, 0, 1, 1, 1]))
+    expected = as_sets(np.array([0, 0, 0, 1, 1, 1]))
     for seed, world in product(range(60), worlds):
         if sorted(world[:3]) == sorted(world[3:]) == [1, 2, 3]:
             people = table({"a": list(range(6)), "s": world.tolist()})
             made = PARTITIONS["anatomy"](people, [], [diverse(3)], partition, seeded_keys(seed))
-            drawn[tuple(world[:3])] += as_sets(made.group) == wanted
-    assert len(drawn) == 6
-    mean = sum(drawn.values()) / 6
+            counts[tuple(world[:3])] += as_sets(made.group) == expected
+    assert len(counts) == 6
+    mean = sum(counts.values()) / 6
     assert mean > 50
-    assert sum((n - mean) ** 2 / mean for n in drawn.values()) < 25.7, "χ², p = 1e-4"
+    assert sum((n - mean) ** 2 / mean for n in counts.values()) < 25.7, "χ², p = 1e-4"
 
 
 @pytest.mark.parametrize("partition", [FOREST, FACTORS, MONDRIAN, RELAXED, SUPPRESSING])
@@ -294,21 +305,21 @@ def test_who_counts_rows_alone_looks_at_no_values(partition):
 def test_what_is_not_gone_through_is_listed_with_its_reason(
     partition, promises, arrays, reason, tmp_path
 ):
-    release = released(tmp_path, arrays, promises, partition)
+    release = release_of(tmp_path, arrays, promises, partition)
     (skipped,) = minimality.attack(release)
     assert skipped.document() == {"measure": "minimality", "skipped": reason}
 
 
 def test_suppressed_rows_would_be_needed(tmp_path):
     arrays = {"a": [1] * 5 + [2], "s": [7, 8, 7, 8, 7, 8]}
-    release = released(tmp_path, arrays, [diverse(2)], SUPPRESSING)
+    release = release_of(tmp_path, arrays, [diverse(2)], SUPPRESSING)
     assert release.declared.rows.suppressed == 1
     (skipped,) = minimality.attack(release)
     assert skipped.skipped == retraced._SUPPRESSED
 
 
 def test_groups_that_no_run_has_are_not_scored(tmp_path):
-    release = released(tmp_path, CASES["forest"][1], CASES["forest"][2], FOREST)
+    release = release_of(tmp_path, CASES["forest"][1], CASES["forest"][2], FOREST)
     group = np.arange(8) % 2
     with pytest.raises(NotRetracedError, match="could not be run again"):
         Retraced(release.declared, release.people, "s", group).weighed_groups()
@@ -319,10 +330,10 @@ def test_all_orders_are_met_once_and_as_likely(calls):
     def run(keys):
         return tuple(tuple(keys(n).tolist()) for n in calls)
 
-    found = list(all_orders(run, 10_000))
+    orders = list(all_orders(run, 10_000))
     expected = list(product(*(permutations(range(n)) for n in calls)))
-    assert [order for order, _ in found] == expected
-    assert {chance for _, chance in found} == {Fraction(1, len(expected))}
+    assert [order for order, _ in orders] == expected
+    assert {chance for _, chance in orders} == {Fraction(1, len(expected))}
 
 
 def test_too_many_orders():

@@ -24,7 +24,9 @@ ROWS = st.lists(
 
 def people(groups_of, groups):
     """The people of groups of (person, value), persons numbered without gaps."""
-    numbers = {one: i for i, one in enumerate(sorted({p for rows in groups for p, _ in rows}))}
+    numbers = {
+        person: i for i, person in enumerate(sorted({p for rows in groups for p, _ in rows}))
+    }
     values = sorted({v for rows in groups for _, v in rows})
     counts = of_numbers(groups_of, [sorted(v for _, v in rows) for rows in groups])
     group = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
@@ -41,41 +43,41 @@ def ways(groups):
     rows = groups[0]
     for shuffled in permutations([v for _, v in rows]):
         for rest in ways(groups[1:]):
-            held = {p: set(of) for p, of in rest.items()}
+            values_of_person = {p: set(values) for p, values in rest.items()}
             for (p, _), v in zip(rows, shuffled, strict=True):
-                held.setdefault(p, set()).add(v)
-            yield held
+                values_of_person.setdefault(p, set()).add(v)
+            yield values_of_person
 
 
 def test_two_of_four_rows_have_a_value_of_half_of_them_with_five_sixths(groups_of):
     """Two of four values are 1: both rows of somebody miss it with 1/6, and one row with 1/2."""
     groups = [[(0, 1), (0, 0), (1, 1), (2, 2)]]
-    found = beliefs_about(people(groups_of, groups), "s")
-    assert found.belief.tolist() == pytest.approx([5 / 6, 1 / 2, 1 / 4])
-    assert found.guessed.tolist() == [1, 1, 0]
-    assert found.alone.tolist() == [1 / 2, 1, 0]
-    assert found.hits() == pytest.approx(2 / 3)
+    beliefs = beliefs_about(people(groups_of, groups), "s")
+    assert beliefs.belief.tolist() == pytest.approx([5 / 6, 1 / 2, 1 / 4])
+    assert beliefs.guessed.tolist() == [1, 1, 0]
+    assert beliefs.alone.tolist() == [1 / 2, 1, 0]
+    assert beliefs.hits() == pytest.approx(2 / 3)
 
 
 def test_whoever_has_more_rows_than_others_have_values_surely_has_one(groups_of):
     groups = [[(0, 1), (0, 1), (1, 0)]]
-    found = beliefs_about(people(groups_of, groups), "s")
-    assert found.share_above(1.0) == 1 / 2
-    assert found.belief[0] == 1.0
+    beliefs = beliefs_about(people(groups_of, groups), "s")
+    assert beliefs.share_above(1.0) == 1 / 2
+    assert beliefs.belief[0] == 1.0
 
 
 def test_what_is_all_but_certain_is_not_certain(groups_of):
     """Of 60 rows with 30 of each value, 30 rows of somebody could all have the other one."""
     rows = [(0, i % 2) for i in range(30)] + [(1, i % 2) for i in range(30)]
-    found = beliefs_about(people(groups_of, [rows]), "s")
-    assert found.share_above(1.0) == 0
-    assert found.share_above(0.999999) == 1
+    beliefs = beliefs_about(people(groups_of, [rows]), "s")
+    assert beliefs.share_above(1.0) == 0
+    assert beliefs.share_above(0.999999) == 1
 
 
 @settings(deadline=None)
 @given(groups=ROWS)
 def test_beliefs_are_the_share_of_all_ways_to_shuffle(groups_of, groups):
-    found = beliefs_about(people(groups_of, groups), "s")
+    beliefs = beliefs_about(people(groups_of, groups), "s")
     every = list(ways(groups))
     own = {p: {v for rows in groups for q, v in rows if p == q} for rows in groups for p, _ in rows}
     for place, person in enumerate(sorted(own)):
@@ -83,21 +85,21 @@ def test_beliefs_are_the_share_of_all_ways_to_shuffle(groups_of, groups):
         believed = {v: Fraction(n, len(every)) for v, n in has.items()}
         best = max(believed.values())
         top = {v for v, belief in believed.items() if belief == best}
-        assert found.belief[place] == pytest.approx(float(max(believed[v] for v in own[person])))
-        assert found.guessed[place] == pytest.approx(len(top & own[person]) / len(top))
+        assert beliefs.belief[place] == pytest.approx(float(max(believed[v] for v in own[person])))
+        assert beliefs.guessed[place] == pytest.approx(len(top & own[person]) / len(top))
         certain = any(believed[v] == 1 for v in own[person])
-        assert bool(found.belief[place] == 1.0) is certain
+        assert bool(beliefs.belief[place] == 1.0) is certain
 
 
 @given(
     rows=st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30), st.integers(1, 30))).map(
-        lambda found: [(n, min(c, n), min(r, n)) for n, c, r in found]
+        lambda chances: [(n, min(c, n), min(r, n)) for n, c, r in chances]
     )
 )
 def test_the_chance_of_none_is_a_product_of_fractions(rows):
-    size, count, drawn = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    found = chance_of_none(size, count, drawn).tolist()
-    for (n, c, r), chance in zip(rows, found, strict=True):
+    size, count, draws = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    chances = chance_of_none(size, count, draws).tolist()
+    for (n, c, r), chance in zip(rows, chances, strict=True):
         expected = Fraction(1)
         for i in range(r):
             expected *= Fraction(max(n - c - i, 0), n - i)

@@ -17,39 +17,42 @@ from sfumato.tasks.attacks.shared.margins import margin_of_tries
 from tests.attacks.test_records import GROUPED, TABLE, shuffles, target
 
 
-def like(columns, row, chosen, others):
-    """How many others are like a row in some columns: as much and more above the median, or so."""
+def count_alike(columns, row, chosen, others):
+    """Count the others that are like a row in some columns: as much above the median, or so."""
     holding = 0
     for other in others:
         holds = True
-        for at in chosen:
-            one, value = row[at], other[at]
-            middle = columns[at]
-            if middle is None or one is None or value is None:
-                holds &= one == value
+        for position in chosen:
+            own, value = row[position], other[position]
+            middle = columns[position]
+            if middle is None or own is None or value is None:
+                holds &= own == value
             else:
-                holds &= value >= one if one > middle else value <= one
+                holds &= value >= own if own > middle else value <= own
         holding += holds
     return holding
 
 
-def medians(shown):
+def medians(rows):
     """The median of each column of numbers."""
-    return [float(np.median([row[at] for row in shown])) if at != 1 else None for at in range(3)]
+    return [
+        float(np.median([row[position] for row in rows])) if position != 1 else None
+        for position in range(3)
+    ]
 
 
-def chances(shown, group, people):
+def chances(rows, group, people):
     """Of a condition from any row in any shuffle: that a row alone meets it, and a person too."""
     met = singled = Fraction(0)
-    tables = list(shuffles(shown, group))
-    middle = medians(shown)
+    tables = list(shuffles(rows, group))
+    middle = medians(rows)
     for table in tables:
         for row in table:
             for chosen in combinations(range(3), singling_out._COLUMNS):
-                if like(middle, row, chosen, table) == 1:
+                if count_alike(middle, row, chosen, table) == 1:
                     met += 1
-                    singled += like(middle, row, chosen, people) == 1
-    number = len(tables) * len(shown) * len(list(combinations(range(3), singling_out._COLUMNS)))
+                    singled += count_alike(middle, row, chosen, people) == 1
+    number = len(tables) * len(rows) * len(list(combinations(range(3), singling_out._COLUMNS)))
     return met / number, singled / number
 
 
@@ -58,9 +61,9 @@ def of_tries(met, singled, turns):
     return float(singled / max(met, Fraction(1, turns)))
 
 
-def grouped(rows):
-    shown, group = [row[:3] for row in rows], [row[3] for row in rows]
-    return shown, np.unique(group, return_inverse=True)[1].tolist()
+def number_groups(rows):
+    rows_, group = [row[:3] for row in rows], [row[3] for row in rows]
+    return rows_, np.unique(group, return_inverse=True)[1].tolist()
 
 
 WEAK = [
@@ -79,74 +82,76 @@ def test_tries_succeed_as_often_as_all_shuffles_say(rows, columns, small, monkey
     monkeypatch.setattr(singling_out, "_COLUMNS", columns)
     monkeypatch.setattr(singling_out, "_TURNS", 3)
     monkeypatch.setattr(singling_out, "ATTEMPTS", 60)
-    shown, group = grouped(rows)
+    rows_, group = number_groups(rows)
     people = [row[:3] for row in rows[::-1]]
-    exact = of_tries(*chances(shown, group, people), 3)
-    records = target(shown, people, group).learned["records"]
+    exact = of_tries(*chances(rows_, group, people), 3)
+    records = target(rows_, people, group).learned["records"]
     assert 0 < exact < 1
-    held, shares = 0, []
+    inside_count, shares = 0, []
     for seed in range(200):
         tries = singling_out.make_tries(records, np.random.default_rng(seed))
         assert tries.met == 60 or tries.made == 180
-        held += tries.margin.low <= exact <= tries.margin.high
+        inside_count += tries.margin.low <= exact <= tries.margin.high
         shares.append(tries.share)
-    assert held >= binom.ppf(1e-4, 200, 0.95)
+    assert inside_count >= binom.ppf(1e-4, 200, 0.95)
     assert np.mean(shares) == pytest.approx(exact, abs=5 * np.std(shares) / np.sqrt(200))
 
 
 @given(GROUPED, TABLE, st.integers(0, 5))
 def test_conditions_hold_of_those_who_are_like_the_row(rows, people, seed):
-    """Where values stay where they are: every row and person by hand."""
-    shown = [row[:3] for row in rows]
-    records, drawing = target(shown, people).learned["records"], np.random.default_rng(seed)
-    middle = medians(shown)
-    for row, chosen in ((row, of) for row in range(len(shown)) for of in ((0, 1), (0, 2), (1, 2))):
+    """Values stay in their places here: every row and person is checked by hand."""
+    rows_ = [row[:3] for row in rows]
+    records, drawing = target(rows_, people).learned["records"], np.random.default_rng(seed)
+    middle = medians(rows_)
+    for row, chosen in (
+        (row, columns) for row in range(len(rows_)) for columns in ((0, 1), (0, 2), (1, 2))
+    ):
         condition = row_condition(records, row, chosen, drawing)
         met, _ = condition.is_met_once(records, drawing)
-        assert met == (like(middle, shown[row], chosen, shown) == 1)
+        assert met == (count_alike(middle, rows_[row], chosen, rows_) == 1)
         person, _ = condition.is_one_person(records)
-        assert person == (like(middle, shown[row], chosen, people) == 1)
+        assert person == (count_alike(middle, rows_[row], chosen, people) == 1)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.just("a"), st.integers(0, 2)), min_size=1))
-def test_asking_some_rows_first_changes_nothing(shown):
-    records, drawing = target(shown, shown).learned["records"], np.random.default_rng(0)
+def test_asking_some_rows_first_changes_nothing(rows):
+    records, drawing = target(rows, rows).learned["records"], np.random.default_rng(0)
     with patch.object(redrawn, "FIRST", (2, 7)):
         condition = row_condition(records, 0, (0, 2), drawing)
-        found = condition.is_met_once(records, drawing)[0], condition.is_one_person(records)[0]
-        by_chance = singling_out.is_one([records.quasi_identifiers[0].rows_like(0)], len(shown))
-    alone = like(medians(shown), shown[0], (0, 2), shown) == 1
-    assert found == (alone, alone)
-    assert by_chance == (like(medians(shown), shown[0], (0,), shown) == 1)
+        results = condition.is_met_once(records, drawing)[0], condition.is_one_person(records)[0]
+        by_chance = singling_out.is_one([records.quasi_identifiers[0].rows_like(0)], len(rows))
+    alone = count_alike(medians(rows), rows[0], (0, 2), rows) == 1
+    assert results == (alone, alone)
+    assert by_chance == (count_alike(medians(rows), rows[0], (0,), rows) == 1)
 
 
 def test_most_rows_are_not_asked():
-    shown = [(1, "a", 1)] * 100_000 + [(2, "a", 1)]
-    records, drawing = target(shown, shown).learned["records"], np.random.default_rng(0)
-    many, one = (row_condition(records, row, (0, 1), drawing) for row in (0, 100_000))
+    rows = [(1, "a", 1)] * 100_000 + [(2, "a", 1)]
+    records, drawing = target(rows, rows).learned["records"], np.random.default_rng(0)
+    many, single = (row_condition(records, row, (0, 1), drawing) for row in (0, 100_000))
     assert many.is_met_once(records, drawing) == (False, 1001)
     assert many.is_one_person(records) == (False, 1001)
-    alone, asked = one.is_met_once(records, drawing)
+    alone, is_single = single.is_met_once(records, drawing)
     assert alone
-    assert asked > 100_001
+    assert is_single > 100_001
 
 
 def test_values_are_drawn_from_the_group_of_the_row():
-    shown = [(age, "a", age % 4) for age in range(8)]
-    records = target(shown, shown, [0, 0, 0, 0, 0, 1, 1, 1]).learned["records"]
+    rows = [(age, "a", age % 4) for age in range(8)]
+    records = target(rows, rows, [0, 0, 0, 0, 0, 1, 1, 1]).learned["records"]
     drawing = np.random.default_rng(5)
-    drawn = Counter(records.shuffled_values.draw(1, drawing) for _ in range(5_000))
-    assert {*drawn} == {0, 1, 2, 3}
-    assert drawn[0] / 5_000 == pytest.approx(2 / 5, abs=0.04)
+    counts = Counter(records.shuffled_values.draw(1, drawing) for _ in range(5_000))
+    assert {*counts} == {0, 1, 2, 3}
+    assert counts[0] / 5_000 == pytest.approx(2 / 5, abs=0.04)
     both = np.array([0, 1])
     assert records.shuffled_values.count_between(both, (1, 3)).tolist() == [2, 2]
 
 
 def test_what_is_published_as_it_is_singles_everybody_out():
     people = [(number % 90, f"t{number}", number % 7) for number in range(600)]
-    (found,) = singling_out.attack(target(people, people))
-    assert found.share == found.references["at most, with 95 %"] == 1
-    assert found.references["by conditions drawn at random"] < 0.5
+    (score,) = singling_out.attack(target(people, people))
+    assert score.share == score.references["at most, with 95 %"] == 1
+    assert score.references["by conditions drawn at random"] < 0.5
     (alike,) = singling_out.attack(target(people * 2, people))
     (others,) = singling_out.attack(target([(99, f"u{n}", 99) for n in range(600)], people))
     assert alike.share == others.share == 0
@@ -165,10 +170,10 @@ def test_large_tables_are_tried_less_often(monkeypatch):
     people = [(number, "a", number % 7) for number in range(300)]
     monkeypatch.setattr(singling_out, "_MOST", 10_000)
     release = target(people, people)
-    (found,) = singling_out.attack(release)
+    (score,) = singling_out.attack(release)
     tries = release.learned["singling-out"]
     assert 1 < tries.met < 50
-    assert (found.share, found.margin) == (tries.share, tries.margin)
+    assert (score.share, score.margin) == (tries.share, tries.margin)
 
 
 def test_rare_conditions_count_by_forties():

@@ -18,11 +18,11 @@ from sfumato.tasks.attacks.shared.attack import skipped_attack
 from sfumato.tasks.report.steward import comparison, draft
 from sfumato.tasks.report.steward.tables import table_of
 from sfumato.tasks.report.watched import guess_rows
-from tests.attacks.test_attacks import attacked, correlated
-from tests.attacks.test_linkage import published, register_of
+from tests.attacks.test_attacks import draw_correlated, make_release
+from tests.attacks.test_linkage import publish_as, register_of
 from tests.attacks.test_linkage import rows as rows_of
-from tests.attacks.test_minimality import MONDRIAN, diverse, released
-from tests.attacks.test_subdomains import redistributed  # noqa: F401 - a fixture
+from tests.attacks.test_minimality import MONDRIAN, diverse, release_of
+from tests.attacks.test_subdomains import redistributed_line  # noqa: F401 - a fixture
 
 
 def names_skipped(scores):
@@ -30,7 +30,7 @@ def names_skipped(scores):
 
 
 def test_learning_from_too_many_pairs(tmp_path, monkeypatch):
-    release = attacked(tmp_path, correlated(np.random.default_rng(7), 60, 0.5))
+    release = make_release(tmp_path, draw_correlated(np.random.default_rng(7), 60, 0.5))
     assert not names_skipped(definetti.attack(release))
     release.learned.clear()
     monkeypatch.setattr(definetti, "_MOST", 10)
@@ -48,35 +48,47 @@ def test_learning_from_too_many_pairs(tmp_path, monkeypatch):
 )
 def test_records_of_too_many_labels(attack, name, tmp_path, monkeypatch):
     arrays = {"a": [n % 9 for n in range(40)], "s": [n % 5 for n in range(40)]}
-    release = released(tmp_path, arrays, [diverse(2)], MONDRIAN, "generalized")
+    release = release_of(tmp_path, arrays, [diverse(2)], MONDRIAN, "generalized")
     monkeypatch.setattr(records, "_MOST", 10)
     assert names_skipped(attack(release)) == {name: records._TOO_MANY}
-    release = attacked(tmp_path / "2", correlated(np.random.default_rng(7), 60, 0.5), "split")
+    release = make_release(
+        tmp_path / "2", draw_correlated(np.random.default_rng(7), 60, 0.5), "split"
+    )
     assert attack(release) == (), "no records are shown: there is nothing to skip"
 
 
-def test_subdomains_of_too_many_pairs(redistributed, monkeypatch):  # noqa: F811
-    directory = redistributed.publish("one").directory
+def test_subdomains_of_too_many_pairs(redistributed_line, monkeypatch):  # noqa: F811
+    directory = redistributed_line.publish("one").directory
     monkeypatch.setattr(subdomains, "_MOST", 1)
-    scores, _ = attack_again(directory, redistributed.spec, Overrides())
-    (found,) = map(names_skipped, scores.values())
-    assert found["subdomains"] == subdomains._TOO_MANY
+    scores, _ = attack_again(directory, redistributed_line.spec, Overrides())
+    (skipped,) = map(names_skipped, scores.values())
+    assert skipped["subdomains"] == subdomains._TOO_MANY
 
 
 def test_what_is_skipped_is_told_by_the_command(small, tmp_path, capsys, monkeypatch):
-    directory = published(small, "generalized")
+    directory = publish_as(small, "generalized")
     monkeypatch.setattr(linkage, "_MOST", 1)
     monkeypatch.setattr(records, "_MOST", 1)
-    known = register_of(tmp_path, [(row["age"], row["town"]) for row in rows_of()])
-    asked = ["attack", str(directory), "--truth", str(small.spec), "--register", str(known)]
-    assert run(asked) == 0
-    told = capsys.readouterr().out
-    assert f"  skipped  matches: {records._TOO_MANY}\n" in told
-    assert f"  skipped  linkage of 'wage': {linkage._TOO_MANY}\n" in told
-    assert run([*asked, "--json"]) == 0
+    register_file = register_of(tmp_path, [(row["age"], row["town"]) for row in rows_of()])
+    command = [
+        "attack",
+        str(directory),
+        "--truth",
+        str(small.spec),
+        "--register",
+        str(register_file),
+    ]
+    assert run(command) == 0
+    output = capsys.readouterr().out
+    assert f"  skipped  matches: {records._TOO_MANY}\n" in output
+    assert f"  skipped  linkage of 'wage': {linkage._TOO_MANY}\n" in output
+    assert run([*command, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     skipped = {
-        one["measure"] for of in document["scores"].values() for one in of if "skipped" in one
+        score["measure"]
+        for scores in document["scores"].values()
+        for score in scores
+        if "skipped" in score
     }
     assert {"matches", "linkage of 'wage'"} <= skipped
     assert "NaN" not in json.dumps(document)
@@ -86,13 +98,13 @@ def test_tables_show_what_was_skipped():
     scores = skipped_attack("definetti", "too many")
     (row,) = guess_rows({"wage": scores})
     assert (row["share"], row["beside"]) == ("skipped", "too many")
-    shown = table_of("Shares", [score.document() for score in scores])
-    assert shown["rows"] == [["definetti", "too many"]]
+    lines_of_table = table_of("Shares", [score.document() for score in scores])
+    assert lines_of_table["rows"] == [["definetti", "too many"]]
 
 
 @pytest.mark.parametrize("form", ["permuted", "split"])
 def test_every_attack_is_scored_or_says_why_not(form, tmp_path):
-    release = attacked(tmp_path, correlated(np.random.default_rng(7), 300, 0.5), form)
+    release = make_release(tmp_path, draw_correlated(np.random.default_rng(7), 300, 0.5), form)
     scores = attack_release([release])["s"]
     assert names_skipped(scores).keys() <= {"minimality"}
     assert all(score.skipped or 0 <= score.share <= 1 for score in scores)

@@ -19,7 +19,7 @@ TREE = Target(np.array([-1, 0, 0, 1, 1, 2, 2]), np.array([1, 2, 1, 1, 3, 1, 1]))
 
 
 class Seen:
-    """What `shown_groups` tells, of groups alone."""
+    """A release that answers `shown_groups`, of groups alone."""
 
     def __init__(self, sizes, subdomains, values):
         self.sizes, self.subdomains = np.array(sizes), subdomains
@@ -33,14 +33,14 @@ def by_worlds(target, nodes):
     """
     chance, ends = probabilities(target), leaves(target)
     under = {node: [leaf for leaf in ends if node in chain(target, leaf)] for node in set(nodes)}
-    found = [Fraction(0)] * len(ends)
+    beliefs = [Fraction(0)] * len(ends)
     for order in permutations(nodes):
         for world in product(*(under[node] for node in order)):
             weight = Fraction(1)
             for node, leaf in zip(order, world, strict=True):
                 weight *= chance[leaf] / chance[node]
-            found[ends.index(world[0])] += weight
-    return [part / sum(found) for part in found]
+            beliefs[ends.index(world[0])] += weight
+    return [part / sum(beliefs) for part in beliefs]
 
 
 def chain(target, node):
@@ -52,11 +52,13 @@ def chain(target, node):
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=4))
 def test_beliefs_are_those_of_all_worlds(nodes):
     node, count = np.unique(nodes, return_counts=True)
-    shown = Subdomains(np.zeros(len(node), np.int64), node, count, np.zeros(1, np.int64), (TREE,))
-    belief, declared = beliefs_of_groups(Seen([len(nodes)], shown, 4))
+    subdomains = Subdomains(
+        np.zeros(len(node), np.int64), node, count, np.zeros(1, np.int64), (TREE,)
+    )
+    belief, declared = beliefs_of_groups(Seen([len(nodes)], subdomains, 4))
     assert belief[0] == pytest.approx([float(part) for part in by_worlds(TREE, nodes)])
-    told = [probabilities(TREE)[leaf] for leaf in leaves(TREE)]
-    assert declared[0] == pytest.approx([float(part) for part in told])
+    weights = [probabilities(TREE)[leaf] for leaf in leaves(TREE)]
+    assert declared[0] == pytest.approx([float(part) for part in weights])
 
 
 def test_leaves_below_nodes():
@@ -67,7 +69,7 @@ def test_leaves_below_nodes():
 
 
 @pytest.fixture
-def redistributed(small):
+def redistributed_line(small):
     """Strata that show their own distribution, exactly."""
     return small.write(
         people(rows=300),
@@ -79,17 +81,19 @@ def redistributed(small):
     )
 
 
-def test_where_p_privacy_holds_exactly_subdomains_add_nothing(redistributed):
-    version = redistributed.publish("one").directory
-    scores, _ = attack_again(version, redistributed.spec, Overrides())
+def test_where_p_privacy_holds_exactly_subdomains_add_nothing(redistributed_line):
+    version = redistributed_line.publish("one").directory
+    scores, _ = attack_again(version, redistributed_line.spec, Overrides())
     (guessed, sure) = (s for s in scores["wage"] if "subdomains" in s.measure)
     assert guessed.share == pytest.approx(guessed.references["from the declared target alone"])
     assert sure.share == sure.references["from the declared target alone"] == 0
 
 
-def test_bars_are_judged(redistributed):
-    version = redistributed.publish("one").directory
-    text = redistributed.spec.read_text("utf-8")
-    redistributed.spec.write_text(f"{text}\nattacks: {{subdomains: {{max-lift: 0}}}}\n", "utf-8")
-    _, (bar,) = attack_again(version, redistributed.spec, Overrides())
+def test_bars_are_judged(redistributed_line):
+    version = redistributed_line.publish("one").directory
+    text = redistributed_line.spec.read_text("utf-8")
+    redistributed_line.spec.write_text(
+        f"{text}\nattacks: {{subdomains: {{max-lift: 0}}}}\n", "utf-8"
+    )
+    _, (bar,) = attack_again(version, redistributed_line.spec, Overrides())
     assert bar.is_kept
