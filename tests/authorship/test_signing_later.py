@@ -22,7 +22,7 @@ def publisher(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def unsigned(small, call):
+def unsigned_version(small, call):
     """A version that was published unsigned, and two keys."""
     assert call("keys", "generate", "town")[0] == 0
     assert call("keys", "generate", "next")[0] == 0
@@ -37,46 +37,46 @@ def files(release):
     }
 
 
-def test_an_unsigned_version_is_signed(call, unsigned):
-    before = files(unsigned)
-    code, out, _ = call("keys", "sign", "town", unsigned)
+def test_an_unsigned_version_is_signed(call, unsigned_version):
+    before = files(unsigned_version)
+    code, out, _ = call("keys", "sign", "town", unsigned_version)
     assert (code, "is signed by town (" in out) == (0, True)
-    after = files(unsigned)
+    after = files(unsigned_version)
     assert after.pop(SIGNATURE)[1] == 0o444
     assert after == before
-    assert call("keys", "trust", unsigned.parent)[0] == 0
-    code, out, _ = call("check", unsigned)
+    assert call("keys", "trust", unsigned_version.parent)[0] == 0
+    code, out, _ = call("check", unsigned_version)
     assert (code, "signed by town" in out, "not told" in out) == (0, True, False)
-    assert not list(unsigned.parent.glob(".*.tmp"))
+    assert not list(unsigned_version.parent.glob(".*.tmp"))
 
 
-def test_it_is_signed_once(call, unsigned):
-    call("keys", "sign", "town", unsigned)
-    before = files(unsigned)
-    code, out, _ = call("keys", "sign", "town", unsigned)
+def test_it_is_signed_once(call, unsigned_version):
+    call("keys", "sign", "town", unsigned_version)
+    before = files(unsigned_version)
+    code, out, _ = call("keys", "sign", "town", unsigned_version)
     assert (code, "was signed already" in out) == (0, True)
-    assert files(unsigned) == before
+    assert files(unsigned_version) == before
 
 
-def test_the_key_that_took_its_place_signs_it_anew(call, unsigned):
-    call("keys", "sign", "town", unsigned)
-    code, _, said = call("keys", "sign", "next", unsigned)
-    assert (code, "did not take the place of town" in said) == (2, True)
-    call("keys", "rotate", "town", "next", unsigned.parent)
-    assert call("keys", "sign", "next", unsigned)[0] == 0
-    assert "signed by next (" in call("check", unsigned)[1]
-    code, _, said = call("keys", "sign", "town", unsigned)
-    assert (code, "another key took its place" in said) == (2, True)
+def test_the_key_that_took_its_place_signs_it_anew(call, unsigned_version):
+    call("keys", "sign", "town", unsigned_version)
+    code, _, error = call("keys", "sign", "next", unsigned_version)
+    assert (code, "did not take the place of town" in error) == (2, True)
+    call("keys", "rotate", "town", "next", unsigned_version.parent)
+    assert call("keys", "sign", "next", unsigned_version)[0] == 0
+    assert "signed by next (" in call("check", unsigned_version)[1]
+    code, _, error = call("keys", "sign", "town", unsigned_version)
+    assert (code, "another key took its place" in error) == (2, True)
 
 
-def test_after_a_revocation_another_key_signs_it(call, unsigned):
-    call("keys", "sign", "town", unsigned)
-    call("keys", "revoke", "town", unsigned.parent)
-    assert call("check", unsigned)[0] == 3
-    code, _, said = call("keys", "sign", "town", unsigned)
-    assert (code, "was revoked" in said) == (2, True)
-    assert call("keys", "sign", "next", unsigned)[0] == 0
-    assert call("check", unsigned)[0] == 0
+def test_after_a_revocation_another_key_signs_it(call, unsigned_version):
+    call("keys", "sign", "town", unsigned_version)
+    call("keys", "revoke", "town", unsigned_version.parent)
+    assert call("check", unsigned_version)[0] == 3
+    code, _, error = call("keys", "sign", "town", unsigned_version)
+    assert (code, "was revoked" in error) == (2, True)
+    assert call("keys", "sign", "next", unsigned_version)[0] == 0
+    assert call("check", unsigned_version)[0] == 0
 
 
 def other_work_directory(release, tmp_path, monkeypatch):
@@ -146,33 +146,33 @@ def changed_table(release, tmp_path, monkeypatch):
     ],
 )
 def test_what_this_state_did_not_publish_as_it_stands_is_not_signed(
-    call, unsigned, change, tmp_path, monkeypatch
+    call, unsigned_version, change, tmp_path, monkeypatch
 ):
-    change(unsigned, tmp_path, monkeypatch)
-    code, out, said = call("keys", "sign", "town", unsigned)
-    assert (code, out, len(said.splitlines())) == (3, "", 1)
-    assert not (unsigned / SIGNATURE).exists()
-    assert not (unsigned.parent / "keys.json").exists()
+    change(unsigned_version, tmp_path, monkeypatch)
+    code, out, error = call("keys", "sign", "town", unsigned_version)
+    assert (code, out, len(error.splitlines())) == (3, "", 1)
+    assert not (unsigned_version / SIGNATURE).exists()
+    assert not (unsigned_version.parent / "keys.json").exists()
 
 
-def test_a_withdrawn_version_is_not_signed(call, unsigned, small):
+def test_a_withdrawn_version_is_not_signed(call, unsigned_version, small):
     withdraw(small.plan().line, "0001", "a test")
-    code, _, said = call("keys", "sign", "town", unsigned)
-    assert (code, "was withdrawn" in said) == (3, True)
+    code, _, error = call("keys", "sign", "town", unsigned_version)
+    assert (code, "was withdrawn" in error) == (3, True)
 
 
-def test_a_wrong_signature_is_told_not_replaced(call, unsigned):
-    (unsigned / SIGNATURE).write_text("{}")
-    assert call("keys", "sign", "town", unsigned)[0] == 3
-    assert (unsigned / SIGNATURE).read_text() == "{}"
+def test_a_wrong_signature_is_told_not_replaced(call, unsigned_version):
+    (unsigned_version / SIGNATURE).write_text("{}")
+    assert call("keys", "sign", "town", unsigned_version)[0] == 3
+    assert (unsigned_version / SIGNATURE).read_text() == "{}"
 
 
-def test_a_key_that_cannot_be_opened(call, unsigned, monkeypatch):
-    assert call("keys", "sign", "third", unsigned)[0] == 2
+def test_a_key_that_cannot_be_opened(call, unsigned_version, monkeypatch):
+    assert call("keys", "sign", "third", unsigned_version)[0] == 2
     monkeypatch.setenv(PASSPHRASE, "wrong")
-    code, _, said = call("keys", "sign", "town", unsigned)
-    assert (code, PASSPHRASE in said) == (2, True)
-    assert call("keys", "sign", "town", unsigned.parent)[0] == 2
+    code, _, error = call("keys", "sign", "town", unsigned_version)
+    assert (code, PASSPHRASE in error) == (2, True)
+    assert call("keys", "sign", "town", unsigned_version.parent)[0] == 2
 
 
 def test_a_version_of_the_first_format_is_signed(call, tmp_path, monkeypatch):
@@ -184,11 +184,11 @@ def test_a_version_of_the_first_format_is_signed(call, tmp_path, monkeypatch):
     assert "signed by town" in call("check", copy.public / "0001")[1]
 
 
-def test_a_signed_line_goes_on(call, unsigned, small):
-    call("keys", "sign", "town", unsigned)
+def test_a_signed_line_goes_on(call, unsigned_version, small):
+    call("keys", "sign", "town", unsigned_version)
     publish = {**SPEC["publish"], "signed-by": "town"}
     small.write(people(), publish=publish)
     again = small.publish("again")
-    assert (again.existed, again.directory) == (True, unsigned)
+    assert (again.existed, again.directory) == (True, unsigned_version)
     small.write(people(first=100, seed=2), publish=publish)
     assert "signed by town" in call("check", small.publish("two").directory)[1]
