@@ -47,11 +47,11 @@ def adult(rng):
     table = pq.read_table(ADULT, columns=["age", "capital-loss"])
     table = table.filter(pc.greater(table["capital-loss"], 0))
     rows = np.sort(rng.choice(table.num_rows, 2 * table.num_rows // 3, replace=False))
-    drawn = table.take(pa.array(rows))
-    return drawn["age"].to_numpy(), drawn["capital-loss"].to_numpy()
+    sample = table.take(pa.array(rows))
+    return sample["age"].to_numpy(), sample["capital-loss"].to_numpy()
 
 
-def generated(strength):
+def tables_of_strength(strength):
     """Tables of 1,500 people whose losses go with age more or less."""
 
     def draw(rng):
@@ -63,7 +63,7 @@ def generated(strength):
     return draw
 
 
-TABLES = {"adult": adult, "unrelated": generated(0.0), "related": generated(0.5)}
+TABLES = {"adult": adult, "unrelated": tables_of_strength(0.0), "related": tables_of_strength(0.5)}
 
 
 def microdata(ages, losses):
@@ -73,7 +73,7 @@ def microdata(ages, losses):
 
 
 def promise():
-    """What is promised."""
+    """Return the promise."""
     scope = {"quasi_identifiers": ("age",), "sensitive": "loss"}
     return KEAnonymity(k=5, e=Decimal(500), **scope)
 
@@ -95,7 +95,7 @@ def terms():
 
 
 def candidates(aims):
-    """What a spec with this promise may choose from."""
+    """Return what a spec with this promise may choose from."""
     fixed = [{"method": "ke", "objective": objective} for objective in FIXED]
     aimed = [{"method": method, "aims": aims} for method in ("hybrid", "contiguous")]
     return [Choice(partition=p, strata=(), form=FORM) for p in (*fixed, *aimed)]
@@ -109,18 +109,20 @@ def width(table, choice, aims, seed):
         made = make(within, strata, [promise()], choice.partition, seeded_keys(seed))
     except PromiseError:
         return None
-    asked = draw_queries(queries_of(table, aims), seeded_keys(10_000 + seed))
-    return score_rows(table, made, {}, "loss", asked)
+    queries_drawn = draw_queries(queries_of(table, aims), seeded_keys(10_000 + seed))
+    return score_rows(table, made, {}, "loss", queries_drawn)
 
 
 def compare(table, seed, aims):
-    """What was chosen, its width and that of the best fixed partition."""
+    """Return what was chosen, its width and that of the best fixed partition."""
     choosing = Choosing(candidates=candidates(aims), aims=aims)
     best, _ = choose(table, terms(), choosing, seeded_keys(seed))
-    fixed = [width(table, one, choosing.aims, seed) for one in candidates(aims)[: len(FIXED)]]
-    known = [found for found in fixed if found is not None]
+    fixed = [
+        width(table, candidate, choosing.aims, seed) for candidate in candidates(aims)[: len(FIXED)]
+    ]
+    widths = [width_found for width_found in fixed if width_found is not None]
     name = best.partition.method + (" in bands" if best.strata else "")
-    return name, width(table, best, choosing.aims, seed), min(known)
+    return name, width(table, best, choosing.aims, seed), min(widths)
 
 
 def measure(seeds, tables):
@@ -129,19 +131,19 @@ def measure(seeds, tables):
     print("|---|---|---|---|---|---|")
     for name in tables:
         for words, aims in AIMS.items():
-            found = []
+            comparisons = []
             for seed in range(seeds):
                 table = microdata(*TABLES[name](np.random.default_rng(seed)))
-                found.append(compare(table, seed, aims))
-            made = [(aimed, fixed) for _, aimed, fixed in found if aimed is not None]
+                comparisons.append(compare(table, seed, aims))
+            made = [(aimed, fixed) for _, aimed, fixed in comparisons if aimed is not None]
             gains = np.array([1 - aimed / fixed for aimed, fixed in made])
             within = sum(aimed <= 1.02 * fixed for aimed, fixed in made)
-            chosen = Counter(method for method, *_ in found)
-            told = ", ".join(f"{method} {times}" for method, times in chosen.most_common())
+            chosen = Counter(method for method, *_ in comparisons)
+            counts = ", ".join(f"{method} {times}" for method, times in chosen.most_common())
             band = f"{np.median(gains):.1%} [{gains.min():.1%}, {gains.max():.1%}]"
-            refused = len(found) - len(made)
+            refused = len(comparisons) - len(made)
             print(
-                f"| {name} | {words} | {within}/{len(made)} | {refused} | {band} | {told} |",
+                f"| {name} | {words} | {within}/{len(made)} | {refused} | {band} | {counts} |",
                 flush=True,
             )
 
@@ -151,15 +153,15 @@ def time_cuts(rows):
     rng = np.random.default_rng(0)
     ages = np.clip(rng.normal(45, 15, rows), 17, 95).round().astype(int)
     table = microdata(ages, np.round(np.exp(rng.normal(7.5, 0.6, rows))).astype(int))
-    for one in candidates([RANGES])[1:]:
-        if one.partition.method == "ke" and one.partition.objective != "weighted":
+    for candidate in candidates([RANGES])[1:]:
+        if candidate.partition.method == "ke" and candidate.partition.objective != "weighted":
             continue
-        make = PARTITIONS[one.partition.method]
+        make = PARTITIONS[candidate.partition.method]
         for _ in range(2):
             start = time.process_time()
-            made = make(table, [], [promise()], one.partition, seeded_keys(1))
+            made = make(table, [], [promise()], candidate.partition, seeded_keys(1))
             spent = time.process_time() - start
-        print(f"{one.partition.method}: {spent:.2f} s of CPU, {made.facts['groups']} groups")
+        print(f"{candidate.partition.method}: {spent:.2f} s of CPU, {made.facts['groups']} groups")
 
 
 if __name__ == "__main__":
@@ -167,8 +169,8 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--rows", type=int)
-    asked = parser.parse_args()
-    if asked.rows:
-        time_cuts(asked.rows)
+    options = parser.parse_args()
+    if options.rows:
+        time_cuts(options.rows)
     else:
-        measure(asked.seeds, asked.tables)
+        measure(options.seeds, options.tables)

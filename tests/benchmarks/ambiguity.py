@@ -22,17 +22,17 @@ ROWS = 500_000
 
 def main() -> None:
     """Print figures of the greedy and the calibrated one."""
-    drawn = skewed(ROWS)
+    skewed_table = draw_skewed(ROWS)
     for alpha, beta in SETTINGS:
         for calibrate in (False, True):
-            compare(f"{ROWS:,} rows", drawn, alpha, beta, calibrate)
+            compare(f"{ROWS:,} rows", skewed_table, alpha, beta, calibrate)
     table = adult(QI, SENSITIVE)
     for alpha, beta in SETTINGS:
         for calibrate in (False, True):
             compare("UCI Adult", table, alpha, beta, calibrate)
 
 
-def skewed(rows: int, seed: int = 5) -> Microdata:
+def draw_skewed(rows: int, seed: int = 5) -> Microdata:
     """Columns as in a census: most values rare, two that are nearly even."""
     rng = np.random.default_rng(seed)
     columns = []
@@ -59,19 +59,21 @@ def compare(title: str, table: Microdata, alpha: str, beta: str, calibrate: bool
     keys, _ = key(table.with_roles("quasi-identifier"), table.rows)
     sort = cpu(lambda: np.sort(keys))
 
-    def made() -> dict[str, object]:
+    def make_facts() -> dict[str, object]:
         return dict(ambiguity.partition(table, [], [promise], parameters, seeded_keys(1)).facts)
 
     what = f"ambiguity {'calibrated' if calibrate else 'greedy'}, {title}, α = {alpha}, β = {beta}"
     try:
-        facts = made()
+        facts = make_facts()
     except PromiseError as error:
         print(f"{what}: {error}")
         return
-    taken = cpu(made, times=1)
-    told = ", ".join(f"{name} {facts[name]}" for name in ("groups", "placed", "suppressed", "stop"))
+    taken = cpu(make_facts, times=1)
+    summary = ", ".join(
+        f"{name} {facts[name]}" for name in ("groups", "placed", "suppressed", "stop")
+    )
     reached = f", together {facts['combined']:.4f}" if calibrate else ""
-    print(f"{what}: {told}{reached}, {taken:.2f} s, {taken / sort:.0f} x np.sort", flush=True)
+    print(f"{what}: {summary}{reached}, {taken:.2f} s, {taken / sort:.0f} x np.sort", flush=True)
 
 
 if __name__ == "__main__":

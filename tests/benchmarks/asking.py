@@ -85,14 +85,14 @@ def _people(rows: int, size: int) -> tuple[pa.Table, pa.Table]:
     order, shuffled = np.argsort(group, kind="stable"), np.lexsort((rng.random(rows), group))
     losses = np.empty(rows, dtype=np.int64)
     losses[order] = table["loss"].to_numpy()[shuffled]
-    at = table.column_names.index("loss")
-    published = table.set_column(at, "loss", pa.array(losses))
+    position = table.column_names.index("loss")
+    published = table.set_column(position, "loss", pa.array(losses))
     published = published.append_column("group_id", pa.array(group))
     by_value = pa.array(np.argsort(table["age"].to_numpy(), kind="stable"))
     return table, published.take(by_value)
 
 
-def _questions(told: str, original: pa.Table, release: Release, again: int) -> None:
+def _questions(label: str, original: pa.Table, release: Release, again: int) -> None:
     """The first answer reads the files; the others are given by the engine that did."""
     with duckdb.connect() as plain:
         plain.register("shown", original)
@@ -104,35 +104,37 @@ def _questions(told: str, original: pa.Table, release: Release, again: int) -> N
             with engine(files, PEOPLE) as asking:
                 ask(asking, PEOPLE, question)
                 first = _now() - began
-                then = _taken(lambda q=question, e=asking: ask(e, PEOPLE, q), again)
-            exact = _taken(lambda sql=sql: plain.execute(sql).fetchall(), again)
+                then = _time_medians(lambda q=question, e=asking: ask(e, PEOPLE, q), again)
+            exact = _time_medians(lambda sql=sql: plain.execute(sql).fetchall(), again)
             times = [
-                f"{what} {1e3 * exact[of]:.1f} ms on the original; first answer "
-                f"{1e3 * first[of]:.0f} ms, {first[of] / exact[of]:.1f} x; then "
-                f"{1e3 * then[of]:.1f} ms, {then[of] / exact[of]:.1f} x"
-                for of, what in enumerate(("DuckDB's CPU", "its wall"))
+                f"{what} {1e3 * exact[kind]:.1f} ms on the original; first answer "
+                f"{1e3 * first[kind]:.0f} ms, {first[kind] / exact[kind]:.1f} x; then "
+                f"{1e3 * then[kind]:.1f} ms, {then[kind] / exact[kind]:.1f} x"
+                for kind, what in enumerate(("DuckDB's CPU", "its wall"))
             ]
-            print(f"{told}, {name}: {'. '.join(times)}", flush=True)
+            print(f"{label}, {name}: {'. '.join(times)}", flush=True)
 
 
-def _evaluations(told: str, original: pa.Table, release: Release, queries: int) -> None:
-    columns = tuple(encode(name, of.role, original[name]) for name, of in PEOPLE.columns.items())
+def _evaluations(label: str, original: pa.Table, release: Release, queries: int) -> None:
+    columns = tuple(
+        encode(name, definition.role, original[name]) for name, definition in PEOPLE.columns.items()
+    )
     microdata = Microdata(columns, original.num_rows)
     for name, workload in WORKLOADS.items():
-        asked = Evaluation.model_validate({"workloads": [{**workload, "queries": queries}]})
+        evaluation = Evaluation.model_validate({"workloads": [{**workload, "queries": queries}]})
         start = time.perf_counter()
         measured = evaluate(
-            release, microdata, asked.workloads, seeded_keys(1), lambda _done, _of: None
+            release, microdata, evaluation.workloads, seeded_keys(1), lambda _done, _total: None
         )
         taken = time.perf_counter() - start
         print(
-            f"{told}, {len(measured)} {name} queries evaluated: {taken:.1f} s, "
+            f"{label}, {len(measured)} {name} queries evaluated: {taken:.1f} s, "
             f"{1e3 * taken / len(measured):.1f} ms each",
             flush=True,
         )
 
 
-def _taken(run: Callable[[], object], times: int) -> np.ndarray:
+def _time_medians(run: Callable[[], object], times: int) -> np.ndarray:
     """The medians of CPU and of wall seconds."""
     taken = []
     for _ in range(times):

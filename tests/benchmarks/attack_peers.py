@@ -26,7 +26,7 @@ from sfumato.tasks.attacks.records.columns import ExactColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.microdata.table import encode, key
-from tests.benchmarks.attacked_draws import published, targets_of_release
+from tests.benchmarks.attacked_draws import publish_spec, targets_of_release
 from tests.benchmarks.attacked_specs import SPECS
 from tests.benchmarks.peers import Peer
 
@@ -86,12 +86,12 @@ _MATCHES = (
 
 def main() -> None:
     """Print two tables in Markdown: matches, and attacks by samples."""
-    found = [(spec, *_of_spec(spec)) for spec in SPECS]
-    told = [(spec.stem, *of) for spec, *of in found if any(of)]
+    results = [(spec, *_of_spec(spec)) for spec in SPECS]
+    rows = [(spec.stem, *cells) for spec, *cells in results if any(cells)]
     matched = ("unique exact matches", "apparent matches", "right among these")
-    _print("SDNist", matched, ((name, of) for name, of, _ in told))
+    _print("SDNist", matched, ((name, cells) for name, cells, _ in rows))
     sampled = ("singled out", "halves joined", "inferred")
-    _print("Anonymeter", sampled, ((name, of) for name, _, of in told))
+    _print("Anonymeter", sampled, ((name, cells) for name, _, cells in rows))
 
 
 def _print(peer: str, columns: Sequence[str], rows: Iterator[tuple[str, Sequence[str]]]) -> None:
@@ -107,30 +107,30 @@ def _of_spec(spec: Path) -> tuple[Sequence[str], Sequence[str]]:
     """The cells of a spec in both tables; none where it publishes no records."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SFUMATO_WORK"] = f"{folder}/work"
-        release, people = published(spec, Path(folder))
+        release, people = publish_spec(spec, Path(folder))
         target = targets_of_release(release, people)[0]
         if compared_records(target) is None:
             return (), ()
-        return _matched(target, Path(folder)), _sampled(target, Path(folder))
+        return _match_peer(target, Path(folder)), _sample_peer(target, Path(folder))
 
 
-def _matched(target: AttackedRelease, folder: Path) -> list[str]:
-    theirs = SDNIST.run(_task(_exported(target, _own(target)), folder / "as-they-are"))
+def _match_peer(target: AttackedRelease, folder: Path) -> list[str]:
+    theirs = SDNIST.run(_task(_export(target, _own(target)), folder / "as-they-are"))
     ours = {score.measure: score.share for score in matches.attack(target)}
     here = [ours.get(measure) for measure in _MATCHES]
-    found = [theirs, "", ""] if isinstance(theirs, str) else map(_percent, theirs)
-    return [part for pair in zip(found, map(_percent, here), strict=True) for part in pair]
+    cells = [theirs, "", ""] if isinstance(theirs, str) else map(_percent, theirs)
+    return [part for pair in zip(cells, map(_percent, here), strict=True) for part in pair]
 
 
-def _sampled(target: AttackedRelease, folder: Path) -> list[str]:
-    known = _own(target) if target.declared.form.shows == "rows" else _recoded(target)
-    if known is None:
+def _sample_peer(target: AttackedRelease, folder: Path) -> list[str]:
+    people = _own(target) if target.declared.form.shows == "rows" else _recode(target)
+    if people is None:
         return ["not compared: labels admit people to several groups", *[""] * 5]
-    both = _in_any_order(_exported(target, known))
+    both = _in_any_order(_export(target, people))
     theirs = ANONYMETER.run(_task(both, folder / "recoded"))
     here = [_percent(score.share) for score in _scores(target, both)]
-    found = [theirs, "", ""] if isinstance(theirs, str) else map(_range, *theirs)
-    return [part for pair in zip(found, here, strict=True) for part in pair]
+    cells = [theirs, "", ""] if isinstance(theirs, str) else map(_range, *theirs)
+    return [part for pair in zip(cells, here, strict=True) for part in pair]
 
 
 @dataclass(frozen=True)
@@ -149,16 +149,21 @@ class Exported:
         return [name for name in schema.names if not pa.types.is_string(schema.field(name).type)]
 
 
-def _exported(target: AttackedRelease, people: pa.Table) -> Exported:
-    """What is published, as it is, beside people in the same columns."""
-    known, wanted = tuple(target.declared.names_with_roles("quasi-identifier")), target.sensitive
-    shown = target.tables["microdata"].select([*known, wanted])
+def _export(target: AttackedRelease, people: pa.Table) -> Exported:
+    """Return what is published, as it is, beside people in the same columns."""
+    known_names, sensitive = (
+        tuple(target.declared.names_with_roles("quasi-identifier")),
+        target.sensitive,
+    )
+    microdata = target.tables["microdata"].select([*known_names, sensitive])
     types = [
-        of.type if of.type == people[of.name].type and _is_number(of.type) else pa.string()
-        for of in shown.schema
+        field.type
+        if field.type == people[field.name].type and _is_number(field.type)
+        else pa.string()
+        for field in microdata.schema
     ]
-    schema = pa.schema(list(zip(shown.column_names, types, strict=True)))
-    return Exported(shown.cast(schema), people.cast(schema), known, wanted)
+    schema = pa.schema(list(zip(microdata.column_names, types, strict=True)))
+    return Exported(microdata.cast(schema), people.cast(schema), known_names, sensitive)
 
 
 def _in_any_order(both: Exported) -> Exported:
@@ -177,20 +182,20 @@ def _own(target: AttackedRelease) -> pa.Table:
     return pa.table({name: target.people[name].array() for name in names})
 
 
-def _recoded(target: AttackedRelease) -> pa.Table | None:
+def _recode(target: AttackedRelease) -> pa.Table | None:
     """People under the labels of their groups; None where these are not told of everybody."""
     group = group_of_people(target)
     if group is None:
         return None
     names = target.declared.names_with_roles("quasi-identifier")
-    shown = target.tables["microdata"].select(names)
-    labels = [encode(name, "quasi-identifier", shown[name]) for name in names]
+    microdata = target.tables["microdata"].select(names)
+    labels = [encode(name, "quasi-identifier", microdata[name]) for name in names]
     _, first, sizes = np.unique(
-        key(labels, shown.num_rows)[0], return_index=True, return_counts=True
+        key(labels, microdata.num_rows)[0], return_index=True, return_counts=True
     )
     assert np.array_equal(np.bincount(group, minlength=len(sizes)), sizes)
     own = target.people[target.sensitive].array()
-    return shown.take(first[group]).append_column(target.sensitive, own)
+    return microdata.take(first[group]).append_column(target.sensitive, own)
 
 
 def _task(both: Exported, folder: Path) -> Path:

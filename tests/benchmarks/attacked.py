@@ -1,4 +1,4 @@
-"""What attacks cost: the CPU of attacking a candidate by that of a release without it.
+"""The cost of attacks: the CPU of attacking a candidate by that of a release without it.
 
 Once with bars on what is heaviest, and once without, where samples are learned from. A release is
 all of its stages, from reading the source to the published version, without evaluation; making and
@@ -51,8 +51,8 @@ def main(rows: int = ROWS) -> None:
     """Print how many times the CPU of a candidate goes into attacking it; few rows warm it up."""
     for number in (60_000, rows):
         for words, bars in (("without bars", {}), ("with bars", BARS)):
-            with tempfile.TemporaryDirectory() as folder, patch.dict("os.environ") as known:
-                known["SFUMATO_WORK"] = f"{folder}/work"
+            with tempfile.TemporaryDirectory() as folder, patch.dict("os.environ") as environment:
+                environment["SFUMATO_WORK"] = f"{folder}/work"
                 making, attacking, release = _seconds(Path(folder), number, bars)
             print(
                 f"attack of {number:,} rows {words}: {attacking:.1f} s of CPU, "
@@ -70,8 +70,8 @@ def _seconds(place: Path, rows: int, bars: Mapping[str, Any]) -> tuple[float, fl
     run, begun = place / "run", time.process_time()
     resolved = _candidate(place / "many.yaml", run)
     whose, original = identity(run / "deidentified"), load(run / "deidentified")
-    made, asked = time.process_time(), resolved.spec.attacks
-    attack_candidate(run / "candidate", original, asked, whose, resolved.line, lambda _: ())
+    made, attacks = time.process_time(), resolved.spec.attacks
+    attack_candidate(run / "candidate", original, attacks, whose, resolved.line, lambda _: ())
     attacked = time.process_time()
     publish(resolved.line, sealed_candidate(run / "candidate"), whose, TIME)
     published = time.process_time() - attacked

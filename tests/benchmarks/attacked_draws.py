@@ -34,9 +34,9 @@ REGISTER, TOGETHER = "register", "{} (drawn twice)"
 """What scores of linkage, and of two draws, stand under."""
 
 
-def attacked(spec: Path, folder: Path) -> tuple[str, dict[str, list[Score]]]:
+def attack_spec(spec: Path, folder: Path) -> tuple[str, dict[str, list[Score]]]:
     """The form of a spec's release, and what attackers guess of it."""
-    release, people = published(spec, folder)
+    release, people = publish_spec(spec, folder)
     targets = targets_of_release(release, people)
     register = read_register(release.declared, _register(spec, release, folder))
     return release.declared.form.method, {
@@ -46,18 +46,18 @@ def attacked(spec: Path, folder: Path) -> tuple[str, dict[str, list[Score]]]:
     }
 
 
-def published(spec: Path, folder: Path) -> tuple[Release, Microdata]:
+def publish_spec(spec: Path, folder: Path) -> tuple[Release, Microdata]:
     """A spec's release, from a seeded draw, and the rows that it represents."""
     if (other := read_spec(spec).groups) is not None:
-        publish_prepared(*_prepared(spec.with_stem(other), folder, folder / other, 1))
+        publish_prepared(*_prepare_run(spec.with_stem(other), folder, folder / other, 1))
     run = folder / spec.stem
-    resolved, _ = _prepared(spec, folder, run, 1)
+    resolved, _ = _prepare_run(spec, folder, run, 1)
     release = open_release(publish_prepared(resolved, run).directory)
     original = load(run / "deidentified")
     return release, represented_part(resolved.line.private, release.directory.name, original)
 
 
-def _prepared(spec: Path, folder: Path, run: Path, seed: int) -> tuple[ResolvedRun, Path]:
+def _prepare_run(spec: Path, folder: Path, run: Path, seed: int) -> tuple[ResolvedRun, Path]:
     """A judged candidate of a spec, ready to be published below a folder."""
     changes = Overrides.model_validate({"publish": {"uri": str(folder / "public")}})
     return prepare(spec, run, seeded_keys(seed), changes), run
@@ -74,11 +74,11 @@ def _register(spec: Path, release: Release, folder: Path) -> Path:
 def _drawn_twice(
     spec: Path, folder: Path, targets: Sequence[AttackedRelease]
 ) -> dict[str, list[Score]]:
-    """What a second draw from the same people tells, of groups that show values of a person."""
+    """Return what a second draw from the same people tells, of groups that show values."""
     form = targets[0].declared.form
     if form.shows == "columns" or form.declares:
         return {}
-    _, again = _prepared(spec, folder, folder / "again", 2)
+    _, again = _prepare_run(spec, folder, folder / "again", 2)
     both = [_whose(run / "candidate") for run in (folder / spec.stem, again)]
     return {
         TOGETHER.format(target.sensitive): list(
@@ -92,13 +92,13 @@ def _whose(candidate: Path) -> WhoseRows:
     """The group of each person of a candidate, by its private map."""
     slots = map_in(candidate)
     assert slots is not None, "a line with a unit remembers who stands where"
-    known = from_table(read_stage_table(slots), candidate)
-    person = known.key.view(np.int64).reshape(len(known), -1)[:, 0]
-    return WhoseRows(known.group, replace(known.rows, person=person))
+    slots_map = from_table(read_stage_table(slots), candidate)
+    person = slots_map.key.view(np.int64).reshape(len(slots_map), -1)[:, 0]
+    return WhoseRows(slots_map.group, replace(slots_map.rows, person=person))
 
 
-def guessed(release: Release, people: Microdata) -> dict[str, list[Score]]:
-    """What attackers guess of a release, by sensitive column."""
+def guess_values(release: Release, people: Microdata) -> dict[str, list[Score]]:
+    """Return what attackers guess of a release, by sensitive column."""
     return attack_release(targets_of_release(release, people))
 
 

@@ -1,4 +1,4 @@
-"""What attackers guess of every shipped spec, beside what is guessed without the attack.
+"""The guesses of attackers about every shipped spec, beside guesses without the attack.
 
 The sources are public, so that the figures may be: nobody's secret is in them.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfumato.tasks.attacks.from_files import DEALT
 from sfumato.tasks.attacks.shared.attack import Score
-from tests.benchmarks.attacked_draws import REGISTER, TOGETHER, attacked
+from tests.benchmarks.attacked_draws import REGISTER, TOGETHER, attack_spec
 
 _DEPLOYMENTS = Path(__file__).parents[2] / "deployments"
 SPECS = sorted(_DEPLOYMENTS.glob("*/adult-*.yaml"), key=lambda spec: spec.stem)
@@ -71,18 +71,18 @@ _ALONE = "from the first alone"
 
 def main() -> None:
     """Print six tables in Markdown."""
-    found = [(spec, *_attacked_apart(spec)) for spec in SPECS]
-    guesses = (line for one in found for line in _lines(*one))
+    results = [(spec, *_attacked_apart(spec)) for spec in SPECS]
+    guesses = (line for result in results for line in _lines(*result))
     _print(("spec", "form", "column", _WITHOUT, *_SHOWN), guesses)
-    groups = (line for one in found for line in _group_lines(*one))
+    groups = (line for result in results for line in _group_lines(*result))
     _print(("spec", "form", "column", *_GROUPS), groups)
-    dealt = (line for one in found for line in _dealt_lines(*one))
+    dealt = (line for result in results for line in _dealt_lines(*result))
     _print(("spec", "form", "column", *_DEALT), dealt)
-    records = (line for one in found for line in _record_lines(*one))
+    records = (line for result in results for line in _record_lines(*result))
     _print(("spec", "form", *_RECORDS, _RANDOM), records)
-    linked = (line for one in found for line in _linked_lines(*one))
+    linked = (line for result in results for line in _linked_lines(*result))
     _print(("spec", "form", "of the register", *_LINKED), linked)
-    composed = (line for one in found for line in _composed_lines(*one))
+    composed = (line for result in results for line in _composed_lines(*result))
     twice = [part for name in _COMPOSED for part in (f"{name}, once", "twice")]
     _print(("spec", "form", "column", *twice), composed)
 
@@ -98,64 +98,75 @@ def _print(head: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> None:
 def _attacked_apart(spec: Path) -> tuple[str, dict[str, list[Score]]]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SFUMATO_WORK"] = f"{folder}/work"
-        return attacked(spec, Path(folder))
+        return attack_spec(spec, Path(folder))
 
 
-def _lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tuple[str, ...]]:
-    for column, scores in _of_columns(found):
+def _lines(
+    spec: Path, form: str, scores_by_column: dict[str, list[Score]]
+) -> Iterator[tuple[str, ...]]:
+    for column, scores in _of_columns(scores_by_column):
         by_measure = {score.measure: score for score in scores}
         alone = (by_measure.get(_GUESSED) or by_measure[_SUBDOMAINS]).references[_WITHOUT]
-        yield (f"`{spec.stem}`", form, f"`{column}`", *_written(alone, by_measure, _SHOWN))
+        yield (f"`{spec.stem}`", form, f"`{column}`", *_format_shares(alone, by_measure, _SHOWN))
 
 
-def _group_lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tuple[str, ...]]:
-    """What narrow ranges, kinds and far groups tell."""
-    for column, scores in _of_columns(found):
-        shares = [_percent(score and score.share) for score in _begun(scores, _GROUPS)]
+def _group_lines(
+    spec: Path, form: str, scores_by_column: dict[str, list[Score]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield what narrow ranges, kinds and far groups tell."""
+    for column, scores in _of_columns(scores_by_column):
+        shares = [_percent(score and score.share) for score in _scores_beginning(scores, _GROUPS)]
         if any(shares):
             yield (f"`{spec.stem}`", form, f"`{column}`", *shares)
 
 
-def _dealt_lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tuple[str, ...]]:
-    """What the same attacks find where the values are dealt to the groups at random."""
-    for column, scores in _of_columns(found):
-        begun = _begun(scores, _DEALT)
+def _dealt_lines(
+    spec: Path, form: str, scores_by_column: dict[str, list[Score]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield what the same attacks find where the values are dealt to the groups at random."""
+    for column, scores in _of_columns(scores_by_column):
+        begun = _scores_beginning(scores, _DEALT)
         shares = [_percent(score and score.references.get(DEALT)) for score in begun]
         if any(shares):
             yield (f"`{spec.stem}`", form, f"`{column}`", *shares)
 
 
 def _linked_lines(
-    spec: Path, form: str, found: dict[str, list[Score]]
+    spec: Path, form: str, scores_by_column: dict[str, list[Score]]
 ) -> Iterator[tuple[str, ...]]:
-    """What a register tells of whose a row is, and of who is there."""
-    by_measure = {score.measure: score for score in found[REGISTER]}
+    """Yield what a register tells of whose a row is, and of who is there."""
+    by_measure = {score.measure: score for score in scores_by_column[REGISTER]}
     there = by_measure[_LINKED["surely there"]].references[_SHARE]
-    yield (f"`{spec.stem}`", form, *_written(there, by_measure, _LINKED))
+    yield (f"`{spec.stem}`", form, *_format_shares(there, by_measure, _LINKED))
 
 
 def _composed_lines(
-    spec: Path, form: str, found: dict[str, list[Score]]
+    spec: Path, form: str, scores_by_column: dict[str, list[Score]]
 ) -> Iterator[tuple[str, ...]]:
-    """What two draws tell of the same people, each beside the first alone."""
-    for column in [column for column, _ in _of_columns(found)]:
-        by_measure = {score.measure: score for score in found.get(TOGETHER.format(column), ())}
+    """Yield what two draws tell of the same people, each beside the first alone."""
+    for column in [column for column, _ in _of_columns(scores_by_column)]:
+        by_measure = {
+            score.measure: score for score in scores_by_column.get(TOGETHER.format(column), ())
+        }
         if not by_measure:
             continue
         pairs = [by_measure[measure] for measure in _COMPOSED.values()]
-        shares = [share for one in pairs for share in (one.references[_ALONE], one.share)]
+        shares = [share for score in pairs for share in (score.references[_ALONE], score.share)]
         yield (f"`{spec.stem}`", form, f"`{column}`", *map(_percent, shares))
 
 
-def _of_columns(found: dict[str, list[Score]]) -> Iterator[tuple[str, list[Score]]]:
+def _of_columns(scores_by_column: dict[str, list[Score]]) -> Iterator[tuple[str, list[Score]]]:
     """The scores of sensitive columns; others stand under names of their own."""
-    own = {REGISTER} | {TOGETHER.format(name) for name in found}
-    return ((name, scores) for name, scores in found.items() if name not in own)
+    own = {REGISTER} | {TOGETHER.format(name) for name in scores_by_column}
+    return ((name, scores) for name, scores in scores_by_column.items() if name not in own)
 
 
-def _begun(scores: list[Score], asked: dict[str, str]) -> list[Score | None]:
+def _scores_beginning(scores: list[Score], measures: dict[str, str]) -> list[Score | None]:
     """The scores whose measures begin so: some go on with a width."""
-    return [next((s for s in scores if s.measure.startswith(of)), None) for of in asked.values()]
+    return [
+        next((s for s in scores if s.measure.startswith(beginning)), None)
+        for beginning in measures.values()
+    ]
 
 
 def _percent(share: float | None) -> str:
@@ -163,20 +174,27 @@ def _percent(share: float | None) -> str:
 
 
 def _record_lines(
-    spec: Path, form: str, found: dict[str, list[Score]]
+    spec: Path, form: str, scores_by_column: dict[str, list[Score]]
 ) -> Iterator[tuple[str, ...]]:
-    for _, scores in _of_columns(found):
+    for _, scores in _of_columns(scores_by_column):
         by_measure = {score.measure: score for score in scores}
         if inferred := by_measure.get(_RECORDS["inferred"]):
             chance = inferred.references[_RANDOM]
-            yield (f"`{spec.stem}`", form, *_written(chance, by_measure, _RECORDS, last=True))
+            yield (f"`{spec.stem}`", form, *_format_shares(chance, by_measure, _RECORDS, last=True))
 
 
-def _written(
-    beside: float, found: dict[str, Score], asked: dict[str, str], *, last: bool = False
+def _format_shares(
+    beside: float,
+    scores_by_measure: dict[str, Score],
+    measures: dict[str, str],
+    *,
+    last: bool = False,
 ) -> list[str]:
     """Shares in percent, empty where they were not found; the one beside them first, or last."""
-    shares = [found[name].share if name in found else None for name in asked.values()]
+    shares = [
+        scores_by_measure[name].share if name in scores_by_measure else None
+        for name in measures.values()
+    ]
     ordered = [*shares, beside] if last else [beside, *shares]
     return [_percent(share) for share in ordered]
 

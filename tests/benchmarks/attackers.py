@@ -25,34 +25,36 @@ SIDE_BY_SIDE = ("permuted", "split", "boxes", "levels")
 def main() -> None:
     """Print how many people are named by differences, and by lines about the same people."""
     for rule in ("accepted-risk", "composed"):
-        named = sum(_named(rule, number) for number in range(PAIRS))
+        named = sum(_names_person(rule, number) for number in range(PAIRS))
         print(f"{PAIRS} pairs of histograms, {rule}: {named} name a person's value", flush=True)
     _side_by_side()
 
 
-def _named(rule: str, number: int) -> bool:
-    """Whether two versions' histograms name the one who came, left or changed between them."""
+def _names_person(rule: str, number: int) -> bool:
+    """Tell if two versions' histograms name the one who came, left or changed between them."""
     rng = np.random.default_rng(number)
     people = adult(rng).slice(0, PEOPLE + 1)
     people = people.append_column(ID, pa.array(range(PEOPLE + 1)))
     kind = KINDS["permuted"]
-    told = spec_of("one", columns_of_adult(kind), (kind.form, kind.partition, kind.promises), rule)
+    spec = spec_of("one", columns_of_adult(kind), (kind.form, kind.partition, kind.promises), rule)
     with tempfile.TemporaryDirectory() as folder:
-        line = Rereleased(Path(folder) / "line", told, OCCUPATION)
-        before, now, value = _moved(people, rng, number % 3)
+        line = Rereleased(Path(folder) / "line", spec, OCCUPATION)
+        before, now, value = _move_person(people, rng, number % 3)
         line.publish(before)
         line.publish(now)
         was, is_ = (_histogram(version) for version in line.versions)
     return value in (was - is_) + (is_ - was)
 
 
-def _moved(people: pa.Table, rng: np.random.Generator, how: int) -> tuple[pa.Table, pa.Table, str]:
+def _move_person(
+    people: pa.Table, rng: np.random.Generator, how: int
+) -> tuple[pa.Table, pa.Table, str]:
     """The people before and after, and the value of the one who came, left or changed."""
-    known = people.slice(0, PEOPLE)
+    stayers = people.slice(0, PEOPLE)
     if how == 0:
-        return known, people, people[OCCUPATION][PEOPLE].as_py()
+        return stayers, people, people[OCCUPATION][PEOPLE].as_py()
     if how == 1:
-        return people, known, people[OCCUPATION][PEOPLE].as_py()
+        return people, stayers, people[OCCUPATION][PEOPLE].as_py()
     values = people[OCCUPATION].to_pylist()
     who = int(rng.integers(PEOPLE))
     values[who] = rng.choice(sorted(set(values) - {values[who]})).item()
@@ -61,10 +63,10 @@ def _moved(people: pa.Table, rng: np.random.Generator, how: int) -> tuple[pa.Tab
 
 
 def _histogram(version: Release) -> Counter[Any]:
-    """How often each value stands in a version, whoever had it."""
+    """Count how often each value stands in a version, whoever had it."""
     tables = read_tables(version.declared, version.directory / "data").values()
-    shown = [t[OCCUPATION].to_pylist() for t in tables if OCCUPATION in t.column_names]
-    return Counter(chain.from_iterable(shown))
+    values = [t[OCCUPATION].to_pylist() for t in tables if OCCUPATION in t.column_names]
+    return Counter(chain.from_iterable(values))
 
 
 def _side_by_side() -> None:
@@ -74,22 +76,22 @@ def _side_by_side() -> None:
     people = people.append_column(ID, pa.array(range(len(people))))
     with tempfile.TemporaryDirectory() as folder:
         maps = [line.maps[0] for line in _lines(Path(folder), people)]
-        shown = shown_by(maps, OCCUPATION)
-    alone = shown[0].person[_unique(maps[0].rows)]
+        shown_values = shown_by(maps, OCCUPATION)
+    alone = shown_values[0].person[_unique(maps[0].rows)]
     for number in range(1, len(maps) + 1):
-        faced = values_by_intersection(shown[:number], OCCUPATION)[alone]
-        known = int((faced == 1).sum())
-        print(f"{number} lines: {known:,} of {len(alone):,} unique people have one value alone")
+        faced = values_by_intersection(shown_values[:number], OCCUPATION)[alone]
+        exposed = int((faced == 1).sum())
+        print(f"{number} lines: {exposed:,} of {len(alone):,} unique people have one value alone")
 
 
 def _lines(folder: Path, people: pa.Table) -> Iterator[Rereleased]:
     for number, name in enumerate(SIDE_BY_SIDE):
         kind = KINDS[name]
         method = (kind.form, kind.partition, kind.promises)
-        told = spec_of(f"line-{number}", columns_of_adult(kind), method, "accepted-risk")
+        spec = spec_of(f"line-{number}", columns_of_adult(kind), method, "accepted-risk")
         line = Rereleased(
             folder / name,
-            {**told, "across-lines": "accepted-risk"},
+            {**spec, "across-lines": "accepted-risk"},
             OCCUPATION,
             folder / "work",
         )

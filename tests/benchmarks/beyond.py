@@ -1,4 +1,4 @@
-"""How a release in parts grows to 10^10 rows: a plan on paper, from costs measured here.
+"""The growth of a release in parts to 10^10 rows: a plan on paper, from costs measured here.
 
 Two small releases give what each stage takes for a row and for a part, in CPU seconds and bytes.
 Then, for many more rows and workers: the source is divided by one process, parts are made and
@@ -46,7 +46,7 @@ WORKERS = (2, 16, 128)
 
 @dataclass
 class Costs:
-    """What a release took: CPU seconds by stage, and bytes by what they are."""
+    """The costs of a release: CPU seconds by stage, and bytes by what they are."""
 
     cpu: dict[str, float] = field(default_factory=dict)
     size: dict[str, float] = field(default_factory=dict)
@@ -54,34 +54,36 @@ class Costs:
 
 def measure(folder: Path, rows: int) -> Costs:
     """Release so many rows in as many parts as there are strata."""
-    found = Costs()
-    found.size["source"] = write_source(folder / "source", rows)
+    costs = Costs()
+    costs.size["source"] = write_source(folder / "source", rows)
     spec = {**SPEC, "parts": {"rows": rows // STRATA * 5 // 4}}
     (folder / "visits.yaml").write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
     resolved, run = resolve_run(folder / "visits.yaml"), folder / "run"
     run.mkdir(mode=0o700)
-    of = resolved.spec
-    declared = DeclaredRows(of.source, of.columns, of.nulls, resolved.base, resolved.unit)
-    with _timed(found, "divide"):
+    release_spec = resolved.spec
+    declared = DeclaredRows(
+        release_spec.source, release_spec.columns, release_spec.nulls, resolved.base, resolved.unit
+    )
+    with _time_stage(costs, "divide"):
         divided = write_divided(declared, resolved.terms, resolved.line, run, judge)
-    found.size["shuffled"] = _bytes(divided / "strata")
-    found.size["row hashes"] = _bytes(divided) - found.size["shuffled"]
-    with _timed(found, "make and judge"):
+    costs.size["shuffled"] = _bytes(divided / "strata")
+    costs.size["row hashes"] = _bytes(divided) - costs.size["shuffled"]
+    with _time_stage(costs, "make and judge"):
         made = write_candidates(divided, resolved.terms, run, seeded_keys(1), InTurn())
         together = partial(examine, {}, {})
         seal_candidates(
             made, divided, resolved.terms, resolved.withheld, examine_in, together, InTurn()
         )
-    with _timed(found, "publish"):
+    with _time_stage(costs, "publish"):
         release = publish(resolved.line, sealed_candidate(made), identity(divided), TIME).directory
-    found.size["published"] = _bytes(release)
-    found.size["manifest"] = (release / "datapackage.json").stat().st_size
-    return found
+    costs.size["published"] = _bytes(release)
+    costs.size["manifest"] = (release / "datapackage.json").stat().st_size
+    return costs
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What a row and a part take."""
+    """The costs of a row and of a part."""
 
     of_row: Costs
     of_part: Costs
@@ -96,11 +98,11 @@ class Rates:
 def fit(small: Costs, few: int, large: Costs, many: int) -> Rates:
     """The line through two releases of the same number of parts."""
 
-    def slope(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
-        return {name: (other[name] - one[name]) / (many - few) for name in one}
+    def slope(first: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+        return {name: (other[name] - first[name]) / (many - few) for name in first}
 
-    def rest(one: dict[str, float], of_row: dict[str, float]) -> dict[str, float]:
-        return {name: max(one[name] - few * of_row[name], 0.0) / STRATA for name in one}
+    def rest(first: dict[str, float], of_row: dict[str, float]) -> dict[str, float]:
+        return {name: max(first[name] - few * of_row[name], 0.0) / STRATA for name in first}
 
     of_row = Costs(slope(small.cpu, large.cpu), slope(small.size, large.size))
     return Rates(of_row, Costs(rest(small.cpu, of_row.cpu), rest(small.size, of_row.size)))
@@ -143,20 +145,26 @@ def table(rates: Rates) -> Iterator[str]:
 
 def main(rows: int) -> None:
     """Measure, and print the plan."""
-    found = []
+    measurements = []
     for number in (rows // 4, rows):
         with tempfile.TemporaryDirectory() as place:
             os.environ["SFUMATO_WORK"] = f"{place}/work"
-            found.append(measure(Path(place), number))
-    rates = fit(found[0], rows // 4, found[1], rows)
-    for name, of in (("row", rates.of_row), ("part", rates.of_part)):
-        print(f"of a {name}, CPU us:", {stage: round(1e6 * s, 2) for stage, s in of.cpu.items()})
-        print(f"of a {name}, bytes:", {what: round(size, 1) for what, size in of.size.items()})
+            measurements.append(measure(Path(place), number))
+    rates = fit(measurements[0], rows // 4, measurements[1], rows)
+    for name, costs_of_unit in (("row", rates.of_row), ("part", rates.of_part)):
+        print(
+            f"of a {name}, CPU us:",
+            {stage: round(1e6 * s, 2) for stage, s in costs_of_unit.cpu.items()},
+        )
+        print(
+            f"of a {name}, bytes:",
+            {what: round(size, 1) for what, size in costs_of_unit.size.items()},
+        )
     print("\n".join(table(rates)))
 
 
 @contextmanager
-def _timed(costs: Costs, stage: str) -> Iterator[None]:
+def _time_stage(costs: Costs, stage: str) -> Iterator[None]:
     before = time.process_time() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     yield
     after = time.process_time() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime

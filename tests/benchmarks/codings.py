@@ -33,7 +33,7 @@ def main() -> None:
     """Print a line per coding: its column as it is read and encoded, and as it is coded."""
     table = rows(ROWS)
     units = encode("person", "identifier", table["person"])
-    drawn = seconds(lambda: offsets_of(units, KEY, 30))
+    taken_seconds = seconds(lambda: offsets_of(units, KEY, 30))
     days = {"shift": offsets_of(units, KEY, 30)}
     heads = "".join(f"{head:>9}" for head in ("Parquet", "CSV", "encoded", "coded"))
     print(f"{f'coding {ROWS:,} rows':<24}{heads}")
@@ -44,7 +44,7 @@ def main() -> None:
             column, declared = encode(name, "insensitive", table[name]), CodedColumn(**wish)
             coded = seconds(lambda c=column, d=declared: code_column(c, d, days))
             print(f"{title:<24} {read[0]:8.3f} {read[1]:8.3f} {encoding:8.3f} {coded:8.3f}")
-    print(f"days of {ROWS:,} units: {drawn:.3f} s")
+    print(f"days of {ROWS:,} units: {taken_seconds:.3f} s")
     print(f"pseudonyms of them: {seconds(lambda: pseudonyms_of(units, KEY)):.3f} s")
     code: Column = encode("code", "insensitive", table["code"])
     print(f"looking for free text among codes: {seconds(lambda: is_free_text(code)):.3f} s")
@@ -78,12 +78,12 @@ def read_seconds(table: pa.Table, folder: Path) -> tuple[float, float]:
 
 def seconds(work: Callable[[], Any]) -> float:
     """The fewest CPU seconds of three runs."""
-    found = []
+    times = []
     for _ in range(3):
         start = time.process_time()
         work()
-        found.append(time.process_time() - start)
-    return min(found)
+        times.append(time.process_time() - start)
+    return min(times)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ ID = "id"
 
 @dataclass(frozen=True)
 class Pace:
-    """Which shares of the people join, leave and get another value from version to version."""
+    """The shares of the people that join, leave and get another value from version to version."""
 
     join: float = 0.05
     leave: float = 0.05
@@ -26,21 +26,21 @@ class Pace:
 
 
 def versions_of(
-    people: pa.Table, first: int, told: str, pace: Pace, rng: np.random.Generator
+    people: pa.Table, first: int, sensitive: str, pace: Pace, rng: np.random.Generator
 ) -> Iterator[pa.Table]:
     """The people of each version in an order of their own; the identifier is their number.
 
     Args:
         people: everybody; the first are in the first version, the others join in this order.
         first: how many.
-        told: the column in which people change: they get somebody's value.
+        sensitive: the column in which people change: they get somebody's value.
         pace: shares of those who were first.
         rng: draws who leaves and who changes.
     """
     here, next_, value = np.arange(first), first, np.arange(len(people))
     while True:
         rows = rng.permutation(here)
-        yield _at(people, rows, told, value[rows])
+        yield _version_at(people, rows, sensitive, value[rows])
         here = rng.permutation(here)[int(pace.leave * first) :]
         changed = here[: int(pace.change * first)]
         value[changed] = rng.integers(0, len(people), len(changed))
@@ -49,16 +49,16 @@ def versions_of(
         next_ += joining
 
 
-def _at(people: pa.Table, rows: np.ndarray, told: str, value: np.ndarray) -> pa.Table:
-    shown = people.take(pa.array(rows)).append_column(ID, pa.array(rows))
-    where = shown.column_names.index(told)
-    return shown.set_column(where, told, people[told].take(pa.array(value)))
+def _version_at(people: pa.Table, rows: np.ndarray, sensitive: str, value: np.ndarray) -> pa.Table:
+    table = people.take(pa.array(rows)).append_column(ID, pa.array(rows))
+    where = table.column_names.index(sensitive)
+    return table.set_column(where, sensitive, people[sensitive].take(pa.array(value)))
 
 
 def adult(rng: np.random.Generator) -> pa.Table:
     """The people of UCI Adult of whom everything is known, in random order."""
-    known = pq.read_table(ADULT).drop_null()
-    return known.take(pa.array(rng.permutation(len(known))))
+    adult_rows = pq.read_table(ADULT).drop_null()
+    return adult_rows.take(pa.array(rng.permutation(len(adult_rows))))
 
 
 def acs(rng: np.random.Generator) -> tuple[pa.Table, int]:

@@ -23,7 +23,7 @@ def main() -> None:
         keys = rng.integers(0, 2**63, people)
         sort = cpu(lambda k=keys: np.sort(k))
         atoms = state(None, first)
-        then, batches, again = continued(rng, first), regrouped(rng, first), redrawn(rng, first)
+        then, batches, again = continue_groups(rng, first), regroup(rng, first), redrawn(rng, first)
         for what, before, version in (
             ("first", None, first),
             ("5 % leave, 5 % join", atoms, then),
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def state(before: Atoms | None, version: Shown) -> Atoms:
-    """What is told after a version that passes."""
+    """Return what is told after a version that passes."""
     verdict = gate(before, version, PROMISES)
     assert isinstance(verdict, Passed), verdict
     return verdict.atoms
@@ -51,10 +51,12 @@ def line_of(rng: np.random.Generator, people: int) -> Shown:
     codes = (np.arange(people) % SIZE) + SIZE * np.repeat(
         rng.integers(0, VALUES // SIZE, people // SIZE), SIZE
     )
-    return shown(order, group, codes, np.ones(people, dtype=bool))
+    return show_groups(order, group, codes, np.ones(people, dtype=bool))
 
 
-def shown(person: np.ndarray, group: np.ndarray, codes: np.ndarray, live: np.ndarray) -> Shown:
+def show_groups(
+    person: np.ndarray, group: np.ndarray, codes: np.ndarray, live: np.ndarray
+) -> Shown:
     """People with groups and values."""
     groups = count(group, int(group.max()) + 1, {"s": Coded(codes, VALUES)})
     return Shown(person, group, groups, live)
@@ -66,11 +68,11 @@ def codes_of(version: Shown) -> np.ndarray:
     return np.repeat(counts.value, counts.count)
 
 
-def continued(rng: np.random.Generator, first: Shown) -> Shown:
+def continue_groups(rng: np.random.Generator, first: Shown) -> Shown:
     """All groups are continued, a twentieth of their members are ghosts, and as many join."""
     new = len(first.person) // CHANGE // SIZE * SIZE
     joined = line_of(rng, new)
-    return shown(
+    return show_groups(
         np.append(first.person, joined.person + len(first.person)),
         np.append(first.group, joined.group + len(first.groups)),
         np.append(codes_of(first), codes_of(joined)),
@@ -78,14 +80,14 @@ def continued(rng: np.random.Generator, first: Shown) -> Shown:
     )
 
 
-def regrouped(rng: np.random.Generator, first: Shown) -> Shown:
+def regroup(rng: np.random.Generator, first: Shown) -> Shown:
     """Half the groups are joined in pairs."""
     into = np.arange(len(first.groups))
     half = len(into) // 4
     into[:half] = into[half : 2 * half]
     group = np.unique(into, return_inverse=True)[1][first.group]
     order = np.argsort(rng.random(len(group)))
-    return shown(first.person[order], group[order], codes_of(first)[order], first.live)
+    return show_groups(first.person[order], group[order], codes_of(first)[order], first.live)
 
 
 def redrawn(rng: np.random.Generator, first: Shown) -> Shown:

@@ -77,11 +77,11 @@ class Cell(NamedTuple):
         return float(stats.binom.cdf(self.met, self.queries, 0.95))
 
 
-def adult(known: tuple[str, ...], sensitive: str, hierarchies: str = "") -> dict[str, Any]:
+def adult(known_names: tuple[str, ...], sensitive: str, hierarchies: str = "") -> dict[str, Any]:
     """The source and the columns of a spec on Adult."""
     columns: dict[str, dict[str, Any]] = {}
     for name in ADULT_COLUMNS:
-        role = "quasi-identifier" if name in known else "drop"
+        role = "quasi-identifier" if name in known_names else "drop"
         columns[name] = {"role": "sensitive" if name == sensitive else role}
         columns[name] |= {"type": "integer"} if name in NUMBERS else {}
         rows = HIERARCHIES / f"{name}.csv"
@@ -95,11 +95,11 @@ def adult(known: tuple[str, ...], sensitive: str, hierarchies: str = "") -> dict
     return {"source": source, "columns": columns}
 
 
-def acs(known: tuple[str, ...], sensitive: str, numbers: set[str]) -> dict[str, Any]:
+def acs(known_names: tuple[str, ...], sensitive: str, numbers: set[str]) -> dict[str, Any]:
     """The source and the columns of a spec on the American Community Survey, 2019."""
     columns: dict[str, dict[str, Any]] = {}
     for name in ACS_COLUMNS:
-        role = "quasi-identifier" if name in known else "drop"
+        role = "quasi-identifier" if name in known_names else "drop"
         columns[name] = {"role": "sensitive" if name == sensitive else role}
         columns[name] |= {"type": "integer"} if name in numbers else {}
     place = Path(os.environ["SFUMATO_DATA"], "acs", "national2019.csv")
@@ -110,7 +110,7 @@ def distinct(l: int) -> dict[str, Any]:
     return {"model": "l-diversity", "variant": "distinct", "l": l}
 
 
-def ranged(k: int, e: int) -> dict[str, Any]:
+def range_promise(k: int, e: int) -> dict[str, Any]:
     return {"model": "ke-anonymity", "k": k, "e": e}
 
 
@@ -120,14 +120,14 @@ AMBIGUOUS = {"model": "alpha-beta", "alpha": 0.2, "beta": 0.4}
 HOURS, JOBS = "hours-per-week", "occupation"
 
 RELEASES: Mapping[str, tuple[dict[str, Any], list[dict[str, Any]], str, str]] = {
-    "loss, ke": (adult((*SEVEN, JOBS), "capital-loss"), [ranged(5, 500)], "ke", "permuted"),
-    "hours, ke": (adult(SEVEN, HOURS), [ranged(5, 10)], "ke", "permuted"),
+    "loss, ke": (adult((*SEVEN, JOBS), "capital-loss"), [range_promise(5, 500)], "ke", "permuted"),
+    "hours, ke": (adult(SEVEN, HOURS), [range_promise(5, 10)], "ke", "permuted"),
     "hours, boxes": (adult(SEVEN, HOURS), [distinct(4)], "mondrian", "split"),
     "jobs, boxes": (adult(SEVEN, JOBS), [distinct(4)], "mondrian", "permuted"),
     "jobs, anatomy": (adult(SEVEN, JOBS), [distinct(4)], "anatomy", "split"),
     "poverty, ke": (
         acs(FIVE, "POVPIP", {"AGEP", "EDU", "POVPIP"}),
-        [ranged(5, 100)],
+        [range_promise(5, 100)],
         "ke",
         "split",
     ),
@@ -178,7 +178,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in sys.argv[1:] or RELEASES:
             begun = process_time()
-            for cell in measured(name, Path(folder), seed=list(RELEASES).index(name)):
+            for cell in measure_release(name, Path(folder), seed=list(RELEASES).index(name)):
                 wide = f"{cell.wide_met / cell.wide:.1%} of {cell.wide}" if cell.wide else "–"
                 print(
                     f"| {cell.release} | {cell.family} | {cell.factor} | {cell.queries} "
@@ -201,48 +201,54 @@ def summary(cells: list[Cell]) -> None:
     for cell in cells:
         families[cell.family].append(cell.coverage)
     clustered = [
-        float(stats.ttest_1samp(of, 0.95, alternative="less").pvalue)
-        for of in families.values()
-        if len(of) > 2 and len(set(of)) > 1
+        float(stats.ttest_1samp(scores, 0.95, alternative="less").pvalue)
+        for scores in families.values()
+        if len(scores) > 2 and len(set(scores)) > 1
     ]
     print(f"rejected over releases as clusters, Holm: {sum(holm(clustered))} of {len(clustered)}")
     wide = [cell for cell in cells if cell.wide > cell.queries / 2]
     over = [cell for cell in wide if cell.coverage > MOST]
-    told = f"above {MOST:.0%} where most intervals have {MANY} values or more"
-    print(f"{told}: {len(over)} of {len(wide)}")
+    note = f"above {MOST:.0%} where most intervals have {MANY} values or more"
+    print(f"{note}: {len(over)} of {len(wide)}")
 
 
 def holm(rarities: list[float], level: float = 0.05) -> list[bool]:
-    """Which hypotheses are rejected, with Holm's correction."""
+    """Return which hypotheses are rejected, with Holm's correction."""
     order = np.argsort(rarities)
-    found = [False] * len(rarities)
-    for place, at in enumerate(order):
-        if rarities[at] > level / (len(rarities) - place):
+    rejected = [False] * len(rarities)
+    for place, place_ in enumerate(order):
+        if rarities[place_] > level / (len(rarities) - place):
             break
-        found[at] = True
-    return found
+        rejected[place_] = True
+    return rejected
 
 
-def measured(name: str, folder: Path, seed: int) -> Iterator[Cell]:
+def measure_release(name: str, folder: Path, seed: int) -> Iterator[Cell]:
     """Calibrate a release, and ask fresh queries of it."""
-    declared, tables, original = released(name, folder, seed)
-    known, shows = {**tables, **build_help_tables(tables, declared)}, declared.form.shows
-    with ENGINES[shows](known, declared, "weighted") as engine, session({}) as values:
+    declared, tables, original = release_terms(name, folder, seed)
+    tables_, shows = {**tables, **build_help_tables(tables, declared)}, declared.form.shows
+    with ENGINES[shows](tables_, declared, "weighted") as engine, session({}) as values:
         queries = QueriesOnOriginal(
             LIKELY[shows](engine, DrawnConditions(values)), declared, original
         )
         stated = calibrate(queries.measure(QUERIES, seeded_keys(2 * seed + 1)), None)
         fresh = queries.measure(FRESH, seeded_keys(2 * seed + 2))
-    for family, asked in sorted(fresh.items()):
+    for family, queries_asked in sorted(fresh.items()):
         factor = stated.factor_of(family)
-        if factor is not None and len(asked) >= FRESH:
-            wide = [query for query in asked if possible(family[0], query, float(factor)) >= MANY]
-            met, wide_met = (sum(q.score <= factor for q in of) for of in (asked, wide))
-            yield Cell(name, family[0], str(factor), len(asked), met, len(wide), wide_met)
+        if factor is not None and len(queries_asked) >= FRESH:
+            wide = [
+                query
+                for query in queries_asked
+                if possible(family[0], query, float(factor)) >= MANY
+            ]
+            met, wide_met = (
+                sum(q.score <= factor for q in queries) for queries in (queries_asked, wide)
+            )
+            yield Cell(name, family[0], str(factor), len(queries_asked), met, len(wide), wide_met)
 
 
 def possible(family: str, query: MeasuredQuery, factor: float) -> float:
-    """How many values an interval has."""
+    """Return how many values an interval has."""
     law = query.law
     if isinstance(law, ExtremeSpread):
         best, worst = law.law.interval_places(factor)
@@ -251,8 +257,8 @@ def possible(family: str, query: MeasuredQuery, factor: float) -> float:
     return (high - low) * (law.size.rows if family.startswith("avg") else 1) + 1
 
 
-def released(name: str, folder: Path, seed: int) -> tuple[Declared, Tables, Microdata]:
-    """What a release would declare and show, and the rows that it represents."""
+def release_terms(name: str, folder: Path, seed: int) -> tuple[Declared, Tables, Microdata]:
+    """Return what a release would declare and show, and the rows that it represents."""
     keys, promises, partition, form = RELEASES[name]
     spec = {
         "version": 1,
@@ -279,7 +285,7 @@ def released(name: str, folder: Path, seed: int) -> tuple[Declared, Tables, Micr
         **{key: getattr(terms, key) for key in type(terms).model_fields}, rows=counts, software={}
     )
     types = schemas(declared)
-    tables = {key: of.cast(types[key]) for key, of in made.tables.items() if key in types}
+    tables = {key: column.cast(types[key]) for key, column in made.tables.items() if key in types}
     return declared, tables, table.take(np.flatnonzero(made.shown))
 
 

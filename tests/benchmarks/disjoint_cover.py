@@ -35,9 +35,9 @@ SIZES = (78, 2, 17, 6, 9, 10, 83)
 def main() -> None:
     """Print errors and seconds for Adult, and seconds for half a million rows and a million."""
     table = adult(QI, SENSITIVE)
-    asked = questions(table, np.random.default_rng(5))
+    queries_asked = questions(table, np.random.default_rng(5))
     for (alpha, beta), seed in product(SETTINGS, SEEDS):
-        report(table, promise(alpha, beta), asked, seed)
+        report(table, promise(alpha, beta), queries_asked, seed)
     for rows in ROWS:
         time_cover(people(rows, 1))
 
@@ -46,16 +46,18 @@ def time_cover(many: Microdata) -> None:
     """Print seconds for a table, for the cover and for what its tables show together."""
     sort = cpu(lambda: np.sort(np.random.default_rng(1).integers(0, 2**62, many.rows)))
     for alpha, beta in SETTINGS[:4]:
-        found = disjoint_cover.partition(
+        partition = disjoint_cover.partition(
             many, [], [promise(alpha, beta)], PARAMETERS, seeded_keys(1)
         )
-        taken = cpu(lambda a=alpha, b=beta: made(many, promise(a, b), 1), times=1)
-        shown = covering(Groups(np.bincount(found.group), {}, covers(many, found.group)), QI)
-        joined = cpu(lambda shown=shown: joint_presence(shown))
+        taken = cpu(lambda a=alpha, b=beta: make_groups(many, promise(a, b), 1), times=1)
+        covers_of_groups = covering(
+            Groups(np.bincount(partition.group), {}, covers(many, partition.group)), QI
+        )
+        joined = cpu(lambda covers_of_groups=covers_of_groups: joint_presence(covers_of_groups))
         print(
             f"disjoint-cover, {many.rows:,} rows x {len(QI)}, ({alpha},{beta}): {taken:.2f} s, "
             f"{taken / sort:.0f} x np.sort, joint presence {joined:.2f} s, "
-            f"{joined / sort:.0f} x, {found.facts}",
+            f"{joined / sort:.0f} x, {partition.facts}",
             flush=True,
         )
 
@@ -70,27 +72,36 @@ def promise(alpha: str, beta: str) -> AlphaBeta:
     return AlphaBeta(alpha=Decimal(alpha), beta=Decimal(beta), sensitive=SENSITIVE)
 
 
-def made(table: Microdata, wanted: AlphaBeta, seed: int) -> np.ndarray:
+def make_groups(table: Microdata, promise_wanted: AlphaBeta, seed: int) -> np.ndarray:
     """The group of each row."""
-    return disjoint_cover.partition(table, [], [wanted], PARAMETERS, seeded_keys(seed)).group
+    return disjoint_cover.partition(
+        table, [], [promise_wanted], PARAMETERS, seeded_keys(seed)
+    ).group
 
 
-def report(table: Microdata, wanted: AlphaBeta, asked: np.ndarray, seed: int) -> None:
+def report(
+    table: Microdata, promise_wanted: AlphaBeta, queries_asked: np.ndarray, seed: int
+) -> None:
     """Print the errors of both estimates for one promise."""
-    what = f"Adult ({wanted.alpha},{wanted.beta})"
+    what = f"Adult ({promise_wanted.alpha},{promise_wanted.beta})"
     start = time.process_time()
     try:
-        found = disjoint_cover.partition(table, [], [wanted], PARAMETERS, seeded_keys(seed))
+        partition = disjoint_cover.partition(
+            table, [], [promise_wanted], PARAMETERS, seeded_keys(seed)
+        )
     except PromiseError as error:
         print(f"{what}: {error}")
         return
     taken = time.process_time() - start
     both = {
-        name: np.abs(estimates(table, found.group, asked, fitted) - asked[:, -1]) / asked[:, -1]
+        name: np.abs(
+            estimates(table, partition.group, queries_asked, fitted) - queries_asked[:, -1]
+        )
+        / queries_asked[:, -1]
         for name, fitted in (("EM+", True), ("l/m", False))
     }
     errors = ", ".join(f"{n} {np.median(e):.3f}/{e.mean():.3f}" for n, e in both.items())
-    facts: Mapping[str, object] = found.facts
+    facts: Mapping[str, object] = partition.facts
     print(f"{what}: {taken:.1f} s, median/mean {errors}; {facts}", flush=True)
 
 
@@ -98,40 +109,42 @@ def questions(table: Microdata, rng: np.random.Generator) -> np.ndarray:
     """Queries with enough rows: three attributes, from, up to, sensitive value, true count."""
     codes = np.stack([table[name].codes for name in (*QI, SENSITIVE)], axis=1)
     domains = codes.max(axis=0) + 1
-    found = []
-    while len(found) < QUERIES:
-        at = rng.choice(len(QI), 3, replace=False)
-        width = np.maximum(np.round(0.4 * domains[at]), 1).astype(int)
-        low = rng.integers(0, domains[at] - width + 1)
+    queries_found = []
+    while len(queries_found) < QUERIES:
+        positions = rng.choice(len(QI), 3, replace=False)
+        width = np.maximum(np.round(0.4 * domains[positions]), 1).astype(int)
+        low = rng.integers(0, domains[positions] - width + 1)
         value = rng.integers(0, domains[-1])
-        inside = ((codes[:, at] >= low) & (codes[:, at] < low + width)).all(axis=1)
+        inside = ((codes[:, positions] >= low) & (codes[:, positions] < low + width)).all(axis=1)
         truth = int((inside & (codes[:, -1] == value)).sum())
         if truth >= LEAST:
-            found.append((*at, *low, *(low + width), value, truth))
-    return np.array(found)
+            queries_found.append((*positions, *low, *(low + width), value, truth))
+    return np.array(queries_found)
 
 
-def estimates(table: Microdata, group: np.ndarray, asked: np.ndarray, fitted: bool) -> np.ndarray:
-    """What readers estimate: with expected occurrences, or with each admitted value alike."""
+def estimates(
+    table: Microdata, group: np.ndarray, queries_asked: np.ndarray, fitted: bool
+) -> np.ndarray:
+    """Return readers' estimates: with expected occurrences, or each admitted value alike."""
     sizes = np.bincount(group)
     up_to = []
     for name in QI:
         codes, values = table[name].category()
-        shown = cover(group, codes, values)
-        many = occurrences(sizes, shown) / sizes[shown.group]
-        shares = many if fitted else 1 / shown.sizes(len(sizes))[shown.group]
+        covers_of_groups = cover(group, codes, values)
+        many = occurrences(sizes, covers_of_groups) / sizes[covers_of_groups.group]
+        shares = many if fitted else 1 / covers_of_groups.sizes(len(sizes))[covers_of_groups.group]
         matrix = np.zeros((len(sizes), values + 1))
-        matrix[shown.group, shown.value + 1] = shares
+        matrix[covers_of_groups.group, covers_of_groups.value + 1] = shares
         up_to.append(matrix.cumsum(axis=1))
     counts = np.zeros((len(sizes), len(table[SENSITIVE].values)))
     np.add.at(counts, (group, table[SENSITIVE].codes), 1)
-    found = []
-    for query in asked:
+    estimates = []
+    for query in queries_asked:
         parts = counts[:, query[9]].copy()
         for a, low, high in zip(query[:3], query[3:6], query[6:9], strict=True):
             parts *= up_to[a][:, high] - up_to[a][:, low]
-        found.append(parts.sum())
-    return np.array(found)
+        estimates.append(parts.sum())
+    return np.array(estimates)
 
 
 def people(rows: int, seed: int) -> Microdata:

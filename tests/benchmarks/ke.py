@@ -47,10 +47,10 @@ def overlapping(rng: np.random.Generator) -> None:
         distinct = np.sort(rng.choice(40 * d, d, replace=False))
         counts = rng.geometric(0.5, d)
         taken = cpu(lambda d=distinct, c=counts, e=e: minimum_max_overlapping(d, c, K, e), times=1)
-        found = minimum_max_overlapping(distinct, counts, K, e)
+        overlap = minimum_max_overlapping(distinct, counts, K, e)
         print(
             f"ke max-overlapping, {d:,} different values, e = {e}: {taken:.3f} s, largest range "
-            f"{found.largest}, {found.apart} without overlap, at least {found.bound}"
+            f"{overlap.largest}, {overlap.apart} without overlap, at least {overlap.bound}"
         )
 
 
@@ -61,7 +61,7 @@ def whole(rng: np.random.Generator, rows: int = 10**6) -> None:
         parameters = KEParameters.model_construct(method="ke", objective=objective)
         promise = KEAnonymity(k=K, e=Decimal(20), sensitive="s")
         table = Microdata((loss,), rows)
-        taken = cpu(lambda t=table, q=promise, p=parameters: made(t, q, p), times=1)
+        taken = cpu(lambda t=table, q=promise, p=parameters: make_partition(t, q, p), times=1)
         print(f"ke {objective}, partition of {rows:,} rows: {taken:.2f} s")
     for values in (50, 3000):
         codes = np.minimum(rng.geometric(10 / values, rows), values) - 1
@@ -69,7 +69,7 @@ def whole(rng: np.random.Generator, rows: int = 10**6) -> None:
         print(f"anatomy, {rows:,} rows, {values:,} values, l = 4: {taken:.2f} s")
 
 
-def made(table: Microdata, promise: KEAnonymity, parameters: KEParameters) -> object:
+def make_partition(table: Microdata, promise: KEAnonymity, parameters: KEParameters) -> object:
     """One partition of a whole table."""
     return ke.partition(table, [], [promise], parameters, seeded_keys(1))
 

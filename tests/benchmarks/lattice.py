@@ -30,12 +30,12 @@ def adult(names: tuple[str, ...], sensitive: str = "salary-class") -> Microdata:
         )
         for name in HEADER
     }
-    found = ingest(parquet_source(), specs, "drop-row", HIERARCHIES, {}).microdata
-    known = hierarchies(specs, found, HIERARCHIES)
-    chosen = [with_ancestors(found[name], known[name]) for name in names]
-    column = found[sensitive]
+    microdata = ingest(parquet_source(), specs, "drop-row", HIERARCHIES, {}).microdata
+    trees = hierarchies(specs, microdata, HIERARCHIES)
+    chosen = [with_ancestors(microdata[name], trees[name]) for name in names]
+    column = microdata[sensitive]
     chosen.append(Column(sensitive, "sensitive", column.values, column.codes))
-    return Microdata(tuple(chosen), found.rows)
+    return Microdata(tuple(chosen), microdata.rows)
 
 
 def _hierarchy(name: str) -> Intervals | str:

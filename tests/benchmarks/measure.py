@@ -65,8 +65,8 @@ def main() -> None:
         for sizes in (FEW, MANY):
             codes = [rng.integers(0, size, rows).astype(np.int32) for size in sizes]
             for values in (15, 100_000):
-                drawn = rng.integers(0, values, rows).astype(np.int32)
-                sensitive = Coded(drawn, values, Exact(np.arange(values), 0))
+                codes_drawn = rng.integers(0, values, rows).astype(np.int32)
+                sensitive = Coded(codes_drawn, values, Exact(np.arange(values), 0))
                 compare(f"{rows:,} rows, {values:,} values", codes, sizes, sensitive)
     with tempfile.TemporaryDirectory() as folder:
         on_adult(Path(text_source(Path(folder)).uri))
@@ -99,8 +99,8 @@ def on_adult(adult: Path) -> None:
     ours = compare("UCI Adult", codes, sizes, table[SENSITIVE].counted_codes())
     options = ["--columns", ",".join(HEADER), "--null", "?", "--format", "json"]
     sfumato = str(Path(sys.executable).with_name("sfumato"))
-    asked = ["--qi", ",".join(QI), "--sensitive", SENSITIVE]
-    command = [sfumato, "measure", str(adult), *asked, *options]
+    options_of_columns = ["--qi", ",".join(QI), "--sensitive", SENSITIVE]
+    command = [sfumato, "measure", str(adult), *options_of_columns, *options]
     whole = sorted(of_process(command) for _ in range(5))[2]
     print(f"measure, UCI Adult, whole process: {whole:.2f} s CPU")
     if (python := os.environ.get("PYCANON")) is not None:

@@ -47,16 +47,16 @@ def main(people: int = 10**6, versions: int = 3) -> None:
             line = Rereleased(
                 Path(folder) / "line", spec_of("many", COLUMNS, method, "composed"), "job"
             )
-            evolving = versions_of(_made(rng, people), people, "job", Pace(), rng)
+            evolving = versions_of(_make_people(rng, people), people, "job", Pace(), rng)
             for number in range(versions):
-                taken = _apart(partial(_published, line, next(evolving)))
+                taken = _apart(partial(_publish_version, line, next(evolving)))
                 line.versions.append(taken.pop("release"))
-                told = ", ".join(
+                summary = ", ".join(
                     f"{what} {seconds:.2f} s, {seconds / sort:.0f} x"
                     for what, seconds in taken["cpu"].items()
                 )
                 print(
-                    f"{people:,} people, {name}, version {number + 1}: {told}; "
+                    f"{people:,} people, {name}, version {number + 1}: {summary}; "
                     f"whole {taken['seconds']:.1f} s, peak {taken['peak']:,.0f} MB, "
                     f"map {taken['kept'] / 2**20:.1f} MB",
                     flush=True,
@@ -71,54 +71,54 @@ COLUMNS = {
 }
 
 
-def _made(rng: np.random.Generator, people: int, jobs: int = 50) -> pa.Table:
+def _make_people(rng: np.random.Generator, people: int, jobs: int = 50) -> pa.Table:
     """People for a first version, and a third more who may join."""
     everybody = people + people // 3
-    drawn = np.minimum(rng.geometric(0.1, everybody), jobs)
+    job_numbers = np.minimum(rng.geometric(0.1, everybody), jobs)
     return pa.table(
         {
             "age": rng.integers(0, 100, everybody),
             "zip": rng.integers(1000, 10_000, everybody),
             "sex": pa.array(np.array(["f", "m"])[rng.integers(0, 2, everybody)]),
-            "job": pa.array([f"job {n}" for n in range(jobs + 1)]).take(pa.array(drawn)),
+            "job": pa.array([f"job {n}" for n in range(jobs + 1)]).take(pa.array(job_numbers)),
         }
     )
 
 
-def _published(line: Rereleased, people: pa.Table) -> dict[str, Any]:
+def _publish_version(line: Rereleased, people: pa.Table) -> dict[str, Any]:
     """The next version, made here: its release, and what it took."""
-    with timed() as taken:
+    with time_steps() as taken:
         line.publish(people)
     release = line.versions[-1]
-    kept = (line.folder / "work" / "many" / "map" / release.directory.name).stat().st_size
+    size_of_map = (line.folder / "work" / "many" / "map" / release.directory.name).stat().st_size
     return {
         "release": release,
         "cpu": dict(taken),
         "seconds": line.seconds[-1],
         "peak": peak_megabytes(),
-        "kept": kept,
+        "kept": size_of_map,
     }
 
 
 @contextmanager
-def timed() -> Iterator[dict[str, float]]:
+def time_steps() -> Iterator[dict[str, float]]:
     """CPU seconds of the steps, by their names, of whatever is published meanwhile."""
     taken: dict[str, float] = {}
     with ExitStack() as stack:
         for name, (module, function) in STEPS.items():
-            watched = _watched(name, getattr(module, function), taken)
+            watched = _watch_step(name, getattr(module, function), taken)
             stack.enter_context(patch.object(module, function, watched))
         yield taken
 
 
-def _watched(
+def _watch_step(
     name: str, function: Callable[..., Any], taken: dict[str, float]
 ) -> Callable[..., Any]:
     def watch(*arguments: Any) -> Any:
         begin = time.process_time()
-        found = function(*arguments)
+        result = function(*arguments)
         taken[name] = taken.get(name, 0) + time.process_time() - begin
-        return found
+        return result
 
     return watch
 

@@ -28,7 +28,7 @@ SENSITIVE = "occupation"
 
 def main() -> None:
     """Print milliseconds, the ratio to sorting the packed key, and the memory of one run."""
-    compare(f"{ROWS:,} rows", drawn())
+    compare(f"{ROWS:,} rows", draw_table())
     table = read_inferred(str(ADULT), [*QI, SENSITIVE], Written(None, ()))
     roles = ["quasi-identifier" if c.name in QI else "sensitive" for c in table.columns]
     table = table.keep(replace(c, role=r) for c, r in zip(table.columns, roles, strict=True))
@@ -38,7 +38,7 @@ def main() -> None:
     print(subprocess.run(command, capture_output=True, check=True, text=True).stdout, end="")
 
 
-def drawn(rows: int = ROWS) -> Microdata:
+def draw_table(rows: int = ROWS) -> Microdata:
     """Uniform codes, made without more memory than they take."""
     rng = np.random.default_rng(3)
     sizes = {**{f"q{number}": size for number, size in enumerate(MANY)}, SENSITIVE: 15}
@@ -61,7 +61,7 @@ def compare(title: str, table: Microdata, worth_compiling: int | None = None) ->
     usual = mondrian._WORTH_COMPILING
     mondrian._WORTH_COMPILING = usual if worth_compiling is None else worth_compiling
     for parameters in MODES:
-        for promises in promised():
+        for promises in promises_of_counts():
             took = cpu(lambda p=promises, m=parameters: cut(table, p, m))
             names = " and ".join(promise.name for promise in promises)
             print(
@@ -72,11 +72,11 @@ def compare(title: str, table: Microdata, worth_compiling: int | None = None) ->
 
 
 def k_rows() -> list[PrivacyModel]:
-    """What is promised."""
+    """Return the promise."""
     return [KAnonymity(k=5)]
 
 
-def promised() -> list[list[PrivacyModel]]:
+def promises_of_counts() -> list[list[PrivacyModel]]:
     """Promises that counts decide."""
     about_values: list[PrivacyModel] = [
         DistinctLDiversity(l=3, sensitive=SENSITIVE),
@@ -93,8 +93,8 @@ def cut(table: Microdata, promises: list[PrivacyModel], parameters: MondrianPara
 
 def memory() -> None:
     """Print by how much a run on a million rows raises the peak memory of this process."""
-    cut(drawn(mondrian._WORTH_COMPILING), k_rows(), MODES[0])  # compiles
-    table = drawn()
+    cut(draw_table(mondrian._WORTH_COMPILING), k_rows(), MODES[0])  # compiles
+    table = draw_table()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     cut(table, k_rows(), MODES[0])
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -61,7 +61,7 @@ SPEC: dict[str, Any] = {
 
 @dataclass
 class Watched:
-    """What processes took.
+    """The time and memory that processes took.
 
     Attributes:
         seconds: on the wall.
@@ -94,35 +94,35 @@ class Watched:
         )
 
 
-def main(rows: int, folder: Path, known: float | None = None, engine: str = "local") -> None:
+def main(rows: int, folder: Path, floor_given: float | None = None, engine: str = "local") -> None:
     """Generate, sort, release, check and ask, and print a line for each.
 
-    `known` is the CPU of the floor in seconds, where it was measured before.
+    `floor_given` is the CPU of the floor in seconds, where it was measured before.
     """
     spec = {**SPEC, "engine": engine, "parts": {"rows": min(5_000_000, max(rows // 8, 1000))}}
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{rows:,} rows, {len(SPEC['columns'])} columns, {STRATA} strata", flush=True)
     size = write_source(folder / "source", rows)
     print(f"source: {size / 2**30:.2f} GB", flush=True)
-    floor = known or _floor(folder)
+    floor = floor_given or _floor(folder)
     (folder / "visits.yaml").write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
-    made = watched(command("release", folder / "visits.yaml"), folder)
+    made = watch_command(command("release", folder / "visits.yaml"), folder)
     print(f"release: {made}", flush=True)
     print(f"  {made.cpu / floor:.1f} x the floor, {made.scratch / size:.2f} x the source")
     release = Path(made.said.splitlines()[-1])
     declared = json.loads((release / "datapackage.json").read_text(encoding="utf-8"))["sfumato"]
     print(f"  {declared['rows']['published']:,} rows in {len(declared['made_of'])} parts")
     print(f"  promises observed: {json.dumps(declared['observed'])}", flush=True)
-    checked = watched(command("check", release), folder)
+    checked = watch_command(command("check", release), folder)
     print(f"check: {checked}")
     print(f"  {checked.said.splitlines()[0]}", flush=True)
     for query in QUERIES:
-        asked = watched(command("query", release, query, "--format", "json"), folder)
-        print(f"query: {asked}\n  {query}\n  {asked.said[:400]}", flush=True)
+        watched = watch_command(command("query", release, query, "--format", "json"), folder)
+        print(f"query: {watched}\n  {query}\n  {watched.said[:400]}", flush=True)
 
 
 def _floor(folder: Path) -> float:
-    floor = watched(sorting(folder), folder)
+    floor = watch_command(sorting(folder), folder)
     print(f"floor: {floor}", flush=True)
     shutil.rmtree(folder / "sorted")
     return floor.cpu
@@ -180,41 +180,41 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-c", start, *map(str, arguments)]
 
 
-def watched(line: Sequence[str], folder: Path) -> Watched:
+def watch_command(line: Sequence[str], folder: Path) -> Watched:
     """Run a command, and look at it and its children until it ends."""
-    found, begin, out = Watched(), time.perf_counter(), folder / "said"
+    watched, begin, out = Watched(), time.perf_counter(), folder / "said"
     environ = {
         **os.environ,
         "SFUMATO_WORK": str(folder / "work"),
         "XDG_CACHE_HOME": str(folder / "cache"),
         "PREFECT_HOME": str(folder / "prefect"),
     }
-    with out.open("w") as said:
-        process = subprocess.Popen(line, stdout=said, env=environ)
+    with out.open("w") as output:
+        process = subprocess.Popen(line, stdout=output, env=environ)
         looking = psutil.Process(process.pid)
         while process.poll() is None:
-            _look(looking, found)
-            found.scratch = max(found.scratch, _bytes_below(folder / "work"))
-            found.kept = max(found.kept, _bytes_below(folder / "work", kept=True))
+            _look(looking, watched)
+            watched.scratch = max(watched.scratch, _bytes_below(folder / "work"))
+            watched.kept = max(watched.kept, _bytes_below(folder / "work", counts_rows=True))
             time.sleep(0.2)
-    found.seconds, found.said = time.perf_counter() - begin, out.read_text(encoding="utf-8")
+    watched.seconds, watched.said = time.perf_counter() - begin, out.read_text(encoding="utf-8")
     if process.returncode:
         raise SystemExit(f"{line[2:5]}: exit {process.returncode}")
-    return found
+    return watched
 
 
-def _look(process: psutil.Process, found: Watched) -> None:
+def _look(process: psutil.Process, watched: Watched) -> None:
     at_once = 0
-    for one in _family(process):
+    for member in _family(process):
         try:
-            with one.oneshot():
-                times, status = one.cpu_times(), Path(f"/proc/{one.pid}/status").read_text()
+            with member.oneshot():
+                times, status = member.cpu_times(), Path(f"/proc/{member.pid}/status").read_text()
         except (psutil.Error, OSError):
             continue
-        found.of_each[one.pid] = times.user + times.system
+        watched.of_each[member.pid] = times.user + times.system
         at_once += _kilobytes(status, "VmRSS:")
-        found.largest = max(found.largest, _kilobytes(status, "VmHWM:"))
-    found.peak = max(found.peak, at_once)
+        watched.largest = max(watched.largest, _kilobytes(status, "VmHWM:"))
+    watched.peak = max(watched.peak, at_once)
 
 
 def _family(process: psutil.Process) -> Iterator[psutil.Process]:
@@ -226,20 +226,20 @@ def _family(process: psutil.Process) -> Iterator[psutil.Process]:
 
 
 def _kilobytes(status: str, name: str) -> int:
-    _, found, rest = status.partition(name)
-    return int(rest.split()[0]) * 1024 if found else 0
+    _, value, rest = status.partition(name)
+    return int(rest.split()[0]) * 1024 if value else 0
 
 
-def _bytes_below(folder: Path, *, kept: bool = False) -> int:
+def _bytes_below(folder: Path, *, counts_rows: bool = False) -> int:
     """The bytes of all files, each once; of those that stay, or of the others."""
     seen: dict[int, int] = {}
     for place, _, names in os.walk(folder):
         for name in names:
-            if kept != (Path(place).name == "rows" or name == ROWS_NORMAL):
+            if counts_rows != (Path(place).name == "rows" or name == ROWS_NORMAL):
                 continue
             with suppress(OSError):
-                of = os.lstat(Path(place) / name)
-                seen[of.st_ino] = of.st_size
+                status = os.lstat(Path(place) / name)
+                seen[status.st_ino] = status.st_size
     return sum(seen.values())
 
 

@@ -1,4 +1,4 @@
-"""What promises over people cost: the CPU of a release of stays by that of one that counts rows.
+"""The cost of promises over people: the CPU of a release of stays by that of one that counts rows.
 
 Stays in hospital, generated: 100,000 of 70,000 people; most have one, few have ten. Age and sex are
 the person's, the kind of admission is the stay's, and half of the diagnoses are the same as before.
@@ -36,8 +36,10 @@ WAYS = {
 def main(stays: int = STAYS, people: int = PEOPLE) -> None:
     """Print, by partition and form, how many times the CPU goes into people."""
     for way in WAYS:
-        for rows, of in ((2_000, 1_400), (stays, people)):  # few rows warm it up
-            by_rows, over_people = (_seconds(way, rows, of, unit) for unit in ("stay", "patient"))
+        for rows, people_count in ((2_000, 1_400), (stays, people)):  # few rows warm it up
+            by_rows, over_people = (
+                _seconds(way, rows, people_count, unit) for unit in ("stay", "patient")
+            )
         ratio = over_people / by_rows
         print(f"{way}: {ratio:.2f} of rows ({over_people:.2f} CPU s)", flush=True)
 
@@ -45,7 +47,7 @@ def main(stays: int = STAYS, people: int = PEOPLE) -> None:
 def _seconds(way: str, rows: int, people: int, unit: str) -> float:
     """The CPU seconds of making, judging and sealing a candidate, whose unit is one of two."""
     partition, form, promises = WAYS[way]
-    known = {"role": "quasi-identifier", "type": "integer"}
+    quasi_identifier = {"role": "quasi-identifier", "type": "integer"}
     other = {"patient": "stay", "stay": "patient"}[unit]
     spec = {
         "version": 2,
@@ -55,9 +57,9 @@ def _seconds(way: str, rows: int, people: int, unit: str) -> float:
         "columns": {
             unit: {"role": "identifier", "type": "integer", "unit": True, "repeat": "all"},
             other: {"role": "drop", "type": "integer"},
-            "age": {**known, "hierarchy": {"intervals": [5, 10, 20, 40]}},
-            "sex": known,
-            "admission": known,
+            "age": {**quasi_identifier, "hierarchy": {"intervals": [5, 10, 20, 40]}},
+            "sex": quasi_identifier,
+            "admission": quasi_identifier,
             "diagnosis": {"role": "sensitive", "type": "integer"},
             "cost": OPEN,
         },

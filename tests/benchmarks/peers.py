@@ -93,7 +93,7 @@ class Peer:
     head: str = TIMED
 
     def run(self, task: Path) -> dict[str, Any] | str:
-        """What the script tells in its last line, as JSON, or why there is nothing."""
+        """Return what the script tells in its last line, as JSON, or why there is nothing."""
         python = os.environ.get(self.variable)
         if python is None or not Path(python).exists():
             return f"has no environment here ({self.variable})"
@@ -105,8 +105,8 @@ class Peer:
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
             return f"did not run here ({last})"
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return found
+        result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return result
 
 
 FULL_DOMAIN = FullDomainParameters(
@@ -148,7 +148,7 @@ def levels(table: Microdata, name: str) -> list[list[str]]:
     column = table[name]
     assert column.labels is not None and column.ancestors is not None
     nodes = zip(column.labels, column.ancestors, strict=True)
-    return [list(map(str, of.take(pa.array(above)).to_pylist())) for of, above in nodes]
+    return [list(map(str, column.take(pa.array(above)).to_pylist())) for column, above in nodes]
 
 
 def compare(title: str, table: Microdata, task: Path) -> None:
@@ -166,33 +166,33 @@ def compare(title: str, table: Microdata, task: Path) -> None:
             Peer("AnonyPyX", "ANONYPYX", ANONYPYX),
         ),
         "k and distinct l measured": (
-            partial(measured, table),
+            partial(measure_table, table),
             Peer("pyCANON", "PYCANON", PYCANON),
         ),
     }
     for work, (ours, peer) in works.items():
-        own = timed(ours)
+        own = time_work(ours)
         judged = "measured" in work
         print(f"peers, {title}, {work}, ours: {words(own, table.rows, judged)}")
-        found = peer.run(task)
-        if isinstance(found, str):
-            print(f"peers, {title}, {work}, {peer.name}: {found}")
+        result = peer.run(task)
+        if isinstance(result, str):
+            print(f"peers, {title}, {work}, {peer.name}: {result}")
         else:
-            ratio = f"{found['cpu'] / own['cpu']:,.0f} x our CPU"
-            told = words(found, table.rows, judged)
-            print(f"peers, {title}, {work}, {peer.name}: {told}, {ratio}")
+            ratio = f"{result['cpu'] / own['cpu']:,.0f} x our CPU"
+            summary = words(result, table.rows, judged)
+            print(f"peers, {title}, {work}, {peer.name}: {summary}, {ratio}")
 
 
 def sizes_of(table: Microdata, parameters: PartitionParameters) -> list[int]:
     """The sizes of the groups of a generalized table that keeps k-anonymity."""
     promises = [KAnonymity(k=K, quasi_identifiers=FIVE)]
     cut = PARTITIONS[parameters.method](table, [], promises, parameters, seeded_keys(0))
-    shown = GeneralizedParameters(method="generalized")
-    FORMS["generalized"].publish(table, cut, shown, seeded_keys(0))
+    form = GeneralizedParameters(method="generalized")
+    FORMS["generalized"].publish(table, cut, form, seeded_keys(0))
     return [int(size) for size in np.bincount(cut.group[cut.group >= 0])]
 
 
-def measured(table: Microdata) -> list[int]:
+def measure_table(table: Microdata) -> list[int]:
     """The k and the l of a table as it is."""
     pairs = [table[name].category() for name in FIVE]
     keys, bound = pack([codes for codes, _ in pairs], tuple(size for _, size in pairs))
@@ -202,27 +202,27 @@ def measured(table: Microdata) -> list[int]:
     return [int(k or 0), int(l or 0)]
 
 
-def timed(work: Callable[[], list[int]]) -> dict[str, Any]:
+def time_work(work: Callable[[], list[int]]) -> dict[str, Any]:
     """The median CPU and wall seconds of some work, warm, and what it found."""
-    found = work()
+    result = work()
     taken = []
     for _ in range(TIMES):
         wall, cpu = time.perf_counter(), time.process_time()
         work()
         taken.append((time.process_time() - cpu, time.perf_counter() - wall))
-    cpu, wall = (median(of) for of in zip(*taken, strict=True))
-    return {"cpu": cpu, "wall": wall, "sizes": found}
+    cpu, wall = (median(times) for times in zip(*taken, strict=True))
+    return {"cpu": cpu, "wall": wall, "sizes": result}
 
 
-def words(found: Mapping[str, Any], rows: int, judged: bool) -> str:
+def words(result: Mapping[str, Any], rows: int, judged: bool) -> str:
     """Milliseconds, and what was found: of groups how many there are, and their discernibility."""
-    told = f"{found['cpu'] * 1e3:,.1f} ms CPU, {found['wall'] * 1e3:,.1f} ms wall"
-    sizes = found["sizes"]
+    summary = f"{result['cpu'] * 1e3:,.1f} ms CPU, {result['wall'] * 1e3:,.1f} ms wall"
+    sizes = result["sizes"]
     if judged:
-        return f"{told}, k = {sizes[0]}, l = {sizes[1]}"
+        return f"{summary}, k = {sizes[0]}, l = {sizes[1]}"
     gone = rows - sum(sizes)
     lost = sum(size * size for size in sizes) + gone * rows
-    return f"{told}, {len(sizes):,} groups, discernibility {lost:,}, {gone:,} rows suppressed"
+    return f"{summary}, {len(sizes):,} groups, discernibility {lost:,}, {gone:,} rows suppressed"
 
 
 if __name__ == "__main__":

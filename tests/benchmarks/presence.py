@@ -51,10 +51,10 @@ def main(sizes: Sequence[int] = (ROWS,)) -> None:
     """Print a line for each table, setting and method."""
     compare("UCI Adult", adult(ADULT, SENSITIVE), ADULT)
     for rows in sizes:
-        compare(f"synthetic, {rows:,}", drawn(rows), CENSUS)
+        compare(f"synthetic, {rows:,}", draw_census(rows), CENSUS)
 
 
-def drawn(rows: int) -> Microdata:
+def draw_census(rows: int) -> Microdata:
     """Synthetic rows with an occupation."""
     table = census(rows, seed=1)
     roles = {**dict.fromkeys(CENSUS, "quasi-identifier"), SENSITIVE: "sensitive"}
@@ -73,8 +73,8 @@ def compare(title: str, microdata: Microdata, names: Sequence[str]) -> None:
                 print(f"{title}, ({alpha},{beta}), {method}: refused: {error}")
                 continue
             taken = time.process_time() - started
-            told = _told(microdata, names, partition, Fraction(alpha))
-            print(f"{title}, ({alpha},{beta}), {method}: {taken:.1f} s, {told}", flush=True)
+            summary = _summarize_answers(microdata, names, partition, Fraction(alpha))
+            print(f"{title}, ({alpha},{beta}), {method}: {taken:.1f} s, {summary}", flush=True)
 
 
 def _partition(
@@ -92,10 +92,12 @@ def _partition(
     return make(microdata, [], [promise], parameters, seeded_keys(7))
 
 
-def _told(microdata: Microdata, names: Sequence[str], partition: Partition, alpha: Fraction) -> str:
+def _summarize_answers(
+    microdata: Microdata, names: Sequence[str], partition: Partition, alpha: Fraction
+) -> str:
     form = AmbiguousParameters(method="ambiguous")
     tables = ambiguous.publish(microdata, partition, form, seeded_keys(8))
-    kept = microdata.take(np.flatnonzero(partition.group >= 0))
+    represented = microdata.take(np.flatnonzero(partition.group >= 0))
     columns = {
         column.name: DeclaredColumn(
             role=column.role,  # type: ignore[arg-type]
@@ -105,13 +107,13 @@ def _told(microdata: Microdata, names: Sequence[str], partition: Partition, alph
     }
     counts = RowCounts(
         read=microdata.rows, dropped_by_filter=0, dropped_for_nulls=0, dropped_as_repeats=0,
-        suppressed=partition.suppressed, published=kept.rows, fakes=0,
+        suppressed=partition.suppressed, published=represented.rows, fakes=0,
     )  # fmt: skip
     declared = Declared.model_construct(
         columns=columns, form=form, rows=counts, versions="disjoint"
     )
     groups = ambiguous.groups(tables, columns, names, [SENSITIVE])
-    codes = np.stack([kept[name].category()[0] for name in names], axis=1)
+    codes = np.stack([represented[name].category()[0] for name in names], axis=1)
     seen = exposure(groups, codes, alpha, names)
     shares = (
         ""
@@ -123,33 +125,33 @@ def _told(microdata: Microdata, names: Sequence[str], partition: Partition, alph
     )
     return (
         f"{len(groups):,} groups, {partition.suppressed:,} suppressed, {shares}; errors "
-        f"{_errors(dict(tables), declared, kept)}"
+        f"{_errors(dict(tables), declared, represented)}"
     )
 
 
-def _errors(tables: dict[str, Any], declared: Declared, kept: Microdata) -> str:
+def _errors(tables: dict[str, Any], declared: Declared, represented: Microdata) -> str:
     """Median and mean relative error of the batches, by both estimators."""
     tables |= build_help_tables(tables, declared)
     workload = CountsWorkload(kind="counts", queries=QUERIES)
-    told = []
+    parts = []
     for estimator in ("weighted", "uniform"):
         with engine(tables, declared, estimator) as asking:  # type: ignore[arg-type]
             batch = CountsQueries(
-                workload, COUNTED, asking, SimpleNamespace(declared=declared), kept
+                workload, COUNTED, asking, SimpleNamespace(declared=declared), represented
             )  # type: ignore[arg-type]
             scores = [_scores(batch, level) for level in workload.levels]
-        shown = ", ".join(f"{median(s):.3f}/{fmean(s):.3f}" for s in scores)
-        told.append(f"{estimator} {shown}")
-    return "; ".join(told) + f" at {workload.levels} %"
+        figures = ", ".join(f"{median(s):.3f}/{fmean(s):.3f}" for s in scores)
+        parts.append(f"{estimator} {figures}")
+    return "; ".join(parts) + f" at {workload.levels} %"
 
 
 def _scores(batch: CountsQueries, level: int) -> list[float]:
     randomness = seeded_keys(level)
     outcomes = [batch.ask(level, randomness) for _ in range(QUERIES)]
     return [
-        float(abs(one.estimate - one.truth) / one.truth)
-        for one in outcomes
-        if one and one.truth and one.estimate is not None
+        float(abs(outcome.estimate - outcome.truth) / outcome.truth)
+        for outcome in outcomes
+        if outcome and outcome.truth and outcome.estimate is not None
     ]
 
 

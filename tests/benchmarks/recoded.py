@@ -27,7 +27,7 @@ from sfumato.tasks.terms.terms import Declared, RowCounts
 from sfumato.tasks.terms.utility import Utility, utility
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.lattice import FIVE, adult
-from tests.benchmarks.mondrian import drawn
+from tests.benchmarks.mondrian import draw_table
 
 QUASI = (*FIVE, "sex", "native-country")
 METHODS: list[tuple[str, PartitionParameters, str]] = [
@@ -49,12 +49,12 @@ def main() -> None:
         replace(c, ancestors=None, labels=None) if c.name == "age" else c for c in table.columns
     )
     plain = table.keep(replace(c, ancestors=None, labels=None) for c in table.columns)
-    of = {"Mondrian": numeric, "forest": plain}
+    tables = {"Mondrian": numeric, "forest": plain}
     print("| k | partition | ms CPU | discernibility | NCP | groups | rows gone | stars |")
     print("|---|---|---|---|---|---|---|---|")
     for k in (2, 5, 10, 50):
         for name, parameters, form in METHODS:
-            microdata = of.get(name, table)
+            microdata = tables.get(name, table)
             make = partial(_partition, microdata, [KAnonymity(k=k)], parameters)
             lost = _utility(microdata, make(), parameters, form)
             print(
@@ -77,8 +77,10 @@ def _partition(
 def _utility(
     microdata: Microdata, partition: Partition, parameters: PartitionParameters, form: str
 ) -> Utility:
-    shown = (GeneralizedParameters if form == "generalized" else SuppressedParameters)(method=form)
-    tables = FORMS[form].publish(microdata, partition, shown, seeded_keys(0))
+    form_class = (GeneralizedParameters if form == "generalized" else SuppressedParameters)(
+        method=form
+    )
+    tables = FORMS[form].publish(microdata, partition, form_class, seeded_keys(0))
     gone = int((partition.group < 0).sum())
     counts = RowCounts(
         read=microdata.rows,
@@ -89,9 +91,9 @@ def _utility(
         published=microdata.rows - gone,
         fakes=0,
     )
-    columns = {column.name: _declared(column) for column in microdata.columns}
+    columns = {column.name: _declare(column) for column in microdata.columns}
     declared = Declared.model_construct(
-        columns=columns, form=shown, rows=counts, promises=(), versions="disjoint"
+        columns=columns, form=form_class, rows=counts, promises=(), versions="disjoint"
     )
     sizes = SeenGroups(declared, tables).of_all().sizes
     lost = utility(tables, declared, sizes)
@@ -99,7 +101,7 @@ def _utility(
     return lost
 
 
-def _declared(column: Column) -> DeclaredColumn:
+def _declare(column: Column) -> DeclaredColumn:
     type_ = "string" if column.values.type == pa.string() else "integer"
     rows = None
     if column.labels is not None and column.ancestors is not None:
@@ -112,8 +114,8 @@ def _declared(column: Column) -> DeclaredColumn:
 def memory(name: str) -> None:
     """Print what one run takes at most beyond its input, in a process of its own."""
     parameters = {p.method: p for _, p, _ in reversed(METHODS)}[name]
-    _partition(drawn(200_000), [KAnonymity(k=5)], parameters)  # compiles
-    microdata = drawn()
+    _partition(draw_table(200_000), [KAnonymity(k=5)], parameters)  # compiles
+    microdata = draw_table()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     _partition(microdata, [KAnonymity(k=5)], parameters)

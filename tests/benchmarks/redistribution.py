@@ -46,11 +46,13 @@ def main() -> None:
     for tree in ("balanced", "median"):
         for method in METHODS:
             for share in SHARES:
-                print(f"{tree} tree, {method}, {share} fakes: {told(lost, method, tree, share)}")
+                print(
+                    f"{tree} tree, {method}, {share} fakes: {lost_share(lost, method, tree, share)}"
+                )
 
 
-def told(microdata: Microdata, method: str, tree: str, share: str) -> str:
-    """What is lost of the losses of UCI Adult's people."""
+def lost_share(microdata: Microdata, method: str, tree: str, share: str) -> str:
+    """Return what is lost of the losses of UCI Adult's people."""
     promise = PPrivacy(target="source", quasi_identifiers=("age",), sensitive=LOSS)
     parameters, make = METHODS[method], PARTITIONS[METHODS[method].method]
     form = RedistributedParameters(method="redistributed", tree=tree, fakes=Decimal(share))  # type: ignore[arg-type]
@@ -83,15 +85,15 @@ def _errors(tables: dict[str, object], declared: Declared, original: Microdata, 
     workload = RangeWorkload(kind="range", aggregate="avg", over="age", spans=(span,), queries=100)
     with tempfile.TemporaryDirectory() as place:
         release = Release(Path(place), declared, {})
-        for folder, of in (("data", tables), ("sql", build_help_tables(tables, declared))):  # type: ignore[arg-type]
+        for folder, content in (("data", tables), ("sql", build_help_tables(tables, declared))):  # type: ignore[arg-type]
             (release.directory / folder).mkdir()
-            for name, table in of.items():
+            for name, table in content.items():
                 pq.write_table(table, release.directory / folder / f"{name}.parquet")
-        found = evaluate(release, original, (workload,), seeded_keys(2), lambda *_: None)
-    widths = [query.relative_error for query in found if query.relative_error is not None]
-    errors = [query.estimate_error for query in found if query.estimate_error is not None]
-    shown = f"width {fmean(widths):.2f}"
-    return f"{shown}, estimate {fmean(errors):.3f}" if errors else shown
+        evaluation = evaluate(release, original, (workload,), seeded_keys(2), lambda *_: None)
+    widths = [query.relative_error for query in evaluation if query.relative_error is not None]
+    errors = [query.estimate_error for query in evaluation if query.estimate_error is not None]
+    summary = f"width {fmean(widths):.2f}"
+    return f"{summary}, estimate {fmean(errors):.3f}" if errors else summary
 
 
 if __name__ == "__main__":

@@ -66,12 +66,12 @@ class Rereleased:
             published = publish_prepared(plan, run)
             self.seconds.append(time.perf_counter() - begin)
         self.versions.append(open_release(published.directory))
-        known = read_state(plan.line.private).versions[published.directory.name]
-        self.maps.append(read_map(plan.line.private, published.directory.name, str(known.map)))
+        version = read_state(plan.line.private).versions[published.directory.name]
+        self.maps.append(read_map(plan.line.private, published.directory.name, str(version.map)))
 
-    def exposure(self, asked: int) -> CombinedExposure:
-        """What all versions tell whoever knows everybody's group in each."""
-        return exposure(shown_by(self.maps, self.told), self.told, asked)
+    def exposure(self, most: int) -> CombinedExposure:
+        """Return what all versions tell whoever knows everybody's group in each."""
+        return exposure(shown_by(self.maps, self.told), self.told, most)
 
     def presence(self) -> float | None:
         """The largest presence of anybody by the groups of all versions, where one is promised."""
@@ -85,15 +85,15 @@ class Rereleased:
         return float(promise.worst(seen)[0]["alpha"] or 0)
 
     def accuracy(self, queries: int) -> "Accuracy":
-        """How well the last version answers random counts, against the people whom it shows."""
+        """Return how well the last version answers random counts, against the people shown."""
         last = self.maps[-1]
-        rows = last.rows.take(np.flatnonzero(_shown(last) & (last.kind == LIVE)))
-        asked = CountsWorkload(kind="counts", queries=queries)
-        found = evaluate(self.versions[-1], rows, [asked], seeded_keys(7), lambda *_: None)
+        rows = last.rows.take(np.flatnonzero(_slots_in_version(last) & (last.kind == LIVE)))
+        workload = CountsWorkload(kind="counts", queries=queries)
+        evaluation = evaluate(self.versions[-1], rows, [workload], seeded_keys(7), lambda *_: None)
         return Accuracy(
-            _median(query.estimate_error for query in found),
-            _median(query.relative_error for query in found),
-            sum(not query.inside for query in found),
+            _median(query.estimate_error for query in evaluation),
+            _median(query.relative_error for query in evaluation),
+            sum(not query.inside for query in evaluation),
         )
 
 
@@ -132,7 +132,7 @@ def spec_of(
     method: tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]],
     versions: str | dict[str, str],
 ) -> dict[str, Any]:
-    """What a spec says of a form, a partition and promises, and of how versions go on."""
+    """Return a spec with a form, a partition and promises, and the rule by which versions go on."""
     form, partition, promises = method
     return {
         "version": 1,
@@ -147,26 +147,28 @@ def spec_of(
     }
 
 
-def shown_by(maps: Sequence[SlotMap], told: str) -> list[Shown]:
-    """What versions show of people, by their private maps."""
-    kept = [np.flatnonzero(_shown(one)) for one in maps]
-    pairs = list(zip(maps, kept, strict=True))
-    _, person = np.unique(np.concatenate([m.key[at] for m, at in pairs]), return_inverse=True)
-    values = pa.concat_arrays([m.rows[told].take(at).array() for m, at in pairs])
-    column = encode(told, "sensitive", values)
-    ends = np.cumsum([len(at) for at in kept])[:-1]
-    of = zip(pairs, np.split(person, ends), np.split(column.codes, ends), strict=True)
-    found = []
-    for (map_, at), who, codes in of:
-        _, group = np.unique(map_.group[at], return_inverse=True)
-        coded = {told: Coded(codes.astype(np.int64), len(column.values))}
+def shown_by(maps: Sequence[SlotMap], sensitive: str) -> list[Shown]:
+    """Return what versions show of people, by their private maps."""
+    positions = [np.flatnonzero(_slots_in_version(map_of_version)) for map_of_version in maps]
+    pairs = list(zip(maps, positions, strict=True))
+    _, person = np.unique(
+        np.concatenate([m.key[position] for m, position in pairs]), return_inverse=True
+    )
+    values = pa.concat_arrays([m.rows[sensitive].take(position).array() for m, position in pairs])
+    column = encode(sensitive, "sensitive", values)
+    ends = np.cumsum([len(position) for position in positions])[:-1]
+    versions = zip(pairs, np.split(person, ends), np.split(column.codes, ends), strict=True)
+    versions_shown = []
+    for (map_, position), who, codes in versions:
+        _, group = np.unique(map_.group[position], return_inverse=True)
+        coded = {sensitive: Coded(codes.astype(np.int64), len(column.values))}
         groups = count(group, int(group.max()) + 1, coded)
-        found.append(Shown(who, group, groups, map_.kind[at] == LIVE))
-    return found
+        versions_shown.append(Shown(who, group, groups, map_.kind[position] == LIVE))
+    return versions_shown
 
 
-def _shown(slots: SlotMap) -> np.ndarray:
-    """Which slots a version shows (bool): those of a version that continues none are all shown."""
+def _slots_in_version(slots: SlotMap) -> np.ndarray:
+    """Return which slots a version shows (bool): all, where it continues none."""
     ids = slots.published >= 0
     return (slots.kind != WITNESS) & (ids if slots.composed else ~slots.retired)
 
@@ -177,9 +179,11 @@ def _all_groups(maps: Sequence[SlotMap]) -> tuple[Microdata, np.ndarray]:
     if last.composed:
         people = np.flatnonzero(last.kind != WITNESS)
         return last.rows.take(people), last.group[people]
-    shift = np.cumsum([0, *(int(one.group.max()) + 1 for one in maps)])
-    group = [one.group + by for one, by in zip(maps, shift, strict=False)]
-    return reduce(stack, [one.rows for one in maps]), np.concatenate(group)
+    shift = np.cumsum([0, *(int(map_of_version.group.max()) + 1 for map_of_version in maps)])
+    group = [
+        map_of_version.group + offset for map_of_version, offset in zip(maps, shift, strict=False)
+    ]
+    return reduce(stack, [map_of_version.rows for map_of_version in maps]), np.concatenate(group)
 
 
 def _median(scores: Iterable[float | None]) -> float:

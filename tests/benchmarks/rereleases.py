@@ -38,7 +38,7 @@ BY_FILE = ["workclass", "education", "marital-status", "race", "sex", "native-co
 
 
 class Kind(NamedTuple):
-    """What a line is: how it is shown and grouped, what is promised, of which column, of how many.
+    """A kind of line: its form and grouping, the promise, of which column, of how many.
 
     `asked` is how many values everybody should face, None where groups show none.
     """
@@ -108,16 +108,18 @@ def columns_of_adult(kind: Kind) -> dict[str, Any]:
     numbers = {"education-num", "fnlwgt", "capital-gain", "capital-loss", HOURS}
     dropped = (*sorted(numbers), "relationship", "salary-class", OCCUPATION)
     roles = dict.fromkeys(dropped, "drop") | {kind.told: "sensitive"}
-    told = {
+    declarations = {
         n: {"role": r, **({"type": "integer"} if n in numbers else {})} for n, r in roles.items()
     }
-    return {**age, **others, **told}
+    return {**age, **others, **declarations}
 
 
 def columns_of_acs(_kind: Kind) -> dict[str, Any]:
     """Five quasi-identifiers and the industry."""
-    known = {name: {"role": "quasi-identifier"} for name in ("AGEP", "SEX", "MSP", "RAC1P", "EDU")}
-    return {**known, INDUSTRY: {"role": "sensitive"}}
+    declarations = {
+        name: {"role": "quasi-identifier"} for name in ("AGEP", "SEX", "MSP", "RAC1P", "EDU")
+    }
+    return {**declarations, INDUSTRY: {"role": "sensitive"}}
 
 
 HEAD = (
@@ -127,12 +129,12 @@ HEAD = (
 
 
 def row(name: str, rule: str, line: Rereleased, kind: Kind, accuracy: Accuracy) -> str:
-    """What is found of a line, as a row of the table."""
-    told, by_subtraction = "–", "–"
+    """Return the findings about a line, as a row of the table."""
+    exposed, by_subtraction = "–", "–"
     if kind.asked is not None:
-        found = line.exposure(kind.asked)
-        told = _shares([found.intersection])
-        by_subtraction = _shares([found.newcomers, found.leavers])
+        faced = line.exposure(kind.asked)
+        exposed = _shares([faced.intersection])
+        by_subtraction = _shares([faced.newcomers, faced.leavers])
     rows = line.versions[-1].declared.rows
     vacant = (rows.vacant or 0) / (rows.published + (rows.vacant or 0))
     presence = line.presence()
@@ -140,7 +142,7 @@ def row(name: str, rule: str, line: Rereleased, kind: Kind, accuracy: Accuracy) 
         (
             name,
             rule,
-            told,
+            exposed,
             by_subtraction,
             "" if presence is None else f"{presence:.3f}",
             f"{vacant:.1%}",
@@ -153,10 +155,10 @@ def row(name: str, rule: str, line: Rereleased, kind: Kind, accuracy: Accuracy) 
     )
 
 
-def _shares(found: Sequence[Any]) -> str:
-    people = sum(one.people for one in found)
+def _shares(faced: Sequence[Any]) -> str:
+    people = sum(version.people for version in faced)
     return " / ".join(
-        f"{sum(getattr(one, name) for one in found) / max(people, 1):.1%}"
+        f"{sum(getattr(version, name) for version in faced) / max(people, 1):.1%}"
         for name in ("one", "few")
     )
 
@@ -166,30 +168,32 @@ def rows_of(
     kind: Kind,
     columns: dict[str, Any],
     tables: Sequence[pa.Table],
-    asked: argparse.Namespace,
+    options: argparse.Namespace,
 ) -> Iterator[str]:
     """The rows of a kind of line, redrawn and continued, over the same versions of the people."""
-    for rule in asked.rules:
-        said = RULES[rule]
-        if len(said) > 1 and kind.form["method"] in AS_FIRST_MADE:
+    for rule in options.rules:
+        rule_words = RULES[rule]
+        if len(rule_words) > 1 and kind.form["method"] in AS_FIRST_MADE:
             continue
-        if "consolidate" in said and kind.partition["method"] != WHERE_VALUES_DIFFER:
+        if "consolidate" in rule_words and kind.partition["method"] != WHERE_VALUES_DIFFER:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            told = spec_of("coming", columns, (kind.form, kind.partition, kind.promises), said)
-            line = Rereleased(Path(folder) / "line", told, kind.told)
+            spec = spec_of(
+                "coming", columns, (kind.form, kind.partition, kind.promises), rule_words
+            )
+            line = Rereleased(Path(folder) / "line", spec, kind.told)
             for table in tables:
                 line.publish(table)
-            yield row(name, rule, line, kind, line.accuracy(asked.queries))
+            yield row(name, rule, line, kind, line.accuracy(options.queries))
 
 
 def main(arguments: Sequence[str] | None = ()) -> None:
     """Print a table of lines."""
-    asked = parsed(arguments)
+    options = parse_options(arguments)
     print("|", HEAD, "|", flush=True)
     print("|---" * len(HEAD.split("|")) + "|")
-    for name in asked.kinds:
-        rng = np.random.default_rng(asked.seed)
+    for name in options.kinds:
+        rng = np.random.default_rng(options.seed)
         kind = {**KINDS, **INDUSTRIES}[name]
         if name in INDUSTRIES and not acs_is_here():
             continue
@@ -197,16 +201,16 @@ def main(arguments: Sequence[str] | None = ()) -> None:
             people, first = acs(rng)
             pace, columns = Pace(change=0), columns_of_acs(kind)
         else:
-            people, first = adult(rng), asked.people
+            people, first = adult(rng), options.people
             pace, columns = Pace(), columns_of_adult(kind)
         evolving = versions_of(people, first, kind.told, pace, rng)
-        tables = [next(evolving) for _ in range(asked.versions)]
-        for line in rows_of(name, kind, columns, tables, asked):
+        tables = [next(evolving) for _ in range(options.versions)]
+        for line in rows_of(name, kind, columns, tables, options):
             print("|", line, "|", flush=True)
 
 
-def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """What is asked for; by itself, little."""
+def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the options; by default little is measured."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--versions", type=int, default=6)
     parser.add_argument("--people", type=int, default=20_000)

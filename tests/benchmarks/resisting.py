@@ -1,4 +1,4 @@
-"""What partitions and promises that resist attacks buy, and what they cost, beside the plain ones.
+"""The gain and the cost of partitions and promises that resist attacks, beside the plain ones.
 
 Each is a shipped spec with another partition or other promises, published once from a seeded draw,
 attacked, and asked counts of three quasi-identifiers with one sensitive value.
@@ -18,7 +18,7 @@ from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload
 from sfumato.tasks.terms.opened import Release
-from tests.benchmarks.attacked_draws import guessed, published
+from tests.benchmarks.attacked_draws import guess_values, publish_spec
 from tests.benchmarks.attacked_specs import SPECS
 
 _COUNTS = CountsWorkload(kind="counts", selectivity=(10,), queries=400)
@@ -76,11 +76,11 @@ def main() -> None:
     for words, (name, changes) in TRIED.items():
         with tempfile.TemporaryDirectory() as folder:
             os.environ["SFUMATO_WORK"] = f"{folder}/work"
-            line = [*_measured(_changed(name, changes, Path(folder)), Path(folder))]
+            line = [*_measure_spec(_change_spec(name, changes, Path(folder)), Path(folder))]
         print("|", " | ".join((words, *line)), "|", flush=True)
 
 
-def _changed(name: str, changes: Mapping[str, Any], folder: Path) -> Path:
+def _change_spec(name: str, changes: Mapping[str, Any], folder: Path) -> Path:
     """A spec like a shipped one, of which a part is another; its files are where they were."""
     shipped = next(spec for spec in SPECS if spec.stem == name)
     spec = yaml.safe_load(shipped.read_text("utf-8")) | changes
@@ -93,9 +93,9 @@ def _changed(name: str, changes: Mapping[str, Any], folder: Path) -> Path:
     return place
 
 
-def _measured(spec: Path, folder: Path) -> Iterator[str]:
-    release, people = published(spec, folder)
-    (scores,) = guessed(release, people).values()
+def _measure_spec(spec: Path, folder: Path) -> Iterator[str]:
+    release, people = publish_spec(spec, folder)
+    (scores,) = guess_values(release, people).values()
     by_measure = {score.measure: score.share for score in scores}
     yield f"{release.manifest['sfumato']['observed'][0]['groups']:,}"
     yield f"{100 * _median_width(release, people):.1f}"
@@ -104,10 +104,10 @@ def _measured(spec: Path, folder: Path) -> Iterator[str]:
 
 
 def _median_width(release: Release, people: Microdata) -> float:
-    """How wide the bounds of half of the counts are at most, by what is known without a release."""
-    asked = evaluate(release, people, (_COUNTS,), seeded_keys(2), lambda _done, _of: None)
-    assert all(query.inside for query in asked)
-    return float(np.median([q.share_of_known for q in asked if q.share_of_known is not None]))
+    """Return the widest bounds of half of the counts, by what is known without a release."""
+    evaluation = evaluate(release, people, (_COUNTS,), seeded_keys(2), lambda _done, _total: None)
+    assert all(query.inside for query in evaluation)
+    return float(np.median([q.share_of_known for q in evaluation if q.share_of_known is not None]))
 
 
 if __name__ == "__main__":

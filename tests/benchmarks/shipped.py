@@ -42,12 +42,16 @@ def widths(spec, seed):
         workloads = resolved.spec.evaluate.workloads
         original = load(run / "deidentified")
         measured = evaluate(release, original, workloads, seeded_keys(seed), lambda *_: None)
-    found = defaultdict(list)
-    for one in measured:
-        if one.lower is not None and one.upper is not None and one.lower + one.upper > 0:
-            relative = (one.upper - one.lower) / (one.upper + one.lower) * 2
-            found[one.kind, one.level].append(float(relative))
-    return {level: median(of) for level, of in found.items()}
+    widths_by_level = defaultdict(list)
+    for outcome in measured:
+        if (
+            outcome.lower is not None
+            and outcome.upper is not None
+            and outcome.lower + outcome.upper > 0
+        ):
+            relative = (outcome.upper - outcome.lower) / (outcome.upper + outcome.lower) * 2
+            widths_by_level[outcome.kind, outcome.level].append(float(relative))
+    return {level: median(widths) for level, widths in widths_by_level.items()}
 
 
 def with_hierarchies(folder):
@@ -70,14 +74,16 @@ def main(seeds):
         for words, folder in (("version 1", before and with_hierarchies(before)), ("now", now)):
             if folder is None:
                 continue
-            found = [widths(folder / f"{name}.yaml", seed) for seed in range(seeds)]
+            measurements = [widths(folder / f"{name}.yaml", seed) for seed in range(seeds)]
             for kind in ("range", "arbitrary"):
-                levels = [level for level in found[0] if level[0] == kind]
-                told = [
-                    f"{median(of):.3f} [{min(of):.3f}, {max(of):.3f}]"
-                    for of in ([one[level] for one in found] for level in levels)
+                levels = [level for level in measurements[0] if level[0] == kind]
+                cells = [
+                    f"{median(widths):.3f} [{min(widths):.3f}, {max(widths):.3f}]"
+                    for widths in (
+                        [measurement[level] for measurement in measurements] for level in levels
+                    )
                 ]
-                print(f"| {name} | {words} | {kind} | {' | '.join(told)} |", flush=True)
+                print(f"| {name} | {words} | {kind} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -53,10 +53,10 @@ def apart(stage: Callable[..., Any], settings: dict[str, str], folder: Path) -> 
     """Wall and CPU seconds of a stage in a fresh process, and the process's peak memory."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
-        return pool.apply(timed, (stage, settings, folder))
+        return pool.apply(time_stage, (stage, settings, folder))
 
 
-def timed(stage: Callable[..., Any], settings: dict[str, str], folder: Path) -> Any:
+def time_stage(stage: Callable[..., Any], settings: dict[str, str], folder: Path) -> Any:
     """Run a stage here."""
     resolved = resolve_run(folder / SPEC.name, read_overrides(settings))
     wall, cpu = time.perf_counter(), time.process_time()
@@ -122,9 +122,12 @@ def attack(resolved: Any, run: Path) -> None:
     from sfumato.tasks.stages.deidentify import identity
 
     if can_be_attacked(resolved.terms):
-        kept, bars = run / "deidentified", resolved.spec.attacks.with_local_registers(resolved.base)
-        whose, line = identity(kept), resolved.line
-        attack_candidate(run / "candidate", load(kept), bars, whose, line, lambda _: ())
+        deidentified, bars = (
+            run / "deidentified",
+            resolved.spec.attacks.with_local_registers(resolved.base),
+        )
+        whose, line = identity(deidentified), resolved.line
+        attack_candidate(run / "candidate", load(deidentified), bars, whose, line, lambda _: ())
 
 
 def publish(resolved: Any, run: Path) -> None:
@@ -132,8 +135,8 @@ def publish(resolved: Any, run: Path) -> None:
     from sfumato.tasks.stages.deidentify import identity
     from sfumato.tasks.stages.validate import sealed_candidate
 
-    known = identity(run / "deidentified")
-    publish_version(resolved.line, sealed_candidate(run / "candidate"), known, "now")
+    identification = identity(run / "deidentified")
+    publish_version(resolved.line, sealed_candidate(run / "candidate"), identification, "now")
 
 
 def evaluate(resolved: Any, run: Path) -> None:

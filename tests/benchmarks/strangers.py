@@ -51,7 +51,7 @@ TABLES = (
 
 @dataclass(frozen=True)
 class Journey:
-    """What it took to release a table."""
+    """The time and the steps that a release of a table took."""
 
     table: str
     rows: int
@@ -122,9 +122,9 @@ def edit(draft: Path, edits: Sequence[tuple[str, str]]) -> None:
 def _run(arguments: Sequence[str], folder: Path, private: Mapping[str, str]) -> float:
     """Run the command to its end; tell the processor time of all its processes."""
     command = [str(Path(sys.executable).with_name("sfumato")), *arguments]
-    with (folder / "said").open("w") as said:
+    with (folder / "said").open("w") as output:
         process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, **private}, stdout=said, stderr=said
+            command, cwd=folder, env={**os.environ, **private}, stdout=output, stderr=output
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

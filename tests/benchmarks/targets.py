@@ -23,7 +23,7 @@ def main() -> None:
     rng = np.random.default_rng(7)
     for rows in (10**5, 10**6, 10**7):
         for values in (89, 10**4, 10**5):
-            without(rng.integers(0, values, rows), values)
+            time_without_fakes(rng.integers(0, values, rows), values)
     apart(rng)
     apart_with_fakes(rng)
     spawn = multiprocessing.get_context("spawn")
@@ -35,7 +35,7 @@ def main() -> None:
                 work.join()
 
 
-def without(codes: np.ndarray, values: int) -> None:
+def time_without_fakes(codes: np.ndarray, values: int) -> None:
     """One group with the target of its own distribution, its rows counted and generalized."""
     sort = cpu(partial(np.sort, codes))
     tree = balanced_tree(values, 2)
@@ -69,13 +69,13 @@ def apart_with_fakes(rng: np.random.Generator, groups: int = 1000, values: int =
     """Small groups with one target of many values, each with a few fakes."""
     tree = balanced_tree(values, 2)
     target = annotate(tree, uniform(values)).target
-    held = [
+    weights = [
         tree.at_leaves(np.bincount(rng.integers(0, values, 51), minlength=values))
         for _ in range(groups)
     ]
 
     def work() -> None:
-        for counts in held:
+        for counts in weights:
             with_fakes(target, counts, tree.steps, 2)
 
     print(f"fakes, {groups:,} groups of 51 among {values:,} values: {cpu(work, times=3):.2f} s")
@@ -89,15 +89,15 @@ def fakes(rows: int, values: int, most: int, spread: str, aim: str) -> None:
         codes = np.minimum((rng.pareto(1, rows) * 5).astype(np.int64), values - 1)
     tree, counts = balanced_tree(values, 2), np.bincount(codes, minlength=values)
     weights = weights_of_counts(counts) if aim == "source" else uniform(values)
-    target, held = annotate(tree, weights, DENOMINATOR).target, tree.at_leaves(counts)
+    target, leaves = annotate(tree, weights, DENOMINATOR).target, tree.at_leaves(counts)
     before = peak_megabytes()
-    taken = cpu(lambda: with_fakes(target, held, tree.steps, most), times=1)
+    taken = cpu(lambda: with_fakes(target, leaves, tree.steps, most), times=1)
     peak = peak_megabytes()
-    found = with_fakes(target, held, tree.steps, most)
+    result = with_fakes(target, leaves, tree.steps, most)
     print(
         f"fakes, {rows:,} {spread} rows, {values} values, t = {most}, {aim} target: {taken:.2f} s, "
-        f"peak {peak:.0f} MB (before: {before:.0f}); {found.fakes.sum()} fakes, "
-        f"sum of ranges {found.cost:,}, {(minimum(target, held) * tree.steps).sum():,} without"
+        f"peak {peak:.0f} MB (before: {before:.0f}); {result.fakes.sum()} fakes, "
+        f"sum of ranges {result.cost:,}, {(minimum(target, leaves) * tree.steps).sum():,} without"
     )
 
 

@@ -183,7 +183,7 @@ def _rows(
     print("| " + " | ".join(names) + " |")
     print("|" + "---|" * len(names))
     with tempfile.TemporaryDirectory() as folder:
-        known: dict[tuple[str, int], dict[str, Any]] = {}
+        records: dict[tuple[str, int], dict[str, Any]] = {}
         for size in (SMALL, *sizes):
             source = Path(folder) / f"{size}.csv"
             write_people(source, size)
@@ -197,41 +197,47 @@ def _rows(
                     place = place / "again"
                     place.mkdir()
                 taken = _release(RECIPES[recipe], source, place, run, apart=True)
-                base = known[recipe, SMALL]["by"] if size != SMALL else {}
-                known[recipe, size] = taken
+                base = records[recipe, SMALL]["by"] if size != SMALL else {}
+                records[recipe, size] = taken
                 if size == SMALL:
                     continue
-                by = {name: max(0.0, taken["by"][name] - base[name]) for name in base}
-                cpu = sum(by.values()) - by.get("attack", 0.0) - by.get("evaluate", 0.0)
+                seconds_by_stage = {name: max(0.0, taken["by"][name] - base[name]) for name in base}
+                cpu = (
+                    sum(seconds_by_stage.values())
+                    - seconds_by_stage.get("attack", 0.0)
+                    - seconds_by_stage.get("evaluate", 0.0)
+                )
                 before = [n for n in sizes if n < size]
                 figures = {
                     "recipe": recipe,
                     "rows": size,
                     "groups": taken["groups"],
-                    **{name: round(seconds, 2) for name, seconds in by.items()},
+                    **{name: round(seconds, 2) for name, seconds in seconds_by_stage.items()},
                     "cpu": round(cpu, 2),
                     "floor": round(floor, 2),
                     "ratio": round(cpu / floor, 1),
-                    "exponent": _exponent(known, recipe, before, size, cpu),
+                    "exponent": _exponent(records, recipe, before, size, cpu),
                     "wall": round(taken["wall"], 1),
                     "megabytes": round(taken["peak"]),
                 }
                 taken["cpu"] = cpu
-                print("| " + " | ".join(str(one) for one in figures.values()) + " |", flush=True)
+                print(
+                    "| " + " | ".join(str(figure) for figure in figures.values()) + " |", flush=True
+                )
                 yield figures
 
 
 def _exponent(
-    known: Mapping[tuple[str, int], Mapping[str, Any]],
+    records: Mapping[tuple[str, int], Mapping[str, Any]],
     recipe: str,
     before: Sequence[int],
     size: int,
     cpu: float,
 ) -> float | str:
     """The power of the rows that the seconds grew by since the size before."""
-    if not before or (recipe, before[-1]) not in known or not known[recipe, before[-1]]["cpu"]:
+    if not before or (recipe, before[-1]) not in records or not records[recipe, before[-1]]["cpu"]:
         return ""
-    return round(log(cpu / known[recipe, before[-1]]["cpu"]) / log(size / before[-1]), 2)
+    return round(log(cpu / records[recipe, before[-1]]["cpu"]) / log(size / before[-1]), 2)
 
 
 def _release(
@@ -249,16 +255,16 @@ def _release(
     run = place / "run"
     run.mkdir(mode=0o700)
     start = time.perf_counter()
-    made = partial(_made, spec, run, stages_)
-    by, peak = _apart(made) if apart else (made(), 0.0)
+    made = partial(_make_release, spec, run, stages_)
+    seconds, peak = _apart(made) if apart else (made(), 0.0)
     wall = time.perf_counter() - start
     manifest = place / "releases" / "whole" / "0001" / "datapackage.json"
     observed = json.loads(manifest.read_text(encoding="utf-8"))["sfumato"]["observed"]
-    groups = max(one["groups"] for one in observed)
-    return {"by": by, "wall": wall, "peak": peak, "groups": groups, "cpu": 0.0}
+    groups = max(figure["groups"] for figure in observed)
+    return {"by": seconds, "wall": wall, "peak": peak, "groups": groups, "cpu": 0.0}
 
 
-def _made(spec: Path, run: Path, stages_: Sequence[Stage]) -> dict[str, float]:
+def _make_release(spec: Path, run: Path, stages_: Sequence[Stage]) -> dict[str, float]:
     """CPU seconds of each stage of a release."""
     with imports_apart():
         return {stage.__name__: _cpu(lambda s=stage: s(_plan(spec), run)) for stage in stages_}
@@ -327,7 +333,7 @@ def write_people(path: Path, rows: int) -> None:
     """People about nobody: eight columns, of 2 to 100,000 different values."""
     rng = np.random.default_rng(rows)
     texts = {"sex": ("f", 2), "town": ("town", 200), "school": ("level", 14), "married": ("m", 5)}
-    drawn = {
+    columns = {
         name: pa.array([f"{prefix} {n}" for n in range(count)]).take(
             pa.array(np.minimum(rng.geometric(2 / count, rows), count) - 1)
         )
@@ -338,11 +344,11 @@ def write_people(path: Path, rows: int) -> None:
         {
             "person": rng.permutation(rows),
             "age": rng.integers(17, 90, rows),
-            "sex": drawn["sex"],
-            "town": drawn["town"],
+            "sex": columns["sex"],
+            "town": columns["town"],
             "zip": rng.integers(1000, 10_000, rows),
-            "school": drawn["school"],
-            "married": drawn["married"],
+            "school": columns["school"],
+            "married": columns["married"],
             "job": jobs.take(pa.array(np.minimum(rng.geometric(0.1, rows), 50) - 1)),
             "loss": np.minimum(rng.exponential(15_000, rows).astype(np.int64), 100_000),
         }
@@ -362,7 +368,7 @@ def _floor(source: Path) -> None:
 
 
 def _apart(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What some work returns in a forked process, and its peak of memory in megabytes."""
+    """Return what some work returns in a forked process, and its peak of memory in megabytes."""
     receive, send = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if child == 0:
@@ -374,8 +380,8 @@ def _apart(work: Callable[[], Any]) -> tuple[Any, float]:
     _, status = os.waitpid(child, 0)
     if status != 0:
         raise SystemExit("a release of the benchmark failed")
-    found, peak = receive.recv()
-    return found, float(peak)
+    result, peak = receive.recv()
+    return result, float(peak)
 
 
 if __name__ == "__main__":

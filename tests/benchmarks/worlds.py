@@ -45,12 +45,12 @@ def main(lines: int = 1000) -> None:
 
 def _first_shares(line: Line) -> dict[str, dict[str, Fraction]]:
     """The shares of values in the group in which each person is first."""
-    found: dict[str, dict[str, Fraction]] = {}
+    share_by_value: dict[str, dict[str, Fraction]] = {}
     for people, values in (group for version in line for group in version):
         shares = {s: Fraction(n, len(values)) for s, n in Counter(values).items()}
         for person in people.upper():
-            found.setdefault(person, shares)
-    return found
+            share_by_value.setdefault(person, shares)
+    return share_by_value
 
 
 if __name__ == "__main__":

@@ -48,18 +48,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--months", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=30, help="from one run to the next")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         place = Path(folder)
         months = _months(np.random.default_rng(7))
         _write(place, next(months))
         environment = stack.enter_context(_server(place))
-        stack.enter_context(_deployed(place, environment, asked.seconds))
-        for month in range(1, asked.months + 1):
+        stack.enter_context(_deploy_flow(place, environment, options.seconds))
+        for month in range(1, options.months + 1):
             version = place / "public" / LINE / f"{month:04}"
             _wait(version.exists, f"version {month}")
             _write(place, next(months))
-            print(f"month {month}: {_checked(version)}", flush=True)
+            print(f"month {month}: {_check_version(version)}", flush=True)
 
 
 def _months(rng: np.random.Generator) -> Iterator[pa.Table]:
@@ -111,12 +111,12 @@ def _running(
     place: Path, environment: dict[str, str], name: str, command: list[str]
 ) -> Iterator[None]:
     """A Prefect command that goes on until it is no longer needed; what it says is in a file."""
-    with (place / f"{name}.log").open("wb") as said:
+    with (place / f"{name}.log").open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "prefect", *command],
             cwd=ROOT,
             env=environment,
-            stdout=said,
+            stdout=output,
             stderr=subprocess.STDOUT,
         )
         try:
@@ -130,7 +130,7 @@ def _running(
 
 
 @contextmanager
-def _deployed(place: Path, environment: dict[str, str], seconds: float) -> Iterator[None]:
+def _deploy_flow(place: Path, environment: dict[str, str], seconds: float) -> Iterator[None]:
     """The flow on a schedule, and a worker that runs it."""
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
@@ -180,7 +180,7 @@ def _wait(for_: Callable[[], bool], what: str) -> None:
         time.sleep(0.5)
 
 
-def _checked(version: Path) -> str:
+def _check_version(version: Path) -> str:
     """Check a version and hold it against all before it; the last line of each is told."""
     before = [str(d) for d in sorted(version.parent.glob("[0-9]*")) if d.name < version.name]
     options = [part for directory in before for part in ("--previous", directory)]
@@ -191,8 +191,8 @@ def _checked(version: Path) -> str:
     steps = [line for line in done.stdout.splitlines() if f"{version} continues " in line]
     if bool(before) != bool(steps):
         raise AssertionError(f"not held against those before it: {done.stdout}")
-    told = steps[-1].partition(": ")[2] if steps else "the first"
-    return f"checked, held against {len(before)}: {told}"
+    summary = steps[-1].partition(": ")[2] if steps else "the first"
+    return f"checked, held against {len(before)}: {summary}"
 
 
 if __name__ == "__main__":
