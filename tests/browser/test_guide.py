@@ -38,10 +38,10 @@ def test_every_page_fits_and_is_accessible(browser, pages):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     rules = {"preload": False, "resultTypes": ["violations"]}
     context = browser.new_context(offline=True)
-    shown, requests, complaints = context.new_page(), [], []
-    shown.on("request", lambda request: requests.append(request.url))
-    shown.on("console", lambda message: complaints.append(message.text))
-    shown.on("pageerror", lambda error: complaints.append(str(error)))
+    browser_page, requests, complaints = context.new_page(), [], []
+    browser_page.on("request", lambda request: requests.append(request.url))
+    browser_page.on("console", lambda message: complaints.append(message.text))
+    browser_page.on("pageerror", lambda error: complaints.append(str(error)))
     wide, violations = [], []
     for number, page in enumerate(pages):
         of_section = page.name in LOOKED_AT
@@ -49,15 +49,17 @@ def test_every_page_fits_and_is_accessible(browser, pages):
             (390, "light", of_section or number % 4 == 0),
             (1400, "dark", of_section),
         ):
-            shown.set_viewport_size({"width": width, "height": 900})
-            shown.emulate_media(color_scheme=scheme)
+            browser_page.set_viewport_size({"width": width, "height": 900})
+            browser_page.emulate_media(color_scheme=scheme)
             if looked_at or scheme == "light":  # else colours change for a while
-                shown.goto(page.as_uri())
-            if shown.evaluate("document.documentElement.scrollWidth") > width:
+                browser_page.goto(page.as_uri())
+            if browser_page.evaluate("document.documentElement.scrollWidth") > width:
                 wide.append((page.name, width))
             if looked_at:
-                found = axe.run(shown, options=rules).response["violations"]
-                nodes = [(one["id"], one["nodes"][0]["html"]) for one in found]
+                axe_violations = axe.run(browser_page, options=rules).response["violations"]
+                nodes = [
+                    (violation["id"], violation["nodes"][0]["html"]) for violation in axe_violations
+                ]
                 violations += [(page.name, width, *node) for node in nodes]
     context.close()
     assert (wide, violations, complaints) == ([], [], [])
@@ -67,13 +69,13 @@ def test_every_page_fits_and_is_accessible(browser, pages):
 
 def test_search_works_from_a_disk(browser, pages):
     (start,) = [page for page in pages if (page.parent / "search").is_dir()][:1]
-    shown = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True).new_page()
-    shown.goto(start.as_uri())
-    box = shown.locator("[data-md-component=search-query]")
+    page = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True).new_page()
+    page.goto(start.as_uri())
+    box = page.locator("[data-md-component=search-query]")
     box.click()
-    shown.get_by_text("Type to start searching").wait_for()  # the index is read by then
+    page.get_by_text("Type to start searching").wait_for()  # the index is read by then
     box.press_sequentially("withdraw")
-    first = shown.locator(".md-search-result__item a").first
+    first = page.locator(".md-search-result__item a").first
     first.wait_for()
     assert "withdraw" in first.get_attribute("href")
 
@@ -82,11 +84,11 @@ def test_pictures_follow_the_switch_to_dark(browser, pages):
     """A picture is no part of the page: the browser tells it which scheme the page has."""
     (forms,) = [page for page in pages if page.name == "forms.html"]
     context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
-    shown = context.new_page()
-    shown.goto(forms.as_uri())
-    picture = shown.get_by_role("img", name="Permuted").first
+    page = context.new_page()
+    page.goto(forms.as_uri())
+    picture = page.get_by_role("img", name="Permuted").first
     light = picture.screenshot()
-    shown.locator("label[for=__palette_1]").click()
-    shown.wait_for_timeout(500)
+    page.locator("label[for=__palette_1]").click()
+    page.wait_for_timeout(500)
     assert picture.screenshot() != light
     context.close()

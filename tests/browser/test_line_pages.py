@@ -16,27 +16,29 @@ HEADINGS = {
 
 
 @pytest.fixture(scope="module", params=sorted(HEADINGS))
-def shown(request, tmp_path_factory):
+def line_page(request, tmp_path_factory):
     """A page of a kind, with plain and with hostile words, and its headings."""
     from sfumato.tasks.report.line_pages import catalogue_files, line_files, tombstone_page
 
     made = {
-        "line": lambda one: line_files(one)["index.html"],
-        "catalogue": lambda one: catalogue_files([one, line("housing", "Housing")])["index.html"],
-        "tombstone": lambda one: tombstone_page(one.versions[1].tombstone, one.title),
+        "line": lambda source: line_files(source)["index.html"],
+        "catalogue": lambda source: catalogue_files([source, line("housing", "Housing")])[
+            "index.html"
+        ],
+        "tombstone": lambda source: tombstone_page(source.versions[1].tombstone, source.title),
     }
     paths = []
-    for name, of in (("plain", line()), ("hostile", HARD)):
+    for name, content in (("plain", line()), ("hostile", HARD)):
         path = tmp_path_factory.mktemp(name) / "index.html"
-        path.write_text(made[request.param](of), encoding="utf-8")
+        path.write_text(made[request.param](content), encoding="utf-8")
         paths.append(path)
     return paths, HEADINGS[request.param]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(390, 740), (1400, 900)])
-def test_pages_are_quiet_and_fit(browser, shown, width, height, scheme):
-    paths, headings = shown
+def test_pages_are_quiet_and_fit(browser, line_page, width, height, scheme):
+    paths, headings = line_page
     for path in paths:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, offline=True

@@ -82,7 +82,7 @@ def _hostile() -> PageContent:
     return content(sizes, sensitive, columns=columns, title="Donaudampfschiff" * 12)
 
 
-def _recoded() -> PageContent:
+def _recoded_page() -> PageContent:
     name = "a very long name of a quasi-identifier, or two " * 2
     columns = {
         **ADULT_COLUMNS,
@@ -91,33 +91,39 @@ def _recoded() -> PageContent:
     promise = {"model": "k-anonymity", "k": 2, "quasi-identifiers": ["age", name]}
     partition = {"method": "full-domain", "suppression": "0.05", "suppressed": "star"}
     form = {"method": "generalized"}
-    of = losses([26, 54, 1130], columns=columns, promises=[promise], partition=partition, form=form)
+    loss = losses(
+        [26, 54, 1130], columns=columns, promises=[promise], partition=partition, form=form
+    )
     third = Fraction(1, 3)
     lost = Utility(3, 403 + third, 201 + third, 10**12, 7, third, third, third, 26, 0)
-    return replace(of, utility=lost)
+    return replace(loss, utility=lost)
 
 
-def _coded() -> PageContent:
-    kept = {"role": "insensitive"}
+def _coded_page() -> PageContent:
+    insensitive = {"role": "insensitive"}
     columns = {
         **ADULT_COLUMNS,
         "age": ADULT_COLUMNS["age"] | {"bottom": 18, "top": "9" * 60, "round": {"to": "3"}},
-        "w" * 90: {**kept, "type": "string", "prefix": 3},
-        "job <b>": {**kept, "type": "string", "fold": {"below": 10**9, "into": "</td>" * 25}},
-        "came": {**kept, "type": "date", "shift": {"days": 36_500}},
-        "seen": {**kept, "type": "timestamp", "shift": {"days": 36_500}},
-        "born": {**kept, "type": "date", "top": {"share": "0.000000001"}},
-        "note": {**kept, "type": "string", "free_text": "because " * 30},
+        "w" * 90: {**insensitive, "type": "string", "prefix": 3},
+        "job <b>": {
+            **insensitive,
+            "type": "string",
+            "fold": {"below": 10**9, "into": "</td>" * 25},
+        },
+        "came": {**insensitive, "type": "date", "shift": {"days": 36_500}},
+        "seen": {**insensitive, "type": "timestamp", "shift": {"days": 36_500}},
+        "born": {**insensitive, "type": "date", "top": {"share": "0.000000001"}},
+        "note": {**insensitive, "type": "string", "free_text": "because " * 30},
     }
     return losses([26, 54, 1130], columns=columns, unit="identifier")
 
 
 PAGES = {
-    "coded": _coded,
+    "coded": _coded_page,
     "few": lambda: losses([26, 54, 1130, 209, 8], 3, promises=[KE]),
     "random": _random,
     "hostile": _hostile,
-    "recoded": _recoded,
+    "recoded": _recoded_page,
 }
 
 
@@ -146,31 +152,31 @@ def test_page_is_whole_quiet_and_fits(browser, file, width, height, scheme):
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, offline=True
     )
-    shown = context.new_page()
+    page = context.new_page()
     requests, complaints = [], []
-    shown.on("request", lambda request: requests.append(request.url))
-    shown.on("console", lambda message: complaints.append(message.text))
-    shown.on("pageerror", lambda error: complaints.append(str(error)))
-    shown.goto(file.as_uri())
-    assert shown.evaluate("document.documentElement.scrollWidth") <= width
-    assert shown.evaluate("document.styleSheets[0].cssRules.length") > 50
-    assert shown.evaluate(CONTRAST) >= 4.5
-    assert shown.evaluate(CLIPPED) == []
-    assert shown.evaluate(CROWDED) == 0
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(file.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.styleSheets[0].cssRules.length") > 50
+    assert page.evaluate(CONTRAST) >= 4.5
+    assert page.evaluate(CLIPPED) == []
+    assert page.evaluate(CROWDED) == 0
     for text in ("What is promised", "It does not protect against", "How to verify"):
-        assert shown.get_by_role("heading", name=text).is_visible()
-    assert shown.get_by_role("img").count() >= 2
+        assert page.get_by_role("heading", name=text).is_visible()
+    assert page.get_by_role("img").count() >= 2
     assert requests == [file.as_uri()]
     assert complaints == []
     context.close()
 
 
 def test_page_prints_on_paper(browser, file, tmp_path):
-    shown = browser.new_page()
-    shown.goto(file.as_uri())
-    shown.emulate_media(media="print", color_scheme="dark")
-    assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert shown.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
-    shown.pdf(path=tmp_path / "page.pdf", format="A4")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    page.pdf(path=tmp_path / "page.pdf", format="A4")
     assert (tmp_path / "page.pdf").stat().st_size > 10_000
-    shown.close()
+    page.close()

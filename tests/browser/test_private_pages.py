@@ -51,23 +51,25 @@ NARROW = """() => [...document.querySelectorAll('.scroll td')].filter(cell => {
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
+def private_pages(tmp_path_factory):
     """The pages, by what they are."""
     place = tmp_path_factory.mktemp("private")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_WORK", str(place / "work"))
         line = Small(place / "line").write(people(), title=f"Wages <in> {LONG}")
-        asked = AskedComparison(GRID)
+        comparison = AskedComparison(GRID)
         return {
-            "comparison": compare_alternatives(line.spec, Overrides(), asked, lambda *_: None).page,
-            "crowded comparison": _crowded(place),
+            "comparison": compare_alternatives(
+                line.spec, Overrides(), comparison, lambda *_: None
+            ).page,
+            "crowded comparison": _crowded_comparison(place),
             "draft": draft(line.spec, Overrides()).page,
             "profile": drafts.draft(place / "profile", write_csv(*journeys())).profile,
             "experiment": _experiment(place),
         }
 
 
-def _crowded(place):
+def _crowded_comparison(place):
     """Forty alternatives of long names that are hardly apart, some of which are refused."""
     scores = [
         {"measure": "own value guessed from the group alone", "share": 0.3 + n / 400}
@@ -104,10 +106,10 @@ def _experiment(place):
     """The page of a paper, two of whose experiments ran quickly, one of them on two tables."""
     chosen = [EXPERIMENTS["printed-clusters"], EXPERIMENTS["optimum"]]
     measured = {
-        one.name: Results(
-            {seed: list(one.measure(one.quick, inputs(place), seed)) for seed in (0, 1)}
+        figure.name: Results(
+            {seed: list(figure.measure(figure.quick, inputs(place), seed)) for seed in (0, 1)}
         )
-        for one in chosen
+        for figure in chosen
     }
     write_files(place / "experiments", chosen, measured, "quick")
     return place / "experiments" / "cell-suppression.html"
@@ -118,13 +120,13 @@ def _experiment(place):
     [(360, "light", ALL_RULES), (1280, "dark", COLOURS)],
     ids=["telephone", "desk"],
 )
-def test_pages_are_quiet_accessible_and_fit(browser, shown, width, scheme, rules):
+def test_pages_are_quiet_accessible_and_fit(browser, private_pages, width, scheme, rules):
     """By axe-core; of what is dark the colours alone, all else is as it is in the light."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
     )
-    for name, path in shown.items():
+    for name, path in private_pages.items():
         page = context.new_page()
         requests, complaints = [], []
         page.on("request", lambda request, into=requests: into.append(request.url))
@@ -141,8 +143,11 @@ def test_pages_are_quiet_accessible_and_fit(browser, shown, width, scheme, rules
         assert page.evaluate(CONTRAST) >= 4.5, name
         assert page.evaluate(NARROW) == [], name
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        found = axe.run(page, options=rules)
-        violations = [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]]
+        result = axe.run(page, options=rules)
+        violations = [
+            (violation["id"], violation["nodes"][0]["html"])
+            for violation in result.response["violations"]
+        ]
         assert (name, violations) == (name, [])
         page.close()
     context.close()

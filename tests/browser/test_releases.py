@@ -59,7 +59,7 @@ UNPRINTED = """() => [...document.querySelectorAll('main *')]
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
+def release_pages(tmp_path_factory):
     """Pages by what they are of, and the names of the columns that they show."""
     place = tmp_path_factory.mktemp("pages")
     made = {
@@ -76,8 +76,8 @@ def shown(tmp_path_factory):
     words = anew.words.model_copy(update={"key": "0123456789abcdef" * 2})
     signed = anew.model_copy(update={"words": words})
     made["signed"] = (_page(release, signed, tables), tuple(anew.columns))
-    for name, told in TOLD.items():
-        assert told in made[name][0], name
+    for name, expected_words in TOLD.items():
+        assert expected_words in made[name][0], name
     for name, (page, _) in made.items():
         (place / f"{name}.html").write_text(page, encoding="utf-8")
     return {place / f"{name}.html": columns for name, (_, columns) in made.items()}
@@ -105,7 +105,7 @@ COLOURS = {**ALL_RULES, "runOnly": ["color-contrast"]}
     ],
     ids=["telephone", "desk", "paper"],
 )
-def test_pages_are_accessible_and_fit(browser, shown, width, scheme, media, rules):
+def test_pages_are_accessible_and_fit(browser, release_pages, width, scheme, media, rules):
     """By axe-core; of what is dark the colours alone, all else is as it is in the light."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     context = browser.new_context(
@@ -113,7 +113,7 @@ def test_pages_are_accessible_and_fit(browser, shown, width, scheme, media, rule
     )
     page, wide, broken, violations = context.new_page(), [], [], []
     page.emulate_media(media=media)
-    for path, columns in shown.items():
+    for path, columns in release_pages.items():
         page.goto(path.as_uri())
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         if page.evaluate("document.documentElement.scrollWidth") > width:
@@ -121,19 +121,22 @@ def test_pages_are_accessible_and_fit(browser, shown, width, scheme, media, rule
         if media == "print":
             wide += [(path.stem, tag) for tag in page.evaluate(UNPRINTED)]
         broken += [(path.stem, name) for name in page.evaluate(BROKEN, list(columns))]
-        found = axe.run(page, options=rules).response["violations"] if rules else []
-        violations += [(path.stem, one["id"], one["nodes"][0]["html"]) for one in found]
+        axe_violations = axe.run(page, options=rules).response["violations"] if rules else []
+        violations += [
+            (path.stem, violation["id"], violation["nodes"][0]["html"])
+            for violation in axe_violations
+        ]
     context.close()
     assert (wide, broken, violations) == ([], [], [])
-    assert len(shown) == len(RELEASES) + 5
+    assert len(release_pages) == len(RELEASES) + 5
 
 
-def test_a_broken_name_is_found(browser, shown):
-    """What keeps names whole is what the test above sees."""
-    path = next(path for path in shown if path.stem == "redistributed")
+def test_a_broken_name_is_found(browser, release_pages):
+    """The check above sees what keeps names whole."""
+    path = next(path for path in release_pages if path.stem == "redistributed")
     page = browser.new_page(viewport={"width": 390, "height": 900})
     page.goto(path.as_uri())
     page.evaluate("""document.styleSheets[0].insertRule(
       'code, .whole { display: inline !important; white-space: normal !important }')""")
-    assert page.evaluate(BROKEN, list(shown[path])) != []
+    assert page.evaluate(BROKEN, list(release_pages[path])) != []
     page.close()
