@@ -33,7 +33,7 @@ def rows_of(kind: str, min_size: int = 0) -> st.SearchStrategy[list[Any]]:
     """Values of a kind, some of them missing, many of them equal."""
     few = st.lists(VALUES[kind], min_size=1, max_size=6)
     return few.flatmap(
-        lambda known: st.lists(st.sampled_from([*known, None]), min_size=min_size, max_size=25)
+        lambda values: st.lists(st.sampled_from([*values, None]), min_size=min_size, max_size=25)
     )
 
 
@@ -41,13 +41,15 @@ def column_of(kind: str, values: list[Any]) -> Column:
     return encode("x", "insensitive", pa.array(values, TYPES[kind]))
 
 
-def declared(**codings: Any) -> CodedColumn:
+def declare_coded(**codings: Any) -> CodedColumn:
     return CodedColumn.model_validate(codings)
 
 
-def coded(kind: str, values: list[Any], known: Any = None, **codings: Any) -> list[Any]:
+def code_values(
+    kind: str, values: list[Any], known_codings: Any = None, **codings: Any
+) -> list[Any]:
     """The values of a column once it is coded."""
-    column, _ = code_column(column_of(kind, values), declared(**codings), known or {})
+    column, _ = code_column(column_of(kind, values), declare_coded(**codings), known_codings or {})
     dictionary = column.values.to_pylist()
     assert dictionary == sorted(set(dictionary)), "values are distinct and ascend"
     assert len(column.codes) == len(values)

@@ -48,7 +48,7 @@ SPEC: dict[str, Any] = {
 }
 EXACT: dict[str, Any] = {  # the same in a form that shows quasi-identifiers as they are
     "columns": {
-        name: {key: of for key, of in column.items() if key != "shift"}
+        name: {key: keys for key, keys in column.items() if key != "shift"}
         for name, column in COLUMNS.items()
     },
     "promises": [{"model": "ke-anonymity", "k": 3, "e": 100}],
@@ -63,22 +63,22 @@ def stays(rows: int = 240, first: int = 0, seed: int | None = None) -> list[dict
     Those of another first number are others in what they tell, too.
     """
     rng = random.Random(1 + first if seed is None else seed)
-    found = []
+    stay_rows = []
     for number in range(first, first + rows):
         came = date(2020, 1, 1) + timedelta(days=rng.randrange(400))
-        left = came + timedelta(days=rng.randrange(1, 30))
-        found.append(
+        departure = came + timedelta(days=rng.randrange(1, 30))
+        stay_rows.append(
             {
                 "person": f"IDENT-{number}",
                 "age": rng.randrange(104),
                 "came": came.isoformat(),
-                "left": "" if rng.random() < 0.1 else left.isoformat(),
+                "left": "" if rng.random() < 0.1 else departure.isoformat(),
                 "code": f"{rng.randrange(1000, 1005)}XY{number}",
                 "job": rng.choices(["nurse", "clerk", "smith", "farrier"], [40, 40, 10, 2])[0],
                 "cost": f"{rng.lognormvariate(9, 1):.2f}",
             }
         )
-    return found
+    return stay_rows
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Stays:
     def plan(self) -> ResolvedRun:
         return resolve_run(self.spec)
 
-    def prepared(self, name: str) -> tuple[ResolvedRun, Path]:
+    def prepare_run(self, name: str) -> tuple[ResolvedRun, Path]:
         run = self.folder / name
         return prepare(self.spec, run, seeded_keys(sum(name.encode()))), run
 

@@ -1,4 +1,4 @@
-"""Which columns are free text."""
+"""Columns of free text."""
 
 import pytest
 

@@ -25,7 +25,7 @@ CODED = {
 
 
 @pytest.fixture
-def divided(tmp_path, monkeypatch):
+def divided_line(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     monkeypatch.setattr(reading.read_chunks, "__defaults__", (100,))
     return Divided(tmp_path / "line")
@@ -39,28 +39,32 @@ def table_of(release):
     )
 
 
-def test_every_part_is_coded(divided):
+def test_every_part_is_coded(divided_line):
     rows = visits()
-    release = divided.write(rows, columns=CODED).publish("one").directory
-    shown, read = table_of(release), rows.to_pylist()
-    for name, of in (
+    release = divided_line.write(rows, columns=CODED).publish("one").directory
+    released_table, read = table_of(release), rows.to_pylist()
+    for name, code in (
         ("age", lambda row: nearest(min(row["age"], 80), 5, "even")),
         ("town", lambda row: None if row["town"] is None else row["town"][:2]),
         ("cost", lambda row: nearest(row["cost"], "0.5", "even")),
     ):
-        expected = [of(row) for row in read]
-        found = shown[name].to_pylist()
-        assert sorted(map(str, found)) == sorted(
-            str(pa.scalar(v, shown[name].type).as_py() if name != "cost" else f"{float(v):.2f}")
+        expected = [code(row) for row in read]
+        values = released_table[name].to_pylist()
+        assert sorted(map(str, values)) == sorted(
+            str(
+                pa.scalar(v, released_table[name].type).as_py()
+                if name != "cost"
+                else f"{float(v):.2f}"
+            )
             for v in expected
         )
     assert check(release).derived == "equal"
     page = (release / "index.html").read_text(encoding="utf-8")
     assert "What was coded before" in page
-    assert divided.publish("again").existed
+    assert divided_line.publish("again").existed
 
 
-def test_dates_move_by_unit_in_every_part(divided, tmp_path):
+def test_dates_move_by_unit_in_every_part(divided_line, tmp_path):
     rows = visits()
     dates = pa.array(range(15_000, 15_600), pa.int32()).cast(pa.date32())
     rows = rows.append_column("came", dates)
@@ -74,11 +78,11 @@ def test_dates_move_by_unit_in_every_part(divided, tmp_path):
         {"model": "k-anonymity", "k": 3},
         {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "cost"},
     ]
-    divided.write(
+    divided_line.write(
         rows, columns=columns, promises=promises, partition={"method": "mondrian"}, **spec
     )
-    release = divided.publish("one").directory
-    private = divided.plan().line.private
+    release = divided_line.publish("one").directory
+    private = divided_line.plan().line.private
     key, read = shift_key(private), rows.to_pylist()
 
     expected = sorted(
@@ -86,22 +90,22 @@ def test_dates_move_by_unit_in_every_part(divided, tmp_path):
     )
     assert sorted(table_of(release)["came"].to_pylist()) == expected
     assert read_frozen(private).shift is not None
-    assert divided.publish("again").existed
+    assert divided_line.publish("again").existed
 
 
-def test_free_text_is_refused_as_it_passes_by(divided):
+def test_free_text_is_refused_as_it_passes_by(divided_line):
     rows = visits()
     notes = pa.array([f"was seen on ward {n} by me" for n in range(rows.num_rows)])
     columns = {**SPEC["columns"], "note": {"role": "insensitive"}}
-    divided.write(rows.append_column("note", notes), columns=columns)
+    divided_line.write(rows.append_column("note", notes), columns=columns)
     with pytest.raises(InputError, match=r"columns\.note: holds free text"):
-        divided.publish("one")
+        divided_line.publish("one")
 
 
-def test_rows_are_compared_with_other_lines_as_they_were_read(divided):
+def test_rows_are_compared_with_other_lines_as_they_were_read(divided_line):
     seen = []
     for name, columns in (("coded", CODED), ("plain", SPEC["columns"])):
-        _, stage = divided.write(visits(), columns=columns).divide(name)
+        _, stage = divided_line.write(visits(), columns=columns).divide(name)
         seen.append(identity(stage).normal)
     assert seen[0].num_rows == 600
     assert compare_rows(*seen).rows.equal == 600

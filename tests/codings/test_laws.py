@@ -1,4 +1,4 @@
-"""What holds of every coding: of nulls, of coding again, of order, and of rows apart."""
+"""Laws of every coding: of nulls, of coding again, of order, and of rows apart."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.codings import CODINGS, code_column
-from tests.codings.coded import coded, column_of, declared, rows_of
+from tests.codings.coded import code_values, column_of, declare_coded, rows_of
 
 CASES: Mapping[str, tuple[str, dict[str, Any]]] = {
     "bottom": ("integer", {"bottom": "-3"}),
@@ -32,8 +32,8 @@ def _first(case, data):
     kind, wish = case
     values = data.draw(rows_of(kind, min_size=1))
     assume(any(v is not None for v in values))
-    column, found = code_column(column_of(kind, values), declared(**wish), {})
-    return values, column.array().to_pylist(), found
+    column, codings = code_column(column_of(kind, values), declare_coded(**wish), {})
+    return values, column.array().to_pylist(), codings
 
 
 def test_every_coding_has_a_case():
@@ -44,18 +44,18 @@ def test_every_coding_has_a_case():
 @of_each
 @given(data=st.data())
 def test_nulls_pass(case, data):
-    values, found, _ = _first(case, data)
-    assert [v is None for v in found] == [v is None for v in values]
+    values, codings, _ = _first(case, data)
+    assert [v is None for v in codings] == [v is None for v in values]
 
 
 @of_each
 @given(data=st.data())
 def test_coded_values_are_coded_as_they_are(case, data):
     kind, wish = case
-    _, once, found = _first(case, data)
+    _, once, codings = _first(case, data)
     if "fold" in wish:
-        found = {"fold": [*found["fold"], "other"]}
-    assert coded(kind, once, found, **wish) == once
+        codings = {"fold": [*codings["fold"], "other"]}
+    assert code_values(kind, once, codings, **wish) == once
 
 
 @of_each
@@ -64,8 +64,8 @@ def test_order_is_kept(case, data):
     kind, _ = case
     if kind == "string":
         return
-    values, found, _ = _first(case, data)
-    pairs = sorted((v, f) for v, f in zip(values, found, strict=True) if v is not None)
+    values, codings, _ = _first(case, data)
+    pairs = sorted((v, f) for v, f in zip(values, codings, strict=True) if v is not None)
     assert [f for _, f in pairs] == sorted(f for _, f in pairs)
 
 
@@ -73,13 +73,13 @@ def test_order_is_kept(case, data):
 @given(data=st.data(), cut=st.integers(0, 25))
 def test_rows_apart_are_coded_as_together(case, data, cut):
     kind, wish = case
-    values, whole, found = _first(case, data)
-    parts = [coded(kind, part, found, **wish) for part in (values[:cut], values[cut:])]
+    values, whole, codings = _first(case, data)
+    parts = [code_values(kind, part, codings, **wish) for part in (values[:cut], values[cut:])]
     assert [*parts[0], *parts[1]] == whole
 
 
 @of_each
 @given(data=st.data())
 def test_equal_values_are_coded_alike(case, data):
-    values, found, _ = _first(case, data)
-    assert len(set(zip(values, found, strict=True))) == len(set(values))
+    values, codings, _ = _first(case, data)
+    assert len(set(zip(values, codings, strict=True))) == len(set(values))

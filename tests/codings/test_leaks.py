@@ -1,4 +1,4 @@
-"""What each coding tells all the same: attacks that succeed, and what the page says of them."""
+"""Attacks that succeed on each coding all the same, and what the page says of them."""
 
 from datetime import date, timedelta
 
@@ -14,7 +14,7 @@ DAYS = 30
 
 
 @pytest.fixture
-def exposed(line):
+def exposed_dates(line):
     """Everybody's shown dates, as somebody sees them who recognises the rows."""
     columns = {**COLUMNS, "came": {**COLUMNS["came"], "role": "insensitive"}}
     rows = stays()
@@ -24,31 +24,33 @@ def exposed(line):
     return release, rows, moved
 
 
-def test_one_known_date_tells_all_dates_of_a_person(exposed):
-    release, rows, moved = exposed
-    shown = {(row["came"], row["left"]) for row in table_of(release).to_pylist()}
+def test_one_known_date_tells_all_dates_of_a_person(exposed_dates):
+    release, rows, moved = exposed_dates
+    released_dates = {(row["came"], row["left"]) for row in table_of(release).to_pylist()}
     for row in rows:
         came, offset = date.fromisoformat(row["came"]), moved[row["person"]]
         if row["left"]:
-            left = date.fromisoformat(row["left"])
-            seen = next(pair for pair in shown if pair == (came + offset, left + offset))
-            assert seen[1] - (seen[0] - came) == left
+            departure = date.fromisoformat(row["left"])
+            seen = next(
+                pair for pair in released_dates if pair == (came + offset, departure + offset)
+            )
+            assert seen[1] - (seen[0] - came) == departure
     assert "knows one of these dates knows all of them" in text_of(release / "index.html")
 
 
-def test_without_one_every_day_of_the_range_is_left(exposed):
+def test_without_one_every_day_of_the_range_is_left(exposed_dates):
     """The days of different people tell nothing of each other."""
-    _, rows, moved = exposed
-    found = np.array([moved[row["person"]].days for row in rows])
-    assert found.min() < -DAYS * 0.9
-    assert found.max() > DAYS * 0.9
-    assert abs(np.corrcoef(found[:-1], found[1:])[0, 1]) < 5 / np.sqrt(len(found))
+    _, rows, moved = exposed_dates
+    days_moved = np.array([moved[row["person"]].days for row in rows])
+    assert days_moved.min() < -DAYS * 0.9
+    assert days_moved.max() > DAYS * 0.9
+    assert abs(np.corrcoef(days_moved[:-1], days_moved[1:])[0, 1]) < 5 / np.sqrt(len(days_moved))
 
 
-def test_the_time_between_dates_is_as_it_was(exposed):
-    release, rows, _ = exposed
-    shown = table_of(release).to_pylist()
-    lengths = sorted((row["left"] - row["came"]).days for row in shown if row["left"])
+def test_the_time_between_dates_is_as_it_was(exposed_dates):
+    release, rows, _ = exposed_dates
+    released_rows = table_of(release).to_pylist()
+    lengths = sorted((row["left"] - row["came"]).days for row in released_rows if row["left"])
     assert lengths == sorted(
         (date.fromisoformat(row["left"]) - date.fromisoformat(row["came"])).days
         for row in rows

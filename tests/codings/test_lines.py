@@ -79,6 +79,6 @@ def test_versions_that_may_be_combined_are_coded_alike(line):
 def test_a_line_that_codes_nothing_sensitive_tells_what_it_always_told(line):
     line.write(stays(), columns=columns({"role": "sensitive", "type": "decimal"})).publish("one")
     work = line.plan().line.work
-    told = json.loads((work / "people" / "lines" / "stays").read_bytes())
-    assert "coded" not in told
+    document = json.loads((work / "people" / "lines" / "stays").read_bytes())
+    assert "coded" not in document
     assert read_line(work, "stays").coded == {}

@@ -19,8 +19,8 @@ KEY = b"k" * 32
 def draw(digest, size, key=KEY):
     """The same of one hash, in whole numbers."""
     whole = 2**64 - 2**64 % size
-    for at in range(0, 32, 8):
-        word = int.from_bytes(digest[at : at + 8], "little")
+    for position in range(0, 32, 8):
+        word = int.from_bytes(digest[position : position + 8], "little")
         if word < whole:
             return word % size
     return draw(hmac.digest(key, digest, hashlib.sha256), size, key)
@@ -36,23 +36,23 @@ def units(values, kind=None):
 
 @given(st.lists(st.text("ab1", max_size=4), min_size=1, max_size=8), st.integers(1, 36_500))
 def test_days_are_drawn_from_the_hash_of_the_unit(values, days):
-    found = offsets_of(units(values), KEY, days)
-    assert found.tolist() == [days_of(value, days) for value in values]
-    assert found.dtype == np.int64
+    offsets = offsets_of(units(values), KEY, days)
+    assert offsets.tolist() == [days_of(value, days) for value in values]
+    assert offsets.dtype == np.int64
 
 
 # Of so many numbers nearly half, or nearly all, of the words of a hash are passed over.
 @pytest.mark.parametrize("size", [1, 61, 2**63, 2**63 + 1, 2**64 - 2**63 // 3])
 def test_words_of_an_incomplete_round_are_passed_over(size):
     hashes = keyed_hashes([str(n).encode() for n in range(400)], KEY)
-    found = draw_evenly(hashes, KEY, size)
-    assert found.tolist() == [draw(one.tobytes(), size) for one in hashes]
+    offsets = draw_evenly(hashes, KEY, size)
+    assert offsets.tolist() == [draw(hash_.tobytes(), size) for hash_ in hashes]
 
 
 def test_every_number_of_days_is_as_likely():
     """Counts of 61,000 people, of which each lies within five standard deviations."""
-    found = offsets_of(units([f"person {n}" for n in range(61_000)]), KEY, 30)
-    counts = np.bincount(found + 30, minlength=61)
+    offsets = offsets_of(units([f"person {n}" for n in range(61_000)]), KEY, 30)
+    counts = np.bincount(offsets + 30, minlength=61)
     assert len(counts) == 61
     assert np.abs(counts - 1000).max() < 5 * np.sqrt(1000)
     assert counts[30], "0 is possible"

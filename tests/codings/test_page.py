@@ -20,12 +20,12 @@ def test_every_coding_has_words_in_the_order_in_which_it_acts():
 
 
 def test_columns_that_are_coded_alike_stand_together():
-    found = lines(
+    lines_found = lines(
         b={"round": {"to": 5}},
         a={"top": "90", "bottom": "5", "round": {"to": 5}},
         c={"top": 90, "round": {"to": 5}},
     )
-    assert [(line.columns, line.title) for line in found] == [
+    assert [(line.columns, line.title) for line in lines_found] == [
         (("a",), "Bottom-coded"),
         (("a", "c"), "Top-coded"),
         (("a", "b", "c"), "Rounded"),
@@ -49,16 +49,16 @@ def test_columns_that_are_coded_alike_stand_together():
     ],
 )
 def test_words(keys, rule, tells):
-    (found,) = lines(x=keys)
-    assert rule in found.rule
-    assert tells in found.tells
-    assert ("Times" in found.tells) == (keys.get("type") == "timestamp")
+    (line,) = lines(x=keys)
+    assert rule in line.rule
+    assert tells in line.tells
+    assert ("Times" in line.tells) == (keys.get("type") == "timestamp")
 
 
 def test_a_threshold_may_have_been_rounded_to():
     for end, so in (("top", "more"), ("bottom", "less")):
-        found = lines(x={end: "90", "round": {"to": 10}})[0]
-        assert found.tells == f"Whoever is shown with 90 has that or {so}, or was rounded to it."
+        words = lines(x={end: "90", "round": {"to": 10}})[0]
+        assert words.tells == f"Whoever is shown with 90 has that or {so}, or was rounded to it."
         assert "rounded" not in lines(x={end: "90"})[0].tells
 
 

@@ -44,7 +44,7 @@ def threshold(rows, share=Decimal("0.02")):
     return costs[-ceil(share * len(costs))]
 
 
-def expected(rows, key, limit, jobs):
+def expected_rows(rows, key, limit, jobs):
     """The rows as they should be coded, quasi-identifiers apart, each as a tuple."""
     for row in rows:
         days = timedelta(days=days_of(row["person"], 30, key))
@@ -56,7 +56,7 @@ def expected(rows, key, limit, jobs):
         )
 
 
-def shown(release):
+def released_rows(release):
     table = table_of(release).select(["left", "code", "job", "cost"]).to_pylist()
     return Counter(tuple(row.values()) for row in table)
 
@@ -65,7 +65,9 @@ def test_what_is_published_is_coded(line):
     rows = stays()
     release = line.publish("one").directory
     key = shift_key(line.plan().line.private)
-    assert shown(release) == Counter(expected(rows, key, threshold(rows), jobs_of(rows)))
+    assert released_rows(release) == Counter(
+        expected_rows(rows, key, threshold(rows), jobs_of(rows))
+    )
     assert RARE not in jobs_of(rows)
     checked = check(release)
     assert (checked.derived, {v.holds for _, v in checked.verdicts}) == ("equal", {True})
@@ -82,13 +84,13 @@ def test_quasi_identifiers_that_are_shown_as_they_are_are_coded(line):
 def test_all_stages_after_the_first_see_coded_values(line):
     rows = stays()
     plan, run = line.prepare_run("one")
-    key, kept = shift_key(plan.line.private), load(run / "deidentified")
-    found = Counter(
+    key, microdata = shift_key(plan.line.private), load(run / "deidentified")
+    counts = Counter(
         tuple(row.values())
-        for row in kept.table().select(["left", "code", "job", "cost"]).to_pylist()
+        for row in microdata.table().select(["left", "code", "job", "cost"]).to_pylist()
     )
-    assert found == Counter(expected(rows, key, threshold(rows), jobs_of(rows)))
-    assert kept["came"].array().to_pylist() == [
+    assert counts == Counter(expected_rows(rows, key, threshold(rows), jobs_of(rows)))
+    assert microdata["came"].array().to_pylist() == [
         date.fromisoformat(row["came"]) + timedelta(days=days_of(row["person"], 30, key))
         for row in rows
     ]
@@ -143,25 +145,25 @@ def test_a_query_says_that_its_answer_is_about_coded_values(line, call):
     release = line.write(stays(), **EXACT).publish("one").directory
     sql = "SELECT COUNT(*) FROM microdata WHERE age = 95"
     code, out, _ = call("query", release, sql)
-    told = "about coded values: age (bottom, top, round), code (prefix), cost (top, round)"
-    assert (code, told in out) == (0, True), out
-    found = json.loads(call("query", release, sql, "--format", "json")[1])
-    assert found["coded"]["age"] == ["bottom", "top", "round"]
-    assert found["rows"][0]["count(*)"]["upper"] == 0
+    sentence = "about coded values: age (bottom, top, round), code (prefix), cost (top, round)"
+    assert (code, sentence in out) == (0, True), out
+    document = json.loads(call("query", release, sql, "--format", "json")[1])
+    assert document["coded"]["age"] == ["bottom", "top", "round"]
+    assert document["rows"][0]["count(*)"]["upper"] == 0
     at_top = answer(open_release(release), "SELECT COUNT(*) FROM microdata WHERE age = 90")
     beyond = sum(row["age"] >= 90 for row in stays())
     assert at_top.rows[0]["count(*)"].lower == beyond
 
 
 def test_an_answer_about_values_as_they_are_says_no_more_than_before(small):
-    found = answer(open_release(small.publish("one").directory), "SELECT COUNT(*) FROM microdata")
-    assert "coded" not in document(found)
+    result = answer(open_release(small.publish("one").directory), "SELECT COUNT(*) FROM microdata")
+    assert "coded" not in document(result)
 
 
 def test_accuracy_is_that_of_coded_values_and_says_so(line, call):
     release = line.publish("one").directory
-    code, _, said = call("evaluate", release, "--spec", line.spec)
-    assert (code, said) == (0, "")
+    code, _, error = call("evaluate", release, "--spec", line.spec)
+    assert (code, error) == (0, "")
     report = text_of(line.plan().line.private / "reports" / "0001" / "accuracy.html")
     assert "No answer lies outside its bounds" in report
     assert "Truths are those of coded values, of age, came, code, cost, job, left:" in report
@@ -197,14 +199,14 @@ def test_a_value_that_was_not_coded_is_not_published(line, monkeypatch):
     """The gate sees it in the files, whatever went wrong before."""
     from sfumato.tasks.private.people import coding as coded
 
-    asked = coded.code_column
+    code_column = coded.code_column
     monkeypatch.setattr(
         coded,
         "code_column",
-        lambda column, declared, known: (
-            (column, asked(column, declared, known)[1])
+        lambda column, declared, codings: (
+            (column, code_column(column, declared, codings)[1])
             if column.name == "code"
-            else asked(column, declared, known)
+            else code_column(column, declared, codings)
         ),
     )
     with pytest.raises(PromiseError, match="expect_coded_values"):
@@ -279,9 +281,11 @@ def test_the_gate_expects_the_same_of_a_candidate(line):
     """Great Expectations finds what is found without it, of every coding that can be seen."""
     plan, run = line.write(stays(), **EXACT).prepare_run("one")
     gate = partial(judge, plan.line.name, documents=run / "documents")
-    found = assess_candidate(run / "candidate", plan.withheld, gate).findings
-    assert found == assess_candidate(run / "candidate", plan.withheld).findings
-    codings = {f.parameters["column"]: f.parameters["codings"] for f in found if _is_of_codings(f)}
+    findings = assess_candidate(run / "candidate", plan.withheld, gate).findings
+    assert findings == assess_candidate(run / "candidate", plan.withheld).findings
+    codings = {
+        f.parameters["column"]: f.parameters["codings"] for f in findings if _is_of_codings(f)
+    }
     assert codings == {
         "age": ["bottom", "top", "round"],
         "code": ["prefix"],
@@ -291,8 +295,8 @@ def test_the_gate_expects_the_same_of_a_candidate(line):
 
 def test_labels_are_not_held_to_codings(line):
     plan, run = line.prepare_run("one")
-    found = assess_candidate(run / "candidate", plan.withheld).findings
-    assert {f.parameters["column"] for f in found if _is_of_codings(f)} == {"code", "cost"}
+    findings = assess_candidate(run / "candidate", plan.withheld).findings
+    assert {f.parameters["column"] for f in findings if _is_of_codings(f)} == {"code", "cost"}
 
 
 def _is_of_codings(finding):
@@ -301,7 +305,7 @@ def _is_of_codings(finding):
 
 def test_the_summary_of_a_run_says_it(line, small):
     line.write(stays())
-    told = summary(open_release(line.publish("one").directory), [], NOT_JUDGED)
-    assert "Everything is about coded values: of `age`, `came`, `code`, `cost`, `job`" in told
+    text = summary(open_release(line.publish("one").directory), [], NOT_JUDGED)
+    assert "Everything is about coded values: of `age`, `came`, `code`, `cost`, `job`" in text
     small.write(people(first=5000))
     assert "coded" not in summary(open_release(small.publish("plain").directory), [], NOT_JUDGED)

@@ -1,4 +1,4 @@
-"""What a spec may say of codings: every refusal names the place and the rule on one line."""
+"""Codings in a spec: every refusal names the place and the rule on one line."""
 
 import copy
 
@@ -72,9 +72,9 @@ def test_a_declaration_says_no_more_than_is_asked_for(read, tmp_path):
     """A line that codes nothing has the digest that it had, and one that does has another."""
     plain = read({}).terms(tmp_path)
     coded = read({"age": {"top": 90}}).terms(tmp_path)
-    known = {*KEYS, "free_text", "pseudonym"}
+    keys = {*KEYS, "free_text", "pseudonym"}
     listed = plain.model_dump(mode="json")["columns"]
-    assert not any(known & column.keys() for column in listed)
+    assert not any(keys & column.keys() for column in listed)
     assert (plain.format, coded.format) == (0, 4)
     assert coded.digest() != plain.digest()
     assert type(coded).model_validate(coded.model_dump(mode="json")) == coded
@@ -176,8 +176,8 @@ def test_what_does_not_fit_a_spec(read, changes, columns, words):
 
 
 def test_a_population_is_not_coded(read):
-    of = {"model": "delta-presence", "min": 0, "max": 0.5, "population": "all.csv"}
-    promises = [*SPEC["promises"], {**of, "quasi-identifiers": ["age"]}]
+    promise = {"model": "delta-presence", "min": 0, "max": 0.5, "population": "all.csv"}
+    promises = [*SPEC["promises"], {**promise, "quasi-identifiers": ["age"]}]
     assert read({"town": {"prefix": 1}}, promises=promises)
     with pytest.raises(SpecError, match=r"promises\.2: delta-presence compares 'age' with a pop"):
         read({"age": {"top": 90}}, promises=promises)

@@ -1,4 +1,4 @@
-"""What is computed once and kept: by versions, backups, other keys and lost files."""
+"""Codings that are computed once and kept: by versions, backups, other keys and lost files."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from sfumato.tasks.private.people.keys import PEOPLE, people_key
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.terms.opened import open_release
 from tests.codings.stays import COLUMNS, EXACT, Stays, jobs_of, stays
-from tests.codings.test_release import expected, shift_key, shown, threshold
+from tests.codings.test_release import expected_rows, released_rows, shift_key, threshold
 from tests.lines import publish_prepared
 from tests.release.small import people
 
@@ -35,46 +35,46 @@ def first_version(tmp_path_factory):
 
 
 @pytest.fixture
-def published(line, first_version, tmp_path):
+def first_published(line, first_version, tmp_path):
     """The line with one version; its private directory."""
     shutil.copytree(first_version, tmp_path, symlinks=True, dirs_exist_ok=True)
-    known = line.plan().line
-    (known.private / "published-in").write_bytes(os.fsencode(known.public))
-    return known.private
+    line_plan = line.plan().line
+    (line_plan.private / "published-in").write_bytes(os.fsencode(line_plan.public))
+    return line_plan.private
 
 
-def test_later_versions_are_coded_by_what_was_found_of_the_first(line, published):
-    kept = (published / CODINGS).read_bytes()
+def test_later_versions_are_coded_by_what_was_found_of_the_first(line, first_published):
+    content = (first_published / CODINGS).read_bytes()
     dear = [row | {"cost": str(Decimal(row["cost"]) * 9)} for row in LATER]
     of_first = threshold(stays())
     assert threshold(dear) > of_first * 2
     second = line.write([row | {"job": "farrier"} for row in dear]).publish("two").directory
-    rows = expected(dear, shift_key(published), of_first, set())
-    assert shown(second) == Counter(rows)
+    rows = expected_rows(dear, shift_key(first_published), of_first, set())
+    assert released_rows(second) == Counter(rows)
     assert second.name == "0002"
-    assert (published / CODINGS).read_bytes() == kept
-    assert (published / CODINGS).stat().st_mode & 0o777 == 0o600
+    assert (first_published / CODINGS).read_bytes() == content
+    assert (first_published / CODINGS).stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_kept_is_what_was_found(line, published):
-    found = {one.column: one.found for one in read_frozen(published).columns}
+def test_what_is_kept_is_what_was_found(line, first_published):
+    codings = {column.column: column.found for column in read_frozen(first_published).columns}
     jobs = sorted(jobs_of(stays()))
-    assert found == {"cost": {"top": str(threshold(stays()))}, "job": {"fold": jobs}}
+    assert codings == {"cost": {"top": str(threshold(stays()))}, "job": {"fold": jobs}}
 
 
-def test_the_same_source_and_spec_is_the_version_that_stands(line, published):
+def test_the_same_source_and_spec_is_the_version_that_stands(line, first_published):
     assert line.publish("again").existed
 
 
-def test_a_source_that_differs_below_the_codings_is_the_same(line, published):
-    """What would be published is the same, and is never drawn again."""
+def test_a_source_that_differs_below_the_codings_is_the_same(line, first_published):
+    """The codings would publish the same table, which is never drawn again."""
     rows = stays()
     assert rows[0]["code"][4:6] == "XY"
     rows[0]["code"] = f"{rows[0]['code'][:4]}-and-more"
     assert line.write(rows).publish("again").existed
 
 
-def test_a_person_is_moved_by_the_same_days_in_all_versions(line, published):
+def test_a_person_is_moved_by_the_same_days_in_all_versions(line, first_published):
     """Seen by somebody who knows when people came: one difference for each person."""
     rows = {row["person"]: row for row in stays()}
     accepted = {"versions": "accepted-risk"}
@@ -85,21 +85,25 @@ def test_a_person_is_moved_by_the_same_days_in_all_versions(line, published):
     ]
     _, run = line.write(later, **accepted).prepare_run("three")
     moved = load(run / "deidentified").table().to_pylist()
-    key = shift_key(published)
-    known = list(expected(later, key, threshold(stays()), jobs_of(stays())))
-    assert [tuple(row[n] for n in ("left", "code", "job", "cost")) for row in moved] == known
+    key = shift_key(first_published)
+    expected_days = list(expected_rows(later, key, threshold(stays()), jobs_of(stays())))
+    assert [
+        tuple(row[n] for n in ("left", "code", "job", "cost")) for row in moved
+    ] == expected_days
 
 
-def test_changed_codings_are_found_anew_and_those_before_stay(line, published):
+def test_changed_codings_are_found_anew_and_those_before_stay(line, first_published):
     columns = {**COLUMNS, "cost": COLUMNS["cost"] | {"top": {"share": "0.1"}}}
     line.write(LATER, columns=columns).publish("two")
-    found = [one.found for one in read_frozen(published).columns if one.column == "cost"]
-    assert found == [
+    codings = [
+        column.found for column in read_frozen(first_published).columns if column.column == "cost"
+    ]
+    assert codings == [
         {"top": str(threshold(stays()))},
         {"top": str(threshold(LATER, Decimal("0.1")))},
     ]
     line.write(stays(first=2000, seed=3)).publish("three")
-    assert len(read_frozen(published).columns) == 3
+    assert len(read_frozen(first_published).columns) == 3
 
 
 def test_a_run_that_publishes_nothing_keeps_nothing(line):
@@ -107,14 +111,14 @@ def test_a_run_that_publishes_nothing_keeps_nothing(line):
     private = line.plan().line.private
     assert not (private / CODINGS).exists()
     line.write(LATER).publish("one")
-    found = {one.column: one.found for one in read_frozen(private).columns}
-    assert found["cost"] == {"top": str(threshold(LATER))}
+    codings = {column.column: column.found for column in read_frozen(private).columns}
+    assert codings["cost"] == {"top": str(threshold(LATER))}
 
 
 def test_of_two_first_runs_at_once_one_is_refused(line):
-    one = line.prepare_run("one")
+    first_run = line.prepare_run("one")
     two = line.write(LATER).prepare_run("two")
-    publish_prepared(*one)
+    publish_prepared(*first_run)
     with pytest.raises(PromiseError, match="other thresholds meanwhile: run it again"):
         publish_prepared(*two)
     public = line.plan().line.public
@@ -122,8 +126,8 @@ def test_of_two_first_runs_at_once_one_is_refused(line):
     assert line.publish("again").directory.name == "0002"
 
 
-def test_what_is_lost_is_not_found_again(line, published):
-    (published / CODINGS).unlink()
+def test_what_is_lost_is_not_found_again(line, first_published):
+    (first_published / CODINGS).unlink()
     with pytest.raises(PromiseError, match=r"codings\.json: lacks what column 'job' is coded by"):
         line.write(LATER).publish("two")
     line.write(LATER, columns=_without_found()).publish("other-terms")
@@ -143,63 +147,65 @@ def test_a_lost_mark_of_the_days_is_no_other_key(line):
         line.write(LATER, columns=_without_found()).publish("two")
 
 
-def test_another_key_moves_no_dates(line, published):
+def test_another_key_moves_no_dates(line, first_published):
     """Lost with all that could tell of it, and drawn anew: the line's mark tells."""
-    shutil.rmtree(published.parent / PEOPLE)
+    shutil.rmtree(first_published.parent / PEOPLE)
     with pytest.raises(PromiseError, match="dates were moved by another key than the work dir"):
         line.write(LATER).publish("two")
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"columns": 3}', b"[" * 100_000])
-def test_what_cannot_be_read_is_refused(line, published, content):
-    (published / CODINGS).write_bytes(content)
+def test_what_cannot_be_read_is_refused(line, first_published, content):
+    (first_published / CODINGS).write_bytes(content)
     with pytest.raises(PromiseError, match=r"codings\.json: cannot be read"):
         line.write(LATER).publish("two")
 
 
-def test_what_newer_software_wrote_is_refused(line, published):
-    (published / CODINGS).write_text('{"format": 2, "columns": [], "more": 1}', encoding="utf-8")
+def test_what_newer_software_wrote_is_refused(line, first_published):
+    (first_published / CODINGS).write_text(
+        '{"format": 2, "columns": [], "more": 1}', encoding="utf-8"
+    )
     with pytest.raises(InputError, match=r"codings\.json: format 2 was made by newer software"):
         line.write(LATER).publish("two")
 
 
-def test_a_backup_brings_back_thresholds_and_days(line, published, tmp_path, call):
+def test_a_backup_brings_back_thresholds_and_days(line, first_published, tmp_path, call):
     file = tmp_path / "stays.backup"
     assert call("line", "backup", line.spec, file)[0] == 0
     files = unpack_files(file, file.read_bytes(), "stays")
     assert {CODINGS, "people-key"} <= files.keys()
-    kept, key = (published / CODINGS).read_bytes(), shift_key(published)
-    shutil.rmtree(published.parent)
+    codings, key = (first_published / CODINGS).read_bytes(), shift_key(first_published)
+    shutil.rmtree(first_published.parent)
     assert call("line", "restore", line.spec, file)[0] == 0
-    assert ((published / CODINGS).read_bytes(), shift_key(published)) == (kept, key)
+    assert ((first_published / CODINGS).read_bytes(), shift_key(first_published)) == (codings, key)
     assert line.publish("again").existed
 
 
-def test_older_software_is_told_that_a_backup_is_newer(published, small):
-    assert b'"format": 8' in backup(published)
-    files = {path: b"" for path in state_files(published) if "-normal/" not in path}
+def test_older_software_is_told_that_a_backup_is_newer(first_published, small):
+    assert b'"format": 8' in backup(first_published)
+    files = {path: b"" for path in state_files(first_published) if "-normal/" not in path}
     assert b'"format": 4' in pack("stays", files)
     small.write(people(first=5000)).publish("plain")
     assert b'"format": 8' in backup(small.plan().line.private)
 
 
-def test_another_key_of_the_line_leaves_days_and_thresholds(line, published, call):
-    kept, key = (published / CODINGS).read_bytes(), shift_key(published)
+def test_another_key_of_the_line_leaves_days_and_thresholds(line, first_published, call):
+    codings, key = (first_published / CODINGS).read_bytes(), shift_key(first_published)
     source = f"0001={line.folder / 'stays.csv'}"
     assert call("line", "rekey", line.spec, "--source", source)[0] == 0
-    assert ((published / CODINGS).read_bytes(), shift_key(published)) == (kept, key)
+    assert ((first_published / CODINGS).read_bytes(), shift_key(first_published)) == (codings, key)
     assert line.publish("again").existed
     assert line.write(LATER).publish("two").directory.name == "0002"
 
 
-def test_units_are_not_renamed_where_dates_move_by_them(line, published, tmp_path, call):
+def test_units_are_not_renamed_where_dates_move_by_them(line, first_published, tmp_path, call):
     names = tmp_path / "names.csv"
     names.write_text("IDENT-1,IDENT-9999\n", encoding="utf-8")
-    code, _, said = call("line", "rekey", line.spec, "--units", names)
-    assert (code, "units cannot be renamed" in said) == (2, True)
+    code, _, error = call("line", "rekey", line.spec, "--units", names)
+    assert (code, "units cannot be renamed" in error) == (2, True)
 
 
-def test_later_versions_are_evaluated_as_they_were_coded(line, published, call):
+def test_later_versions_are_evaluated_as_they_were_coded(line, first_published, call):
     second = line.write(LATER).publish("two").directory
     assert call("evaluate", second, "--spec", line.spec)[0] == 0
 
@@ -210,7 +216,7 @@ def test_a_rehearsal_keeps_nothing(line, call):
     assert not (line.plan().line.private / CODINGS).exists()
 
 
-def test_a_passphrase_does_not_change_the_days(line, published, monkeypatch, call):
+def test_a_passphrase_does_not_change_the_days(line, first_published, monkeypatch, call):
     monkeypatch.setenv("SFUMATO_NEW_KEY_PASSPHRASE", "secret")
     assert call("line", "passphrase", line.spec)[0] == 0
     monkeypatch.setenv("SFUMATO_KEY_PASSPHRASE", "secret")
@@ -221,84 +227,90 @@ class TestThePeoplesKey:
     """Its passphrase can be changed; the key cannot, and says so."""
 
     @pytest.fixture
-    def secret(self, line, published):
+    def secret(self, line, first_published):
         return people_key(line.plan().line.work)
 
     @pytest.fixture
-    def changed(self, line, monkeypatch, call):
+    def change_passphrase(self, line, monkeypatch, call):
         """Wrap it with another passphrase, and have that in the environment."""
 
-        def to(new, *options):
+        def change_to(new, *options):
             monkeypatch.setenv("SFUMATO_NEW_KEY_PASSPHRASE", new)
-            code, _, said = call("line", "passphrase", line.spec, "--people", *options)
-            assert (code, "back up again" in said) == (0, True), said
+            code, _, error = call("line", "passphrase", line.spec, "--people", *options)
+            assert (code, "back up again" in error) == (0, True), error
             monkeypatch.setenv("SFUMATO_PEOPLE_PASSPHRASE", new)
 
-        return to
+        return change_to
 
     def test_the_passphrase_changes_and_the_secret_stays(
-        self, line, secret, changed, monkeypatch, call
+        self, line, secret, change_passphrase, monkeypatch, call
     ):
         own = line_key(line.plan().line.private)
         path = line.plan().line.work / "people" / "key"
         for new in ("first", "second"):
-            changed(new)
+            change_passphrase(new)
             assert path.read_bytes() != secret
             assert people_key(path.parents[1]) == secret
         assert line_key(line.plan().line.private) == own
         assert line.publish("again").existed
-        changed("none", "--remove")
+        change_passphrase("none", "--remove")
         assert path.read_bytes() == secret
 
-    def test_it_is_refused_without_the_present_one(self, line, secret, changed, monkeypatch, call):
-        changed("first")
+    def test_it_is_refused_without_the_present_one(
+        self, line, secret, change_passphrase, monkeypatch, call
+    ):
+        change_passphrase("first")
         for present in ("", "wrong"):
             monkeypatch.setenv("SFUMATO_PEOPLE_PASSPHRASE", present)
-            code, _, said = call("line", "passphrase", line.spec, "--people")
-            assert (code, "SFUMATO_PEOPLE_PASSPHRASE" in said) == (2, True)
-            assert "first" not in said
+            code, _, error = call("line", "passphrase", line.spec, "--people")
+            assert (code, "SFUMATO_PEOPLE_PASSPHRASE" in error) == (2, True)
+            assert "first" not in error
 
     @pytest.mark.parametrize("wrapped", [True, False])
     def test_a_backup_of_before_is_put_back(
-        self, line, secret, changed, wrapped, tmp_path, monkeypatch, call
+        self, line, secret, change_passphrase, wrapped, tmp_path, monkeypatch, call
     ):
         if wrapped:
-            changed("first")
+            change_passphrase("first")
         assert call("line", "backup", line.spec, tmp_path / "copy")[0] == 0
-        changed("second")
+        change_passphrase("second")
         restored = ("line", "restore", line.spec, tmp_path / "copy")
         if wrapped:
-            code, _, said = call(*restored)
-            assert (code, "set SFUMATO_FORMER_PEOPLE_PASSPHRASE" in said) == (2, True)
+            code, _, error = call(*restored)
+            assert (code, "set SFUMATO_FORMER_PEOPLE_PASSPHRASE" in error) == (2, True)
             monkeypatch.setenv("SFUMATO_FORMER_PEOPLE_PASSPHRASE", "first")
         assert call(*restored)[0] == 0
         assert people_key(line.plan().line.work) == secret
         assert line.publish("again").existed
 
-    def test_a_backup_with_another_one_is_refused(self, line, secret, changed, tmp_path, call):
+    def test_a_backup_with_another_one_is_refused(
+        self, line, secret, change_passphrase, tmp_path, call
+    ):
         assert call("line", "backup", line.spec, tmp_path / "copy")[0] == 0
         path = line.plan().line.work / "people" / "key"
         path.write_bytes(bytes(32))
-        changed("second")
-        code, _, said = call("line", "restore", line.spec, tmp_path / "copy")
-        assert (code, "names people by another key" in said) == (2, True)
+        change_passphrase("second")
+        code, _, error = call("line", "restore", line.spec, tmp_path / "copy")
+        assert (code, "names people by another key" in error) == (2, True)
 
 
-def test_a_version_that_may_have_appeared_counts_as_one(line, published):
+def test_a_version_that_may_have_appeared_counts_as_one(line, first_published):
     """Of a run that was killed between its two steps."""
-    state = read_state(published)
-    number, known = next(iter(state.versions.items()))
-    write_state(published, state.model_copy(update={"versions": {}, "pending": (number, known)}))
-    (published / CODINGS).unlink()
+    state = read_state(first_published)
+    number, version = next(iter(state.versions.items()))
+    write_state(
+        first_published, state.model_copy(update={"versions": {}, "pending": (number, version)})
+    )
+    (first_published / CODINGS).unlink()
     with pytest.raises(PromiseError, match="lacks what column"):
         line.write(LATER).prepare_run("two")
 
 
-def test_days_are_remembered_through_versions_without_dates(line, published):
+def test_days_are_remembered_through_versions_without_dates(line, first_published):
     plain = {name: {k: v for k, v in c.items() if k != "shift"} for name, c in COLUMNS.items()}
     line.write(LATER, columns=plain).publish("two")
-    assert read_frozen(published).shift is not None
-    shutil.rmtree(published.parent / PEOPLE)
+    assert read_frozen(first_published).shift is not None
+    shutil.rmtree(first_published.parent / PEOPLE)
     with pytest.raises(PromiseError, match="dates were moved by another key"):
         line.write(stays(first=2000)).prepare_run("three")
 

@@ -33,8 +33,8 @@ def test_what_was_found_is_kept_once_it_is_published(waiting):
     private = waiting.line.private
     assert not (private / CODINGS).exists()
     assert check(waiting.publish()).derived == "equal"
-    found = {one.column: one.found for one in read_frozen(private).columns}
-    assert found["cost"] == {"top": str(threshold(stays()))}
+    codings = {column.column: column.found for column in read_frozen(private).columns}
+    assert codings["cost"] == {"top": str(threshold(stays()))}
     dear = [row | {"cost": str(Decimal(row["cost"]) * 9)} for row in stays(first=1000)]
     waiting.write(dear, reviewers=1).release()
     waiting.decide("ann")
@@ -46,7 +46,9 @@ def test_a_candidate_of_other_thresholds_is_not_published(waiting):
     (note,) = waiting.line.private.rglob("codings.json")
     used = FrozenCodings.model_validate_json(note.read_bytes())
     others = {"cost": {"top": "1"}, "job": {"fold": []}}
-    found = [one.model_copy(update={"found": others[one.column]}) for one in used.columns]
-    freeze(waiting.line.private, used.model_copy(update={"columns": tuple(found)}))
+    columns = [
+        column.model_copy(update={"found": others[column.column]}) for column in used.columns
+    ]
+    freeze(waiting.line.private, used.model_copy(update={"columns": tuple(columns)}))
     with pytest.raises(PromiseError, match="other thresholds meanwhile"):
         waiting.publish()
