@@ -43,85 +43,87 @@ GRID = {
 
 
 @pytest.fixture
-def heard():
+def outcomes_heard():
     """The outcomes of which a comparison tells."""
     return []
 
 
 @pytest.fixture
-def compare(small, heard):
-    def run(grid=GRID, **asked):
-        def hear(outcome, done, of):
-            heard.append((outcome.name, done, of))
+def compare(small, outcomes_heard):
+    def run(grid=GRID, **options):
+        def hear(outcome, done, total):
+            outcomes_heard.append((outcome.name, done, total))
 
-        return compare_alternatives(small.spec, Overrides(), AskedComparison(grid, **asked), hear)
+        return compare_alternatives(small.spec, Overrides(), AskedComparison(grid, **options), hear)
 
     return run
 
 
-def test_all_are_asked_the_same_and_nothing_is_tried_twice(small, compare, heard):
+def test_all_are_asked_the_same_and_nothing_is_tried_twice(small, compare, outcomes_heard):
     first = compare()
-    assert len(first.ranked) == len(heard) == 6
+    assert len(first.ranked) == len(outcomes_heard) == 6
     queries = (first.page.parents[1] / "queries" / "queries.sql").read_bytes()
-    heard.clear()
+    outcomes_heard.clear()
     again = compare({**GRID, "form": [*GRID["form"], {"method": "redistributed"}]})
-    assert heard == []  # redistributed does not admit the promise
-    assert [one.outcome for one in again.ranked] == [one.outcome for one in first.ranked]
+    assert outcomes_heard == []  # redistributed does not admit the promise
+    assert [row.outcome for row in again.ranked] == [row.outcome for row in first.ranked]
     assert (again.page.parents[1] / "queries" / "queries.sql").read_bytes() == queries
     compare({"partition": [{"method": "ke", "objective": "max"}]})
-    assert heard == [("ke (objective max) · permuted", 1, 1)]
+    assert outcomes_heard == [("ke (objective max) · permuted", 1, 1)]
 
 
 def test_what_attackers_guess_stands_beside_every_alternative_in_the_csv(small, compare):
-    found = compare({"partition": [{"method": "ke"}, {"method": "mondrian"}]})
-    with (found.page.parent / "comparison.csv").open(encoding="utf-8") as file:
+    comparison = compare({"partition": [{"method": "ke"}, {"method": "mondrian"}]})
+    with (comparison.page.parent / "comparison.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    page = found.page.read_text(encoding="utf-8")
+    page = comparison.page.read_text(encoding="utf-8")
     assert len(rows) == 2 * len({row["query"] for row in rows})
     guessed = {}
-    for one in found.ranked:
-        attacks = {f"wage: {s['measure']}": s for s in one.outcome.attacks["wage"]}
+    for ranked_row in comparison.ranked:
+        attacks = {f"wage: {s['measure']}": s for s in ranked_row.outcome.attacks["wage"]}
         scores = {name: s["share"] for name, s in attacks.items() if "skipped" not in s}
         assert {
             "wage: own value guessed from the group alone",  # homogeneity
             "wage: in a group whose range is below a fifth of the promised e",  # small range
             "wage: own value guessed by deFinetti's attack",
         } <= set(scores)
-        for row in (row for row in rows if row["alternative"] == one.outcome.name):
+        for row in (row for row in rows if row["alternative"] == ranked_row.outcome.name):
             assert {name: float(row[name]) for name in scores} == scores
             assert {row[name] for name in attacks.keys() - scores.keys()} <= {""}
-        guessed[one.outcome.name] = scores
+        guessed[ranked_row.outcome.name] = scores
         assert all(escape(name.removeprefix("wage: ")) in page for name in scores)
     assert len({json.dumps(scores) for scores in guessed.values()}) == 2
 
 
-def test_what_was_cut_short_goes_on_where_it_was(compare, heard, monkeypatch):
+def test_what_was_cut_short_goes_on_where_it_was(compare, outcomes_heard, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(running, "try_alternative", killed_after(running.try_alternative, 2, heard))
+        patch.setattr(
+            running, "try_alternative", killed_after(running.try_alternative, 2, outcomes_heard)
+        )
         compare()
-    assert len(heard) == 2
+    assert len(outcomes_heard) == 2
     compare()
-    assert [done for _, done, _ in heard] == [1, 2, 3, 4, 5, 6]
+    assert [done for _, done, _ in outcomes_heard] == [1, 2, 3, 4, 5, 6]
 
 
 def test_nothing_is_published_or_left_in_the_line_and_all_is_private(small, compare, tmp_path):
     small.publish("one")
     before = trace(tmp_path / "work", small.folder)
-    found = compare()
-    found.spec.unlink()
+    comparison = compare()
+    comparison.spec.unlink()
     assert trace(tmp_path / "work", small.folder) == before
-    for path in found.page.parents[1].rglob("*"):
+    for path in comparison.page.parents[1].rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
     assert not list((tmp_path / "work").rglob("*.parquet"))
 
 
 def test_a_comparison_that_is_killed_again_keeps_no_rows(compare, monkeypatch):
     """Candidates are made where nothing is retained."""
-    kept = compare({"partition": [{"method": "mondrian"}]}).page.parents[1]
+    folder = compare({"partition": [{"method": "mondrian"}]}).page.parents[1]
     seen = []
 
     def look(alternative, *others):
-        seen.append([path for path in kept.rglob("*") if path.suffix in (".csv", ".parquet")])
+        seen.append([path for path in folder.rglob("*") if path.suffix in (".csv", ".parquet")])
         return tried(alternative, *others)
 
     tried = running.try_alternative
@@ -129,39 +131,39 @@ def test_a_comparison_that_is_killed_again_keeps_no_rows(compare, monkeypatch):
     monkeypatch.setattr(running, "try_alternative", look)
     compare({"partition": [{"method": "ke"}]})
     assert {path.name for path in seen[0]} == {"comparison.csv"}
-    assert not list(kept.rglob("microdata.*"))
+    assert not list(folder.rglob("microdata.*"))
 
 
 def test_the_true_answers_are_found_without_a_file(small, compare, monkeypatch):
     def refuse(*_):
         raise AssertionError
 
-    found = []
+    answers_found = []
     answers = running.answers_over_all
 
     def watch(*others):
         with monkeypatch.context() as patch:
             patch.setattr(anonymizing, "write_tables", refuse)
-            found.append(answers(*others))
-        return found[-1]
+            answers_found.append(answers(*others))
+        return answers_found[-1]
 
     monkeypatch.setattr(running, "_truths_by_digest", {})
     monkeypatch.setattr(running, "answers_over_all", watch)
     compare({"partition": [{"method": "mondrian"}]})
-    assert len(found) == 1
+    assert len(answers_found) == 1
 
 
 def test_what_stands_beside_a_spec_is_not_written_over(small):
     own = small.spec.with_name("wages.recommended.yaml")
     own.write_text("mine", encoding="utf-8")
-    wanted = {"partition": {"method": "mondrian"}, "groups": None}
-    first = write_recommended(small.spec, wanted, Overrides())
+    changes = {"partition": {"method": "mondrian"}, "groups": None}
+    first = write_recommended(small.spec, changes, Overrides())
     assert own.read_text(encoding="utf-8") == "mine"
     assert first.name == "wages.recommended-2.yaml"
-    assert write_recommended(small.spec, wanted, Overrides()) == first  # it says the same
+    assert write_recommended(small.spec, changes, Overrides()) == first  # it says the same
     own.unlink()
     own.symlink_to(small.spec)
-    assert write_recommended(small.spec, wanted, Overrides()) == first
+    assert write_recommended(small.spec, changes, Overrides()) == first
     assert own.is_symlink()
 
 
@@ -170,51 +172,51 @@ def test_true_answers_are_those_of_the_rows(small, compare):
         "SELECT town, SUM(wage), COUNT(*) FROM microdata GROUP BY town",
         "SELECT AVG(wage) FROM microdata WHERE age BETWEEN 25 AND 50",
     )
-    found = compare({"partition": [{"method": "mondrian"}]}, sql=own)
-    ((one,),) = ([each.outcome for each in found.ranked],)
+    comparison = compare({"partition": [{"method": "mondrian"}]}, sql=own)
+    ((outcome,),) = ([each.outcome for each in comparison.ranked],)
     rows = [row for row in people() if int(row["age"]) > 18 and row["wage"]]
-    place = found.page.parents[1]
-    told = json.loads((place / "queries" / "queries.json").read_bytes())["queries"]
-    wanted = [n for n, query in enumerate(told) if query["sql"] == own[1]]
+    place = comparison.page.parents[1]
+    queries = json.loads((place / "queries" / "queries.json").read_bytes())["queries"]
+    expected = [n for n, query in enumerate(queries) if query["sql"] == own[1]]
     wages = [Fraction(row["wage"]) for row in rows if 25 <= int(row["age"]) <= 50]
     truth = sum(wages) / len(wages)
-    assert len(wanted) == 1
-    assert one.errors[wanted[0]] < 0.5
+    assert len(expected) == 1
+    assert outcome.errors[expected[0]] < 0.5
     assert truth > 0
 
 
 def outcome(name, widths, **changed):
     scores = changed.pop("scores", [])
-    known = {"groups": 3, "published": 10, "relative": widths, "errors": widths}
-    return TriedOutcome(name, widths=widths, attacks={"s": scores}, **{**known, **changed})
+    facts = {"groups": 3, "published": 10, "relative": widths, "errors": widths}
+    return TriedOutcome(name, widths=widths, attacks={"s": scores}, **{**facts, **changed})
 
 
-def guessed(share, measure="own value guessed from the group alone"):
+def guess_score(share, measure="own value guessed from the group alone"):
     return {"measure": measure, "share": share, "without the release": 0.1}
 
 
 def test_the_narrowest_is_recommended_and_of_those_as_good_the_safest():
-    narrow = outcome("narrow", [1.0, 2.0], scores=[guessed(0.5)])
-    as_good = outcome("as good", [1.01, 2.02], scores=[guessed(0.3)])
-    wide = outcome("wide", [2.0, 4.0], scores=[guessed(0.1)])
+    narrow = outcome("narrow", [1.0, 2.0], scores=[guess_score(0.5)])
+    as_good = outcome("as good", [1.01, 2.02], scores=[guess_score(0.3)])
+    wide = outcome("wide", [2.0, 4.0], scores=[guess_score(0.1)])
     ranked = rank([wide, as_good, narrow])
-    assert [one.outcome.name for one in ranked] == ["narrow", "as good", "wide"]
+    assert [row.outcome.name for row in ranked] == ["narrow", "as good", "wide"]
     assert recommend(ranked).outcome.name == "as good"
-    assert [one.width for one in ranked] == pytest.approx([0.5, 0.505, 1.0])
+    assert [row.width for row in ranked] == pytest.approx([0.5, 0.505, 1.0])
 
 
 def test_what_is_guessed_without_a_release_is_the_same_guess():
-    near = {**guessed(0.9, "within a window"), "without the release": 0.99}
-    (one,) = rank([outcome("one", [1.0], scores=[guessed(0.3), near])])
-    assert (one.guessed, one.base) == (0.3, 0.1)
+    near = {**guess_score(0.9, "within a window"), "without the release": 0.99}
+    (row,) = rank([outcome("one", [1.0], scores=[guess_score(0.3), near])])
+    assert (row.guessed, row.base) == (0.3, 0.1)
 
 
 def test_truths_decide_nothing():
-    one = outcome("one", [1.0, 1.0], scores=[guessed(0.4)])
-    other = outcome("other", [1.5, 1.5], scores=[guessed(0.4)])
-    before = recommend(rank([one, other])).outcome.name
-    learned = guessed(0.9, "own value guessed by deFinetti's attack")
-    worse = outcome("one", [1.0, 1.0], errors=[9.0, 9.0], scores=[guessed(0.4), learned])
+    sole = outcome("one", [1.0, 1.0], scores=[guess_score(0.4)])
+    other = outcome("other", [1.5, 1.5], scores=[guess_score(0.4)])
+    before = recommend(rank([sole, other])).outcome.name
+    learned = guess_score(0.9, "own value guessed by deFinetti's attack")
+    worse = outcome("one", [1.0, 1.0], errors=[9.0, 9.0], scores=[guess_score(0.4), learned])
     assert recommend(rank([worse, other])).outcome.name == before == "one"
 
 
@@ -222,7 +224,7 @@ def test_what_is_not_answered_or_suppressed_counts_as_the_widest():
     without = outcome("without", [None, 0.0])
     whole = outcome("whole", [1.0, 0.0])
     fewer = outcome("fewer", [0.5, 0.0], published=5, suppressed=5)
-    widths = {one.outcome.name: one.width for one in rank([without, whole, fewer])}
+    widths = {row.outcome.name: row.width for row in rank([without, whole, fewer])}
     assert widths == pytest.approx({"without": 0.5, "whole": 0.5, "fewer": 0.5 + 0.5 * 0.25})
     assert recommend([]) is None
     assert rank([TriedOutcome("refused", "cannot")]) == []
@@ -237,27 +239,29 @@ ROWS = st.lists(
 def test_picked_groups_are_bounded_as_by_every_set_of_rows_that_may_count(rows, function):
     """A group counts whole where all its rows are picked; else any number of its rows may."""
     groups = np.array([group for group, _, _ in rows])
-    picked = np.array([one for _, _, one in rows])
+    picked = np.array([picks for _, _, picks in rows])
     column = encode("s", "sensitive", pa.array([value for _, value, _ in rows]))
     table = Microdata((column,), len(rows))
-    found = _pick_by_groups(table, groups, Aggregate(function, "s", "x"))(picked)
-    assert found == enumerated(rows, function)
+    widths = _pick_by_groups(table, groups, Aggregate(function, "s", "x"))(picked)
+    assert widths == enumerate_bounds(rows, function)
 
 
-def enumerated(rows, function):
+def enumerate_bounds(rows, function):
     choices = []
     for group in {group for group, _, _ in rows}:
         values = [value for g, value, _ in rows if g == group]
-        hits = sum(one for g, _, one in rows if g == group)
+        hits = sum(picks for g, _, picks in rows if g == group)
         some = range(len(values) + 1)
         sizes = [len(values)] if hits == len(values) else list(some) if hits else [0]
         choices.append([set_ for size in sizes for set_ in combinations(values, size)])
     taken = [[value for part in parts for value in part] for parts in product(*choices)]
     if function == "count":
         return min(map(len, taken)), max(map(len, taken))
-    of = {"sum": sum, "avg": lambda v: Fraction(sum(v), len(v)), "min": min, "max": max}[function]
-    known = [of(values) for values in taken if values]
-    return (min(known), max(known)) if known else (None, None)
+    aggregate = {"sum": sum, "avg": lambda v: Fraction(sum(v), len(v)), "min": min, "max": max}[
+        function
+    ]
+    values_of_choices = [aggregate(values) for values in taken if values]
+    return (min(values_of_choices), max(values_of_choices)) if values_of_choices else (None, None)
 
 
 def test_a_grid_is_each_with_each_and_says_what_the_spec_does_not_admit(small):
@@ -272,7 +276,9 @@ def test_a_grid_is_each_with_each_and_says_what_the_spec_does_not_admit(small):
 
 def test_without_a_grid_every_partition_is_tried_in_every_form(small):
     tried, _, _ = alternatives_of(small.spec, Overrides(), read_grid(None))
-    methods = {(one.terms.partition.method, one.terms.form.method) for one in tried}
+    methods = {
+        (candidate.terms.partition.method, candidate.terms.form.method) for candidate in tried
+    }
     assert methods >= {("ke", "permuted"), ("ke", "split"), ("mondrian", "generalized")}
 
 
@@ -292,17 +298,19 @@ K_ANONYMOUS = {
 def test_what_the_promises_leave_out_is_tried_with_promises_of_its_own(small):
     spec = small.write(people(), **K_ANONYMOUS).spec
     tried, refused, changes = alternatives_of(spec, Overrides(), read_grid(None))
-    of = {one.name: one for one in tried}
-    assert {one.terms.form.method for one in tried if not one.other_promise} & EXACT == set()
-    assert {one.terms.form.method for one in tried if one.other_promise} == EXACT
+    by_name = {candidate.name: candidate for candidate in tried}
+    assert {
+        candidate.terms.form.method for candidate in tried if not candidate.other_promise
+    } & EXACT == set()
+    assert {candidate.terms.form.method for candidate in tried if candidate.other_promise} == EXACT
     name = "ke (objective sum) · permuted · promises instead: ke-anonymity (e 10, k 2)"
-    assert [promise.name for promise in of[name].terms.promises] == ["ke-anonymity"]
+    assert [promise.name for promise in by_name[name].terms.promises] == ["ke-anonymity"]
     assert changes[name]["promises"] == [K_ANONYMOUS["promises"][1]]
     assert any("k-anonymity means nothing in form permuted" in why for why in refused.values())
-    methods = {name for name in of if name.startswith("mondrian")}
+    methods = {name for name in by_name if name.startswith("mondrian")}
     assert {"mondrian · generalized", "mondrian (leave 0.25) · generalized"} <= methods
     by_level = "mondrian · generalized · strata {'column': 'age', 'level': 2}"
-    assert str(of[by_level].terms.strata[0]) == "age at level 2"
+    assert str(by_name[by_level].terms.strata[0]) == "age at level 2"
 
 
 def test_a_column_that_no_promise_is_left_of_gets_one_about_its_values(small):
@@ -312,15 +320,15 @@ def test_a_column_that_no_promise_is_left_of_gets_one_about_its_values(small):
         ("town", {"model": "l-diversity", "variant": "distinct", "l": 4, "sensitive": "town"}),
     ):
         other = {"wage": "town", "town": "wage"}[column]
-        told = {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": other}
-        promises = [{"model": "alpha-k", "alpha": 0.5, "k": 4, "sensitive": column}, told]
+        promise = {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": other}
+        promises = [{"model": "alpha-k", "alpha": 0.5, "k": 4, "sensitive": column}, promise]
         spec = small.write(
             people(), **{**K_ANONYMOUS, "columns": columns, "promises": promises, "evaluate": {}}
         ).spec
         _, _, changes = alternatives_of(spec, Overrides(), read_grid(None))
-        wanted = [one["promises"] for one in changes.values() if "promises" in one]
-        assert wanted
-        assert all(one == [told, own] for one in wanted)
+        promises_found = [change["promises"] for change in changes.values() if "promises" in change]
+        assert promises_found
+        assert all(promises == [promise, own] for promises in promises_found)
 
 
 EXACT = {"permuted", "split"}
@@ -330,12 +338,12 @@ def test_another_promise_is_never_recommended_and_said_to_be_one(small, call):
     spec = small.write(people(), **K_ANONYMOUS).spec
     instead = [[{"model": "ke-anonymity", "k": 2, "e": 10}]]
     grid = {"form": [{"method": "permuted"}, {"method": "redistributed"}], "promises": instead}
-    code, shown, said = call("compare", spec, "--grid", yaml.safe_dump(grid), "--processes", 1)
+    code, output, error = call("compare", spec, "--grid", yaml.safe_dump(grid), "--processes", 1)
     assert code == 0
-    assert "recommended" not in shown
-    assert "1 promise something else than the spec: never recommended" in said
-    assert "left out, 1: " in said
-    page = Path(shown.splitlines()[-1]).read_text(encoding="utf-8")
+    assert "recommended" not in output
+    assert "1 promise something else than the spec: never recommended" in error
+    assert "left out, 1: " in error
+    page = Path(output.splitlines()[-1]).read_text(encoding="utf-8")
     assert "1 of them promise something else than the spec" in page
     assert "<td>another</td>" in page
     assert "no alternative keeps the promises of the spec" in page
@@ -343,24 +351,24 @@ def test_another_promise_is_never_recommended_and_said_to_be_one(small, call):
 
 
 @pytest.mark.parametrize(
-    "told", ["promises: [{k: 2}]", "[1]", "who: [1]", "{", "partition: [ke]", "form: 3"]
+    "text", ["promises: [{k: 2}]", "[1]", "who: [1]", "{", "partition: [ke]", "form: 3"]
 )
-def test_what_is_no_grid_is_refused(small, told):
+def test_what_is_no_grid_is_refused(small, text):
     with pytest.raises(SpecError, match=r"--grid"):
-        alternatives_of(small.spec, Overrides(), read_grid(told))
+        alternatives_of(small.spec, Overrides(), read_grid(text))
 
 
 def test_a_parameter_that_no_promise_has_is_refused(small, call):
     with pytest.raises(SpecError, match="none of the spec says 'kk', but e, k"):
         alternatives_of(small.spec, Overrides(), {"promises": {"kk": [2, 3]}})
-    code, _, said = call("plan", small.spec, "--sweep", "kk=2..3")
-    assert (code, "none of the spec says 'kk'" in said) == (2, True)
+    code, _, error = call("plan", small.spec, "--sweep", "kk=2..3")
+    assert (code, "none of the spec says 'kk'" in error) == (2, True)
 
 
 def test_a_sweep_tells_what_each_value_costs_and_recommends_nothing(small, call, tmp_path):
-    code, shown, _ = call("plan", small.spec, "--sweep", "k=2,3,200")
+    code, output, _ = call("plan", small.spec, "--sweep", "k=2,3,200")
     assert code == 0
-    lines = shown.splitlines()
+    lines = output.splitlines()
     assert [line.split(":")[0] for line in lines[:-1]] == [
         *("ke · permuted · k = 2", "ke · permuted · k = 3")
     ]
@@ -370,10 +378,10 @@ def test_a_sweep_tells_what_each_value_costs_and_recommends_nothing(small, call,
     assert not list(small.folder.glob("*.recommended.yaml"))
 
 
-@pytest.mark.parametrize("told", ["k", "k=", "=3", "k=a..b", "k=5..2", "k=0..3", "k=2...3"])
-def test_what_is_no_sweep_is_refused(told):
+@pytest.mark.parametrize("text", ["k", "k=", "=3", "k=a..b", "k=5..2", "k=0..3", "k=2...3"])
+def test_what_is_no_sweep_is_refused(text):
     with pytest.raises(SpecError, match=r"^--sweep"):
-        read_sweep(told)
+        read_sweep(text)
 
 
 @given(st.integers(1, 50), st.integers(0, 500))
@@ -398,13 +406,13 @@ def test_the_recommended_spec_is_the_spec_with_other_keys(small, style):
     rest = yaml.safe_dump({k: v for k, v in SPEC.items() if k not in ("partition", "form")})
     groups = "" if "partition" in style else "groups: others\npeople: all\n"
     small.spec.write_text(f"# told first\n{rest}{style}{groups}# told last\n")
-    wanted = {"method": "mondrian"}
-    place = write_recommended(small.spec, {"partition": wanted, "groups": None}, Overrides())
+    partition = {"method": "mondrian"}
+    place = write_recommended(small.spec, {"partition": partition, "groups": None}, Overrides())
     text = place.read_text()
     assert text.startswith("# told first\n")
     assert yaml.safe_load(text) == {
         **{k: v for k, v in yaml.safe_load(small.spec.read_text()).items() if k != "groups"},
-        "partition": wanted,
+        "partition": partition,
     }
 
 
@@ -412,12 +420,12 @@ def test_the_command_prints_the_best_and_then_the_page(small, call):
     own = small.folder / "own.sql"
     own.write_text("-- mine\nSELECT town, AVG(wage) FROM microdata GROUP BY town;\n")
     grid = "partition: [{method: ke, objective: [sum, weighted]}]"
-    code, shown, said = call(
+    code, output, error = call(
         "compare", small.spec, "--grid", grid, "--queries", own, "--processes", 1
     )
     assert code == 0
-    assert "1/2 ke (objective sum)" in said
-    lines = shown.splitlines()
+    assert "1/2 ke (objective sum)" in error
+    lines = output.splitlines()
     assert lines[-2].startswith("recommended: ke (objective ")
     page = Path(lines[-1]).read_text(encoding="utf-8")
     assert "the steward&#39;s own queries" in page
@@ -426,9 +434,9 @@ def test_the_command_prints_the_best_and_then_the_page(small, call):
 
 def test_workloads_are_needed(small, call):
     small.write(people(), evaluate={})
-    code, _, said = call("compare", small.spec, "--grid", "form: [{method: permuted}]")
+    code, _, error = call("compare", small.spec, "--grid", "form: [{method: permuted}]")
     assert code == 2
-    assert "compare needs workloads" in said
+    assert "compare needs workloads" in error
 
 
 @pytest.mark.parametrize("stages", ["plain", "encrypted"])
@@ -448,16 +456,20 @@ def test_rows_are_encrypted_where_stages_are(small, compare, monkeypatch, stages
 
 
 def test_a_comparison_that_was_killed_is_found_again_after_what_killed_runs_left_is_swept(
-    compare, heard, monkeypatch
+    compare, outcomes_heard, monkeypatch
 ):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         retain = scratch._retain  # what is done when it ends, a killed process does not do
-        patch.setattr(scratch, "_retain", lambda *of: None if heard else retain(*of))
-        patch.setattr(running, "try_alternative", killed_after(running.try_alternative, 2, heard))
+        patch.setattr(
+            scratch, "_retain", lambda *arguments: None if outcomes_heard else retain(*arguments)
+        )
+        patch.setattr(
+            running, "try_alternative", killed_after(running.try_alternative, 2, outcomes_heard)
+        )
         compare()
     scratch.sweep()
     compare()
-    assert [done for _, done, _ in heard] == [1, 2, 3, 4, 5, 6]
+    assert [done for _, done, _ in outcomes_heard] == [1, 2, 3, 4, 5, 6]
 
 
 def killed_after(tried, number, heard):
@@ -471,12 +483,12 @@ def killed_after(tried, number, heard):
 
 def test_queries_that_were_cut_short_are_drawn_anew(compare, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(paired.json, "dumps", interrupted)
+        patch.setattr(paired.json, "dumps", interrupt)
         compare()
     assert len(compare().ranked) == 6
 
 
-def interrupted(*_, **__):
+def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
@@ -485,9 +497,9 @@ def test_an_alternative_that_fails_keeps_no_other_from_being_tried(compare, monk
         raise InputError("too many rows for it")
 
     monkeypatch.setitem(PARTITIONS, "mondrian", refuse)
-    found = compare()
-    assert len(found.ranked) == 4
-    assert "too many rows for it" in found.page.read_text(encoding="utf-8")
+    comparison = compare()
+    assert len(comparison.ranked) == 4
+    assert "too many rows for it" in comparison.page.read_text(encoding="utf-8")
 
 
 def test_a_composed_line_is_compared_as_a_table_by_itself(tmp_path, monkeypatch):
@@ -496,34 +508,38 @@ def test_a_composed_line_is_compared_as_a_table_by_itself(tmp_path, monkeypatch)
     line.publish()
     workload = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [9], "queries": 3}
     spec = line.write(evaluate={"workloads": [workload]})
-    asked = AskedComparison({"partition": [{"method": "ke", "objective": ["sum", "weighted"]}]})
-    found = compare_alternatives(spec, Overrides(), asked, lambda *_: None)
-    assert len(found.ranked) == 2
-    assert yaml.safe_load(found.spec.read_text())["versions"] == {"rule": "composed"}
+    request = AskedComparison({"partition": [{"method": "ke", "objective": ["sum", "weighted"]}]})
+    comparison = compare_alternatives(spec, Overrides(), request, lambda *_: None)
+    assert len(comparison.ranked) == 2
+    assert yaml.safe_load(comparison.spec.read_text())["versions"] == {"rule": "composed"}
 
 
 def test_groups_of_another_line_are_not_swept(small, call):
     small.write(people(), partition=None, groups="others", people="all")
-    code, _, said = call("plan", small.spec, "--sweep", "k=2,3")
+    code, _, error = call("plan", small.spec, "--sweep", "k=2,3")
     assert code == 2
-    assert "another line's: name partitions in the grid" in said
+    assert "another line's: name partitions in the grid" in error
 
 
 def test_what_auto_chooses_is_tried_without_a_grid_and_said(small, compare):
     tried, refused, _ = alternatives_of(small.spec, Overrides(), read_grid(None))
-    chosen = {one.terms.form.method for one in tried if one.choosing is not None}
+    chosen = {candidate.terms.form.method for candidate in tried if candidate.choosing is not None}
     assert chosen == {"permuted", "split", "generalized", "suppressed"}
     assert "depends on more than the rows selected" in refused["auto · ambiguous"]
-    aims = next(one.choosing.aims for one in tried if one.choosing is not None)
+    aims = next(candidate.choosing.aims for candidate in tried if candidate.choosing is not None)
     assert [aim.kind for aim in aims] == ["range", "arbitrary"]
-    found = compare({"partition": [{"method": "auto"}, {"method": "mondrian"}]})
-    best = found.ranked[0].outcome
+    comparison = compare({"partition": [{"method": "auto"}, {"method": "mondrian"}]})
+    best = comparison.ranked[0].outcome
     assert (best.name, best.chose.split(" · ")[1]) == ("auto · permuted", "permuted")
     assert best.chose.split(" ")[0] in PARTITIONS
-    (told, _) = found.document()["alternatives"]
-    assert told["chose"] == best.chose
-    assert f"auto · permuted, which chose {best.chose}" in found.page.read_text(encoding="utf-8")
-    assert yaml.safe_load(found.spec.read_text(encoding="utf-8"))["partition"] == {"method": "auto"}
+    (alternative, _) = comparison.document()["alternatives"]
+    assert alternative["chose"] == best.chose
+    assert f"auto · permuted, which chose {best.chose}" in comparison.page.read_text(
+        encoding="utf-8"
+    )
+    assert yaml.safe_load(comparison.spec.read_text(encoding="utf-8"))["partition"] == {
+        "method": "auto"
+    }
 
 
 AIMS = [
@@ -535,15 +551,15 @@ AIMS = [
 def test_partitions_that_need_aims_have_those_of_the_workloads(small):
     tried, refused, changes = alternatives_of(small.spec, Overrides(), read_grid(None))
     for name in ("hybrid · permuted", "contiguous · split"):
-        (one,) = (one for one in tried if one.name == name)
-        assert [aim.model_dump(mode="json") for aim in one.terms.partition.aims] == AIMS
+        (candidate,) = (candidate for candidate in tried if candidate.name == name)
+        assert [aim.model_dump(mode="json") for aim in candidate.terms.partition.aims] == AIMS
         assert changes[name]["partition"]["aims"] == AIMS
     assert "does not show them" in refused["hybrid · generalized"]
     assert "partition.aims: is missing" not in refused.values()
     own = [{"kind": "range", "over": "age", "spans": [9]}]
     grid = {"partition": [{"method": "hybrid", "aims": [own]}]}
-    ((one,), _, _) = alternatives_of(small.spec, Overrides(), grid)
-    assert [aim.spans for aim in one.terms.partition.aims] == [(9,)]
+    ((candidate,), _, _) = alternatives_of(small.spec, Overrides(), grid)
+    assert [aim.spans for aim in candidate.terms.partition.aims] == [(9,)]
 
 
 def test_nothing_is_aimed_at_where_no_workload_has_ranges(small):
@@ -554,20 +570,20 @@ def test_nothing_is_aimed_at_where_no_workload_has_ranges(small):
 
 
 def test_the_recommended_spec_names_aims_and_runs(small, start):
-    def shown(*arguments):
+    def output_of(*arguments):
         process = start(*map(str, arguments))
-        out, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
+        out, error = process.communicate(timeout=120)
+        assert process.returncode == 0, error
         return out.splitlines()
 
     grid = "partition: [{method: hybrid}, {method: contiguous}]"
-    said = shown("compare", small.spec, "--grid", grid, "--processes", 1)[-2]
-    told = re.fullmatch(r"recommended: (hybrid|contiguous) · permuted: (.+)", said)
-    method, place = told.groups()
-    wanted = {"method": method, "aims": AIMS}
-    assert yaml.safe_load(Path(place).read_text(encoding="utf-8"))["partition"] == wanted
-    manifest = Path(shown("release", place)[-1]) / "datapackage.json"
-    assert json.loads(manifest.read_bytes())["sfumato"]["partition"] == wanted
+    line = output_of("compare", small.spec, "--grid", grid, "--processes", 1)[-2]
+    match = re.fullmatch(r"recommended: (hybrid|contiguous) · permuted: (.+)", line)
+    method, place = match.groups()
+    partition = {"method": method, "aims": AIMS}
+    assert yaml.safe_load(Path(place).read_text(encoding="utf-8"))["partition"] == partition
+    manifest = Path(output_of("release", place)[-1]) / "datapackage.json"
+    assert json.loads(manifest.read_bytes())["sfumato"]["partition"] == partition
 
 
 def test_what_the_line_has_chosen_is_not_chosen_again(small, compare):
@@ -590,9 +606,9 @@ def test_promises_about_a_population_are_kept_by_alternatives(small, compare):
     small.write(people(), **{**keys, "promises": [presence, l2]})
     register(small.folder)
     grid = {"partition": [{"method": "mondrian"}], "promises": [[presence, l2], [few, l2]]}
-    found = compare(grid)
-    assert [one.outcome.name.count("max 0.9") for one in found.ranked] == [1]
-    page = found.page.read_text(encoding="utf-8")
+    comparison = compare(grid)
+    assert [row.outcome.name.count("max 0.9") for row in comparison.ranked] == [1]
+    page = comparison.page.read_text(encoding="utf-8")
     assert re.search(r"<dt>[^<]*delta-presence[^<]*</dt><dd>[^<]*max 0.05", page)
     register(small.folder, times=0, more=[(33, "Bee", "100.00")])
     with pytest.raises(PromiseError, match="the reference lacks people of the table"):
