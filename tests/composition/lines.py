@@ -19,7 +19,7 @@ NUMBERS = numbers_of(DIGITS, False, "s")
 def show_version(version: Sequence[Group], slots: Mapping[str, int] | None = None) -> Shown:
     """A version: persons are places in the alphabet, values digits."""
     members = [(g, person) for g, (people, _) in enumerate(version) for person in people]
-    values = [(g, int(value)) for g, (_, shown) in enumerate(version) for value in shown]
+    values = [(g, int(value)) for g, (_, values) in enumerate(version) for value in values]
     key, codes = np.array(values, dtype=np.int64).T
     return Shown(
         np.array([LETTERS.index(person.upper()) for _, person in members]),
@@ -38,11 +38,13 @@ def judge(
 ) -> list[Passed | Refused]:
     """The verdict on each version of a line, up to the first that is refused."""
     versions = read(line) if isinstance(line, str) else line
-    of = None if units is None else np.array([LETTERS.index(units.get(u, u)) for u in LETTERS])
+    units_of_people = (
+        None if units is None else np.array([LETTERS.index(units.get(u, u)) for u in LETTERS])
+    )
     verdicts: list[Passed | Refused] = []
     before: Atoms | None = None
     for version in versions:
-        verdict = gate(before, show_version(version, slots), promises, of)
+        verdict = gate(before, show_version(version, slots), promises, units_of_people)
         verdicts.append(verdict)
         if isinstance(verdict, Refused):
             break

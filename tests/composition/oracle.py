@@ -1,4 +1,4 @@
-"""What versions tell together, by enumerating all worlds of a small line in exact fractions.
+"""Candidates of versions together, by enumerating all worlds of a small line in exact fractions.
 
 A line is written `ABC:123 DEF:124 / ABc:123`: versions of groups of people (letters) and values
 (digits). A small letter is a ghost: a former holder of a value that nobody represented has now.
@@ -27,15 +27,15 @@ def worlds(line: Line) -> Iterator[World]:
     groups = [(people.upper(), Counter(values)) for version in line for people, values in version]
     assert all(len(people) == values.total() for people, values in groups)
     everybody = dict.fromkeys(person for people, _ in groups for person in people)
-    left = {u: [values for people, values in groups if u in people] for u in everybody}
-    return _worlds({}, list(left.items()))
+    remaining = {u: [values for people, values in groups if u in people] for u in everybody}
+    return _worlds({}, list(remaining.items()))
 
 
-def _worlds(world: World, left: list[tuple[str, list[Counter[str]]]]) -> Iterator[World]:
-    if not left:
+def _worlds(world: World, remaining: list[tuple[str, list[Counter[str]]]]) -> Iterator[World]:
+    if not remaining:
         yield dict(world)
         return
-    (person, groups), *others = left
+    (person, groups), *others = remaining
     for value in [v for v in groups[0] if all(values[v] for values in groups)]:
         for values in groups:
             values[value] -= 1
@@ -61,11 +61,11 @@ def posterior(
 
 def candidates(line: Line) -> dict[str, set[str]]:
     """C(u): the values that each person has in some world."""
-    found: dict[str, set[str]] = {}
+    possible: dict[str, set[str]] = {}
     for world in worlds(line):
         for person, value in world.items():
-            found.setdefault(person, set()).add(value)
-    return found
+            possible.setdefault(person, set()).add(value)
+    return possible
 
 
 def persistent(first: str, then: str, chance: Fraction, values: int) -> Callable[[World], Fraction]:
@@ -85,8 +85,8 @@ def keeps_distinct(line: Line, l: int) -> bool:
 
 def keeps_ke(line: Line, k: int, e: int) -> bool:
     """Everybody's candidates are at least k and span e."""
-    found = [sorted(map(int, c)) for c in candidates(line).values()]
-    return all(len(c) >= k and c[-1] - c[0] >= e for c in found)
+    candidates_found = [sorted(map(int, c)) for c in candidates(line).values()]
+    return all(len(c) >= k and c[-1] - c[0] >= e for c in candidates_found)
 
 
 def keeps_entropy(line: Line, l: float) -> bool:

@@ -24,18 +24,18 @@ def mixing(rng: np.random.Generator, people: int = 8, values: int = 3) -> Line:
         ghosts = {p for p in seen if rng.random() < 0.2}
         line.append([_group(block, value, ghosts) for block in blocks])
         seen |= {p for block in blocks for p in block}
-        left = [[p for p in range(people) if p not in {q for b in blocks for q in b}]]
-        blocks = _next(rng, blocks, left[0])
+        others = [[p for p in range(people) if p not in {q for b in blocks for q in b}]]
+        blocks = _next(rng, blocks, others[0])
     return line
 
 
-def _next(rng: np.random.Generator, blocks: list[list[int]], left: list[int]) -> list[list[int]]:
+def _next(rng: np.random.Generator, blocks: list[list[int]], others: list[int]) -> list[list[int]]:
     """Some blocks as they are, some cut, some gone, and newcomers; then some put together."""
     parts = []
-    for block in [*blocks, left]:
+    for block in [*blocks, others]:
         order = rng.permutation(block).tolist() if block else []
-        kept = int(rng.integers(0, len(order) + 1)) if rng.random() < 0.5 else len(order)
-        parts += [part for part in (order[:kept], order[kept:]) if part and rng.random() < 0.8]
+        size = int(rng.integers(0, len(order) + 1)) if rng.random() < 0.5 else len(order)
+        parts += [part for part in (order[:size], order[size:]) if part and rng.random() < 0.8]
     return _together(rng, parts, most=2) or blocks
 
 
@@ -69,16 +69,18 @@ def holding(rng: np.random.Generator, values: str, people: int) -> tuple[Line, d
     return line, {LETTERS[p]: s for p, s in slot.items()}
 
 
-def side_by_side(one: Line, other: Line) -> Line:
+def side_by_side(first: Line, other: Line) -> Line:
     """Two lines as one, about different people."""
     moved = [
         [("".join(chr(ord(p) + 13) for p in people), values) for people, values in version]
         for version in other
     ]
-    return [[*a, *b] for a, b in zip(one, moved, strict=False)]
+    return [[*a, *b] for a, b in zip(first, moved, strict=False)]
 
 
-def disturbed(rng: np.random.Generator, line: Line, values: str, slots: Mapping[str, int]) -> Line:
+def disturb_line(
+    rng: np.random.Generator, line: Line, values: str, slots: Mapping[str, int]
+) -> Line:
     """The line with some people of its last version exchanged, who bring their values along."""
     *others, last = line
     places = [(g, i) for g, (people, _) in enumerate(last) for i in range(len(people))]

@@ -39,13 +39,13 @@ from tests.composition.vectors import (
 THIRD = Fraction(1, 3)
 
 
-def among(shares):
+def shares_of(shares):
     return sorted(shares.values())
 
 
 def test_t1_one_leaves_and_one_joins():
-    found = candidates(read(T1))
-    assert (found["C"], found["D"]) == ({"3"}, {"4"})
+    possible = candidates(read(T1))
+    assert (possible["C"], possible["D"]) == ({"3"}, {"4"})
 
 
 def test_t1_is_the_same_in_the_other_order():
@@ -78,10 +78,12 @@ def test_t5_vacant_values_stay():
     assert not keeps_entropy(read(T5), 3)
 
 
-@pytest.mark.parametrize(("line", "known"), [(T6, "D"), (T7, "D"), (T14, "DE"), (T13, "ABCDEF")])
-def test_someone_is_known(line, known):
-    found = candidates(read(line))
-    assert {person for person, c in found.items() if len(c) == 1} == set(known)
+@pytest.mark.parametrize(
+    ("line", "exposed_people"), [(T6, "D"), (T7, "D"), (T14, "DE"), (T13, "ABCDEF")]
+)
+def test_someone_is_known(line, exposed_people):
+    possible = candidates(read(line))
+    assert {person for person, c in possible.items() if len(c) == 1} == set(exposed_people)
 
 
 def test_t13_has_one_world():
@@ -96,14 +98,14 @@ def test_batches_come_and_leave(line):
 
 
 def test_t10_leaves_two_of_four():
-    found = candidates(read(T10))
-    assert all(found[person] == {"1", "2"} for person in "AB")
-    assert min(map(len, found.values())) == 2
+    possible = candidates(read(T10))
+    assert all(possible[person] == {"1", "2"} for person in "AB")
+    assert min(map(len, possible.values())) == 2
 
 
-def holders(line, one, other):
-    found = list(worlds(read(line)))
-    return Fraction(sum(world[one] == world[other] for world in found), len(found))
+def holders(line, first, other):
+    worlds_found = list(worlds(read(line)))
+    return Fraction(sum(world[first] == world[other] for world in worlds_found), len(worlds_found))
 
 
 def test_t11_who_fills_a_place_is_told_by_who_left_it():
@@ -118,12 +120,12 @@ def boxes(*sides):
 def present(versions, vector):
     """The share of the sets of four vectors, two in each box of each version, that have it."""
     vectors = sorted(set().union(*(box for version in versions for box in version)))
-    found = [
+    worlds_found = [
         rows
         for rows in combinations(vectors, 4)
         if all(len(box & set(rows)) == 2 for version in versions for box in version)
     ]
-    return Fraction(sum(vector in rows for rows in found), len(found))
+    return Fraction(sum(vector in rows for rows in worlds_found), len(worlds_found))
 
 
 def test_t12_a_cover_is_drawn_anew():
@@ -136,7 +138,7 @@ def test_t15_a_changed_value_is_told_where_signatures_overlap():
     weight = persistent("U", "V", Fraction(9, 10), 6)
     overlapping, apart = (posterior(read(line), weight) for line in (T15A, T15B))
     assert overlapping["V"]["3"] == Fraction(94, 106)
-    assert among(apart["U"]) == among(apart["V"]) == [THIRD] * 3
+    assert shares_of(apart["U"]) == shares_of(apart["V"]) == [THIRD] * 3
 
 
 def test_t16_whole_groups_are_merged():
@@ -145,7 +147,7 @@ def test_t16_whole_groups_are_merged():
 
 
 def test_t17_a_whole_group_and_a_part():
-    found = candidates(read(T17))
-    assert [found[person] for person in "ADF"] == [set("123"), set("12"), set("45")]
+    possible = candidates(read(T17))
+    assert [possible[person] for person in "ADF"] == [set("123"), set("12"), set("45")]
     assert keeps_distinct(read(T17), 2)
     assert not keeps_distinct(read(T17), 3)

@@ -110,16 +110,16 @@ def kept_in_each_version(line, atoms, promise):
 @pytest.mark.parametrize("t", ["0.3", "0.45"])
 def test_atoms_are_close_to_what_each_version_shows(t):
     promise = TCloseness(t=Decimal(t), distance="ordered")
-    rng, kept = np.random.default_rng(21), Counter()
+    rng, counts = np.random.default_rng(21), Counter()
     for _ in range(250):
         line = mixing(rng)
         *_, free = judge(line, [distinct(1)])
         if isinstance(free, Passed) and free.route == "A":
             *_, verdict = judge(line, [promise])
-            wanted = kept_in_each_version(line, atoms_of(free.atoms), promise)
-            assert isinstance(verdict, Passed) == wanted
-            kept[wanted] += 1
-    assert min(kept.values()) > 10
+            is_kept = kept_in_each_version(line, atoms_of(free.atoms), promise)
+            assert isinstance(verdict, Passed) == is_kept
+            counts[is_kept] += 1
+    assert min(counts.values()) > 10
 
 
 def test_who_comes_back_is_judged_among_all_whom_earlier_versions_showed():
@@ -143,14 +143,14 @@ def test_people_units_and_values_are_names():
 
 
 def outcomes(versions, promise=None, atoms=None):
-    found = []
+    verdicts = []
     for version in versions:
         verdict = gate(atoms, version, [promise or distinct(2)])
         if isinstance(verdict, Refused):
-            return [*found, verdict]
+            return [*verdicts, verdict]
         atoms = verdict.atoms
-        found.append((verdict.route, verdict.fewest, verdict.likeliest, len(atoms)))
-    return found
+        verdicts.append((verdict.route, verdict.fewest, verdict.likeliest, len(atoms)))
+    return verdicts
 
 
 def two_columns(version, other):
@@ -210,10 +210,10 @@ def with_covers(line, boxes):
     """Versions whose groups admit some values of two quasi-identifiers."""
     versions = []
     for version, shown_boxes in zip(read(line), boxes, strict=True):
-        one = show_version(version)
+        microdata = show_version(version)
         group = np.repeat(np.arange(len(shown_boxes)), 2)
         covers = {q: cover(group, np.concatenate(shown_boxes), 9) for q in ("p", "q")}
-        versions.append(replace(one, groups=replace(one.groups, covers=covers)))
+        versions.append(replace(microdata, groups=replace(microdata.groups, covers=covers)))
     return versions
 
 
@@ -243,11 +243,11 @@ TARGET = Target(np.array([-1, 0, 0]), np.array([1, 1, 1]))
 def with_subdomains(line):
     """Versions that show nodes of a hierarchy, the root and two leaves, in the place of values."""
     for version in read(line):
-        one = show_version(version)
-        c, target = one.groups.counts_of("s"), np.zeros(len(version), dtype=np.int64)
+        microdata = show_version(version)
+        c, target = microdata.groups.counts_of("s"), np.zeros(len(version), dtype=np.int64)
         part = Subdomains(c.group, c.value, c.count, target, (TARGET,))
-        live = np.bincount(one.group, one.live, len(version)).astype(np.int64)
-        yield replace(one, groups=Groups(live, {}, subdomains={"s": part}))
+        live = np.bincount(microdata.group, microdata.live, len(version)).astype(np.int64)
+        yield replace(microdata, groups=Groups(live, {}, subdomains={"s": part}))
 
 
 def test_subdomains_are_continued_or_refused():
@@ -261,9 +261,9 @@ def test_subdomains_are_continued_or_refused():
 
 def test_what_cannot_be_said_of_versions_is_refused():
     first = show_version(read(T8)[0])
-    known = DistinctLDiversity(l=2, sensitive="s", known=("t",))
+    promise = DistinctLDiversity(l=2, sensitive="s", known=("t",))
     rho = BayesOptimal(rho1=Decimal("0.2"), rho2=Decimal("0.5"), reference="p", sensitive="s")
-    assert all(isinstance(gate(None, first, [p]), Refused) for p in (known, rho))
+    assert all(isinstance(gate(None, first, [p]), Refused) for p in (promise, rho))
 
 
 @pytest.mark.parametrize(

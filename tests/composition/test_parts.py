@@ -9,11 +9,13 @@ from tests.composition.oracle import candidates, posterior, worlds
 from tests.composition.random_lines import mixing
 
 
-def renamed(line, names):
+def rename_people(line, names):
     """A line about other people."""
     new = dict(zip(ascii_uppercase, names, strict=False))
     new |= {old.lower(): other.lower() for old, other in new.items()}
-    return [[("".join(new[p] for p in people), values) for people, values in of] for of in line]
+    return [
+        [("".join(new[p] for p in people), values) for people, values in groups] for groups in line
+    ]
 
 
 def side_by_side(*parts):
@@ -25,8 +27,8 @@ def side_by_side(*parts):
 def two_parts(seed):
     """Two small lines whose people, or some of them, are the same."""
     rng = np.random.default_rng(seed)
-    one, other = mixing(rng, people=5), mixing(rng, people=5)
-    return one, renamed(other, ascii_uppercase[10:])
+    first, other = mixing(rng, people=5), mixing(rng, people=5)
+    return first, rename_people(other, ascii_uppercase[10:])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -44,8 +46,8 @@ def test_who_is_let_into_another_part_is_told_by_both():
     """Each part keeps three values by itself, and nobody else left or came."""
     stays = [[("ABC", "123")], [("ABc", "123")]]
     comes = [[("DEF", "345")], [("DEF", "345"), ("CGH", "367")]]
-    assert {u: len(of) for u, of in candidates(stays).items()} == dict.fromkeys("ABC", 3)
-    assert {u: len(of) for u, of in candidates(comes).items()} == dict.fromkeys("DEFCGH", 3)
+    assert {u: len(values) for u, values in candidates(stays).items()} == dict.fromkeys("ABC", 3)
+    assert {u: len(values) for u, values in candidates(comes).items()} == dict.fromkeys("DEFCGH", 3)
     assert candidates(side_by_side(stays, comes))["C"] == {"3"}
     withheld = [comes[0], comes[0]]
     assert len(candidates(side_by_side(stays, withheld))["C"]) == 3

@@ -11,7 +11,7 @@ from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.composition.state import Refused
 from tests.composition.lines import LETTERS, atoms_of, judge
 from tests.composition.oracle import candidates, keeps_distinct, posterior, read, worlds
-from tests.composition.random_lines import disturbed, holding, mixing, side_by_side
+from tests.composition.random_lines import disturb_line, holding, mixing, side_by_side
 from tests.composition.vectors import distinct, entropy
 
 CUT, GONE = "two groups of earlier versions", "is gone"
@@ -26,17 +26,17 @@ def lines(seed, number, draw=mixing, **options):
     return [draw(rng, **options) for _ in range(number)]
 
 
-def require_atoms(given):
+def require_atoms(lines):
     """Each line that passes by atoms is told as one release of them."""
     outcomes = Counter()
-    for line in given:
+    for line in lines:
         *_, verdict = judge(line, [distinct(1)])
         outcomes[getattr(verdict, "route", "refused")] += 1
         if isinstance(verdict, Refused):
             assert CUT in verdict.reason
         elif verdict.route == "A":
-            wanted = {u: shares(v) for us, v in atoms_of(verdict.atoms).items() for u in us}
-            assert posterior(line) == wanted
+            expected = {u: shares(v) for us, v in atoms_of(verdict.atoms).items() for u in us}
+            assert posterior(line) == expected
     return outcomes
 
 
@@ -54,26 +54,26 @@ def test_a_gate_that_lets_groups_cut_two_atoms_is_found_out(monkeypatch):
 
 @pytest.mark.parametrize("l", [2, 3])
 def test_atoms_keep_a_promise_where_candidates_do(l):
-    kept = Counter()
+    counts = Counter()
     for line in lines(2, 300):
         *_, free = judge(line, [distinct(1)])
         if isinstance(free, Passed) and free.route == "A":
             *_, verdict = judge(line, [distinct(l)])
             assert isinstance(verdict, Passed) == keeps_distinct(line, l)
-            kept[isinstance(verdict, Passed)] += 1
-    assert min(kept.values()) > 3
+            counts[isinstance(verdict, Passed)] += 1
+    assert min(counts.values()) > 3
 
 
 def test_atoms_are_the_same_in_every_order():
     orders = 0
     for line in lines(3, 150):
-        found = []
+        atoms_found = []
         for order in permutations(line):
             *_, verdict = judge(list(order), [distinct(1)])
             if isinstance(verdict, Passed) and verdict.route == "A":
-                found.append({us: sorted(v) for us, v in atoms_of(verdict.atoms).items()})
-        assert all(atoms == found[0] for atoms in found)
-        orders += len(found) > 1
+                atoms_found.append({us: sorted(v) for us, v in atoms_of(verdict.atoms).items()})
+        assert all(atoms == atoms_found[0] for atoms in atoms_found)
+        orders += len(atoms_found) > 1
     assert orders > 50
 
 
@@ -124,8 +124,8 @@ def test_a_value_that_cannot_be_is_refused():
             assert isinstance(verdict, Refused)
             refused += GONE in verdict.reason
         elif isinstance(verdict, Passed) and verdict.route == "A":
-            wanted = {u: shares(v) for us, v in atoms_of(verdict.atoms).items() for u in us}
-            assert posterior(line) == wanted
+            expected = {u: shares(v) for us, v in atoms_of(verdict.atoms).items() for u in us}
+            assert posterior(line) == expected
     assert refused > 30
 
 
@@ -144,13 +144,13 @@ def require_sound(line, verdict):
 
 
 def require_sound_lines(seed, number):
-    """What passes is told truly where people are re-mixed, some of them wrongly."""
+    """Check that what passes is told truly where people are re-mixed, some of them wrongly."""
     rng = np.random.default_rng(seed)
     routes = Counter()
     for _ in range(number):
         values = str(rng.choice(["12", "123", "112", "1122"]))
         line, slots = holding(rng, values, people=7)
-        line = disturbed(rng, line, values, slots)
+        line = disturb_line(rng, line, values, slots)
         *_, verdict = judge(line, [distinct(1)], slots)
         routes[getattr(verdict, "route", None)] += 1
         if isinstance(verdict, Passed):
@@ -182,7 +182,7 @@ def test_the_same_values_without_slots_may_tell(monkeypatch):
     assert candidates(line)["A"] == {"2"}
     assert isinstance(judge(line, [distinct(2)], slots)[-1], Refused)
     place = "sfumato.expectations.composition.gate.have_slots"
-    monkeypatch.setattr(place, lambda *given: np.ones(len(given[3]), dtype=bool))
+    monkeypatch.setattr(place, lambda *arguments: np.ones(len(arguments[3]), dtype=bool))
     assert judge(line, [distinct(2)], slots)[-1].route == "C"
 
 
@@ -191,15 +191,15 @@ def test_people_who_share_no_group_are_judged_apart():
     routes = Counter()
     for _ in range(150):
         values = str(rng.choice(["12", "112"]))
-        held, slots = holding(rng, values, people=5)
-        line = side_by_side(mixing(rng, people=5), held)
+        joint_line, slots = holding(rng, values, people=5)
+        line = side_by_side(mixing(rng, people=5), joint_line)
         slots = {chr(ord(u) + 13): slot for u, slot in slots.items()}
         *_, verdict = judge(line, [distinct(1)], slots)
         alone = [judge(part, [distinct(1)], slots)[-1] for part in apart(line)]
-        wanted = [getattr(one, "route", "refused") for one in alone]
-        routes[tuple(wanted)] += 1
+        expected = [getattr(verdict, "route", "refused") for verdict in alone]
+        routes[tuple(expected)] += 1
         assert getattr(verdict, "route", "refused") == max(
-            wanted, key=["A", "S", "C", "refused"].index
+            expected, key=["A", "S", "C", "refused"].index
         )
         if isinstance(verdict, Passed):
             require_sound(line, verdict)
@@ -208,6 +208,6 @@ def test_people_who_share_no_group_are_judged_apart():
 
 def apart(line):
     """The two lines that stand side by side."""
-    one = [[g for g in version if min(g[0].upper()) < "N"] for version in line]
+    part = [[g for g in version if min(g[0].upper()) < "N"] for version in line]
     other = [[g for g in version if min(g[0].upper()) >= "N"] for version in line]
-    return one, other
+    return part, other

@@ -1,4 +1,4 @@
-"""How seldom unrelated tables have so many rows in common, against counting and enumeration."""
+"""The chance that unrelated tables have so many rows in common, against enumeration."""
 
 from collections import Counter
 from fractions import Fraction
@@ -16,19 +16,19 @@ ROWS = st.lists(st.integers(0, 12), max_size=25)
 SHARES = st.fractions(min_value=Fraction(1, 20), max_value=Fraction(19, 20), max_denominator=20)
 
 
-def hashed(rows):
+def hash_rows(rows):
     """Hashes whose last bit says nothing."""
     return np.array([2 * row + row % 2 for row in rows], dtype=np.uint64)
 
 
 @given(ROWS, ROWS)
-def test_combinations_are_counted(one, other):
-    first, second = Counter(one), Counter(other)
+def test_combinations_are_counted(first_rows, other):
+    first, second = Counter(first_rows), Counter(other)
     times = Counter((first[row], second[row]) for row in first | second)
-    found = rows_of_two(hashed(one), hashed(other))
-    assert (found.both, found.first, found.second) == (times[1, 1], times[2, 0], times[0, 2])
-    assert found.alone == (times[1, 0], times[0, 1])
-    assert found.equal == (len(one) if first == second and len(first) > 1 else 0)
+    counts = rows_of_two(hash_rows(first_rows), hash_rows(other))
+    assert (counts.both, counts.first, counts.second) == (times[1, 1], times[2, 0], times[0, 2])
+    assert counts.alone == (times[1, 0], times[0, 1])
+    assert counts.equal == (len(first_rows) if first == second and len(first) > 1 else 0)
 
 
 def by_equal_shares(pairs, of_one):
@@ -42,7 +42,7 @@ def by_equal_shares(pairs, of_one):
 
 
 def tail(chances, both):
-    return sum((chance for of, chance in chances.items() if of >= both), Fraction(0))
+    return sum((chance for count, chance in chances.items() if count >= both), Fraction(0))
 
 
 @pytest.mark.parametrize("pairs", range(1, 8))
@@ -51,8 +51,8 @@ def test_chances_are_those_of_enumeration(pairs):
         if both + first <= pairs:
             coins = Fraction(sum(comb(pairs, k) for k in range(both, pairs + 1)), 2**pairs)
             equal = tail(by_equal_shares(pairs, 2 * first + both), both)
-            found = RowsOfTwo(both, first, pairs - both - first).chance
-            assert found == pytest.approx(float(min(coins, equal)), rel=1e-9)
+            chance = RowsOfTwo(both, first, pairs - both - first).chance
+            assert chance == pytest.approx(float(min(coins, equal)), rel=1e-9)
 
 
 @given(st.lists(SHARES, min_size=1, max_size=5))
@@ -85,24 +85,24 @@ def test_tables_of_very_different_sizes_are_told_by_their_shares():
 
 def test_few_rows_in_common_are_found_where_columns_can_tell():
     draw = np.random.default_rng(5)
-    one, new = (draw.integers(0, 2**62, 1_000, dtype=np.uint64) << np.uint64(1) for _ in (0, 1))
-    other = np.concatenate([one[:25], new[25:]])
-    found = rows_of_two(one, other)
-    assert found.both == 25
-    assert found.are_related
-    assert found.can_tell
+    common, new = (draw.integers(0, 2**62, 1_000, dtype=np.uint64) << np.uint64(1) for _ in (0, 1))
+    other = np.concatenate([common[:25], new[25:]])
+    counts = rows_of_two(common, other)
+    assert counts.both == 25
+    assert counts.are_related
+    assert counts.can_tell
 
 
 def test_columns_with_few_values_cannot_tell():
     draw = np.random.default_rng(6)
-    one, other = (2 * draw.integers(0, 30, 500).astype(np.uint64) for _ in (0, 1))
-    found = rows_of_two(one, other)
-    assert not found.are_related
-    assert not found.can_tell
+    first_rows, other = (2 * draw.integers(0, 30, 500).astype(np.uint64) for _ in (0, 1))
+    counts = rows_of_two(first_rows, other)
+    assert not counts.are_related
+    assert not counts.can_tell
 
 
 def test_equal_tables_are_one_however_few_the_columns():
-    rows = hashed([1, 2] * 10)
+    rows = hash_rows([1, 2] * 10)
     assert rows_of_two(rows, rows[::-1]).are_related
     assert not rows_of_two(rows[1:], rows[1:]).are_related
 
@@ -112,6 +112,6 @@ def test_unrelated_samples_are_taken_for_others():
     for size in (50, 300, 2_000):
         for _ in range(100):
             many = 2 * draw.zipf(1.3, 3 * size).clip(0, 10**6).astype(np.uint64)
-            found = rows_of_two(many[:size], many[size:])
-            assert not found.are_related
-            assert found.chance > LEVEL
+            counts = rows_of_two(many[:size], many[size:])
+            assert not counts.are_related
+            assert counts.chance > LEVEL

@@ -22,22 +22,22 @@ from tests.composition.vectors import SLOTS, T2, T3, T5, T8, distinct, entropy, 
 )
 def test_what_passes_the_gate_is_kept(line, slots, promises):
     passed = judge(line, promises, slots)[-1]
-    (found,) = judge_atoms("small", passed, promises)
-    require([found])
-    assert found.type == "expect_atoms_to_keep"
-    assert found.observed == {"groups": len(passed.judged), "failing": 0}
+    (verdict,) = judge_atoms("small", passed, promises)
+    require([verdict])
+    assert verdict.type == "expect_atoms_to_keep"
+    assert verdict.observed == {"groups": len(passed.judged), "failing": 0}
 
 
 def test_what_is_promised_beyond_is_broken():
     passed = judge(T5, [distinct(1)])[-1]
-    (found,) = judge_atoms("small", passed, [distinct(3), entropy(3)])
-    assert (found.passed, found.observed) == (False, {"groups": 2, "failing": 1})
+    (verdict,) = judge_atoms("small", passed, [distinct(3), entropy(3)])
+    assert (verdict.passed, verdict.observed) == (False, {"groups": 2, "failing": 1})
 
 
 def test_slots_keep_no_promise_about_how_likely_values_are():
     passed = judge(T2, [distinct(1)], SLOTS)[-1]
-    (found,) = judge_atoms("small", passed, [entropy(1)])
-    assert found.passed is False
+    (verdict,) = judge_atoms("small", passed, [entropy(1)])
+    assert verdict.passed is False
 
 
 def test_documents_have_the_suite_and_no_people(tmp_path):
