@@ -38,8 +38,10 @@ def freeze(folder: Path) -> None:
                 place, draw = Path(scratch) / "run", seeded_keys(int(number))
                 published = line.run(source, place, draw, DAYS.get(folder.name, {}).get(number))
             opened = replace(open_release(published.directory), verified=True)
-            found = [document(answer(opened, sql)) for sql in line.queries]
-            answers[number] = [{k: v for k, v in one.items() if k != "verified"} for one in found]
+            documents = [document(answer(opened, sql)) for sql in line.queries]
+            answers[number] = [
+                {k: v for k, v in document.items() if k != "verified"} for document in documents
+            ]
         path = folder / "answers" / f"{line.form}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(answers, indent=1) + "\n", encoding="utf-8")

@@ -48,7 +48,7 @@ class FrozenLine:
 
     @property
     def sources(self) -> str:
-        """Where the sources are, from the specs: a format of evolving lines has its own."""
+        """Return the place of the sources, from the specs: evolving lines have their own."""
         return "sources" if (self.folder / "sources").exists() else "../sources"
 
     @property
@@ -56,21 +56,21 @@ class FrozenLine:
         return self.folder / f"{self.form}.yaml"
 
     @property
-    def _declared(self) -> dict[str, Any]:
+    def _document(self) -> dict[str, Any]:
         return yaml.safe_load(self.spec.read_text(encoding="utf-8"))
 
     @property
     def in_parts(self) -> bool:
-        return "parts" in self._declared
+        return "parts" in self._document
 
     @property
     def references(self) -> tuple[Path, ...]:
         """The tables that promises about a population speak of, in their order."""
-        named = (promise.get("reference") for promise in self._declared["promises"])
+        named = (promise.get("reference") for promise in self._document["promises"])
         return tuple(self.folder / name for name in named if name)
 
     def directories(self, number: str) -> list[Path]:
-        """Where the tables of a version are: in it, or in each of its parts."""
+        """Return the places of a version's tables: in it, or in each of its parts."""
         version = self.public / number
         return sorted((version / "parts").iterdir()) if self.in_parts else [version]
 
@@ -98,7 +98,7 @@ class FrozenLine:
         self, source: str, place: Path, draw: Randomness, as_of: date | None = None
     ) -> Published:
         """Publish a source, or find the version that stands; `$SFUMATO_WORK` is `private`."""
-        file = Path(self._declared["source"]["uri"]).with_stem(source).name
+        file = Path(self._document["source"]["uri"]).with_stem(source).name
         overrides = Overrides(
             source=SourceOverrides(uri=f"{self.sources}/{file}"),
             publish=PublishOverrides(uri="public"),
@@ -108,8 +108,8 @@ class FrozenLine:
             place.mkdir(parents=True, mode=0o700)
             return publish_in_parts(resolve_run(self.spec, overrides), place, draw)
         plan, deidentified = deidentify(self.spec, place, overrides)
-        if (found := standing(plan, deidentified)) is not None:
-            return found
+        if (version := standing(plan, deidentified)) is not None:
+            return version
         plan = anonymize(plan, deidentified, place, draw)
         published = publish_prepared(plan, place)
         evaluate_prepared(plan, place, published.directory, draw)
@@ -125,18 +125,18 @@ def frozen_lines() -> list[FrozenLine]:
     ]
 
 
-def as_told(told: Any) -> Any:
+def as_told(value: Any) -> Any:
     """An answer of then: bounds to the last bit, and estimates, which are sums of floats.
 
     Where none was told, as of extremes, one may be told today.
     """
-    if isinstance(told, list):
-        return [as_told(one) for one in told]
-    if not isinstance(told, dict):
-        return told
-    of = {name: as_told(value) for name, value in told.items()}
-    if isinstance(of.get("estimate"), float):
-        of["estimate"] = pytest.approx(of["estimate"], rel=1e-12)
-    elif of.get("estimate", 0) is None:
-        of["estimate"] = ANY
-    return of
+    if isinstance(value, list):
+        return [as_told(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    fields = {name: as_told(value) for name, value in value.items()}
+    if isinstance(fields.get("estimate"), float):
+        fields["estimate"] = pytest.approx(fields["estimate"], rel=1e-12)
+    elif fields.get("estimate", 0) is None:
+        fields["estimate"] = ANY
+    return fields

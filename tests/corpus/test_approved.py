@@ -12,7 +12,7 @@ from tests.release.small import people
 
 
 @pytest.fixture
-def frozen(reviewed_line, tmp_path):  # noqa: F811
+def frozen_line(reviewed_line, tmp_path):  # noqa: F811
     """A copy of the line that may be written to."""
     shutil.rmtree(tmp_path / "line")
     shutil.copytree(CORPUS / "approved" / "line", tmp_path / "line")
@@ -23,40 +23,40 @@ def frozen(reviewed_line, tmp_path):  # noqa: F811
     return reviewed_line
 
 
-def test_who_approved_it_is_read(frozen):
-    known = frozen.record.versions["0001"]
-    assert [one.by.split()[0] for one in known.approvals] == ["ann", "ben"]
-    assert [one.reason for one in known.approvals] == ["as agreed", "risk is low"]
-    assert frozen.past == ["approved", "rejected"]
+def test_who_approved_it_is_read(frozen_line):
+    version = frozen_line.record.versions["0001"]
+    assert [approval.by.split()[0] for approval in version.approvals] == ["ann", "ben"]
+    assert [approval.reason for approval in version.approvals] == ["as agreed", "risk is low"]
+    assert frozen_line.endings == ["approved", "rejected"]
 
 
-def test_its_version_stands_and_is_checked(frozen):
-    version = frozen.release()
-    assert version == frozen.line.public / "0001"
+def test_its_version_stands_and_is_checked(frozen_line):
+    version = frozen_line.release()
+    assert version == frozen_line.line.public / "0001"
     check(version)
 
 
-def test_what_was_turned_down_is_known(frozen):
-    frozen.write(people(first=1000, seed=2))
+def test_what_was_turned_down_is_known(frozen_line):
+    frozen_line.write(people(first=1000, seed=2))
     with pytest.raises(PromiseError, match=r"was rejected .2026-11-23"):
-        frozen.release()
+        frozen_line.release()
 
 
-def test_it_goes_on(frozen):
-    frozen.write(people(first=2000, seed=3)).release()
+def test_it_goes_on(frozen_line):
+    frozen_line.write(people(first=2000, seed=3)).release()
     for name in ("eve", "kim"):
-        frozen.reviewer(name)
-        frozen.decide(name)
-    check(frozen.publish())
-    assert [version.approvals is not None for version in frozen.record.versions.values()] == [
+        frozen_line.reviewer(name)
+        frozen_line.decide(name)
+    check(frozen_line.publish())
+    assert [version.approvals is not None for version in frozen_line.record.versions.values()] == [
         True,
         True,
     ]
 
 
-def test_its_backup_of_then_is_put_back(frozen, call):
-    shutil.rmtree(frozen.line.private)
+def test_its_backup_of_then_is_put_back(frozen_line, call):
+    shutil.rmtree(frozen_line.line.private)
     saved = CORPUS / "backups" / "format-3.tar"
-    assert call("line", "restore", frozen.spec, saved)[0] == 0
-    assert frozen.past == ["approved", "rejected"]
-    assert frozen.release() == frozen.line.public / "0001"
+    assert call("line", "restore", frozen_line.spec, saved)[0] == 0
+    assert frozen_line.endings == ["approved", "rejected"]
+    assert frozen_line.release() == frozen_line.line.public / "0001"

@@ -22,13 +22,13 @@ ELSEWHERE = {"format-3"}  # of the line that was approved: test_approved.py
 
 def members(name: str) -> dict[str, bytes]:
     with tarfile.open(BACKUPS / f"{name}.tar") as tar:
-        return {one.name: tar.extractfile(one).read() for one in tar.getmembers()}
+        return {member.name: tar.extractfile(member).read() for member in tar.getmembers()}
 
 
 def test_every_backup_is_tried_and_of_its_format():
-    found = {path.stem for path in BACKUPS.glob("*.tar")}
-    assert found == LINES.keys() | ELSEWHERE
-    for name in found:
+    names = {path.stem for path in BACKUPS.glob("*.tar")}
+    assert names == LINES.keys() | ELSEWHERE
+    for name in names:
         assert json.loads(members(name)["backup.json"])["format"] == int(name[-1])
 
 
@@ -44,17 +44,19 @@ def test_a_backup_is_put_back(backup, few_queries, undrawn, call, tmp_path, monk
     monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", PASSPHRASE)
     stand = dict(VERSIONS)
     if backup == "format-2":
-        asked = ("--reason", "rehearsed", "--yes")
-        assert call("withdraw", line.public / "0002", *asked)[0] == 0
+        options = ("--reason", "rehearsed", "--yes")
+        assert call("withdraw", line.public / "0002", *options)[0] == 0
         del stand["0002"]
     shutil.rmtree(line.private)
 
     assert call("line", "restore", line.spec, BACKUPS / f"{backup}.tar")[0] == 0
     saved = members(backup)
-    kept = state_files(line.private)
-    assert kept == {name: saved[name] for name in saved.keys() - {"backup.json", "people-key"}}
+    state_contents = state_files(line.private)
+    assert state_contents == {
+        name: saved[name] for name in saved.keys() - {"backup.json", "people-key"}
+    }
     for number, source in stand.items():
-        found = line.run(source, tmp_path / source, seeded_keys(99))
-        assert (found.existed, found.directory.name) == (True, number)
-    found = line.run(CONTINUED, tmp_path / "next", seeded_keys(3))
-    assert (found.existed, found.directory.name) == (False, "0003")
+        published = line.run(source, tmp_path / source, seeded_keys(99))
+        assert (published.existed, published.directory.name) == (True, number)
+    published = line.run(CONTINUED, tmp_path / "next", seeded_keys(3))
+    assert (published.existed, published.directory.name) == (False, "0003")

@@ -28,31 +28,31 @@ pytestmark = pytest.mark.parametrize(
 
 
 @cache
-def checked(line, number):
-    """What a check finds of a version under its announced digest: no test changes its files."""
+def check_version(line, number):
+    """Check a version under its announced digest: no test changes its files."""
     return check(line.public / number, read_record(line.public).versions[number].digest)
 
 
 def test_check_verifies_every_version_under_its_announced_digest(line):
     for number, version in read_record(line.public).versions.items():
-        found = checked(line, number)
-        assert found.verdicts
+        report = check_version(line, number)
+        assert report.verdicts
         if line.references:
-            found = check(line.public / number, version.digest, reference_paths=line.references)
-        assert not found.stated
+            report = check(line.public / number, version.digest, reference_paths=line.references)
+        assert not report.stated
 
 
 def test_pages_of_earlier_layouts_say_what_pages_of_today_say(line):
     for number in VERSIONS:
-        found = checked(line, number)
+        report = check_version(line, number)
         made_with = open_release(line.public / number).declared.software
         if made_with.get(LAYOUT) == software()[LAYOUT]:
-            assert found.derived in ("equal", "equivalent")  # by the versions of the packages
+            assert report.derived in ("equal", "equivalent")  # by the versions of the packages
         else:
-            assert found.derived in ("equal", "equivalent")  # equal: later layouts only add to it
-            told = f"{LAYOUT} {made_with.get(LAYOUT, 1)}" in found.made_with
-            assert found.derived == "equal" or told
-        assert found.unlike == ()
+            assert report.derived in ("equal", "equivalent")  # equal: later layouts only add to it
+            is_named = f"{LAYOUT} {made_with.get(LAYOUT, 1)}" in report.made_with
+            assert report.derived == "equal" or is_named
+        assert report.unlike == ()
 
 
 def test_queries_are_answered_as_they_were(line):
@@ -60,20 +60,20 @@ def test_queries_are_answered_as_they_were(line):
         release = replace(open_release(line.public / number), verified=True)
         answers = [document(answer(release, sql)) for sql in line.queries]
         assert [answer.pop("verified") for answer in answers] == [True] * len(expected)
-        for found, then in zip(answers, expected, strict=True):
+        for answer_, then in zip(answers, expected, strict=True):
             if "certain" not in then:  # earlier, where HAVING was alone told of
-                found.pop("certain", None)
+                answer_.pop("certain", None)
             if "attained" not in str(then):  # earlier, where spreads were not told to be close
-                _drop_attained(found)
+                _drop_attained(answer_)
         assert answers == [as_told(answer) for answer in expected]
 
 
-def _drop_attained(found):
+def _drop_attained(answer):
     """Forget of standard deviations that their bounds are not attained."""
-    for row in found["rows"]:
-        for name, of in row.items():
+    for row in answer["rows"]:
+        for name, cells in row.items():
             if name.startswith("stddev"):
-                assert of.pop("attained") is False
+                assert cells.pop("attained") is False
 
 
 def test_derived_files_are_made_as_they_were(line, tmp_path):
@@ -92,22 +92,22 @@ def test_derived_files_are_made_as_they_were(line, tmp_path):
 
 
 @pytest.fixture
-def copied(line, few_queries, tmp_path, monkeypatch):
+def line_copy(line, few_queries, tmp_path, monkeypatch):
     copy = line.copy(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
     monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", PASSPHRASE)
     return copy
 
 
-def test_the_same_source_is_the_version_that_stands(copied, tmp_path):
+def test_the_same_source_is_the_version_that_stands(line_copy, tmp_path):
     for number, source in VERSIONS.items():
-        found = copied.run(source, tmp_path / "runs" / source, seeded_keys(99))
-        assert (found.existed, found.directory.name) == (True, number)
+        published = line_copy.run(source, tmp_path / "runs" / source, seeded_keys(99))
+        assert (published.existed, published.directory.name) == (True, number)
 
 
-def test_the_line_goes_on_with_other_people(copied, tmp_path):
-    found = copied.run(CONTINUED, tmp_path / "run", seeded_keys(3))
-    record = read_record(copied.public)
-    assert (found.existed, found.directory.name, record.current) == (False, "0003", "0003")
+def test_the_line_goes_on_with_other_people(line_copy, tmp_path):
+    published = line_copy.run(CONTINUED, tmp_path / "run", seeded_keys(3))
+    record = read_record(line_copy.public)
+    assert (published.existed, published.directory.name, record.current) == (False, "0003", "0003")
     assert record.versions["0003"].predecessor == record.versions["0002"].digest
-    assert check(found.directory).verdicts
+    assert check(published.directory).verdicts

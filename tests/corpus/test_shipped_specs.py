@@ -42,7 +42,7 @@ def work(few_queries, tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
 
 
-def published(spec: Path, folder: Path, **source: str):
+def publish_spec(spec: Path, folder: Path, **source: str):
     """A seeded version of a line in a folder of tests."""
     changes = {"publish": {"uri": str(folder / "public")}, "source": source}
     run = folder / spec.stem
@@ -53,7 +53,7 @@ def published(spec: Path, folder: Path, **source: str):
 def drawn_digests(spec: Path, folder: Path) -> dict[str, str]:
     """The SHA-256 of every data file of a seeded candidate, as it is read back and made again."""
     if (other := read_spec(spec).groups) is not None:
-        published(spec.with_stem(other), folder)
+        publish_spec(spec.with_stem(other), folder)
     prepare(spec, folder / "run", seeded_keys(SEED))
     candidate, again = folder / "run" / "candidate", folder / "again"
     declared, data = declaration(candidate), candidate / "release" / "data"
@@ -81,8 +81,10 @@ def test_a_spec_of_the_first_version_gives_what_it_gave(spec, tmp_path):
     for file in FIRST:
         copy = tmp_path / "specs" / "releases" / file.name
         copy.write_bytes(file.read_bytes())
-    known = json.loads((CORPUS / "version-1" / "shipped.json").read_text())
-    assert drawn_digests(tmp_path / "specs" / "releases" / spec.name, tmp_path) == known[spec.stem]
+    digests = json.loads((CORPUS / "version-1" / "shipped.json").read_text())
+    assert (
+        drawn_digests(tmp_path / "specs" / "releases" / spec.name, tmp_path) == digests[spec.stem]
+    )
 
 
 def test_factors_suppress_few_cells_of_shipped_data(tmp_path):
@@ -103,13 +105,17 @@ def test_every_entry_is_of_a_spec():
 def test_all_that_share_a_work_directory_are_published_into_it(tmp_path):
     pages = {}
     for spec in BESIDE:
-        found = published(spec, tmp_path, where=WITH_A_LOSS)
-        assert found.together is not None
-        pages[spec.stem] = Read((found.directory / "index.html").read_text(encoding="utf-8")).text
+        published = publish_spec(spec, tmp_path, where=WITH_A_LOSS)
+        assert published.together is not None
+        pages[spec.stem] = Read(
+            (published.directory / "index.html").read_text(encoding="utf-8")
+        ).text
         accepted = read_spec(spec).across_lines == "accepted-risk"
         assert ("was counted" in pages[spec.stem]) == accepted
-        assert found.together.composition.exposed.tells or not accepted
+        assert published.together.composition.exposed.tells or not accepted
     sharing = {spec.stem for spec in BESIDE if read_spec(spec).groups}
     assert sharing == {"adult-capital-loss-tables", "adult-occupation-permuted"}
     with pytest.raises(PromiseError, match="1427 units are in line adult-capital-loss"):
-        published(DEPLOYMENTS / "examples" / "adult-suppressed-5.yaml", tmp_path, where=WITH_A_LOSS)
+        publish_spec(
+            DEPLOYMENTS / "examples" / "adult-suppressed-5.yaml", tmp_path, where=WITH_A_LOSS
+        )

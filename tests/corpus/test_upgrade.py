@@ -57,15 +57,15 @@ def call(line, call):
 
 @pytest.fixture
 def stands(line, tmp_path):
-    """Whether every version is found again by its source and spec, and nothing is drawn."""
+    """Return a check that each version is found again by its source and spec, undrawn."""
     tried = iter(range(9))
 
-    def found(*versions):
+    def require_versions(*versions):
         for number, source in versions:
             again = line.run(source, tmp_path / f"try-{next(tried)}", seeded_keys(99))
             assert (again.existed, again.directory.name) == (True, number)
 
-    return found
+    return require_versions
 
 
 def test_no_format_is_left_out():
@@ -93,16 +93,16 @@ def test_a_line_is_upgraded_and_brought_back(line, call, stands, tmp_path):
         assert call("check", line.public / number)[0] == 0
         code, out, _ = call("query", line.public / number, line.queries[0], "--format", "json")
         expected = as_told({**line.answers[number][0], "verified": True})
-        found = json.loads(out)
-        assert (code, {name: found[name] for name in expected}) == (0, expected)
+        upgrade = json.loads(out)
+        assert (code, {name: upgrade[name] for name in expected}) == (0, expected)
     assert (state.read_bytes(), record.read_bytes()) == (before["state"], before["releases"])
 
     # The line goes on; an older backup than that is refused.
     assert line.run(CONTINUED, tmp_path / "next", seeded_keys(3)).directory.name == "0003"
     counters = read_state(line.private).counter, read_record(line.public).counter
     assert counters == (counter + 1, counter + 1)
-    code, _, said = call("line", "restore", spec, tmp_path / "before")
-    assert (code, "is older than the line" in said) == (3, True)
+    code, _, error = call("line", "restore", spec, tmp_path / "before")
+    assert (code, "is older than the line" in error) == (3, True)
 
     # A backup after, and a state lost once more.
     assert call("line", "backup", spec, tmp_path / "after")[0] == 0
@@ -112,8 +112,8 @@ def test_a_line_is_upgraded_and_brought_back(line, call, stands, tmp_path):
 
     # The way back: what older software wrote is kept as it was.
     for name, path in (("state", state), ("releases", record)):
-        kept = line.private / f"{name}.format-{written[name]}.json"
+        saved_file = line.private / f"{name}.format-{written[name]}.json"
         if json.loads(path.read_bytes())["format"] == written[name]:
-            assert not kept.exists()  # that software reads what there is
+            assert not saved_file.exists()  # that software reads what there is
         else:
-            assert kept.read_bytes() == before[name]
+            assert saved_file.read_bytes() == before[name]
