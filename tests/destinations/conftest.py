@@ -29,7 +29,7 @@ def database():
 def lines(tmp_path_factory):
     """Folders of a line with one, two and three versions."""
     folder = tmp_path_factory.mktemp("lines")
-    found = {}
+    places_by_number = {}
     with pytest.MonkeyPatch.context() as patch:
         for number in (1, 2, 3):
             place = folder / str(number)
@@ -39,18 +39,18 @@ def lines(tmp_path_factory):
             place.mkdir(exist_ok=True)
             rows = people(first=1000 * number, seed=number)
             Small(place / "line").write(rows).publish(f"run-{number}")
-            found[number] = place
-    return found
+            places_by_number[number] = place
+    return places_by_number
 
 
 @pytest.fixture
 def with_versions(lines, tmp_path, monkeypatch):
     """A line of its own with some versions."""
 
-    def made(number):
+    def copy_line(number):
         place = tmp_path / f"of-{number}"
         shutil.copytree(lines[number], place, symlinks=True)
         monkeypatch.setenv("SFUMATO_WORK", str(place / "work"))
         return Small(place / "line").plan().line
 
-    return made
+    return copy_line

@@ -1,4 +1,4 @@
-"""What every destination keeps to: once a delivery has ended well, it is as the line is."""
+"""Laws of every destination: once a delivery has ended well, it is as the line is."""
 
 import shutil
 from dataclasses import replace
@@ -15,15 +15,15 @@ class DestinationLaws:
 
     def test_it_is_as_the_line_is(self, with_versions, place):
         line = with_versions(2)
-        found = bring(line, place)
-        assert (found.behind, found.copied) == (None, ("0001", "0002"))
+        delivery = bring(line, place)
+        assert (delivery.behind, delivery.copied) == (None, ("0001", "0002"))
         place.require_as(line)
 
     def test_once_more_nothing_is_copied(self, with_versions, place):
         line = with_versions(2)
         bring(line, place)
-        found = bring(line, place)
-        assert (found.behind, found.copied) == (None, ())
+        delivery = bring(line, place)
+        assert (delivery.behind, delivery.copied) == (None, ())
         place.require_as(line)
 
     @pytest.mark.parametrize("number", ["0001", "0002"])
@@ -47,8 +47,8 @@ class DestinationLaws:
     def test_what_was_withdrawn_before_is_never_copied(self, with_versions, place):
         line = with_versions(2)
         withdraw(line, "0002", "the wrong table")
-        found = bring(line, place)
-        assert (found.behind, found.copied) == (None, ("0001",))
+        delivery = bring(line, place)
+        assert (delivery.behind, delivery.copied) == (None, ("0001",))
         place.require_as(line)
 
     def test_what_was_withdrawn_there_does_not_come_back(self, with_versions, place, tmp_path):
@@ -72,20 +72,20 @@ class DestinationLaws:
         (tmp_path / "other").mkdir()
         other = Small(tmp_path / "other" / "line").write(people(first=9000, seed=9))
         other.publish("of-another")
-        found = bring(other.plan().line, place)
-        assert "of another work directory: name another place" in found.behind
+        delivery = bring(other.plan().line, place)
+        assert "of another work directory: name another place" in delivery.behind
         place.require_as(line)
 
     def test_a_version_that_is_gone_here_is_told(self, with_versions, place):
         line = with_versions(2)
         shutil.rmtree(line.public / "0001")
-        found = bring(line, place)
-        assert f"version 0001 is gone from {line.public / '0001'}: put it back" in found.behind
+        delivery = bring(line, place)
+        assert f"version 0001 is gone from {line.public / '0001'}: put it back" in delivery.behind
 
     def test_what_is_not_as_it_was_published_is_not_copied(self, with_versions, place):
         line = with_versions(1)
         for data in (line.public / "0001" / "data").iterdir():
             data.chmod(0o644)
             data.write_bytes(data.read_bytes()[:-1] + b"x")
-        found = bring(line, place)
-        assert "its SHA-256 is not the one that datapackage.json states" in found.behind
+        delivery = bring(line, place)
+        assert "its SHA-256 is not the one that datapackage.json states" in delivery.behind

@@ -11,30 +11,30 @@ from tests.forked import Ran, in_child
 
 def die_after(steps: int, owner: Any, names: Sequence[str]) -> None:
     """Kill this process before these methods of a class are called once more than so many times."""
-    left = [steps]
+    remaining = [steps]
 
-    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+    def count_steps(original: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **named: Any) -> Any:
-            if not left[0]:
+            if not remaining[0]:
                 os.kill(os.getpid(), signal.SIGKILL)
-            left[0] -= 1
+            remaining[0] -= 1
             return original(*arguments, **named)
 
         return step
 
     for name in names:
-        setattr(owner, name, counted(getattr(owner, name)))
+        setattr(owner, name, count_steps(getattr(owner, name)))
 
 
-def killed(line: Any, place: Any, steps: int, owner: Any, names: Sequence[str]) -> bool:
+def kill_delivery(line: Any, place: Any, steps: int, owner: Any, names: Sequence[str]) -> bool:
     """Deliver in a child that is killed after some steps; False where it ended before that."""
 
     def run() -> int:
         os.environ["SFUMATO_WORK"] = str(line.work)
         die_after(steps, owner, names)
-        found = bring(line, place)
-        print(found)
-        return 0 if found.behind is None else 1
+        delivery = bring(line, place)
+        print(delivery)
+        return 0 if delivery.behind is None else 1
 
     ran: Ran = in_child(run, line.public)
     assert ran.code in (0, -signal.SIGKILL), (ran.out, ran.err)

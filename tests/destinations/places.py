@@ -41,12 +41,14 @@ class StorePlace:
         self.declared = StoreDestination(uri=f"s3://{self.bucket}/{PREFIX}")
 
     def objects(self) -> dict[str, bytes]:
-        """What is in the bucket, as the simulator in this process has it: no request for each."""
+        """Return the bucket's objects, as this process' simulator has them: without requests."""
         from moto.core import DEFAULT_ACCOUNT_ID
         from moto.s3.models import FakeKey, s3_backends
 
-        held = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[self.bucket].keys
-        return {name: key.value for name, key in held.items() if isinstance(key, FakeKey)}
+        objects_of_bucket = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[self.bucket].keys
+        return {
+            name: key.value for name, key in objects_of_bucket.items() if isinstance(key, FakeKey)
+        }
 
     def read(self, key: str) -> bytes:
         return self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read()
@@ -56,17 +58,17 @@ class StorePlace:
 
     def require_as(self, line: Line) -> None:
         """Make sure that there is what is in the line's directory, byte by byte, and claims."""
-        wanted = {
+        expected = {
             f"{PREFIX}/{line.name}/{path.relative_to(line.public).as_posix()}": path.read_bytes()
             for path in line.public.rglob("*")
             if path.is_file() and not path.relative_to(line.public).parts[0].startswith(".")
         }
-        found = self.objects()
-        beside = {key for key in found if not key.startswith(f"{PREFIX}/{line.name}/")}
+        objects = self.objects()
+        beside = {key for key in objects if not key.startswith(f"{PREFIX}/{line.name}/")}
         assert beside <= {f"{PREFIX}/{n}" for n in ("index.html", "feed.atom", "dcat.jsonld")}
-        found = {k: v for k, v in found.items() if k not in beside and "/.claims/" not in k}
-        assert sorted(found) == sorted(wanted)
-        assert found == wanted
+        objects = {k: v for k, v in objects.items() if k not in beside and "/.claims/" not in k}
+        assert sorted(objects) == sorted(expected)
+        assert objects == expected
 
     def download(self, folder: Path) -> Path:
         """The copy as files, as an analyst downloads it."""
@@ -93,23 +95,25 @@ class DatabasePlace:
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.address, autocommit=True) as connection:
-            found = connection.execute(sql)
-            return found.fetchall() if found.description else []
+            result = connection.execute(sql)
+            return result.fetchall() if result.description else []
 
     def schemas(self) -> dict[str, Any]:
-        """What the comments of our schemas say."""
+        """Return what the comments of our schemas say."""
         rows = self.ask("SELECT nspname, obj_description(oid, 'pg_namespace') FROM pg_namespace")
-        marked = {name: said for name, said in rows if said and said.startswith('{"sfumato"')}
-        return {name: json.loads(said) for name, said in marked.items()}
+        marked = {
+            name: comment for name, comment in rows if comment and comment.startswith('{"sfumato"')
+        }
+        return {name: json.loads(comment) for name, comment in marked.items()}
 
     def require_as(self, line: Line) -> None:
         """Make sure that each version has its tables, and the views show the current one."""
         record, base = read_record(line.public), self.declared.schema_of(line.name)
-        live = [n for n, one in record.versions.items() if one.status != "withdrawn"]
-        wanted = {f"{base}_{n}": record.versions[n].digest for n in live}
-        found = {name: said.get("digest") for name, said in self.schemas().items()}
-        current = found.pop(base, None), base in self.schemas()
-        assert found == wanted
+        live = [n for n, version in record.versions.items() if version.status != "withdrawn"]
+        expected = {f"{base}_{n}": record.versions[n].digest for n in live}
+        digests = {name: comment.get("digest") for name, comment in self.schemas().items()}
+        current = digests.pop(base, None), base in self.schemas()
+        assert digests == expected
         assert current == (None, bool(live))
         for number in live:
             self._require_tables(line.public / number, f"{base}_{number}")
@@ -124,18 +128,20 @@ class DatabasePlace:
             table = read_table(path)
             columns = ", ".join(f'"{column}"' for column in table.column_names)
             rows = self.ask(f'SELECT {columns} FROM {schema}."{name}"')
-            assert told(rows) == told(tuple(row.values()) for row in table.to_pylist()), name
+            assert sort_rows(rows) == sort_rows(tuple(row.values()) for row in table.to_pylist()), (
+                name
+            )
 
 
-def told(rows: Any) -> list[str]:
+def sort_rows(rows: Any) -> list[str]:
     return sorted(repr([comparable(value) for value in row]) for row in rows)
 
 
 def bring(line: Line, place: Any, secrets: Callable[..., Any] = no_blocks) -> Delivered:
     """Deliver a line to one place."""
     remember(line, (place.declared,))
-    (found,) = deliver(line, place.environ, secrets)
-    return found
+    (delivery,) = deliver(line, place.environ, secrets)
+    return delivery
 
 
 @contextmanager

@@ -27,21 +27,21 @@ def line(tmp_path, monkeypatch, store):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     for name, text in store.environ.items():
         monkeypatch.setenv(name, text)
-    return declared(Small(tmp_path / "line"), store)
+    return declare_destination(Small(tmp_path / "line"), store)
 
 
-def declared(small, store, rows=None, **changes):
+def declare_destination(small, store, rows=None, **changes):
     publish = {"uri": "public", "destinations": [{"uri": store.declared.uri, **changes}]}
     return small.write(rows or people(), publish=publish)
 
 
-def known(small):
-    (found,) = read_destinations(small.plan().line.private).destinations
-    return found
+def read_destination(small):
+    (destination,) = read_destinations(small.plan().line.private).destinations
+    return destination
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured_line(tmp_path_factory):
     """The folder of a line that a run has published and measured; it has no destination."""
     folder = tmp_path_factory.mktemp("measured")
     with pytest.MonkeyPatch.context() as patch:
@@ -52,12 +52,12 @@ def measured(tmp_path_factory):
 
 
 @pytest.fixture
-def published(measured, line, store, tmp_path):
+def delivered_line(measured_line, line, store, tmp_path):
     """The line with a destination, with a version that was delivered."""
-    shutil.copytree(measured, tmp_path, symlinks=True, dirs_exist_ok=True)
-    known = declared(line, store).plan().line
-    (known.private / "published-in").write_bytes(os.fsencode(known.public))
-    assert bring(known, store).copied == ("0001",)
+    shutil.copytree(measured_line, tmp_path, symlinks=True, dirs_exist_ok=True)
+    line_ = declare_destination(line, store).plan().line
+    (line_.private / "published-in").write_bytes(os.fsencode(line_.public))
+    assert bring(line_, store).copied == ("0001",)
     return line
 
 
@@ -76,16 +76,16 @@ class TestRun:
         assert json.loads(store.read(RECORD))["versions"]["0001"]["accuracy"]
 
     def test_one_that_fails_fails_no_release(self, line, store, call):
-        declared(line, store, endpoint=AWAY)
+        declare_destination(line, store, endpoint=AWAY)
         events = []
         version = release_here(line.spec, events)
         assert call("check", version)[0] == 0
-        (said,) = [text for text, event in events if event == "said" and "is behind" in text]
-        assert said.startswith(f"{store.declared.uri} is behind: the store")
-        assert known(line).behind is not None
-        declared(line, store)
+        (text_said,) = [text for text, event in events if event == "said" and "is behind" in text]
+        assert text_said.startswith(f"{store.declared.uri} is behind: the store")
+        assert read_destination(line).behind is not None
+        declare_destination(line, store)
         assert release_here(line.spec) == version  # it stands, and the copy is completed
-        assert known(line).behind is None
+        assert read_destination(line).behind is None
         store.require_as(line.plan().line)
 
     def test_the_state_says_what_is_behind(self, line, store):
@@ -96,19 +96,19 @@ class TestRun:
         assert f"; behind: {store.declared.uri} (the next run completes it" in message
 
     def test_a_run_that_is_refused_completes_it_too(self, line, store):
-        declared(line, store, endpoint=AWAY)
+        declare_destination(line, store, endpoint=AWAY)
         release_here(line.spec)
-        declared(line, store, people(seed=5))  # other values of the same people
+        declare_destination(line, store, people(seed=5))  # other values of the same people
         with pytest.raises(Exception, match="units are in an earlier version"):
             release_here(line.spec)
         store.require_as(line.plan().line)
 
     def test_a_first_run_that_is_refused_tells_nothing_there(self, line, store):
-        declared(line, store, people(rows=2))
+        declare_destination(line, store, people(rows=2))
         with pytest.raises(Exception, match="ke-anonymity"):
             release_here(line.spec)
         assert store.objects() == {}
-        declared(line, store)
+        declare_destination(line, store)
         release_here(line.spec)
         store.require_as(line.plan().line)
 
@@ -117,11 +117,11 @@ class TestRun:
 
         release_here(line.spec)
 
-        def uncovered(*_):
+        def uncover(*_):
             raise InputError("a row is covered by no group")
 
-        monkeypatch.setattr(evaluate, "exposures", uncovered)
-        declared(line, store, people(first=1000, seed=2))
+        monkeypatch.setattr(evaluate, "exposures", uncover)
+        declare_destination(line, store, people(first=1000, seed=2))
         with pytest.raises(Fault, match="does not cover"):
             release_here(line.spec)
         record = json.loads(store.read(RECORD))
@@ -129,15 +129,15 @@ class TestRun:
         store.require_as(line.plan().line)
 
     def test_no_stage_of_the_run_is_left_while_it_delivers(self, line, store, monkeypatch):
-        private, found = line.plan().line.private, []
+        private, folders = line.plan().line.private, []
 
         def send(self, key, file, sha256):
-            found.append([path for path in (private / "runs").iterdir() if path.is_dir()])
+            folders.append([path for path in (private / "runs").iterdir() if path.is_dir()])
 
         monkeypatch.setattr(Bucket, "send", send)
         release_here(line.spec)
-        assert found
-        assert not any(found)
+        assert folders
+        assert not any(folders)
 
     def test_a_line_without_destinations_has_no_note_of_them(self, small):
         events = []
@@ -150,8 +150,8 @@ class TestRun:
         line.write(people())
         events = []
         release_here(line.spec, events)
-        said = f"{store.declared.uri} is no destination any more: what is there stays, withdrawn"
-        assert [text for text, event in events if event == "said" and text.startswith(said)]
+        message = f"{store.declared.uri} is no destination any more: what is there stays, withdrawn"
+        assert [text for text, event in events if event == "said" and text.startswith(message)]
 
     @pytest.mark.parametrize("content", [b"{", b'{"format": 9}'])
     def test_a_note_that_cannot_be_read_fails_no_release(self, line, store, content):
@@ -181,54 +181,58 @@ class TestRun:
         monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY_BLOCK", "nobody")
         release_here(line.spec)
-        assert "there is no Secret block of that name" in known(line).behind
+        assert "there is no Secret block of that name" in read_destination(line).behind
 
 
 class TestDeliver:
-    @pytest.mark.parametrize("by", ["spec", "directory"])
-    def test_it_completes(self, published, store, call, monkeypatch, by):
-        place = published.spec if by == "spec" else published.plan().line.public
+    @pytest.mark.parametrize("place_kind", ["spec", "directory"])
+    def test_it_completes(self, delivered_line, store, call, monkeypatch, place_kind):
+        place = delivered_line.spec if place_kind == "spec" else delivered_line.plan().line.public
         store.client.delete_object(Bucket=store.bucket, Key=RECORD)
-        code, out, said = call("deliver", place)
-        assert (code, out, said) == (0, f"{store.declared.uri} is complete\n", "")
-        store.require_as(published.plan().line)
+        code, out, error = call("deliver", place)
+        assert (code, out, error) == (0, f"{store.declared.uri} is complete\n", "")
+        store.require_as(delivered_line.plan().line)
 
-    def test_it_exits_with_1_where_one_is_behind(self, published, store, call, monkeypatch):
+    def test_it_exits_with_1_where_one_is_behind(self, delivered_line, store, call, monkeypatch):
         monkeypatch.setenv("AWS_ENDPOINT_URL", AWAY)
-        code, out, _ = call("deliver", published.spec)
+        code, out, _ = call("deliver", delivered_line.spec)
         assert (code, out.startswith(f"{store.declared.uri} is behind: ")) == (1, True)
 
-    def test_one_that_is_behind_holds_up_no_other(self, published, store, stores, call):
+    def test_one_that_is_behind_holds_up_no_other(self, delivered_line, store, stores, call):
         other = stores()
-        place = yaml.safe_load(published.spec.read_text())
+        place = yaml.safe_load(delivered_line.spec.read_text())
         away = {"uri": "s3://away/x", "endpoint": AWAY}
         place["publish"]["destinations"] = [away, {"uri": other.declared.uri}]
-        published.spec.write_text(yaml.safe_dump(place))
-        code, out, said = call("deliver", published.spec)
+        delivered_line.spec.write_text(yaml.safe_dump(place))
+        code, out, error = call("deliver", delivered_line.spec)
         assert (code, [line.split()[2] for line in out.splitlines()]) == (
             1,
             ["behind:", "complete"],
         )
-        assert "is no destination any more" in said
-        other.require_as(published.plan().line)
+        assert "is no destination any more" in error
+        other.require_as(delivered_line.plan().line)
 
     def test_a_line_without_any_is_told(self, small, call):
         small.publish("one")
-        code, _, said = call("deliver", small.spec)
-        assert (code, "the line has no destination (publish.destinations" in said) == (2, True)
+        code, _, error = call("deliver", small.spec)
+        assert (code, "the line has no destination (publish.destinations" in error) == (2, True)
 
-    def test_another_work_directory_delivers_nothing(self, published, call, monkeypatch, tmp_path):
+    def test_another_work_directory_delivers_nothing(
+        self, delivered_line, call, monkeypatch, tmp_path
+    ):
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
-        code, _, said = call("deliver", published.folder / "public" / "wages")
-        assert (code, "no line wages in" in said) == (3, True)
+        code, _, error = call("deliver", delivered_line.folder / "public" / "wages")
+        assert (code, "no line wages in" in error) == (3, True)
 
-    def test_an_unfinished_withdrawal_is_finished_first(self, published, store, call, monkeypatch):
+    def test_an_unfinished_withdrawal_is_finished_first(
+        self, delivered_line, store, call, monkeypatch
+    ):
         from sfumato.tasks.publication import withdrawal
 
         def stop(*_):
             raise RuntimeError("killed")
 
-        line = published.plan().line
+        line = delivered_line.plan().line
         with monkeypatch.context() as patch:
             patch.setattr(withdrawal, "put_in_place", stop)
             with pytest.raises(RuntimeError):
@@ -239,79 +243,81 @@ class TestDeliver:
 
 
 class TestWithdraw:
-    def test_it_goes_there_too(self, published, store, call):
-        line = published.plan().line
-        code, _, said = call("withdraw", line.public / "0001", *REASON)
-        assert (code, f"{store.declared.uri} is complete" in said) == (0, True)
+    def test_it_goes_there_too(self, delivered_line, store, call):
+        line = delivered_line.plan().line
+        code, _, error = call("withdraw", line.public / "0001", *REASON)
+        assert (code, f"{store.declared.uri} is complete" in error) == (0, True)
         store.require_as(line)
 
     def test_where_it_may_still_be_is_told_until_it_is_done(
-        self, published, store, call, monkeypatch
+        self, delivered_line, store, call, monkeypatch
     ):
-        line = published.plan().line
+        line = delivered_line.plan().line
         with monkeypatch.context() as patch:
             patch.setenv("AWS_ENDPOINT_URL", AWAY)
-            code, out, said = call("withdraw", line.public / "0001", *REASON)
+            code, out, error = call("withdraw", line.public / "0001", *REASON)
         assert (code, out.endswith("withdrawn; current: none\n")) == (1, True)
-        assert f"it may still be there: sfumato deliver {line.public} completes it" in said
+        assert f"it may still be there: sfumato deliver {line.public} completes it" in error
         assert f"{PREFIX}/wages/0001/datapackage.json" in store.objects()
         assert call("withdraw", line.public / "0001", *REASON)[0] == 0
         store.require_as(line)
 
 
-def test_other_changes_go_there_too(published, store, call):
-    line = published.plan().line
-    code, _, said = call("describe", line.public, "--description", "Wages of May")
-    assert (code, f"{store.declared.uri} is complete" in said) == (0, True)
+def test_other_changes_go_there_too(delivered_line, store, call):
+    line = delivered_line.plan().line
+    code, _, error = call("describe", line.public, "--description", "Wages of May")
+    assert (code, f"{store.declared.uri} is complete" in error) == (0, True)
     store.require_as(line)
     assert b"Wages of May" in store.read(f"{PREFIX}/wages/index.html")
-    code, _, said = call("evaluate", line.public / "0001", "--spec", published.spec)
-    assert code == 0, said
+    code, _, error = call("evaluate", line.public / "0001", "--spec", delivered_line.spec)
+    assert code == 0, error
     store.require_as(line)
 
 
 class TestListed:
-    def test_they_are_listed(self, published, store, call):
-        _, out, _ = call("releases", published.spec)
+    def test_they_are_listed(self, delivered_line, store, call):
+        _, out, _ = call("releases", delivered_line.spec)
         assert f"  {store.declared.uri}: complete\n" in out
-        (line,) = json.loads(call("releases", published.spec, "--json")[1])["lines"]
-        (found,) = line["destinations"]
-        assert (found["place"], found["state"], found["reason"]) == (
+        (line,) = json.loads(call("releases", delivered_line.spec, "--json")[1])["lines"]
+        (destination,) = line["destinations"]
+        assert (destination["place"], destination["state"], destination["reason"]) == (
             store.declared.uri,
             "complete",
             None,
         )
 
-    def test_one_that_fell_behind_is_told_by_all(self, published, store, call, monkeypatch):
+    def test_one_that_fell_behind_is_told_by_all(self, delivered_line, store, call, monkeypatch):
         monkeypatch.setenv("AWS_ENDPOINT_URL", AWAY)
-        call("deliver", published.spec)
+        call("deliver", delivered_line.spec)
         assert (
             f"  {store.declared.uri}: behind: the store cannot"
-            in (call("releases", published.spec)[1])
+            in (call("releases", delivered_line.spec)[1])
         )
         code, out, _ = call("health")
         assert code == 1
         assert f"NOT  line wages: {store.declared.uri} is behind" in out
 
-    def test_a_line_that_changed_since_is_behind(self, published, store, call):
+    def test_a_line_that_changed_since_is_behind(self, delivered_line, store, call):
         from sfumato.tasks.publication.amendments import describe
 
-        line: Line = published.plan().line
+        line: Line = delivered_line.plan().line
         describe(line, {"title": "Other words"})
-        said = f"  {store.declared.uri}: behind: the line has changed since\n"
-        assert said in call("releases", line.public)[1]
+        message = f"  {store.declared.uri}: behind: the line has changed since\n"
+        assert message in call("releases", line.public)[1]
 
-    def test_readers_who_have_no_private_state_see_none(self, published, call, monkeypatch):
-        monkeypatch.setenv("SFUMATO_WORK", str(published.folder / "reader"))
-        (line,) = json.loads(call("releases", published.folder / "public", "--json")[1])["lines"]
+    def test_readers_who_have_no_private_state_see_none(self, delivered_line, call, monkeypatch):
+        monkeypatch.setenv("SFUMATO_WORK", str(delivered_line.folder / "reader"))
+        (line,) = json.loads(call("releases", delivered_line.folder / "public", "--json")[1])[
+            "lines"
+        ]
         assert line["destinations"] == []
 
 
-def test_a_backup_has_no_addresses_and_a_restored_line_keeps_them(published, call, tmp_path):
-    assert call("line", "backup", published.spec, tmp_path / "backup")[0] == 0
+def test_a_backup_has_no_addresses_and_a_restored_line_keeps_them(delivered_line, call, tmp_path):
+    assert call("line", "backup", delivered_line.spec, tmp_path / "backup")[0] == 0
     assert b"s3://" not in (tmp_path / "backup").read_bytes()
-    assert call("line", "restore", published.spec, tmp_path / "backup")[0] == 0
-    assert known(published).behind is None
+    assert call("line", "restore", delivered_line.spec, tmp_path / "backup")[0] == 0
+    assert read_destination(delivered_line).behind is None
 
 
 def test_no_secret_is_in_any_file_or_object(line, store, call, monkeypatch):
@@ -323,4 +329,6 @@ def test_no_secret_is_in_any_file_or_object(line, store, call, monkeypatch):
     folder = line.plan().line.work.parent
     contents = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     assert contents
-    assert not [one for one in [*contents, *store.objects().values()] if SECRET.encode() in one]
+    assert not [
+        content for content in [*contents, *store.objects().values()] if SECRET.encode() in content
+    ]

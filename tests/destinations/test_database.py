@@ -23,14 +23,14 @@ pytestmark = pytest.mark.postgres
 SECRET = "hunter2-of-the-publisher"
 
 
-def configured(database, **changes):
+def configure(database, **changes):
     database.declared = database.declared.model_copy(update=changes)
     return database
 
 
 def with_role(database, name, rights=""):
-    found = database.ask(f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'")
-    if not found:
+    roles = database.ask(f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'")
+    if not roles:
         database.ask(f"CREATE ROLE {name} LOGIN PASSWORD '{SECRET}' {rights}")
     return name
 
@@ -60,16 +60,18 @@ def test_the_views_give_the_bounds_that_query_gives(with_versions, database, cap
     answer = json.loads(capsys.readouterr().out)
     with psycopg.connect(database.address, autocommit=True) as connection:
         connection.execute("SET search_path = wages")
-        asked = connection.execute(rewritten)
-        names = [column.name for column in asked.description]
-        rows = [dict(zip(names, row, strict=True)) for row in asked]
-    found = {row["town"]: row for row in rows}
-    assert found.keys() == {told["town"] for told in answer["rows"]}
-    for told in answer["rows"]:
-        row = found[told["town"]]
-        for of in ("avg(wage)", "count(*)"):
+        cursor = connection.execute(rewritten)
+        names = [column.name for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor]
+    rows_by_town = {row["town"]: row for row in rows}
+    assert rows_by_town.keys() == {answer_row["town"] for answer_row in answer["rows"]}
+    for answer_row in answer["rows"]:
+        row = rows_by_town[answer_row["town"]]
+        for aggregate in ("avg(wage)", "count(*)"):
             for side in ("lower", "upper"):
-                assert float(row[f"{of}_{side}"]) == pytest.approx(float(told[of][side]))
+                assert float(row[f"{aggregate}_{side}"]) == pytest.approx(
+                    float(answer_row[aggregate][side])
+                )
 
 
 def test_functions_read_their_own_version_whoever_calls_them(with_versions, database):
@@ -90,19 +92,19 @@ def test_a_copy_that_earlier_software_made_is_asked_as_before(with_versions, dat
     with monkeypatch.context() as earlier:
         earlier.setitem(DIALECTS, "postgres", replace(DIALECTS["postgres"], arrays=False))
         bring(first, database)
-    asked = "SELECT sum_lower, sum_upper FROM wages.bounds_wage('age > 30')"
+    sql = "SELECT sum_lower, sum_upper FROM wages.bounds_wage('age > 30')"
     there = "SELECT count(*) FROM pg_tables WHERE schemaname = '{}' AND tablename = 'arrays_wage'"
     assert database.ask(there.format("wages_0001")) == [(0,)]
-    before = database.ask(asked)
+    before = database.ask(sql)
     line = first
     publish_another(line)
     bring(line, database)
     assert database.ask(there.format("wages_0001")) == [(0,)]
     assert database.ask(there.format("wages_0002")) == [(1,)]
-    assert database.ask(asked) != before
+    assert database.ask(sql) != before
     withdraw(line, "0002", "the wrong table")
     bring(line, database)
-    assert database.ask(asked) == before
+    assert database.ask(sql) == before
 
 
 def test_what_was_granted_on_a_view_stays(with_versions, database):
@@ -121,7 +123,7 @@ def test_what_was_granted_on_a_view_stays(with_versions, database):
 
 def test_readers_may_read_every_version_and_write_none(with_versions, database):
     line, reader = with_versions(1), with_role(database, "analysts")
-    bring(line, configured(database, readers=(reader,)))
+    bring(line, configure(database, readers=(reader,)))
     publish_another(line)
     bring(line, database)
     for schema in ("wages", "wages_0001", "wages_0002"):
@@ -132,8 +134,8 @@ def test_readers_may_read_every_version_and_write_none(with_versions, database):
 
 
 def test_a_reader_who_is_none_is_told(with_versions, database):
-    found = bring(with_versions(1), configured(database, readers=("nobody",)))
-    assert "there is no role 'nobody' (publish.database.readers)" in found.behind
+    delivery = bring(with_versions(1), configure(database, readers=("nobody",)))
+    assert "there is no role 'nobody' (publish.database.readers)" in delivery.behind
     assert database.schemas() == {}
 
 
@@ -141,19 +143,19 @@ def test_a_reader_who_is_none_is_told(with_versions, database):
 def test_a_schema_that_is_not_ours_is_refused_and_left(with_versions, database, name):
     database.ask(f"CREATE SCHEMA {name}")
     database.ask(f"CREATE TABLE {name}.microdata (x int)")
-    found = bring(with_versions(1), database)
-    assert f"there is a schema {name} that this line did not make: name another" in found.behind
+    delivery = bring(with_versions(1), database)
+    assert f"there is a schema {name} that this line did not make: name another" in delivery.behind
     assert database.ask(f"SELECT * FROM {name}.microdata") == []
     assert database.schemas() == {}
 
 
-@pytest.mark.parametrize("said", [None, "", "[]", '{"sfumato": 1, "line": "others"}', "{"])
-def test_a_schema_is_ours_where_its_comment_says_this_line(with_versions, database, said):
+@pytest.mark.parametrize("comment", [None, "", "[]", '{"sfumato": 1, "line": "others"}', "{"])
+def test_a_schema_is_ours_where_its_comment_says_this_line(with_versions, database, comment):
     database.ask("CREATE SCHEMA wages")
-    if said is not None:
-        database.ask(f"COMMENT ON SCHEMA wages IS '{said}'")
-    found = bring(with_versions(1), database)
-    assert "there is a schema wages that this line did not make" in found.behind
+    if comment is not None:
+        database.ask(f"COMMENT ON SCHEMA wages IS '{comment}'")
+    delivery = bring(with_versions(1), database)
+    assert "there is a schema wages that this line did not make" in delivery.behind
 
 
 @pytest.mark.parametrize(
@@ -170,17 +172,17 @@ def test_a_schema_is_ours_where_its_comment_says_this_line(with_versions, databa
 def test_what_broke_may_be_tried_again_and_what_is_refused_may_not(code, kind):
     access = SimpleNamespace(errors=lambda: (OSError,), code=lambda _: code)
     dialect = SimpleNamespace(access=access)
-    with pytest.raises(SfumatoError) as said, translate_errors("here", dialect):
+    with pytest.raises(SfumatoError) as caught, translate_errors("here", dialect):
         raise OSError("a value")
-    assert type(said.value) is kind
-    assert f"({code or 'OSError'})" in str(said.value)
-    assert "a value" not in str(said.value)
+    assert type(caught.value) is kind
+    assert f"({code or 'OSError'})" in str(caught.value)
+    assert "a value" not in str(caught.value)
 
 
 def test_a_schema_may_be_named(with_versions, database):
     database.ask("CREATE SCHEMA wages")
     line = with_versions(1)
-    assert bring(line, configured(database, within="of_the_town")).behind is None
+    assert bring(line, configure(database, within="of_the_town")).behind is None
     assert sorted(database.schemas()) == ["of_the_town", "of_the_town_0001"]
     database.require_as(line)
 
@@ -192,15 +194,15 @@ def test_what_others_put_into_our_schemas_is_never_dropped(with_versions, databa
     database.ask("CREATE TABLE wages.notes AS SELECT 'mine' AS note")
     withdraw(line, "0002", "the wrong table")
     withdraw(line, "0001", "the wrong table")
-    found = bring(line, database)
-    assert found.behind is None
-    said = "schema {} was left: it has what is not Sfumato's"
-    left = [said.format(name) for name in ("wages", "wages_0002")]
-    assert [said.partition(": ")[2] for said in found.notices] == left
+    delivery = bring(line, database)
+    assert delivery.behind is None
+    message = "schema {} was left: it has what is not Sfumato's"
+    leftovers = [message.format(name) for name in ("wages", "wages_0002")]
+    assert [notice.partition(": ")[2] for notice in delivery.notices] == leftovers
     for schema in ("wages", "wages_0002"):
         assert database.ask(f"SELECT note FROM {schema}.notes") == [("mine",)]
-        left = f"relnamespace = '{schema}'::regnamespace AND relkind IN ('r', 'v')"
-        assert database.ask(f"SELECT relname FROM pg_class WHERE {left}") == [("notes",)]
+        leftovers = f"relnamespace = '{schema}'::regnamespace AND relkind IN ('r', 'v')"
+        assert database.ask(f"SELECT relname FROM pg_class WHERE {leftovers}") == [("notes",)]
     assert "wages_0001" not in database.schemas()
     assert bring(line, database).behind is None
 
@@ -210,8 +212,8 @@ def test_a_view_of_others_among_ours_is_refused(with_versions, database):
     bring(line, database)
     database.ask("COMMENT ON VIEW wages.microdata IS 'mine'")
     publish_another(line)
-    found = bring(line, database)
-    assert "microdata in schema wages is not Sfumato's" in found.behind
+    delivery = bring(line, database)
+    assert "microdata in schema wages is not Sfumato's" in delivery.behind
     assert "wages_0002" not in database.schemas()
 
 
@@ -235,8 +237,10 @@ def test_columns_that_change_wait_for_views_of_analysts(with_versions, database)
     bring(line, database)
     database.ask("CREATE VIEW public.old AS SELECT town FROM wages.microdata")
     publish_another(line, **other_columns())
-    found = bring(line, database)
-    assert "others' tables or views need what is to be replaced: drop these first" in found.behind
+    delivery = bring(line, database)
+    assert (
+        "others' tables or views need what is to be replaced: drop these first" in delivery.behind
+    )
     assert "wages_0002" not in database.schemas()
     database.ask("DROP VIEW public.old")
     assert bring(line, database).behind is None
@@ -244,22 +248,23 @@ def test_columns_that_change_wait_for_views_of_analysts(with_versions, database)
 
 
 def test_views_and_functions_of_what_is_no_more_are_dropped(with_versions, database):
-    def shown():
+    def view_names():
         views = database.ask("SELECT viewname FROM pg_views WHERE schemaname = 'wages'")
-        of = "pronamespace = 'wages'::regnamespace"
+        condition = "pronamespace = 'wages'::regnamespace"
         return {
-            name for (name,) in [*views, *database.ask(f"SELECT proname FROM pg_proc WHERE {of}")]
+            name
+            for (name,) in [*views, *database.ask(f"SELECT proname FROM pg_proc WHERE {condition}")]
         }
 
     line = with_versions(1)
     bring(line, database)
-    assert {"help_wage", "bounds_wage"} <= shown()
+    assert {"help_wage", "bounds_wage"} <= view_names()
     ages = {"age": {"role": "sensitive", "type": "integer"}, "wage": {"role": "drop"}}
     promises = [{"model": "ke-anonymity", "k": 3, "e": 5}]
     publish_another(line, columns={**SPEC["columns"], **ages}, promises=promises, evaluate=None)
     assert bring(line, database).behind is None
-    assert {"help_age", "bounds_age"} <= shown()
-    assert not {name for name in shown() if name.endswith("wage")}
+    assert {"help_age", "bounds_age"} <= view_names()
+    assert not {name for name in view_names() if name.endswith("wage")}
 
 
 def test_no_view_of_analysts_keeps_what_was_withdrawn(with_versions, database):
@@ -285,9 +290,11 @@ def test_a_table_that_was_dropped_there_comes_back(with_versions, database):
 def test_another_release_of_that_number_is_refused(with_versions, database):
     line = with_versions(1)
     bring(line, database)
-    said = database.ask("SELECT obj_description('wages_0001'::regnamespace, 'pg_namespace')")[0][0]
-    said = said.replace(digest_of(line.public / "0001"), "f" * 64)
-    database.ask(f"COMMENT ON SCHEMA wages_0001 IS '{said}'")
+    comment = database.ask("SELECT obj_description('wages_0001'::regnamespace, 'pg_namespace')")[0][
+        0
+    ]
+    comment = comment.replace(digest_of(line.public / "0001"), "f" * 64)
+    database.ask(f"COMMENT ON SCHEMA wages_0001 IS '{comment}'")
     assert (
         "has another release as version 0001 (digest ffffffffffff…)" in bring(line, database).behind
     )
@@ -300,12 +307,12 @@ class TestWhatIsSaid:
         role = with_role(database, "publisher")
         address = database.address.replace("//tests@", f"//{role}:${{PUBLISHER_PASSWORD}}@")
         database.environ = {"PUBLISHER_PASSWORD": SECRET}
-        return configured(database, uri=address)
+        return configure(database, uri=address)
 
     def test_without_rights(self, with_versions, publisher):
-        found = bring(with_versions(1), publisher)
-        assert "the user may not do this there (it needs CREATE on the database" in found.behind
-        assert SECRET not in found.behind
+        delivery = bring(with_versions(1), publisher)
+        assert "the user may not do this there (it needs CREATE on the database" in delivery.behind
+        assert SECRET not in delivery.behind
 
     def test_with_the_rights_that_it_names(self, with_versions, publisher):
         publisher.ask(f"GRANT CREATE ON DATABASE {publisher.name} TO publisher")
@@ -316,19 +323,21 @@ class TestWhatIsSaid:
         for path in line.work.parent.rglob("*"):
             if path.is_file():
                 assert SECRET.encode() not in path.read_bytes()
-        told = publisher.ask("SELECT description FROM pg_description WHERE description ~ 'hunter2'")
-        assert told == []
+        descriptions = publisher.ask(
+            "SELECT description FROM pg_description WHERE description ~ 'hunter2'"
+        )
+        assert descriptions == []
 
     def test_without_the_variable(self, with_versions, publisher):
         publisher.environ = {}
-        found = bring(with_versions(1), publisher)
-        assert "environment variable PUBLISHER_PASSWORD is not set" in found.behind
+        delivery = bring(with_versions(1), publisher)
+        assert "environment variable PUBLISHER_PASSWORD is not set" in delivery.behind
 
     def test_nobody_answers(self, with_versions, database):
-        found = bring(
-            with_versions(1), configured(database, uri="postgresql://me@127.0.0.1:1/open")
+        delivery = bring(
+            with_versions(1), configure(database, uri="postgresql://me@127.0.0.1:1/open")
         )
-        assert "postgresql://127.0.0.1:1/open: cannot connect" in found.behind
+        assert "postgresql://127.0.0.1:1/open: cannot connect" in delivery.behind
 
     def test_somebody_reads_for_too_long(self, with_versions, database, monkeypatch):
         line = with_versions(1)
@@ -337,8 +346,10 @@ class TestWhatIsSaid:
         monkeypatch.setattr(schemas, "_PATIENCE", "50ms")
         with psycopg.connect(database.address) as reader:
             reader.execute("SELECT COUNT(*) FROM wages.microdata")
-            found = bring(line, database)
-        assert "somebody reads the line there for too long: deliver again (55P03)" in found.behind
+            delivery = bring(line, database)
+        assert (
+            "somebody reads the line there for too long: deliver again (55P03)" in delivery.behind
+        )
         assert bring(line, database).behind is None
 
 
@@ -350,18 +361,20 @@ def test_two_writers_at_once(with_versions, database, tmp_path, monkeypatch):
         small = Small(tmp_path / "other" / "line").write(people(first=9000, seed=9))
         small.publish("of-another")
         other = small.plan().line
-    ready, told = threading.Barrier(2), {}
+    ready, results = threading.Barrier(2), {}
 
-    def write(one):
+    def write(target_line):
         ready.wait(30)
-        told[one.public] = bring(one, database).behind
+        results[target_line.public] = bring(target_line, database).behind
 
-    threads = [threading.Thread(target=write, args=(one,)) for one in (line, other)]
+    threads = [threading.Thread(target=write, args=(target_line,)) for target_line in (line, other)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    (winner,) = [one for one in (line, other) if told[one.public] is None]
-    (refused,) = [said for said in told.values() if said is not None]
+    (winner,) = [
+        target_line for target_line in (line, other) if results[target_line.public] is None
+    ]
+    (refused,) = [message for message in results.values() if message is not None]
     assert "another work directory" in refused
     database.require_as(winner)

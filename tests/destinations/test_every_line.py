@@ -17,9 +17,9 @@ KINDS = ["store", pytest.param("database", marks=pytest.mark.postgres)]
 @pytest.mark.parametrize("line", frozen_lines(), ids=lambda line: f"{line.folder.name}-{line.form}")
 def test_frozen_lines(line, kind, tmp_path, request):
     place, copy = request.getfixturevalue(kind), line.copy(tmp_path)
-    known = Line(copy.name, copy.public, private_directory(copy.private))
-    assert bring(known, place).behind is None
-    place.require_as(known)
+    frozen = Line(copy.name, copy.public, private_directory(copy.private))
+    assert bring(frozen, place).behind is None
+    place.require_as(frozen)
     if kind == "store" and line.folder.name == FORMATS[-1]:
         downloaded = place.download(tmp_path / "download") / copy.name
         assert run(["check", str(downloaded / "0002")]) == 0  # others: tests/corpus/test_corpus.py

@@ -22,8 +22,8 @@ class ShelfPlace:
 
 
 def files(folder):
-    found = (path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
-    return {path.relative_to(folder): path.read_bytes() for path in found}
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
+    return {path.relative_to(folder): path.read_bytes() for path in paths}
 
 
 class TestShelf(DestinationLaws):

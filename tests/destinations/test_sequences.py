@@ -10,7 +10,7 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.publication.amendments import describe
 from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.sql.target import TargetDatabase
-from tests.destinations.dying import killed
+from tests.destinations.dying import kill_delivery
 from tests.destinations.places import bring
 from tests.release.small import Small, people
 from tests.sources.simulator import SECRET
@@ -48,19 +48,19 @@ class Sequence:
 
     def fail(self):
         """Deliver where nobody answers."""
-        known, self.place.environ = self.place.environ, {}
+        environ_before, self.place.environ = self.place.environ, {}
         declared = self.place.declared
         if self.place.kind == "database":
             address = declared.uri.replace("host=", "host=%2Fnowhere")
             self.place.declared = declared.model_copy(update={"uri": address})
-        found = bring(self.line, self.place)
-        assert found.behind is not None
-        assert SECRET not in found.behind
-        self.place.environ, self.place.declared = known, declared
+        delivery = bring(self.line, self.place)
+        assert delivery.behind is not None
+        assert SECRET not in delivery.behind
+        self.place.environ, self.place.declared = environ_before, declared
 
     def die(self):
         owner, names, most = KILLED_IN[self.place.kind]
-        killed(self.line, self.place, self.random.randrange(most), owner, names)
+        kill_delivery(self.line, self.place, self.random.randrange(most), owner, names)
 
     def run(self, length):
         steps = [self.publish, self.withdraw, self.describe, self.deliver, self.fail, self.die]

@@ -14,7 +14,7 @@ from sfumato.tasks.destinations.declared import StoreDestination
 from sfumato.tasks.destinations.store import ObjectStore
 from sfumato.tasks.lines.known_destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.publication.withdrawal import withdraw
-from tests.destinations.dying import killed
+from tests.destinations.dying import kill_delivery
 from tests.destinations.places import PREFIX, bring
 from tests.destinations.test_kills import STEPS
 from tests.release.small import Small, people
@@ -26,25 +26,25 @@ RECORD, MANIFEST = f"{ROOT}releases.json", f"{ROOT}0001/datapackage.json"
 
 @pytest.fixture
 def calls(monkeypatch):
-    """What is written and deleted, in order."""
-    found = []
+    """Return the keys that are written and deleted, in order."""
+    calls_made = []
     for name in STEPS[:-1]:
         original = getattr(Bucket, name)
 
         def note(self, keys, *rest, name=name, original=original):
-            found.extend((name, key) for key in ([keys] if isinstance(keys, str) else keys))
+            calls_made.extend((name, key) for key in ([keys] if isinstance(keys, str) else keys))
             return original(self, keys, *rest)
 
         monkeypatch.setattr(Bucket, name, note)
-    return found
+    return calls_made
 
 
-def about(store, key):
+def head_object(store, key):
     return store.client.head_object(Bucket=store.bucket, Key=key, ChecksumMode="ENABLED")
 
 
 def places(calls, key):
-    return [place for place, (_, found) in enumerate(calls) if found == key]
+    return [place for place, (_, key_called) in enumerate(calls) if key_called == key]
 
 
 def test_a_claim_first_then_data_then_the_manifest_and_the_record_last(with_versions, store, calls):
@@ -99,10 +99,10 @@ def test_types_checksums_and_no_long_life_in_caches(with_versions, store):
         "releases.json": "application/json",
     }
     for name, kind in types.items():
-        found = about(store, f"{ROOT}{name}")
-        assert (found["ContentType"], found["CacheControl"]) == (kind, "no-cache"), name
+        head = head_object(store, f"{ROOT}{name}")
+        assert (head["ContentType"], head["CacheControl"]) == (kind, "no-cache"), name
         digest = hashlib.sha256(store.read(f"{ROOT}{name}")).digest()
-        assert found["Metadata"] == {"sfumato-sha256": digest.hex()}
+        assert head["Metadata"] == {"sfumato-sha256": digest.hex()}
 
 
 def test_large_files_are_sent_in_parts(with_versions, store, monkeypatch, tmp_path):
@@ -115,7 +115,7 @@ def test_large_files_are_sent_in_parts(with_versions, store, monkeypatch, tmp_pa
         opened.send("large", large, "f" * 64)
         assert opened.sha256("large") == "f" * 64
     assert store.read("large") == large.read_bytes()
-    assert about(store, "large")["ETag"].strip('"').endswith("-3")
+    assert head_object(store, "large")["ETag"].strip('"').endswith("-3")
 
 
 def test_what_is_missing_or_was_cut_is_sent_again(with_versions, store):
@@ -145,11 +145,11 @@ class TestTwoWriters:
 
     def test_the_second_is_refused_before_it_overwrites_anything(self, with_versions, store, other):
         line = with_versions(1)
-        assert killed(line, store, 5, Bucket, STEPS)  # has claimed, and sent some
+        assert kill_delivery(line, store, 5, Bucket, STEPS)  # has claimed, and sent some
         before = store.objects()
-        found = bring(other, store)
-        assert "has another release as version 0001" in found.behind
-        assert "nothing was overwritten" in found.behind
+        delivery = bring(other, store)
+        assert "has another release as version 0001" in delivery.behind
+        assert "nothing was overwritten" in delivery.behind
         assert store.objects() == before
         assert bring(line, store).behind is None
         store.require_as(line)
@@ -163,8 +163,8 @@ class TestTwoWriters:
             return create(self, key, *rest)
 
         monkeypatch.setattr(Bucket, "create", late)
-        found = bring(line, store)
-        assert "has another release as version 0001 (digest of-somebody-" in found.behind
+        delivery = bring(line, store)
+        assert "has another release as version 0001 (digest of-somebody-" in delivery.behind
         assert b"somebody-else" in store.read(MANIFEST)
         assert RECORD not in store.objects()
 
@@ -191,22 +191,22 @@ class TestTwoWriters:
         context = multiprocessing.get_context("fork")
         line, ready, results = with_versions(1), context.Barrier(2), context.Queue()
 
-        def write(one):
+        def write(target_line):
             ready.wait(30)
-            results.put(bring(one, store).behind)
+            results.put(bring(target_line, store).behind)
 
         runs = [line, line] if same else [line, other]
-        processes = [context.Process(target=write, args=(one,)) for one in runs]
+        processes = [context.Process(target=write, args=(target_line,)) for target_line in runs]
         for process in processes:
             process.start()
-        told = [results.get(timeout=60) for _ in processes]
+        results_ = [results.get(timeout=60) for _ in processes]
         for process in processes:
             process.join(30)
         if same:
-            assert told == [None, None]
+            assert results_ == [None, None]
             store.require_as(line)
         else:
-            (refused,) = [one for one in told if one is not None]
+            (refused,) = [result for result in results_ if result is not None]
             assert "nothing was overwritten" in refused or "another work directory" in refused
             record = json.loads(store.read(RECORD))
             store.require_as(line if record["owner"] == owner(line) else other)
@@ -223,8 +223,8 @@ def test_a_store_that_knows_no_conditions_is_refused(with_versions, store, monke
         return put(self, key, content)
 
     monkeypatch.setattr(Bucket, "_put", unconditional)
-    found = bring(with_versions(1), store)
-    assert "the store does not know conditional writes (If-None-Match, If-Match)" in found.behind
+    delivery = bring(with_versions(1), store)
+    assert "the store does not know conditional writes (If-None-Match, If-Match)" in delivery.behind
     assert list(store.objects()) == [f"{ROOT}.claims/0001"]
 
 
@@ -237,8 +237,8 @@ def answering(monkeypatch, operation, code, status=403):
 
     def call(self, name, parameters):
         if name == operation:
-            said = f"{SECRET} CANARYanswer"
-            raise ClientError({"Error": {"Code": code, "Message": said}}, name)
+            text = f"{SECRET} CANARYanswer"
+            raise ClientError({"Error": {"Code": code, "Message": text}}, name)
         return original(self, name, parameters)
 
     monkeypatch.setattr(BaseClient, "_make_api_call", call)
@@ -264,10 +264,10 @@ def test_each_refusal_is_a_line_of_ours(
 ):
     line = with_versions(1)
     answering(monkeypatch, operation, code)
-    found = bring(line, store)
-    assert rule in found.behind
+    delivery = bring(line, store)
+    assert rule in delivery.behind
     noted = (line.private / DESTINATIONS).read_text()
-    for place in (found.behind, noted, caplog.text):
+    for place in (delivery.behind, noted, caplog.text):
         assert "CANARY" not in place
 
 
@@ -277,13 +277,13 @@ def elsewhere(store, **changes):
 
 
 def test_there_is_no_such_bucket(with_versions, store):
-    found = bring(with_versions(1), elsewhere(store, uri="s3://nobody-has-this/x"))
-    assert found.behind == "there is no such bucket: make it first"
+    delivery = bring(with_versions(1), elsewhere(store, uri="s3://nobody-has-this/x"))
+    assert delivery.behind == "there is no such bucket: make it first"
 
 
 def test_nobody_answers(with_versions, store):
-    found = bring(with_versions(1), elsewhere(store, endpoint="http://127.0.0.1:1"))
-    assert "the store cannot be reached, or broke off (EndpointConnectionError)" in found.behind
+    delivery = bring(with_versions(1), elsewhere(store, endpoint="http://127.0.0.1:1"))
+    assert "the store cannot be reached, or broke off (EndpointConnectionError)" in delivery.behind
 
 
 @pytest.mark.parametrize("missing", ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
@@ -301,8 +301,8 @@ def test_keys_come_from_the_environment_alone(with_versions, store, missing, mon
 
 def test_each_destination_may_have_keys_of_its_own(with_versions, store):
     line = with_versions(1)
-    told = {name.replace("AWS_", "OPEN_DATA_"): text for name, text in store.environ.items()}
-    store.environ = {**told, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+    secrets = {name.replace("AWS_", "OPEN_DATA_"): text for name, text in store.environ.items()}
+    store.environ = {**secrets, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
     assert bring(line, elsewhere(store, prefix="OPEN_DATA")).behind is None
     assert store.declared.variables[0] == "OPEN_DATA_ACCESS_KEY_ID"
 
@@ -310,17 +310,17 @@ def test_each_destination_may_have_keys_of_its_own(with_versions, store):
 def test_secrets_of_a_block_are_handed_over_for_the_delivery_alone(with_versions, store):
     from sfumato.tasks.private.wrapping import hand_over, with_secrets
 
-    asked = []
+    variables_read = []
     secret = {"AWS_SECRET_ACCESS_KEY": store.environ.pop("AWS_SECRET_ACCESS_KEY")}
 
     @contextmanager
     def secrets(variables):
-        asked.extend(variables)
+        variables_read.extend(variables)
         with hand_over(secret):
             yield
 
     assert bring(with_versions(1), store, secrets).behind is None
-    assert asked == ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]
+    assert variables_read == ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]
     assert with_secrets({}) == {}
 
 
@@ -341,49 +341,55 @@ def test_what_is_withdrawn_while_it_is_sent_gets_no_manifest(with_versions, stor
 
 class TestVersionedBucket:
     @pytest.fixture
-    def versioned(self, store):
-        told = {"Status": "Enabled"}
-        store.client.put_bucket_versioning(Bucket=store.bucket, VersioningConfiguration=told)
+    def versioned_store(self, store):
+        configuration = {"Status": "Enabled"}
+        store.client.put_bucket_versioning(
+            Bucket=store.bucket, VersioningConfiguration=configuration
+        )
         return store
 
-    def kept(self, store):
-        found = store.client.list_object_versions(Bucket=store.bucket, Prefix=f"{ROOT}0002/")
-        versions = [one["Key"] for one in found.get("Versions", [])]
-        return sorted(versions), found.get("DeleteMarkers", [])
+    def list_kept_versions(self, store):
+        listing = store.client.list_object_versions(Bucket=store.bucket, Prefix=f"{ROOT}0002/")
+        versions = [item["Key"] for item in listing.get("Versions", [])]
+        return sorted(versions), listing.get("DeleteMarkers", [])
 
-    def test_of_what_was_withdrawn_no_old_version_is_kept(self, with_versions, versioned):
+    def test_of_what_was_withdrawn_no_old_version_is_kept(self, with_versions, versioned_store):
         line = with_versions(2)
-        bring(line, versioned)
+        bring(line, versioned_store)
         withdraw(line, "0002", "the wrong table")
-        found = bring(line, versioned)
-        assert (found.behind, list(found.notices)) == (None, [])
+        delivery = bring(line, versioned_store)
+        assert (delivery.behind, list(delivery.notices)) == (None, [])
         names = [f"{ROOT}0002/index.html", f"{ROOT}0002/withdrawal.json"]
-        assert self.kept(versioned) == (names, [])
-        versioned.require_as(line)
+        assert self.list_kept_versions(versioned_store) == (names, [])
+        versioned_store.require_as(line)
 
-    def test_that_they_cannot_be_deleted_is_no_end(self, with_versions, versioned, monkeypatch):
+    def test_that_they_cannot_be_deleted_is_no_end(
+        self, with_versions, versioned_store, monkeypatch
+    ):
         line = with_versions(2)
-        bring(line, versioned)
+        bring(line, versioned_store)
         withdraw(line, "0002", "the wrong table")
         answering(monkeypatch, "ListObjectVersions", "AccessDenied")
-        assert "s3:ListBucketVersions, s3:DeleteObjectVersion" in bring(line, versioned).behind
+        assert (
+            "s3:ListBucketVersions, s3:DeleteObjectVersion" in bring(line, versioned_store).behind
+        )
 
     def test_that_it_does_not_say_is_told(self, with_versions, store, monkeypatch):
         line = with_versions(2)
         bring(line, store)
         withdraw(line, "0002", "the wrong table")
         answering(monkeypatch, "GetBucketVersioning", "AccessDenied")
-        found = bring(line, store)
-        assert found.behind is None
-        assert "whether the bucket keeps deleted objects cannot be seen" in found.notices[0]
+        delivery = bring(line, store)
+        assert delivery.behind is None
+        assert "whether the bucket keeps deleted objects cannot be seen" in delivery.notices[0]
 
 
 def test_a_page_of_somebody_else_stays(with_versions, store):
     store.write(f"{PREFIX}/index.html", b"the town's own page")
-    found = bring(with_versions(1), store)
-    assert found.behind is None
-    said = f"{store.declared.uri}: {PREFIX}/index.html is not Sfumato's, and was left as it is"
-    assert found.notices == (said,)
+    delivery = bring(with_versions(1), store)
+    assert delivery.behind is None
+    message = f"{store.declared.uri}: {PREFIX}/index.html is not Sfumato's, and was left as it is"
+    assert delivery.notices == (message,)
     assert store.read(f"{PREFIX}/index.html") == b"the town's own page"
 
 
@@ -431,8 +437,8 @@ def test_a_signature_that_came_later_is_copied(with_versions, store, call, monke
     assert call("keys", "generate", "town")[0] == 0
     for name, text in store.environ.items():
         monkeypatch.setenv(name, text)
-    code, _, said = call("keys", "sign", "town", line.public / "0001")
-    assert (code, f"{store.declared.uri} is complete (copied: 0001)" in said) == (0, True)
+    code, _, error = call("keys", "sign", "town", line.public / "0001")
+    assert (code, f"{store.declared.uri} is complete (copied: 0001)" in error) == (0, True)
     assert f"{ROOT}0001/datapackage.json.sig" in store.objects()
     assert f"{ROOT}keys.json" in store.objects()
     store.require_as(line)
@@ -457,14 +463,16 @@ def test_one_delivery_goes_at_a_time(with_versions, store, monkeypatch):
             inside.release()
 
     monkeypatch.setattr(Bucket, "send", alone)
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(bring(line, store))) for _ in range(2)]
+    deliveries = []
+    threads = [
+        threading.Thread(target=lambda: deliveries.append(bring(line, store))) for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [one.behind for one in found] == [None, None]
-    assert sorted(len(one.copied) for one in found) == [0, 1]
+    assert [delivery.behind for delivery in deliveries] == [None, None]
+    assert sorted(len(delivery.copied) for delivery in deliveries) == [0, 1]
 
 
 def test_a_destination_that_is_none_any_more_is_forgotten_and_told(with_versions, store):
@@ -473,6 +481,10 @@ def test_a_destination_that_is_none_any_more_is_forgotten_and_told(with_versions
     line = with_versions(1)
     bring(line, store)
     other = StoreDestination(uri="s3://other/place")
-    said = f"{store.declared.uri} is no destination any more: what is there stays, withdrawn or not"
-    assert remember(line, (other,)) == [said]
-    assert [one.place for one in read_destinations(line.private).destinations] == [other.uri]
+    message = (
+        f"{store.declared.uri} is no destination any more: what is there stays, withdrawn or not"
+    )
+    assert remember(line, (other,)) == [message]
+    assert [destination.place for destination in read_destinations(line.private).destinations] == [
+        other.uri
+    ]
