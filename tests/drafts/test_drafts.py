@@ -29,7 +29,7 @@ WORDS = {"measure", "margin"}
 
 
 @pytest.fixture(scope="module")
-def drafted(tmp_path_factory):
+def draft_and_line(tmp_path_factory):
     """A draft of a new line, and the line."""
     folder = tmp_path_factory.mktemp("drafted")
     with pytest.MonkeyPatch.context() as patch:
@@ -38,10 +38,10 @@ def drafted(tmp_path_factory):
         yield draft(line.spec, Overrides(), hours=2), line
 
 
-def test_a_draft_of_a_new_line_leaves_nothing_but_itself(drafted):
-    found, line = drafted
+def test_a_draft_of_a_new_line_leaves_nothing_but_itself(draft_and_line):
+    draft_made, line = draft_and_line
     assert trace(line.folder.parent / "work", line.folder / "public") == {}
-    assert sorted(path.name for path in found.place.iterdir()) == [
+    assert sorted(path.name for path in draft_made.place.iterdir()) == [
         *("alive", "release", "report", "retain.json")
     ]
 
@@ -49,12 +49,12 @@ def test_a_draft_of_a_new_line_leaves_nothing_but_itself(drafted):
 def test_a_draft_leaves_no_trace_in_a_published_line(small, tmp_path):
     small.publish("first")
     before = trace(tmp_path / "work", small.folder)
-    found = draft(small.spec, Overrides())
+    draft_made = draft(small.spec, Overrides())
     assert trace(tmp_path / "work", small.folder) == before
-    assert found.summary["stands"] == "0001"
+    assert draft_made.summary["stands"] == "0001"
 
 
-def beside(folder, rows):
+def write_beside(folder, rows):
     """A line of another name, in the same work directory."""
     line = Small(folder).write(rows)
     text = line.spec.read_text(encoding="utf-8")
@@ -64,19 +64,19 @@ def beside(folder, rows):
 
 def test_a_line_beside_one_that_is_published_is_drafted_and_compared(small, tmp_path):
     small.publish("first")
-    spec = beside(tmp_path / "other", people(first=1000))
+    spec = write_beside(tmp_path / "other", people(first=1000))
     before = trace(tmp_path / "work", small.folder)
     assert draft(spec, Overrides()).summary["stands"] is None
     grid = {"promises": {"k": [3]}}
-    asked = AskedComparison(grid)
-    assert compare_alternatives(spec, Overrides(), asked, lambda *_: None).spec is not None
+    request = AskedComparison(grid)
+    assert compare_alternatives(spec, Overrides(), request, lambda *_: None).spec is not None
     assert trace(tmp_path / "work", small.folder) == before
 
 
 def test_people_of_another_line_are_refused_in_a_draft_as_in_a_release(small, tmp_path):
     small.publish("first")
     with pytest.raises(PromiseError, match="60 units are in line wages: name the people"):
-        draft(beside(tmp_path / "other", people()), Overrides())
+        draft(write_beside(tmp_path / "other", people()), Overrides())
 
 
 def test_what_lines_tell_together_is_refused_in_a_draft_as_in_a_release(tmp_path, monkeypatch):
@@ -105,23 +105,23 @@ def test_a_draft_of_a_composed_line_goes_on_in_its_groups(kind, tmp_path, monkey
     line.move()
     path, places = line.write(), (tmp_path / "work", line.folder)
     before = trace(*places)
-    found = draft(path, Overrides())
+    draft_made = draft(path, Overrides())
     assert trace(*places) == before
-    assert found.summary["stands"] is None
+    assert draft_made.summary["stands"] is None
     assert (
-        open_release(found.place / "release").declared.predecessor
+        open_release(draft_made.place / "release").declared.predecessor
         == (open_release(line.versions[-1]).manifest["sfumato"]["digest"])
     )
 
 
-def test_what_is_drafted_is_what_a_release_would_be_and_keeps_its_promises(drafted):
-    found, line = drafted
-    check(found.place / "release")
-    shown = open_release(line.publish("first").directory)
-    assert found.summary["rows"]["published"] == shown.declared.rows.published
+def test_what_is_drafted_is_what_a_release_would_be_and_keeps_its_promises(draft_and_line):
+    draft_made, line = draft_and_line
+    check(draft_made.place / "release")
+    release = open_release(line.publish("first").directory)
+    assert draft_made.summary["rows"]["published"] == release.declared.rows.published
     assert (
-        shown.manifest["sfumato"]["digest"]
-        != (open_release(found.place / "release").manifest["sfumato"]["digest"])
+        release.manifest["sfumato"]["digest"]
+        != (open_release(draft_made.place / "release").manifest["sfumato"]["digest"])
     )  # it was drawn anew
 
 
@@ -130,9 +130,9 @@ def test_why_each_row_is_left_out_is_told_row_by_row(small):
     rows[3]["wage"] = ""
     rows[7]["age"] = 12
     small.write(rows)
-    found = draft(small.spec, Overrides())
-    with (found.page.parent / "left-out.csv").open(encoding="utf-8") as file:
-        told = {int(row["row"]): row["why"] for row in csv.DictReader(file)}
+    draft_made = draft(small.spec, Overrides())
+    with (draft_made.page.parent / "left-out.csv").open(encoding="utf-8") as file:
+        reasons_by_row = {int(row["row"]): row["why"] for row in csv.DictReader(file)}
     expected = {
         number: "removed by the filter (source.where)"
         if int(row["age"]) <= 18
@@ -140,8 +140,8 @@ def test_why_each_row_is_left_out_is_told_row_by_row(small):
         for number, row in enumerate(rows, start=1)
         if int(row["age"]) <= 18 or not row["wage"]
     }
-    assert told == expected
-    assert sum(found.summary["left_out"].values()) == len(expected)
+    assert reasons_by_row == expected
+    assert sum(draft_made.summary["left_out"].values()) == len(expected)
 
 
 def test_suppressed_rows_are_told_with_how_many_are_like_them(small):
@@ -166,80 +166,80 @@ def test_suppressed_rows_are_told_with_how_many_are_like_them(small):
         form={"method": "generalized"},
         evaluate={},
     )
-    found = draft(small.spec, Overrides())
-    with (found.page.parent / "left-out.csv").open(encoding="utf-8") as file:
-        told = list(csv.DictReader(file))
-    assert [(row["row"], row["rows_alike"]) for row in told] == [("1", "1")]
-    assert "could not keep the promises" in told[0]["why"]
-    page = found.page.read_text(encoding="utf-8")
+    draft_made = draft(small.spec, Overrides())
+    with (draft_made.page.parent / "left-out.csv").open(encoding="utf-8") as file:
+        rows_told = list(csv.DictReader(file))
+    assert [(row["row"], row["rows_alike"]) for row in rows_told] == [("1", "1")]
+    assert "could not keep the promises" in rows_told[0]["why"]
+    page = draft_made.page.read_text(encoding="utf-8")
     assert "Bee" in page  # who is suppressed
-    assert "Bee" not in json.dumps(found.summary)
+    assert "Bee" not in json.dumps(draft_made.summary)
 
 
 def test_what_a_release_would_refuse_is_refused(small, call):
     small.write(people(), promises=[{"model": "ke-anonymity", "k": 3, "e": 5000}])
-    code, shown, said = call("plan", small.spec)
-    assert (code, shown) == (3, "")
-    assert "ke-anonymity cannot be kept" in said.splitlines()[-1]
+    code, output, error = call("plan", small.spec)
+    assert (code, output) == (3, "")
+    assert "ke-anonymity cannot be kept" in error.splitlines()[-1]
 
 
 def test_the_last_line_is_the_page(small, call):
-    code, shown, _ = call("plan", small.spec)
+    code, output, _ = call("plan", small.spec)
     assert code == 0
-    assert Path(shown.splitlines()[-1]).name == "draft.html"
-    assert "accuracy  avg(wage) by range of age, 5: within ±" in shown
+    assert Path(output.splitlines()[-1]).name == "draft.html"
+    assert "accuracy  avg(wage) by range of age, 5: within ±" in output
 
 
 def test_json_has_what_would_be_published_and_the_page(small, call):
-    _, shown, _ = call("plan", small.spec, "--format", "json")
-    told = json.loads(shown)
+    _, output, _ = call("plan", small.spec, "--format", "json")
+    document = json.loads(output)
     names = "stands rows promises risk attacks lost accuracy left_out warnings page"
-    assert sorted(told) == sorted(names.split())
-    assert "PRIVATE" in Path(told["page"]).read_text(encoding="utf-8")
+    assert sorted(document) == sorted(names.split())
+    assert "PRIVATE" in Path(document["page"]).read_text(encoding="utf-8")
 
 
 def test_no_prefect_is_needed(small):
-    told = (
+    code_of_run = (
         "import sys; from sfumato.flows.cli.main import run; code = run(['plan', sys.argv[1]]);"
         "sys.exit(code or 'prefect' in sys.modules)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", told, str(small.spec)], capture_output=True, env=os.environ
+        [sys.executable, "-c", code_of_run, str(small.spec)], capture_output=True, env=os.environ
     )
     assert ended.returncode == 0, ended.stderr
 
 
-def test_scores_of_attacks_are_shares_beside_their_references(drafted):
-    found, _ = drafted
-    scores = found.summary["attacks"]["wage"]
+def test_scores_of_attacks_are_shares_beside_their_references(draft_and_line):
+    draft_made, _ = draft_and_line
+    scores = draft_made.summary["attacks"]["wage"]
     assert {score["measure"] for score in scores} >= {
         "own value guessed from the group alone",
         "own value guessed by deFinetti's attack",
     }
-    told = [score for score in scores if "skipped" not in score]
-    shares = [share for score in told for name, share in score.items() if name not in WORDS]
+    scores_found = [score for score in scores if "skipped" not in score]
+    shares = [share for score in scores_found for name, share in score.items() if name not in WORDS]
     assert np.all((np.array(shares) >= 0) & (np.array(shares) <= 1))
 
 
-def test_drafts_are_private_and_swept_after_the_hours_they_are_kept(drafted, monkeypatch):
-    found, _ = drafted
-    for path in [found.place, *found.place.rglob("*")]:
+def test_drafts_are_private_and_swept_after_the_hours_they_are_kept(draft_and_line, monkeypatch):
+    draft_made, _ = draft_and_line
+    for path in [draft_made.place, *draft_made.place.rglob("*")]:
         if "release" not in path.parts:
             assert path.stat().st_mode & 0o077 == 0, path
-    assert found.place.parent.stat().st_mode & 0o777 == 0o700
+    assert draft_made.place.parent.stat().st_mode & 0o777 == 0o700
     scratch.sweep()
-    assert found.page.is_file()
+    assert draft_made.page.is_file()
     now = scratch.time.time()
     monkeypatch.setattr(scratch.time, "time", lambda: now + 2 * 3600 + 1)
     scratch.sweep()
-    assert not found.place.exists()
+    assert not draft_made.place.exists()
 
 
 def test_a_line_of_people_with_several_rows_is_drafted(small):
     """And it is refused to count their rows as people, unless an older spec always did."""
     small.write(stays(), **changes(), version=2)
-    found = draft(small.spec, Overrides()).summary
-    assert all(one["people"] for one in found["promises"])
+    summary = draft(small.spec, Overrides()).summary
+    assert all(promise["people"] for promise in summary["promises"])
     columns = {**changes()["columns"], "person": {"role": "identifier"}}
     wrong = changes(columns=columns, unit="row")
     with pytest.raises(InputError, match=r"columns\.person: several rows have the same value"):

@@ -21,11 +21,11 @@ def work(tmp_path, monkeypatch):
 
 def reasons(line, **changes):
     """Why people would be left out, by their number, and how many rows are like theirs."""
-    found = draft(line.write(**changes), Overrides())
+    draft_made = draft(line.write(**changes), Overrides())
     people = list(line.people)
-    with (found.page.parent / "left-out.csv").open(encoding="utf-8") as file:
+    with (draft_made.page.parent / "left-out.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert sum(found.summary["left_out"].values()) == len(rows)
+    assert sum(draft_made.summary["left_out"].values()) == len(rows)
     return {people[int(row["row"]) - 1]: (row["why"], int(row["rows_alike"])) for row in rows}
 
 
@@ -33,9 +33,11 @@ def members(line):
     """The numbers of people who are in the group of the first."""
     release = open_release(line.versions[-1])
     rows = read_tables(release.declared, release.directory / "data")["qit"].to_pylist()
-    of = {tuple(row[n] for n in ("age", "zip", "edu")): row["group_id"] for row in rows}
-    assert len(of) == len(rows)
-    group = {n: of[p["age"], p["zip"], p["edu"]] for n, p in line.people.items()}
+    group_of_values = {
+        tuple(row[n] for n in ("age", "zip", "edu")): row["group_id"] for row in rows
+    }
+    assert len(group_of_values) == len(rows)
+    group = {n: group_of_values[p["age"], p["zip"], p["edu"]] for n, p in line.people.items()}
     return [n for n in group if group[n] == group[0]]
 
 
@@ -54,26 +56,26 @@ def test_who_of_a_composed_line_is_left_out_is_told_why(tmp_path):
     line.people[900] = {**line._person(900), "age": line.people[70]["age"]}
     line.people[900] |= {name: line.people[70][name] for name in ("zip", "edu")}
     wish = {"rule": "composed", "retire": "0.5", "cohort": 2}
-    found = reasons(line, versions=wish)
-    assert {number: why.split(":")[0] for number, (why, _) in found.items()} == {
+    reasons_found = reasons(line, versions=wish)
+    assert {number: why.split(":")[0] for number, (why, _) in reasons_found.items()} == {
         stayed: "withheld",
         changed: "withheld",
         900: "waits",
         70: "stays out for ever",
     }
-    assert "group is retired" in found[stayed][0]
-    assert "values are not those" in found[changed][0]
-    assert found[900][1] == found[70][1] == 2
-    assert found[changed][1] == 1
+    assert "group is retired" in reasons_found[stayed][0]
+    assert "values are not those" in reasons_found[changed][0]
+    assert reasons_found[900][1] == reasons_found[70][1] == 2
+    assert reasons_found[changed][1] == 1
 
 
 def test_whom_the_partition_of_a_first_version_leaves_out_is_suppressed(tmp_path):
     line = Evolving(tmp_path / "line", "ambiguous")
     for number in range(200, 300):
         line.people[number] = line._person(number) | {"job": "job 0"}
-    found = reasons(line, partition={"method": "disjoint-cover", "residue": "suppress"})
-    assert found
-    assert {why for why, _ in found.values()} == {
+    reasons_found = reasons(line, partition={"method": "disjoint-cover", "residue": "suppress"})
+    assert reasons_found
+    assert {why for why, _ in reasons_found.values()} == {
         "suppressed: the partition could not keep the promises with it"
     }
 
@@ -84,16 +86,16 @@ def test_who_is_in_no_group_of_the_line_that_is_followed_waits(tmp_path, rule):
     first.publish(versions={"rule": rule}, remember="map")
     second = Evolving(tmp_path / "second", "split", "second")
     second.people = first.people | {number: second._person(number) for number in range(500, 520)}
-    told = {
+    changes = {
         "groups": "first",
         "partition": None,
         "people": "first",
         "versions": {"rule": rule},
         "remember": "map",
     }
-    found = reasons(second, **told)
-    assert set(found) == set(range(500, 520))
-    assert {why for why, _ in found.values()} == {
+    reasons_found = reasons(second, **changes)
+    assert set(reasons_found) == set(range(500, 520))
+    assert {why for why, _ in reasons_found.values()} == {
         "waits: it is in no group of the other line that can be shown"
     }
 
@@ -104,9 +106,9 @@ def test_each_person_has_the_reason_that_the_line_had():
         continued=np.array([True, True, False, False, False, False, False]),
         new=np.array([False, False, True, True, False, False, False]),
     )
-    shown = np.array([True, False, True, False, True, False, False])
+    is_shown = np.array([True, False, True, False, True, False, False])
     suppressed = np.zeros(7, dtype=bool)
-    assert absences(met, shown, suppressed).tolist() == [
+    assert absences(met, is_shown, suppressed).tolist() == [
         Absence.NONE,
         Absence.RETIRED,
         Absence.NONE,
@@ -116,4 +118,4 @@ def test_each_person_has_the_reason_that_the_line_had():
         Absence.OUT,
     ]
     suppressed[3] = True
-    assert absences(met, shown, suppressed)[3] == Absence.SUPPRESSED
+    assert absences(met, is_shown, suppressed)[3] == Absence.SUPPRESSED

@@ -1,4 +1,4 @@
-"""What is left of what left nothing."""
+"""The traces of what should leave none."""
 
 import hashlib
 
