@@ -118,8 +118,10 @@ def release(rng):
     copies[:, 0] += 1
     if rng.random() < 0.5:
         copies[:] = [0, 1, 1, 0, 0, 0, 0]
-    of, node = np.nonzero(copies)
-    subdomains = Subdomains(of, node, copies[of, node], np.zeros(number, dtype=np.int64), (TARGET,))
+    value_codes, node = np.nonzero(copies)
+    subdomains = Subdomains(
+        value_codes, node, copies[value_codes, node], np.zeros(number, dtype=np.int64), (TARGET,)
+    )
     return Groups(
         counted.sizes,
         counted.sensitive,
@@ -136,7 +138,7 @@ def only(groups, number):
     """One of the groups, as if there were no other."""
     counts = groups.counts_of("s")
     here = counts.group == number
-    shown = replace(
+    one_group = replace(
         counts, group=np.zeros(here.sum(), int), value=counts.value[here], count=counts.count[here]
     )
     covers = {
@@ -144,11 +146,11 @@ def only(groups, number):
         for name, cover in groups.covers.items()
         for own in [cover.group == number]
     }
-    return Groups(groups.sizes[[number]], {"s": shown}, covers)
+    return Groups(groups.sizes[[number]], {"s": one_group}, covers)
 
 
 class ModelLaws:
-    """What holds of every model; subclasses are parametrized by `model`."""
+    """Laws of every model; subclasses are parametrized by `model`."""
 
     examples: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = EXAMPLES
     of_sizes_alone: frozenset[type[PrivacyModel]] = frozenset({KAnonymity})
@@ -168,8 +170,8 @@ class ModelLaws:
         scope = {"quasi_identifiers": ("age", "zip"), "sensitive": "s"}
         for promise in self.some(model, np.random.default_rng(1)):
             scoped = type(promise)(**{**vars(promise), **scope})
-            for one in (promise, scoped):
-                assert PROMISE.validate_python(one.parameters()) == one
+            for promise_ in (promise, scoped):
+                assert PROMISE.validate_python(promise_.parameters()) == promise_
             assert scoped.adversary_columns[:2] == ("age", "zip")
 
     def test_has_words_for_people(self, model):
@@ -210,28 +212,28 @@ class ModelLaws:
                 assert promise.check(renamed) == promise.check(groups)
 
     def test_merging_never_breaks_a_monotone_promise(self, model):
-        rng, kept = np.random.default_rng(4), 0
+        rng, merges = np.random.default_rng(4), 0
         for _ in range(60 if model.monotone else 0):
             groups = release(rng)
             into = np.unique(rng.integers(0, 3, len(groups)), return_inverse=True)[1]
             merged = merge(groups, into)
             for promise in self.some(model, rng):
                 if promise.check(groups).holds:
-                    kept += 1
+                    merges += 1
                     assert promise.check(merged).holds
-        assert kept or not model.monotone
+        assert merges or not model.monotone
 
     def test_no_rows_break_a_group_of_a_promise_that_says_so(self, model):
-        rng, kept, broken = np.random.default_rng(9), 0, 0
+        rng, groups_kept, broken = np.random.default_rng(9), 0, 0
         for _ in range(60):
             groups = release(rng)
             into = np.unique(rng.integers(0, 3, len(groups)), return_inverse=True)[1]
             merged = merge(groups, into)
             for promise in self.some(model, rng):
                 keeping = into[~promise.failing(groups)]
-                kept += len(keeping)
+                groups_kept += len(keeping)
                 broken += int(promise.failing(merged)[keeping].sum())
-        assert (broken == 0 and kept) or not model.unbroken_by_rows
+        assert (broken == 0 and groups_kept) or not model.unbroken_by_rows
 
     def test_a_group_is_judged_by_itself_unless_it_is_compared_with_all_rows(self, model):
         rng, differs = np.random.default_rng(8), False
@@ -240,7 +242,7 @@ class ModelLaws:
             groups = Groups(groups.sizes, groups.sensitive, groups.covers)
             apart = [only(groups, number) for number in range(len(groups))]
             for promise in self.some(model, rng):
-                alone = [bool(promise.failing(one)[0]) for one in apart]
+                alone = [bool(promise.failing(part)[0]) for part in apart]
                 differs |= promise.failing(groups).tolist() != alone
         assert differs == model.compares_with_all
 
@@ -253,7 +255,7 @@ class ModelLaws:
             apart = [only(groups, number) for number in range(len(groups))]
             for promise in self.some(model, rng):
                 if not promise.judged_jointly:
-                    verdicts = [promise.check(one) for one in apart]
+                    verdicts = [promise.check(part) for part in apart]
                     assert promise.together(verdicts) == promise.check(groups)
                 assert promise.for_part(groups) == promise
 
@@ -291,6 +293,6 @@ class ModelLaws:
     def test_the_expectation_says_the_models_sentence(self, model):
         kind = promise_expectation(model)
         for promise in self.some(model, np.random.default_rng(6)):
-            given = {name.replace("-", "_"): v for name, v in promise.parameters().items()}
-            assert kind.sentence(given) == promise.sentence()
-            assert kind(**given).sentence(given) == promise.sentence()
+            keywords = {name.replace("-", "_"): v for name, v in promise.parameters().items()}
+            assert kind.sentence(keywords) == promise.sentence()
+            assert kind(**keywords).sentence(keywords) == promise.sentence()

@@ -1,4 +1,4 @@
-"""What promises mean over people: the guide's sentences in fractions, person by person.
+"""The meaning of promises over people: the guide's sentences in fractions, person by person.
 
 Rows are `(group, person, value)`, values whole numbers. Nothing here is the product's: whoever
 changes a promise over people finds the guide's words for it here, and attackers who list all
@@ -19,7 +19,9 @@ _DIGITS = 40  # of a logarithm, which equals no fraction
 
 def groups_in(rows: list[Row]) -> list[list[Row]]:
     """The rows of each group, in the order of their numbers."""
-    return [[row for row in rows if row[0] == one] for one in sorted({row[0] for row in rows})]
+    return [
+        [row for row in rows if row[0] == number] for number in sorted({row[0] for row in rows})
+    ]
 
 
 def people_in(rows: list[Row]) -> list[int]:
@@ -44,35 +46,37 @@ def shares_of_people(rows: list[Row]) -> Shares:
     """Any of: the share of people who have a value in any of their rows."""
     people = people_in(rows)
     return {
-        value: Fraction(sum(value in values_in(rows_of(rows, one)) for one in people), len(people))
+        value: Fraction(
+            sum(value in values_in(rows_of(rows, person)) for person in people), len(people)
+        )
         for value in values_in(rows)
     }
 
 
 def masses(rows: list[Row]) -> Shares:
     """Weight one: each person has the mass 1, spread evenly over the rows there."""
-    found = dict.fromkeys(values_in(rows), Fraction(0))
+    mass_of_value = dict.fromkeys(values_in(rows), Fraction(0))
     for person in people_in(rows):
         theirs = rows_of(rows, person)
         for *_, value in theirs:
-            found[value] += Fraction(1, len(theirs))
-    return found
+            mass_of_value[value] += Fraction(1, len(theirs))
+    return mass_of_value
 
 
-def drawn(rows: list[Row]) -> Shares:
+def chances_of_person(rows: list[Row]) -> Shares:
     """The chances of values: of a person drawn from the group, and of one of the person's rows."""
     return {value: mass / len(people_in(rows)) for value, mass in masses(rows).items()}
 
 
 def of_all_groups(rows: list[Row], reading: str) -> Shares:
     """The same of the people of all groups together, each once in each of their groups."""
-    shares = shares_of_people if reading == "any-of" else drawn
-    found = dict.fromkeys(values_in(rows), Fraction(0))
-    people = sum(len(people_in(one)) for one in groups_in(rows))
-    for one in groups_in(rows):
-        for value, share in shares(one).items():
-            found[value] += share * len(people_in(one)) / people
-    return found
+    shares = shares_of_people if reading == "any-of" else chances_of_person
+    mass_of_value = dict.fromkeys(values_in(rows), Fraction(0))
+    people = sum(len(people_in(group_rows)) for group_rows in groups_in(rows))
+    for group_rows in groups_in(rows):
+        for value, share in shares(group_rows).items():
+            mass_of_value[value] += share * len(people_in(group_rows)) / people
+    return mass_of_value
 
 
 # What each promise is about: the number that a group shows, and whether it may.
@@ -80,33 +84,42 @@ def of_all_groups(rows: list[Row], reading: str) -> Shares:
 
 def least_without_one_person(rows: list[Row]) -> int:
     """The range of a group after any one person's rows are taken away; none, 0, without others."""
-    left = [[row for row in rows if row[1] != gone] for gone in people_in(rows)]
-    return min(max(of) - min(of) if (of := values_in(one)) else 0 for one in left)
+    rows_of_others = [[row for row in rows if row[1] != gone] for gone in people_in(rows)]
+    return min(
+        max(values) - min(values) if (values := values_in(remaining_rows)) else 0
+        for remaining_rows in rows_of_others
+    )
 
 
 def least_alike(rows: list[Row]) -> list[int]:
     """Of each group, the fewest owners who are like anybody there in all their rows."""
-    looks = {one: sorted(group for group, *_ in rows_of(rows, one)) for one in people_in(rows)}
-    like = {one: sum(other == look for other in looks.values()) for one, look in looks.items()}
-    return [min(like[one] for one in people_in(of)) for of in groups_in(rows)]
+    looks = {
+        person: sorted(group for group, *_ in rows_of(rows, person)) for person in people_in(rows)
+    }
+    like = {
+        person: sum(other == look for other in looks.values()) for person, look in looks.items()
+    }
+    return [min(like[person] for person in people_in(group_rows)) for group_rows in groups_in(rows)]
 
 
-def recursive_sides(found: Shares, l: int) -> tuple[Fraction, Fraction]:
+def recursive_sides(shares_found: Shares, l: int) -> tuple[Fraction, Fraction]:
     """The most frequent value, and all from the l-th on."""
-    ordered = sorted(found.values(), reverse=True)
+    ordered = sorted(shares_found.values(), reverse=True)
     return ordered[0], sum(ordered[l - 1 :], Fraction(0))
 
 
-def equal_distance(found: Shares, everybody: Shares) -> Fraction:
+def equal_distance(shares_found: Shares, everybody: Shares) -> Fraction:
     """Half of what the shares differ."""
-    return sum((abs(found.get(v, Fraction(0)) - share) for v, share in everybody.items())) / 2
+    return (
+        sum((abs(shares_found.get(v, Fraction(0)) - share) for v, share in everybody.items())) / 2
+    )
 
 
-def ordered_distance(found: Shares, everybody: Shares) -> Fraction:
-    """What has to be moved, and by how many ranks of all that there are."""
+def ordered_distance(shares_found: Shares, everybody: Shares) -> Fraction:
+    """Return the share that has to be moved, times the ranks it is moved by, of all ranks."""
     moved, below = Fraction(0), Fraction(0)
     for value in sorted(everybody):
-        below += found.get(value, Fraction(0)) - everybody[value]
+        below += shares_found.get(value, Fraction(0)) - everybody[value]
         moved += abs(below)
     return moved / (len(everybody) - 1) if len(everybody) > 1 else Fraction(0)
 
@@ -114,25 +127,27 @@ def ordered_distance(found: Shares, everybody: Shares) -> Fraction:
 DISTANCES = {"equal": equal_distance, "ordered": ordered_distance}
 
 
-def gain(found: Shares, everybody: Shares) -> Fraction:
-    """How much larger a value's share is than among everybody, relative to that; the largest."""
-    return max((share - everybody[value]) / everybody[value] for value, share in found.items())
+def gain(shares_found: Shares, everybody: Shares) -> Fraction:
+    """Return how much larger a value's share is than among everybody, at most, relative to that."""
+    return max(
+        (share - everybody[value]) / everybody[value] for value, share in shares_found.items()
+    )
 
 
-def is_as_uncertain(found: Shares, l: int) -> bool:
+def is_as_uncertain(shares_found: Shares, l: int) -> bool:
     """Entropy of at least ln l: the product of p^-p over all values is at least l, in integers."""
-    one = reduce(lcm, (share.denominator for share in found.values()))
-    counts = [int(share * one) for share in found.values()]
+    denominator = reduce(lcm, (share.denominator for share in shares_found.values()))
+    counts = [int(share * denominator) for share in shares_found.values()]
     power = reduce(lambda whole, count: whole * count**count, counts, 1)
-    return one**one >= l**one * power
+    return denominator**denominator >= l**denominator * power
 
 
-def discloses_less(found: Shares, everybody: Shares, delta: Decimal) -> bool:
+def discloses_less(shares_found: Shares, everybody: Shares, delta: Decimal) -> bool:
     """Every value's share differs from everybody's by less than a factor of e to the delta."""
     with localcontext(prec=_DIGITS):
         factor = delta.exp()
         for value, share in everybody.items():
-            times = found.get(value, Fraction(0)) / share
+            times = shares_found.get(value, Fraction(0)) / share
             quotient = Decimal(times.numerator) / Decimal(times.denominator)
             if not 1 / factor < quotient < factor:
                 return False
@@ -146,19 +161,19 @@ def worlds(rows: list[Row]) -> Iterator[list[Row]]:
     """Every way of giving each group's values to its rows, whose owners are known."""
     ways = [
         [
-            [(group, person, value) for (group, person, _), value in zip(one, way, strict=True)]
-            for way in permutations([value for *_, value in one])
+            [(group, person, value) for (group, person, _), value in zip(world, way, strict=True)]
+            for way in permutations([value for *_, value in world])
         ]
-        for one in groups_in(rows)
+        for world in groups_in(rows)
     ]
     for world in product(*ways):
-        yield [row for one in world for row in one]
+        yield [row for part in world for row in part]
 
 
-def faced(rows: list[Row], person: int) -> tuple[set[int], set[int]]:
+def values_faced(rows: list[Row], person: int) -> tuple[set[int], set[int]]:
     """The values that a person may have in some world, and those that the person has in all."""
-    held = [set(values_in(rows_of(world, person))) for world in worlds(rows)]
-    return set.union(*held), set.intersection(*held)
+    values_of_worlds = [set(values_in(rows_of(world, person))) for world in worlds(rows)]
+    return set.union(*values_of_worlds), set.intersection(*values_of_worlds)
 
 
 def least_faced_by_insiders(rows: list[Row]) -> int:
@@ -167,7 +182,7 @@ def least_faced_by_insiders(rows: list[Row]) -> int:
     for insider in people_in(rows):
         others = [row for row in rows if row[1] != insider]
         for person in people_in(others):
-            possible, _ = faced(others, person)
+            possible, _ = values_faced(others, person)
             ranges.append(max(possible) - min(possible))
     return min(ranges)
 
@@ -178,12 +193,16 @@ def households_found(published: list[Row], household: int) -> int:
     The attacker sees the rows of unnamed households, and looks for one whose members could be those
     who are looked for, in some order: each in the group of the labels that the member has.
     """
-    wanted = [group for group, *_ in rows_of(published, household)]
-    shown = [[group for group, *_ in rows_of(published, one)] for one in people_in(published)]
-    return sum(any(list(way) == wanted for way in permutations(groups)) for groups in shown)
+    expected = [group for group, *_ in rows_of(published, household)]
+    groups_of_person = [
+        [group for group, *_ in rows_of(published, person)] for person in people_in(published)
+    ]
+    return sum(
+        any(list(way) == expected for way in permutations(groups)) for groups in groups_of_person
+    )
 
 
 def belief(rows: list[Row], person: int, value: int) -> Fraction:
     """In what share of all worlds a person has a value, whoever has the others."""
-    held = [value in values_in(rows_of(world, person)) for world in worlds(rows)]
-    return Fraction(sum(held), len(held))
+    has_value = [value in values_in(rows_of(world, person)) for world in worlds(rows)]
+    return Fraction(sum(has_value), len(has_value))

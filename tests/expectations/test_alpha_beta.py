@@ -43,8 +43,8 @@ def ambiguous(rows):
         {"s": Coded(sensitive, len(values), None, pa.array(values.astype(str)))},
     )
     covers = {
-        name: cover(group, code, len(known))
-        for name, (known, code) in zip(names, codes, strict=False)
+        name: cover(group, code, len(values))
+        for name, (values, code) in zip(names, codes, strict=False)
     }
     return Groups(counted.sizes, counted.sensitive, covers)
 
@@ -64,16 +64,18 @@ def presences(groups):
     ]
 
 
-def enumerated(groups):
+def largest_presence_sum(groups):
     """The largest sum of presences over every vector there is."""
-    p, found = presences(groups), boxes(groups)
-    domains = [sorted(set().union(*(box[i] for box in found))) for i in range(len(groups.covers))]
+    p, boxes_found = presences(groups), boxes(groups)
+    domains = [
+        sorted(set().union(*(box[i] for box in boxes_found))) for i in range(len(groups.covers))
+    ]
     return max(
         min(
             Fraction(1),
             sum(
                 p[g]
-                for g, box in enumerate(found)
+                for g, box in enumerate(boxes_found)
                 if all(value in values for value, values in zip(vector, box, strict=True))
             ),
         )
@@ -102,11 +104,11 @@ def test_rows_count_and_not_distinct_sensitive_values():
 def test_presence_is_exact_when_worlds_are_sets_of_vectors():
     """Of all sets of four of group 2's nine vectors, 4/9 have any one; so of those that use all."""
     vectors = list(itertools.product([20, 50, 60], ["F"], [21000, 23000, 54000]))
-    for given in (False, True):
+    for is_given in (False, True):
         worlds = [
             world
             for world in itertools.combinations(vectors, 4)
-            if not given or all(len({v[i] for v in world}) == m for i, m in ((0, 3), (2, 3)))
+            if not is_given or all(len({v[i] for v in world}) == m for i, m in ((0, 3), (2, 3)))
         ]
         with_it = [world for world in worlds if vectors[0] in world]
         assert Fraction(len(with_it), len(worlds)) == Fraction(4, 9)
@@ -125,32 +127,32 @@ def releases(seed, number):
 @pytest.mark.parametrize("seed", range(5))
 def test_combined_presence_is_the_largest_over_every_vector(seed):
     for groups in releases(seed, 400):
-        found = joint_presence(covering(groups, None))
-        assert found.largest == enumerated(groups)
+        presence = joint_presence(covering(groups, None))
+        assert presence.largest == largest_presence_sum(groups)
         p = presences(groups)
-        assert found.largest == min(1, sum(p[g] for g in found.groups))
+        assert presence.largest == min(1, sum(p[g] for g in presence.groups))
         assert single(covering(groups, None)).largest == max(p)
 
 
 def test_verdicts_at_exactly_the_threshold():
-    held = 0
+    exact_cases = 0
     for groups in releases(11, 600):
-        largest = enumerated(groups)
-        held += largest < 1
+        largest = largest_presence_sum(groups)
+        exact_cases += largest < 1
         exact = Decimal(largest.numerator) / Decimal(largest.denominator)
         model = AlphaBeta(alpha=exact, beta=1)
         assert model.check(groups).holds == (Fraction(exact) >= largest)
         less = AlphaBeta(alpha=exact - Decimal("1e-27"), beta=1)
         assert not less.check(groups).holds
         assert less.check(groups).failing >= 1
-    assert held > 100
+    assert exact_cases > 100
 
 
 def test_disjoint_boxes_combine_to_the_largest_of_them():
     rows = [(g, 10 * g + i % 5, i % 2, f"s{i}") for g in range(30) for i in range(5)]
     groups = ambiguous(rows)
-    found = joint_presence(covering(groups, None))
-    assert (found.largest, len(found.groups)) == (Fraction(1, 2), 1)
+    presence = joint_presence(covering(groups, None))
+    assert (presence.largest, len(presence.groups)) == (Fraction(1, 2), 1)
 
 
 def test_many_groups_that_tie():
@@ -158,18 +160,18 @@ def test_many_groups_that_tie():
         (g, *[(g * (7 + i) + r) % 11 for i in range(3)], r) for g in range(200) for r in range(3)
     ]
     groups = ambiguous(rows)
-    assert joint_presence(covering(groups, None)).largest == enumerated(groups)
+    assert joint_presence(covering(groups, None)).largest == largest_presence_sum(groups)
 
 
 def test_readings_are_ordered_and_given_by_their_formulas():
     rng = np.random.default_rng(5)
     seen = 0
     for groups in releases(3, 150):
-        shown = covering(groups, None)
-        vectors = [rng.integers(-1, a.values + 1, 20) for a in shown.covers]
-        found = presence_of(shown, vectors)
-        assert (found.one_record <= found.any_record + 1e-12).all()
-        assert (found.any_record <= found.expected + 1e-12).all()
+        covers = covering(groups, None)
+        vectors = [rng.integers(-1, a.values + 1, 20) for a in covers.covers]
+        presences_found = presence_of(covers, vectors)
+        assert (presences_found.one_record <= presences_found.any_record + 1e-12).all()
+        assert (presences_found.any_record <= presences_found.expected + 1e-12).all()
         p, box = presences(groups), boxes(groups)
         for i, vector in enumerate(zip(*vectors, strict=True)):
             mine = [
@@ -178,13 +180,13 @@ def test_readings_are_ordered_and_given_by_their_formulas():
                 if all(v in values for v, values in zip(vector, box[g], strict=True))
             ]
             seen += bool(mine)
-            assert found.expected[i] == pytest.approx(float(min(1, sum(mine))))
-            assert found.any_record[i] == pytest.approx(
+            assert presences_found.expected[i] == pytest.approx(float(min(1, sum(mine))))
+            assert presences_found.any_record[i] == pytest.approx(
                 float(1 - math.prod((1 - q for q in mine), start=Fraction(1)))
             )
             if max(mine, default=0) < 1:
                 odds = sum(q / (1 - q) for q in mine)
-                assert found.one_record[i] == pytest.approx(float(odds / (1 + odds)))
+                assert presences_found.one_record[i] == pytest.approx(float(odds / (1 + odds)))
     assert seen > 300
 
 
@@ -243,8 +245,8 @@ def test_every_stratum_has_to_be_feasible():
                 model.feasible(ambiguous([(0, *row[1:]) for row in rows if row[0] == stratum]))
                 for stratum in (0, 1)
             ]
-            assert best.failing == sum(one.failing for one in each)
-            assert best.observed["alpha"] == max(one.observed["alpha"] for one in each)
+            assert best.failing == sum(verdict.failing for verdict in each)
+            assert best.observed["alpha"] == max(verdict.observed["alpha"] for verdict in each)
             cut = [(2 * row[0] + int(rng.integers(0, 2)), *row[1:]) for row in rows]
             number = {g: i for i, g in enumerate(sorted({row[0] for row in cut}))}
             seen = model.check(ambiguous([(number[row[0]], *row[1:]) for row in cut]))

@@ -20,36 +20,38 @@ from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.shared.errors import PromiseError
 
 
-def groups_of_population(shown, people):
+def groups_of_population(counts_shown, people):
     """Groups from rows of counts per value, and people as (group, cell, value) -> count."""
-    shown = np.array(shown)
-    group, value = np.nonzero(shown)
-    labels = pa.array([f"s{i}" for i in range(shown.shape[1])])
-    counts = Counts(group, value, shown[group, value], shown.shape[1], None, labels)
+    counts_shown = np.array(counts_shown)
+    group, value = np.nonzero(counts_shown)
+    labels = pa.array([f"s{i}" for i in range(counts_shown.shape[1])])
+    counts = Counts(group, value, counts_shown[group, value], counts_shown.shape[1], None, labels)
     keys = np.array(sorted(key for key, n in people.items() if n)).reshape(-1, 3)
     joint = Joint(
         *(keys[:, i].astype(np.int64) for i in range(3)),
         np.array([people[tuple(key)] for key in keys.tolist()], dtype=np.int64),
     )
-    sizes = np.bincount(joint.group, joint.count, len(shown)).astype(np.int64)
+    sizes = np.bincount(joint.group, joint.count, len(counts_shown)).astype(np.int64)
     population = Population(sizes, 0, {"s": joint})
-    return Groups(shown.sum(axis=1), {"s": counts}, population=population)
+    return Groups(counts_shown.sum(axis=1), {"s": counts}, population=population)
 
 
 def rho(rho1, rho2, **more):
     return BayesOptimal(rho1=Decimal(rho1), rho2=Decimal(rho2), reference="p", **more)
 
 
-def believed(groups, smoothing=0):
-    """What `beliefs` says, as (cell, value) -> (prior, posterior) in fractions.
+def beliefs_by_cell(groups, smoothing=0):
+    """Return what `beliefs` says, as (cell, value) -> (prior, posterior) in fractions.
 
     Cells are numbered in all groups together; the floats are compared on the way.
     """
-    found = beliefs(groups.counts_of("s"), groups.population.joint["s"], Fraction(smoothing))
-    exact = [found.exact(entry) for entry in range(len(found.cell))]
-    assert np.allclose(found.prior, [float(prior) for prior, _ in exact], rtol=1e-12)
-    assert np.allclose(found.posterior, [float(b) for _, b in exact], rtol=1e-12)
-    keys = zip(found.cell.tolist(), found.value.tolist(), strict=True)
+    beliefs_found = beliefs(
+        groups.counts_of("s"), groups.population.joint["s"], Fraction(smoothing)
+    )
+    exact = [beliefs_found.exact(entry) for entry in range(len(beliefs_found.cell))]
+    assert np.allclose(beliefs_found.prior, [float(prior) for prior, _ in exact], rtol=1e-12)
+    assert np.allclose(beliefs_found.posterior, [float(b) for _, b in exact], rtol=1e-12)
+    keys = zip(beliefs_found.cell.tolist(), beliefs_found.value.tolist(), strict=True)
     return dict(zip(keys, exact, strict=True))
 
 
@@ -63,8 +65,8 @@ def test_two_safe_groups_whose_union_is_a_breach():
     assert model.check(apart).holds
     assert model.check(apart).observed == {"rho2": Fraction(1, 2)}
     together = groups_of_population([[2, 2]], TOGETHER)
-    found = believed(together)
-    assert [found[cell, 0][1] for cell in (0, 1)] == [Fraction(17, 44), Fraction(17, 29)]
+    beliefs_found = beliefs_by_cell(together)
+    assert [beliefs_found[cell, 0][1] for cell in (0, 1)] == [Fraction(17, 44), Fraction(17, 29)]
     verdict = model.check(together)
     assert (verdict.holds, verdict.observed["rho2"]) == (False, Fraction(17, 29))
     assert not BayesOptimal.monotone
@@ -74,22 +76,24 @@ def test_two_safe_groups_whose_union_is_a_breach():
 
 def test_without_dependence_the_belief_is_the_share_in_the_group():
     people = {(0, c, v): (c + 1) * (v + 1) for c in range(3) for v in range(3)}
-    found = believed(groups_of_population([[4, 2, 1]], people))
+    beliefs_found = beliefs_by_cell(groups_of_population([[4, 2, 1]], people))
     shares = [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
-    assert [found[c, v][1] for c in range(3) for v in range(3)] == shares * 3
+    assert [beliefs_found[c, v][1] for c in range(3) for v in range(3)] == shares * 3
 
 
-def enumerated(people, shown, cell):
-    """What a person of the cell, known to be in the release, has in how many of all worlds.
+def count_worlds(people, counts_shown, cell):
+    """Return in how many worlds a person of the cell, known to be there, has each value.
 
     The person is equally likely any of the cell's; a world says which people of the population are
     in the release, so that each value is shown as often as it is. None where in no world anybody
     of the cell is in it.
     """
     persons = [(c, v) for (c, v), n in people.items() for _ in range(n)]
-    having = [[i for i, (_, v) in enumerate(persons) if v == value] for value in range(len(shown))]
-    worlds = product(*(combinations(who, n) for who, n in zip(having, shown, strict=True)))
-    times = [0] * len(shown)
+    having = [
+        [i for i, (_, v) in enumerate(persons) if v == value] for value in range(len(counts_shown))
+    ]
+    worlds = product(*(combinations(who, n) for who, n in zip(having, counts_shown, strict=True)))
+    times = [0] * len(counts_shown)
     for world in worlds:
         for i in (i for chosen in world for i in chosen if persons[i][0] == cell):
             times[persons[i][1]] += 1
@@ -104,20 +108,22 @@ def test_beliefs_are_those_of_all_worlds():
         people = {(c, v): int(rng.integers(0, 4)) for c in range(cells) for v in range(values)}
         people[0, 0] += 1
         total = [sum(people[c, v] for c in range(cells)) for v in range(values)]
-        shown = [int(rng.integers(v == 0, n + 1)) for v, n in enumerate(total)]
-        groups = groups_of_population([shown], {(0, c, v): n for (c, v), n in people.items()})
-        found = believed(groups)
+        counts_shown = [int(rng.integers(v == 0, n + 1)) for v, n in enumerate(total)]
+        groups = groups_of_population(
+            [counts_shown], {(0, c, v): n for (c, v), n in people.items()}
+        )
+        beliefs_found = beliefs_by_cell(groups)
         alive = [c for c in range(cells) if any(people[c, v] for v in range(values))]
         for place, cell in enumerate(alive):
-            wanted = enumerated(people, shown, cell)
-            mine = [found.get((place, v)) for v in range(values)]
+            expected = count_worlds(people, counts_shown, cell)
+            mine = [beliefs_found.get((place, v)) for v in range(values)]
             size = sum(people[cell, v] for v in range(values))
-            if wanted is None:
+            if expected is None:
                 absent += 1
                 assert mine == [None] * values
                 continue
             compared += 1
-            assert [pair[1] if pair else 0 for pair in mine] == wanted
+            assert [pair[1] if pair else 0 for pair in mine] == expected
             assert [pair[0] if pair else 0 for pair in mine] == [
                 Fraction(people[cell, v], size) for v in range(values)
             ]
@@ -125,10 +131,12 @@ def test_beliefs_are_those_of_all_worlds():
     assert 5 < absent < 60
 
 
-def by_hand(shown, people, smoothing):
+def by_hand(counts_shown, people, smoothing):
     """(group, prior, posterior) of each cell and value, from the definition."""
-    values = sorted({v for row in shown for v, n in enumerate(row) if n} | {k[2] for k in people})
-    for group, row in enumerate(shown):
+    values = sorted(
+        {v for row in counts_shown for v, n in enumerate(row) if n} | {k[2] for k in people}
+    )
+    for group, row in enumerate(counts_shown):
         cells = sorted({c for g, c, _ in people if g == group})
         size = {c: sum(people.get((group, c, v), 0) for v in values) for c in cells}
         f = {
@@ -145,11 +153,11 @@ def by_hand(shown, people, smoothing):
                     yield group, f[c, v], terms[v] / sum(terms.values())
 
 
-def judged_by_hand(model, shown, people):
+def judged_by_hand(model, counts_shown, people):
     """The groups with a breach, and the worst belief or disbelief that could have been one."""
     rho1, rho2 = Fraction(model.rho1), Fraction(model.rho2)
     failing, worst = set(), Fraction(0)
-    for group, prior, posterior in by_hand(shown, people, Fraction(model.smoothing)):
+    for group, prior, posterior in by_hand(counts_shown, people, Fraction(model.smoothing)):
         if (prior < rho1 and posterior > rho2) or (prior > 1 - rho1 and posterior < 1 - rho2):
             failing.add(group)
         worst = max(worst, posterior if prior < rho1 else 0)
@@ -171,9 +179,9 @@ def random_release(rng):
     total = np.zeros((groups, values), dtype=int)
     for (g, _, v), n in people.items():
         total[g, v] += n
-    shown = rng.integers(0, total + 1)
-    shown[:, 0] = np.maximum(shown[:, 0], 1)
-    return shown.tolist(), people
+    counts_shown = rng.integers(0, total + 1)
+    counts_shown[:, 0] = np.maximum(counts_shown[:, 0], 1)
+    return counts_shown.tolist(), people
 
 
 PAIRS = [("0.2", "0.5"), ("0.25", "0.5"), ("0.3", "0.75"), ("0.5", "0.6"), ("0.6", "0.9")]
@@ -182,20 +190,20 @@ PAIRS = [("0.2", "0.5"), ("0.25", "0.5"), ("0.3", "0.75"), ("0.5", "0.6"), ("0.6
 @pytest.mark.parametrize("smoothing", ["0", "1", "0.1"])
 def test_verdicts_are_those_of_brute_force(smoothing):
     rng = np.random.default_rng(12)
-    kept = met = 0
+    passes = met = 0
     for _ in range(400):
-        shown, people = random_release(rng)
+        counts_shown, people = random_release(rng)
         model = rho(*PAIRS[rng.integers(len(PAIRS))], smoothing=Decimal(smoothing))
-        groups = groups_of_population(shown, people)
+        groups = groups_of_population(counts_shown, people)
         verdict = model.check(groups)
-        failing, worst = judged_by_hand(model, shown, people)
+        failing, worst = judged_by_hand(model, counts_shown, people)
         assert (verdict.failing, verdict.observed["rho2"]) == (failing, worst)
         assert verdict.holds == (failing == 0) == (worst <= Fraction(model.rho2))
-        assert verdict.groups == len(shown)
+        assert verdict.groups == len(counts_shown)
         assert model.measure(groups)["rho2"].max() == pytest.approx(float(worst))
-        kept += verdict.holds
+        passes += verdict.holds
         met += worst == Fraction(model.rho2)
-    assert 80 < kept < 380
+    assert 80 < passes < 380
     assert met > (3 if smoothing == "0" else 0)
 
 
@@ -204,8 +212,8 @@ def test_some_merges_break_it_and_some_mend_it():
     model = rho("0.3", "0.6")
     broken = mended = same = 0
     for _ in range(2000):
-        shown, people = random_release(rng)
-        groups = groups_of_population(shown, people)
+        counts_shown, people = random_release(rng)
+        groups = groups_of_population(counts_shown, people)
         union = merge(groups, np.zeros(len(groups), dtype=np.int64))
         before, after = model.check(groups).holds, model.check(union).holds
         broken += before and not after
@@ -218,14 +226,16 @@ def test_some_merges_break_it_and_some_mend_it():
 
 @given(st.integers(0, 10**6), st.sampled_from(["0", "0.5"]), st.randoms(use_true_random=False))
 def test_names_of_groups_cells_and_values_are_free(seed, smoothing, random):
-    shown, people = random_release(np.random.default_rng(seed))
-    groups, cells, values = (random.sample(range(n), n) for n in (len(shown), 3, len(shown[0])))
+    counts_shown, people = random_release(np.random.default_rng(seed))
+    groups, cells, values = (
+        random.sample(range(n), n) for n in (len(counts_shown), 3, len(counts_shown[0]))
+    )
     renamed = {(groups[g], cells[c], values[v]): n for (g, c, v), n in people.items()}
-    moved = np.zeros_like(shown)
-    moved[np.ix_(groups, values)] = shown
+    moved = np.zeros_like(counts_shown)
+    moved[np.ix_(groups, values)] = counts_shown
     model = rho("0.3", "0.6", smoothing=Decimal(smoothing))
     assert model.check(groups_of_population(moved, renamed)) == model.check(
-        groups_of_population(shown, people)
+        groups_of_population(counts_shown, people)
     )
 
 
@@ -244,7 +254,7 @@ def test_a_likely_value_that_is_not_shown_is_a_negative_disclosure():
 
 def test_nothing_is_believed_of_those_who_cannot_be_in_the_release():
     groups = groups_of_population([[2, 0]], {(0, 0, 0): 5, (0, 1, 1): 5})
-    assert believed(groups) == {(0, 0): (1, 1)}
+    assert beliefs_by_cell(groups) == {(0, 0): (1, 1)}
     verdict = rho("0.2", "0.8").check(groups)
     assert (verdict.holds, verdict.observed) == (True, {"rho2": 0})
 
@@ -257,16 +267,24 @@ def test_a_prior_of_exactly_rho1_hides_no_other():
 
 def test_smoothing_adds_to_every_count():
     groups = groups_of_population([[1, 1, 0]], {(0, 0, 0): 1, (0, 0, 1): 3, (0, 1, 2): 1})
-    found = believed(groups, 1)
-    assert [found[0, v][0] for v in range(3)] == [Fraction(2, 7), Fraction(4, 7), Fraction(1, 7)]
-    assert [found[1, v][0] for v in range(3)] == [Fraction(1, 4), Fraction(1, 4), Fraction(2, 4)]
+    beliefs_found = beliefs_by_cell(groups, 1)
+    assert [beliefs_found[0, v][0] for v in range(3)] == [
+        Fraction(2, 7),
+        Fraction(4, 7),
+        Fraction(1, 7),
+    ]
+    assert [beliefs_found[1, v][0] for v in range(3)] == [
+        Fraction(1, 4),
+        Fraction(1, 4),
+        Fraction(2, 4),
+    ]
 
 
 def test_smoothing_gives_someone_to_values_that_nobody_has():
     groups = groups_of_population([[1, 1]], {(0, 0, 0): 4})
     assert rho("0.2", "0.8").check(groups).observed == {"rho2": None}
-    found = believed(groups, Fraction(1, 2))
-    assert found == {
+    beliefs_found = beliefs_by_cell(groups, Fraction(1, 2))
+    assert beliefs_found == {
         (0, 0): (Fraction(9, 10), Fraction(1, 2)),
         (0, 1): (Fraction(1, 10), Fraction(1, 2)),
     }
@@ -370,9 +388,9 @@ def test_a_promise_is_its_own_configuration():
 
 def test_positive_and_negative_disclosures_at_exactly_the_limit():
     groups = groups_of_population([[9, 1]], {(0, 0, 0): 95, (0, 0, 1): 5})
-    found = beliefs(groups.counts_of("s"), groups.population.joint["s"])
-    assert [found.exact(entry)[1] for entry in (0, 1)] == [Fraction(9, 10), Fraction(1, 10)]
-    assert found.positive(Fraction(1, 10)).tolist() == [False, False]
-    assert found.positive(Fraction(1001, 10000)).tolist() == [True, False]
-    assert found.negative(Fraction(1, 10)).tolist() == [False, False]
-    assert found.negative(Fraction(1001, 10000)).tolist() == [False, True]
+    beliefs_found = beliefs(groups.counts_of("s"), groups.population.joint["s"])
+    assert [beliefs_found.exact(entry)[1] for entry in (0, 1)] == [Fraction(9, 10), Fraction(1, 10)]
+    assert beliefs_found.positive(Fraction(1, 10)).tolist() == [False, False]
+    assert beliefs_found.positive(Fraction(1001, 10000)).tolist() == [True, False]
+    assert beliefs_found.negative(Fraction(1, 10)).tolist() == [False, False]
+    assert beliefs_found.negative(Fraction(1001, 10000)).tolist() == [False, True]

@@ -44,7 +44,7 @@ def exponential(number):
 
 
 def keeps(group, rows, beta, variant):
-    """Whether a group keeps the promise by its definition: gain ≤ -ln p where e^gain ≤ 1/p."""
+    """Tell if a group keeps the promise by its definition: gain ≤ -ln p where e^gain ≤ 1/p."""
     everywhere, here = Counter(v for _, v in rows), Counter(group)
     for value, times in everywhere.items():
         common = Fraction(times, len(rows))
@@ -60,11 +60,11 @@ def keeps(group, rows, beta, variant):
 def test_the_definition(rows, beta, variant):
     keys = sorted({key for key, _ in rows})
     blocks = [[value for other, value in rows if other == key] for key in keys]
-    wanted = [not keeps(block, rows, beta, variant) for block in blocks]
+    expected = [not keeps(block, rows, beta, variant) for block in blocks]
     promise, groups = model(beta, variant), groups_of_rows(rows)
-    assert promise.failing(groups).tolist() == wanted
+    assert promise.failing(groups).tolist() == expected
     verdict = promise.check(groups)
-    assert (verdict.failing, verdict.holds) == (sum(wanted), not any(wanted))
+    assert (verdict.failing, verdict.holds) == (sum(expected), not any(expected))
     common = {v: Fraction(n, len(rows)) for v, n in Counter(v for _, v in rows).items()}
     gains = [
         Fraction(block.count(v), len(block)) / p - 1 for block in blocks for v, p in common.items()
@@ -91,8 +91,8 @@ def test_declared_distributions_are_judged_as_rows_of_the_same_shares(rows, beta
         weight[counts.value[here]] = counts.count[here]
         targets.append(Target(np.array([-1, *[0] * len(VALUES)]), np.array([1, *weight])))
     every = np.arange(len(groups))
-    shown = Subdomains(every, 0 * every, groups.sizes, every, tuple(targets))
-    declared = Groups(groups.sizes, {}, subdomains={"s": shown})
+    subdomains = Subdomains(every, 0 * every, groups.sizes, every, tuple(targets))
+    declared = Groups(groups.sizes, {}, subdomains={"s": subdomains})
     promise = model(beta, variant)
     assert promise.check(declared) == promise.check(groups)
 
@@ -108,8 +108,8 @@ def test_a_part_that_keeps_its_own_keeps_the_whole(rows, beta):
     own = model(beta, "basic").for_part(both)
     inside = [(key, value) for key, value in rows if key < 2]
     if own is not None and own.check(groups_of_rows(inside)).holds:
-        kept = ~model(beta, "basic").failing(groups_of_rows(rows))
-        assert kept[: len({key for key, _ in inside})].all()
+        keeps_it = ~model(beta, "basic").failing(groups_of_rows(rows))
+        assert keeps_it[: len({key for key, _ in inside})].all()
     assert model(beta).for_part(both) is None
 
 

@@ -9,7 +9,7 @@ from sfumato.expectations.measures import joined_presence
 from sfumato.expectations.measures import joined_presence as module
 from sfumato.expectations.measures.joined_presence import clusters, joint_presence
 from tests.expectations.test_covering import (
-    enumerated,
+    presence_sums,
     random_releases,
     releases,
     shown_of,
@@ -17,16 +17,16 @@ from tests.expectations.test_covering import (
 )
 
 
-def meet(one, other):
-    return all(mine & theirs for mine, theirs in zip(one, other, strict=True))
+def meet(first, other):
+    return all(mine & theirs for mine, theirs in zip(first, other, strict=True))
 
 
 @given(releases())
 def test_groups_that_meet_stay_together(boxes):
     number = clusters(shown_of(boxes))
-    for g, (_, one) in enumerate(boxes):
+    for g, (_, first) in enumerate(boxes):
         for h, (_, other) in enumerate(boxes):
-            assert number[g] == number[h] or not meet(one, other)
+            assert number[g] == number[h] or not meet(first, other)
 
 
 @given(releases())
@@ -46,12 +46,12 @@ def test_disjoint_boxes_need_no_search(monkeypatch):
     monkeypatch.setattr(joined_presence, "_NODES", 0)
     rng = np.random.default_rng(11)
     boxes = split(rng, [set(range(d)) for d in (16, 9, 5, 12)], 400)
-    found = joint_presence(shown_of([(1, box) for _, box in boxes]))
-    assert found.largest == single(shown_of([(1, box) for _, box in boxes])).largest
+    presence = joint_presence(shown_of([(1, box) for _, box in boxes]))
+    assert presence.largest == single(shown_of([(1, box) for _, box in boxes])).largest
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
 def test_groups_left_together_change_nothing(monkeypatch, rounds):
     monkeypatch.setattr(module, "_ROUNDS", rounds)
     for boxes in random_releases(5, 60):
-        assert joint_presence(shown_of(boxes)).largest == max(enumerated(boxes).values())
+        assert joint_presence(shown_of(boxes)).largest == max(presence_sums(boxes).values())

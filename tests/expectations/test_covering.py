@@ -43,7 +43,7 @@ def covers(box, vector):
     return all(value in values for value, values in zip(vector, box, strict=True))
 
 
-def enumerated(boxes):
+def presence_sums(boxes):
     """The sum of presences of every vector there is."""
     width = len(boxes[0][1])
     domains = [sorted(set().union(*(box[i] for _, box in boxes))) for i in range(width)]
@@ -57,12 +57,14 @@ def enumerated(boxes):
     return {vector: Fraction(min(parts, number), parts) for vector, number in sums.items()}
 
 
-def is_attained(boxes, found):
-    """Whether the groups that are named have a vector in common, and that sum."""
+def is_attained(boxes, largest):
+    """Tell if the groups that are named have a vector in common, and that sum."""
     width = len(boxes[0][1])
-    shared = [set.intersection(*(set(boxes[g][1][i]) for g in found.groups)) for i in range(width)]
-    total = sum(presence(*boxes[g]) for g in found.groups)
-    return all(shared) and found.largest == min(1, total)
+    shared = [
+        set.intersection(*(set(boxes[g][1][i]) for g in largest.groups)) for i in range(width)
+    ]
+    total = sum(presence(*boxes[g]) for g in largest.groups)
+    return all(shared) and largest.largest == min(1, total)
 
 
 @st.composite
@@ -80,9 +82,9 @@ def sparse(monkeypatch):
 
 @given(releases())
 def test_combined_presence_is_the_largest_of_every_vector(boxes):
-    found = joint_presence(shown_of(boxes))
-    assert found.largest == max(enumerated(boxes).values())
-    assert is_attained(boxes, found)
+    presence = joint_presence(shown_of(boxes))
+    assert presence.largest == max(presence_sums(boxes).values())
+    assert is_attained(boxes, presence)
 
 
 def random_releases(seed, number):
@@ -101,20 +103,20 @@ def random_releases(seed, number):
 def test_searching_without_matrices_finds_the_same(sparse):
     unsure = 0
     for boxes in random_releases(1, 250):
-        found = joint_presence(shown_of(boxes))
-        assert found.largest == max(enumerated(boxes).values())
-        assert is_attained(boxes, found)
-        unsure += found.largest < 1
+        presence = joint_presence(shown_of(boxes))
+        assert presence.largest == max(presence_sums(boxes).values())
+        assert is_attained(boxes, presence)
+        unsure += presence.largest < 1
     assert unsure > 50
 
 
 def test_searching_with_matrices_finds_the_largest():
     unsure = 0
     for boxes in random_releases(2, 400):
-        found = joint_presence(shown_of(boxes))
-        assert found.largest == max(enumerated(boxes).values())
-        assert is_attained(boxes, found)
-        unsure += found.largest < 1
+        presence = joint_presence(shown_of(boxes))
+        assert presence.largest == max(presence_sums(boxes).values())
+        assert is_attained(boxes, presence)
+        unsure += presence.largest < 1
     assert unsure > 80
 
 
@@ -197,14 +199,14 @@ def test_presences_that_no_float_tells_apart(larger):
     rows[larger] += 1
     boxes = [(rows[g], [{v + 1000 * g for v in values}, *([set(values)] * 5)]) for g in range(2)]
     assert rows[0] / 10**18 == rows[1] / 10**18
-    for found in (joint_presence(shown_of(boxes)), single(shown_of(boxes))):
-        assert found.largest == Fraction(10**17 + 1, 10**18)
-        assert found.groups == (larger,)
+    for presence in (joint_presence(shown_of(boxes)), single(shown_of(boxes))):
+        assert presence.largest == Fraction(10**17 + 1, 10**18)
+        assert presence.groups == (larger,)
     at_most = shown_of(boxes).are_above(Fraction(10**17, 10**18)).tolist()
     assert at_most == [larger == 0, larger == 1]
 
 
-def widened(boxes):
+def widen(boxes):
     """The groups, which all admit 1000 values of each of six more quasi-identifiers."""
     groups, number = groups_of_boxes(boxes), len(boxes)
     wide = Cover(np.repeat(np.arange(number), 1000), np.tile(np.arange(1000), number), 1000)
@@ -223,8 +225,8 @@ def test_a_rounded_sum_that_looks_larger_than_the_largest(apart):
     ]
     largest = Fraction(3, 10) + Fraction(1, 4 * 10**18)
     assert float(largest) < 0.1 + 0.2
-    found = joint_presence(widened(boxes))
-    assert (found.largest, found.groups) == (largest, (2,))
+    presence = joint_presence(widen(boxes))
+    assert (presence.largest, presence.groups) == (largest, (2,))
 
 
 @pytest.mark.parametrize("short", [0, 1, 2, 3])
@@ -234,13 +236,13 @@ def test_a_sum_that_rounds_to_one_does_not_end_the_search(monkeypatch, short, ch
     boxes = [
         (2 * 10**18 - (g == short), [{g // 2, g % 2 + 4}, {g // 2, g % 2 + 4}]) for g in range(4)
     ]
-    assert joint_presence(widened(boxes)).largest == 1
+    assert joint_presence(widen(boxes)).largest == 1
 
 
 @cache
 def close_releases():
     """Presences of some tenths and a few units in the eighteenth place or behind it; their sums."""
-    rng, found = np.random.default_rng(13), []
+    rng, releases = np.random.default_rng(13), []
     for _ in range(250):
         boxes = []
         for _ in range(int(rng.integers(3, 12))):
@@ -252,8 +254,8 @@ def close_releases():
             min(Fraction(1), sum(p[g] for g, (_, box) in enumerate(boxes) if covers(box, vector)))
             for vector in itertools.product(range(4), repeat=3)
         }
-        found.append((boxes, sums))
-    return found
+        releases.append((boxes, sums))
+    return releases
 
 
 @pytest.mark.parametrize("choices", [0, 512])
@@ -261,7 +263,7 @@ def test_releases_whose_sums_differ_by_less_than_rounding(monkeypatch, choices):
     monkeypatch.setattr(module, "_CHOICES", choices)
     close = nearly_one = 0
     for boxes, sums in close_releases():
-        assert joint_presence(widened(boxes)).largest == max(sums)
+        assert joint_presence(widen(boxes)).largest == max(sums)
         close += any(0 < max(sums) - other < Fraction(1, 10**16) for other in sums)
         nearly_one += 0 < 1 - max(sums) < Fraction(1, 10**16)
     assert close > 20
@@ -276,18 +278,18 @@ def test_more_vectors_than_an_integer_of_the_machine_counts():
 
 
 def test_more_vectors_than_a_float_counts_are_refused_and_alone_still_exact():
-    shown = shown_of([(10, [set(range(10))] * 400), (20, [set(range(5, 15))] * 400)])
-    assert single(shown).largest == Fraction(20, 10**400)
-    assert joint_presence(shown) is None
+    covers = shown_of([(10, [set(range(10))] * 400), (20, [set(range(5, 15))] * 400)])
+    assert single(covers).largest == Fraction(20, 10**400)
+    assert joint_presence(covers) is None
 
 
 @given(releases())
 def test_the_least_presence_is_that_of_the_best_size(boxes):
-    shown = shown_of(boxes)
+    covers = shown_of(boxes)
     for number, (rows, box) in enumerate(boxes):
         sizes = range(1, rows + 1)
         least = min(Fraction(g, math.prod(min(g, len(m)) for m in box)) for g in sizes)
-        assert shown.least_presence(number) == least
+        assert covers.least_presence(number) == least
 
 
 def test_a_present_vector_ends_the_search(monkeypatch):
@@ -314,9 +316,9 @@ def test_vectors_that_all_tie(domains):
             for v in range(domain)
         ]
     expected = sum(presence(*boxes[sum(domains[:i])]) for i in range(len(domains)))
-    found = joint_presence(shown_of(boxes))
-    assert found.largest == min(1, expected)
-    assert is_attained(boxes, found)
+    joint = joint_presence(shown_of(boxes))
+    assert joint.largest == min(1, expected)
+    assert is_attained(boxes, joint)
 
 
 def split(rng, box, rows):
@@ -325,12 +327,12 @@ def split(rng, box, rows):
     values = sorted(box[widest])
     if len(values) < 2 or rows < 2 or rng.random() < 0.15:
         return [(rows, box)]
-    at, share = int(rng.integers(1, len(values))), int(rng.integers(1, rows))
-    halves = [(values[:at], share), (values[at:], rows - share)]
+    position, share = int(rng.integers(1, len(values))), int(rng.integers(1, rows))
+    halves = [(values[:position], share), (values[position:], rows - share)]
     return [
         part
-        for kept, number in halves
-        for part in split(rng, [*box[:widest], set(kept), *box[widest + 1 :]], number)
+        for half_values, number in halves
+        for part in split(rng, [*box[:widest], set(half_values), *box[widest + 1 :]], number)
     ]
 
 
@@ -349,7 +351,7 @@ def test_disjoint_boxes_combine_to_the_largest_of_them():
 @pytest.mark.parametrize("limit", ["_NODES", "_RECORDS", "_TIES"])
 def test_what_was_not_searched_to_the_end_is_refused(monkeypatch, limit):
     boxes = [(1, [{g, g + 1, g + 2}, {g % 3, 4}, {g % 2, 2}]) for g in range(12)]
-    assert joint_presence(shown_of(boxes)).largest == max(enumerated(boxes).values()) < 1
+    assert joint_presence(shown_of(boxes)).largest == max(presence_sums(boxes).values()) < 1
     monkeypatch.setattr(module, limit, 0)
     assert joint_presence(shown_of(boxes)) is None
     verdict = AlphaBeta(alpha=1, beta=1).check(with_sensitive(boxes))
@@ -395,28 +397,32 @@ def test_presence_is_exact_over_all_worlds(shape):
 
 @given(releases(), st.integers(1, 64))
 def test_readings_are_ordered_and_bounded_by_the_combined_presence(boxes, cells):
-    shown, sums = shown_of(boxes), enumerated(boxes)
+    groups_covered, sums = shown_of(boxes), presence_sums(boxes)
     columns = [np.array(codes) for codes in zip(*sums, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(readings, "_CELLS", cells)
-        found = presence_of(shown, columns)
-    whole = presence_of(shown, columns)
-    assert (found.one_record <= found.any_record).all()
-    assert (found.any_record <= found.expected).all()
-    assert found.expected.tolist() == whole.expected.tolist()
-    assert found.expected.tolist() == pytest.approx([float(p) for p in sums.values()])
-    assert float(joint_presence(shown).largest) == pytest.approx(found.expected.max())
+        presences_found = presence_of(groups_covered, columns)
+    whole = presence_of(groups_covered, columns)
+    assert (presences_found.one_record <= presences_found.any_record).all()
+    assert (presences_found.any_record <= presences_found.expected).all()
+    assert presences_found.expected.tolist() == whole.expected.tolist()
+    assert presences_found.expected.tolist() == pytest.approx([float(p) for p in sums.values()])
+    assert float(joint_presence(groups_covered).largest) == pytest.approx(
+        presences_found.expected.max()
+    )
     for i, vector in enumerate(sums):
         mine = [presence(rows, box) for rows, box in boxes if covers(box, vector)]
-        assert found.any_record[i] == pytest.approx(float(1 - math.prod(1 - p for p in mine)))
+        assert presences_found.any_record[i] == pytest.approx(
+            float(1 - math.prod(1 - p for p in mine))
+        )
         if max(mine, default=0) < 1:
             odds = sum((p / (1 - p) for p in mine), Fraction(0))
-            assert found.one_record[i] == pytest.approx(float(odds / (1 + odds)))
+            assert presences_found.one_record[i] == pytest.approx(float(odds / (1 + odds)))
 
 
 def test_readings_of_values_that_nobody_admits_and_of_no_vectors():
-    shown = shown_of([(1, [{0, 1}, {0}])])
-    found = presence_of(shown, [np.array([0, -1, 2, 9, 0]), np.array([0, 0, 0, 0, 1])])
-    assert found.expected.tolist() == [0.5, 0, 0, 0, 0]
-    nothing = presence_of(shown, [np.array([], dtype=np.int64)] * 2)
+    covers = shown_of([(1, [{0, 1}, {0}])])
+    presences_found = presence_of(covers, [np.array([0, -1, 2, 9, 0]), np.array([0, 0, 0, 0, 1])])
+    assert presences_found.expected.tolist() == [0.5, 0, 0, 0, 0]
+    nothing = presence_of(covers, [np.array([], dtype=np.int64)] * 2)
     assert len(nothing.one_record) == 0

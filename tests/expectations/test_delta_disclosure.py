@@ -55,13 +55,15 @@ def around_power(exponent):
 def ratios(rows):
     """By group the larger of p / q and q / p of every value; None where the group lacks it."""
     everywhere = Counter(value for _, value in rows)
-    found = {}
+    ratios_of_groups = {}
     for key in sorted({key for key, _ in rows}):
         block = Counter(value for other, value in rows if other == key)
         q = {value: Fraction(times, len(rows)) for value, times in everywhere.items()}
         p = {value: Fraction(block[value], block.total()) for value in everywhere}
-        found[key] = [max(p[v] / q[v], q[v] / p[v]) if p[v] else None for v in everywhere]
-    return list(found.values())
+        ratios_of_groups[key] = [
+            max(p[v] / q[v], q[v] / p[v]) if p[v] else None for v in everywhere
+        ]
+    return list(ratios_of_groups.values())
 
 
 def groups_of_rows(rows):
@@ -102,15 +104,18 @@ def test_a_null_is_a_value_like_any_other():
 @given(ROWS, st.sampled_from(["0.01", "0.1", "0.3", "0.5", "0.7", "1", "1.5", "3"]))
 def test_against_the_definition(rows, delta):
     low, high = power(Decimal(delta))
-    wanted = []
-    for found in ratios(rows):
-        assert all(ratio is None or not low <= ratio <= high for ratio in found)
-        wanted.append(all(ratio is not None and ratio < low for ratio in found))
+    expected = []
+    for group_ratios in ratios(rows):
+        assert all(ratio is None or not low <= ratio <= high for ratio in group_ratios)
+        expected.append(all(ratio is not None and ratio < low for ratio in group_ratios))
     groups = groups_of_rows(rows)
-    assert model(delta).failing(groups).tolist() == [not kept for kept in wanted]
+    assert model(delta).failing(groups).tolist() == [not breaks for breaks in expected]
     verdict = model(delta).check(groups)
-    assert (verdict.failing, verdict.holds) == (wanted.count(False), all(wanted))
-    largest = [math.inf if None in found else math.log(max(found)) for found in ratios(rows)]
+    assert (verdict.failing, verdict.holds) == (expected.count(False), all(expected))
+    largest = [
+        math.inf if None in group_ratios else math.log(max(group_ratios))
+        for group_ratios in ratios(rows)
+    ]
     assert model(delta).measure(groups)["delta"].tolist() == pytest.approx(largest, abs=1e-12)
     assert float(verdict.observed["delta"]) == pytest.approx(max(largest), abs=1e-6)
 
@@ -151,8 +156,8 @@ def test_merging_never_breaks_it():
     Whichever of them comes first: all ways to merge them are tried.
     """
     merged = 0
-    for shown in combinations_with_replacement(product(range(4), repeat=2), 3):
-        counts = [times for of in shown for times in of]
+    for value_counts in combinations_with_replacement(product(range(4), repeat=2), 3):
+        counts = [times for times_of_group in value_counts for times in times_of_group]
         rows = [(n // 2, n % 2) for n, times in enumerate(counts) for _ in range(times)]
         if not rows:
             continue
@@ -172,8 +177,8 @@ def test_merging_never_breaks_it():
 def test_counts_of_billions_of_rows_do_not_overflow():
     huge = 2**45
     counts = np.array([huge, huge, huge, huge + 1])
-    shown = Counts(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), counts, 2, None)
-    groups = Groups(np.array([2 * huge, 2 * huge + 1]), {"s": shown})
+    counts_shown = Counts(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), counts, 2, None)
+    groups = Groups(np.array([2 * huge, 2 * huge + 1]), {"s": counts_shown})
     assert model("1e-12").check(groups).holds
     assert model("1e-15").check(groups).failing == 2
 

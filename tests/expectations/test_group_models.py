@@ -48,10 +48,10 @@ def groups_of_rows(rows, ancestors=None):
 
 
 def blocks(rows):
-    found = defaultdict(list)
+    values_by_group = defaultdict(list)
     for key, value in rows:
-        found[key].append(value)
-    return [found[key] for key in sorted(found)]
+        values_by_group[key].append(value)
+    return [values_by_group[key] for key in sorted(values_by_group)]
 
 
 def recursive_holds(block, l, c):
@@ -80,7 +80,7 @@ def equal(p, q):
     return sum(abs(p[v] - q[v]) for v in q) / 2
 
 
-def ordered(p, q):
+def ordered_distance(p, q):
     values = sorted(v for v in q if q[v])
     if len(values) < 2:
         return Fraction(0)
@@ -89,7 +89,7 @@ def ordered(p, q):
 
 
 def hierarchical(p, q):
-    """What moves below each node costs its level over the height."""
+    """Return the distance in which a move below a node costs its level over the height."""
     height, cost = len(ANCESTORS) - 1, Fraction(0)
     for level in range(1, height + 1):
         for node in set(ANCESTORS[level]):
@@ -109,16 +109,16 @@ def shares(block):
 
 @given(ROWS, st.integers(1, 4))
 def test_distinct(rows, l):
-    wanted = [len(set(block)) >= l for block in blocks(rows)]
+    expected = [len(set(block)) >= l for block in blocks(rows)]
     verdict = DistinctLDiversity(l=l).check(groups_of_rows(rows))
-    assert (verdict.failing, verdict.holds) == (wanted.count(False), all(wanted))
+    assert (verdict.failing, verdict.holds) == (expected.count(False), all(expected))
 
 
 @given(ROWS)
 def test_entropy(rows):
-    wanted = [math.exp(entropy_of(Counter(block).values())) for block in blocks(rows)]
-    found = EntropyLDiversity(l=1).measure(groups_of_rows(rows))["l"]
-    assert found.tolist() == pytest.approx(wanted)
+    expected = [math.exp(entropy_of(Counter(block).values())) for block in blocks(rows)]
+    measured = EntropyLDiversity(l=1).measure(groups_of_rows(rows))["l"]
+    assert measured.tolist() == pytest.approx(expected)
 
 
 CS = st.sampled_from([Decimal(c) for c in ("0.3", "0.5", "1", "1.5", "2", "3", "7")])
@@ -126,29 +126,29 @@ CS = st.sampled_from([Decimal(c) for c in ("0.3", "0.5", "1", "1.5", "2", "3", "
 
 @given(ROWS, st.integers(1, 5), CS)
 def test_recursive(rows, l, c):
-    wanted = [recursive_holds(block, l, Fraction(c)) for block in blocks(rows)]
+    expected = [recursive_holds(block, l, Fraction(c)) for block in blocks(rows)]
     verdict = RecursiveLDiversity(l=l, c=c).check(groups_of_rows(rows))
-    assert (verdict.failing, verdict.holds) == (wanted.count(False), all(wanted))
+    assert (verdict.failing, verdict.holds) == (expected.count(False), all(expected))
 
 
 @given(ROWS, st.integers(2, 5), CS)
 def test_positive_disclosure(rows, l, c):
-    wanted = [positive_holds(block, l, Fraction(c), DONT_CARE) for block in blocks(rows)]
+    expected = [positive_holds(block, l, Fraction(c), DONT_CARE) for block in blocks(rows)]
     model = RecursiveLDiversity(l=l, c=c, dont_care=DONT_CARE)
     verdict = model.check(groups_of_rows(rows))
-    assert (verdict.failing, verdict.holds) == (wanted.count(False), all(wanted))
+    assert (verdict.failing, verdict.holds) == (expected.count(False), all(expected))
 
 
 @given(ROWS, st.integers(2, 4), CS, st.sampled_from(["5", "12.5", "33", "50"]))
 def test_negative_disclosure(rows, l, c, percent):
-    wanted = [
+    expected = [
         positive_holds(block, l, Fraction(c), ())
         and all(block.count(v) >= Fraction(percent) / 100 * len(block) for v in (0, 2))
         for block in blocks(rows)
     ]
     negative = Negative(values=("0", "2"), percent=Decimal(percent))
     verdict = RecursiveLDiversity(l=l, c=c, negative=negative).check(groups_of_rows(rows))
-    assert (verdict.failing, verdict.holds) == (wanted.count(False), all(wanted))
+    assert (verdict.failing, verdict.holds) == (expected.count(False), all(expected))
 
 
 @given(ROWS)
@@ -186,34 +186,34 @@ def test_adjusted_entropy_is_the_supremum_over_lowered_counts(seed):
         other[0] = 1
         counts[0] = 1
     rows = [(0, v) for v, n in enumerate(counts) for _ in range(n)]
-    found = EntropyLDiversity(l=1, dont_care=DONT_CARE).measure(groups_of_rows(rows))["l"][0]
-    wanted = highest_entropy([n for n in dont_care if n], [n for n in other if n])
-    assert math.log(found) == pytest.approx(wanted, abs=1e-5)
+    measured = EntropyLDiversity(l=1, dont_care=DONT_CARE).measure(groups_of_rows(rows))["l"][0]
+    expected = highest_entropy([n for n in dont_care if n], [n for n in other if n])
+    assert math.log(measured) == pytest.approx(expected, abs=1e-5)
 
 
 @given(ROWS, st.integers(1, 4), st.sampled_from(["0.3", "0.5", "0.75", "1"]))
 def test_alpha_k(rows, k, alpha):
     for values in (None, ("0", "3")):
         bounded = VALUES if values is None else [int(v) for v in values]
-        wanted = [
+        expected = [
             len(b) >= k and all(b.count(v) <= Fraction(alpha) * len(b) for v in bounded)
             for b in blocks(rows)
         ]
         verdict = AlphaK(k=k, alpha=Decimal(alpha), values=values).check(groups_of_rows(rows))
-        assert (verdict.failing, verdict.holds) == (wanted.count(False), all(wanted))
+        assert (verdict.failing, verdict.holds) == (expected.count(False), all(expected))
 
 
-DISTANCES = {"equal": equal, "ordered": ordered, "hierarchical": hierarchical}
+DISTANCES = {"equal": equal, "ordered": ordered_distance, "hierarchical": hierarchical}
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
 @given(rows=ROWS, t=st.sampled_from(["0", "0.1", "0.25", "0.5"]))
 def test_t_closeness(distance, rows, t):
     whole = shares([value for _, value in rows])
-    wanted = [DISTANCES[distance](shares(block), whole) for block in blocks(rows)]
+    expected = [DISTANCES[distance](shares(block), whole) for block in blocks(rows)]
     verdict = TCloseness(t=Decimal(t), distance=distance).check(groups_of_rows(rows, ANCESTORS))
-    assert verdict.observed["t"] == max(wanted)
-    assert verdict.failing == sum(d > Fraction(t) for d in wanted)
+    assert verdict.observed["t"] == max(expected)
+    assert verdict.failing == sum(d > Fraction(t) for d in expected)
 
 
 def cheapest_transport(p, q, cost):
@@ -223,10 +223,10 @@ def cheapest_transport(p, q, cost):
     for i in range(n):
         equalities[i, i * n : (i + 1) * n] = 1
         equalities[n + i, i::n] = 1
-    found = linprog(
+    solution = linprog(
         cost.ravel(), A_eq=equalities, b_eq=[*map(float, p), *map(float, q)], method="highs"
     )
-    return found.fun
+    return solution.fun
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -249,8 +249,8 @@ def test_the_distances_are_the_earth_movers(seed):
     for distance, ground in grounds.items():
         scores = TCloseness(t=1, distance=distance).measure(groups_of_rows(rows, ANCESTORS))["t"]
         for score, block in zip(scores, blocks(rows), strict=True):
-            wanted = cheapest_transport(shares(block).values(), whole.values(), ground)
-            assert score == pytest.approx(wanted, abs=1e-9)
+            expected = cheapest_transport(shares(block).values(), whole.values(), ground)
+            assert score == pytest.approx(expected, abs=1e-9)
 
 
 MODELS = [
@@ -273,13 +273,13 @@ MODELS = [
 @cache
 def merges():
     """Random groups, into which of a few others each is merged, and those."""
-    rng, found = np.random.default_rng(7), []
+    rng, merged_groups = np.random.default_rng(7), []
     for _ in range(600):
         rows = [(int(rng.integers(8)), int(v)) for v in rng.choice(VALUES, rng.integers(20, 90))]
         groups = groups_of_rows(rows, ANCESTORS)
         into = np.unique(rng.integers(0, 3, len(groups)), return_inverse=True)[1]
-        found.append((groups, into, merge(groups, into)))
-    return found
+        merged_groups.append((groups, into, merge(groups, into)))
+    return merged_groups
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.name} {model.parameters()}")
@@ -301,7 +301,7 @@ def test_merging_groups_that_keep_a_promise_never_breaks_it(model):
 
 
 def keeps(model, groups):
-    """Which groups keep a promise, one after another."""
+    """Return which groups keep a promise, one after another."""
     scores = model.measure(groups)
     if isinstance(model, DistinctLDiversity):
         return scores["l"] >= model.l
@@ -311,10 +311,10 @@ def keeps(model, groups):
         return scores["t"] <= float(model.t) + 1e-12
     if isinstance(model, AlphaK):
         return (scores["k"] >= model.k) & (scores["most"] <= float(model.alpha) * scores["k"])
-    kept = (scores["most"] < float(model.c) * scores["rest"]) | (scores["most"] == 0)
+    passes = (scores["most"] < float(model.c) * scores["rest"]) | (scores["most"] == 0)
     if model.negative is not None:
-        kept &= 100 * scores["least"] >= float(model.negative.percent) * groups.sizes
-    return kept
+        passes &= 100 * scores["least"] >= float(model.negative.percent) * groups.sizes
+    return passes
 
 
 def test_text_has_no_ordered_distance_and_no_hierarchy(groups_of):
@@ -334,17 +334,17 @@ def test_distances_of_billions_of_rows_do_not_overflow():
     totals = [int(n) for n in counts.totals]
     for distance in ("equal", "ordered"):
         observed = TCloseness(t=1, distance=distance).check(groups).observed["t"]
-        wanted = []
+        expected = []
         for g in (0, 1):
-            shown = [int(n) for n in counts.count[g * 1000 : (g + 1) * 1000]]
-            p = {v: Fraction(n, int(sizes[g])) for v, n in enumerate(shown)}
+            value_counts = [int(n) for n in counts.count[g * 1000 : (g + 1) * 1000]]
+            p = {v: Fraction(n, int(sizes[g])) for v, n in enumerate(value_counts)}
             q = {v: Fraction(n, sum(totals)) for v, n in enumerate(totals)}
             if distance == "equal":
-                wanted.append(sum(abs(p[v] - q[v]) for v in q) / 2)
+                expected.append(sum(abs(p[v] - q[v]) for v in q) / 2)
             else:
                 surplus, cost = Fraction(0), Fraction(0)
                 for v in range(999):
                     surplus += p[v] - q[v]
                     cost += abs(surplus)
-                wanted.append(cost / 999)
-        assert observed == max(wanted)
+                expected.append(cost / 999)
+        assert observed == max(expected)

@@ -18,27 +18,29 @@ from sfumato.expectations.suites.groups import from_frame, to_frame
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(-4, 4)), min_size=1, max_size=60)
 
 
-def counted(groups: Groups, name: str = "s") -> list[dict[int, int]]:
+def counts_by_group(groups: Groups, name: str = "s") -> list[dict[int, int]]:
     counts = groups.sensitive[name]
-    found: list[dict[int, int]] = [{} for _ in range(len(groups))]
+    counts_found: list[dict[int, int]] = [{} for _ in range(len(groups))]
     for group, value, times in zip(counts.group, counts.value, counts.count, strict=True):
-        found[group][int(value)] = int(times)
-    return found
+        counts_found[group][int(value)] = int(times)
+    return counts_found
 
 
 def same(a: Groups, b: Groups) -> bool:
     if not np.array_equal(a.sizes, b.sizes) or a.sensitive.keys() != b.sensitive.keys():
         return False
-    for name, left in a.sensitive.items():
+    for name, first_counts in a.sensitive.items():
         right = b.sensitive[name]
-        if counted(a, name) != counted(b, name) or not np.array_equal(left.starts, right.starts):
+        if counts_by_group(a, name) != counts_by_group(b, name) or not np.array_equal(
+            first_counts.starts, right.starts
+        ):
             return False
-        if (left.numbers is None) != (right.numbers is None):
+        if (first_counts.numbers is None) != (right.numbers is None):
             return False
-        if left.numbers is not None:
+        if first_counts.numbers is not None:
             fractions = [
                 [numbers.fraction(numbers.units[v]) for v in c.value]
-                for c in (left, right)
+                for c in (first_counts, right)
                 for numbers in (c.numbers,)
             ]
             if fractions[0] != fractions[1]:
@@ -117,7 +119,7 @@ def test_count_is_a_counter_of_pairs(rows, bound):
     assert groups.rows == len(rows)
     for column, name in ((1, "a"), (2, "b")):
         expected = [dict(Counter(r[column] for r in rows if r[0] == k)) for k in keys]
-        assert counted(groups, name) == expected
+        assert counts_by_group(groups, name) == expected
         order = list(zip(groups.sensitive[name].group, groups.sensitive[name].value, strict=True))
         assert order == sorted(set(order))
 
@@ -130,13 +132,15 @@ def test_count_without_sensitive_columns():
 
 @given(PAIRS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_is_free(groups_of, rows, random):
-    def shown(groups: Groups) -> Counter:
+    def group_contents(groups: Groups) -> Counter:
         return Counter(
             (size, tuple(sorted(values.items())))
-            for size, values in zip(groups.sizes.tolist(), counted(groups), strict=True)
+            for size, values in zip(groups.sizes.tolist(), counts_by_group(groups), strict=True)
         )
 
-    assert shown(groups_of(rows)) == shown(groups_of(random.sample(rows, len(rows))))
+    assert group_contents(groups_of(rows)) == group_contents(
+        groups_of(random.sample(rows, len(rows)))
+    )
 
 
 def test_a_number_is_found_however_it_is_written(groups_of):

@@ -1,4 +1,4 @@
-"""What measuring, checking and querying may import."""
+"""The modules that measuring, checking and querying may import."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 
-def loaded(*modules: str) -> set[str]:
+def modules_loaded(*modules: str) -> set[str]:
     code = f"import json, sys, {', '.join(modules)}; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return {name.partition(".")[0] for name in json.loads(done.stdout)}
@@ -23,4 +23,4 @@ def loaded(*modules: str) -> set[str]:
     ],
 )
 def test_models_and_rules_import_no_machinery(module):
-    assert loaded(module) & {"great_expectations", "prefect", "pandas"} == set()
+    assert modules_loaded(module) & {"great_expectations", "prefect", "pandas"} == set()

@@ -135,8 +135,8 @@ def test_a_verdict_is_the_same_after_it_was_a_finding(groups_of, k):
 
 
 @pytest.mark.parametrize(
-    ("passed", "said"), [(True, "k-anonymity holds"), (False, "k-anonymity is broken")]
+    ("passed", "words"), [(True, "k-anonymity holds"), (False, "k-anonymity is broken")]
 )
-def test_a_finding_says_whether_it_holds(passed, said):
-    found = Finding(GROUPS, "expect_k_anonymity", {"k": 3}, passed, {"failing": 1, "groups": 4})
-    assert str(found).startswith(f"{said} in 1 of 4 groups: required")
+def test_a_finding_says_whether_it_holds(passed, words):
+    finding = Finding(GROUPS, "expect_k_anonymity", {"k": 3}, passed, {"failing": 1, "groups": 4})
+    assert str(finding).startswith(f"{words} in 1 of 4 groups: required")

@@ -33,7 +33,9 @@ def groups_of_rows(rows):
 
 
 def sums(rows):
-    return [sum(Fraction(w) for of, w in rows if of == key) for key in sorted({k for k, _ in rows})]
+    return [
+        sum(Fraction(w) for key_, w in rows if key_ == key) for key in sorted({k for k, _ in rows})
+    ]
 
 
 def test_the_sample_of_a_population():

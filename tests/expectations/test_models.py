@@ -109,18 +109,18 @@ def test_dates_span_days(groups_of):
 @given(microdata(), models())
 def test_verdicts_are_those_of_brute_force(groups_of, microdata, model):
     rows, type_ = microdata
-    verdict, found = model.check(groups_of(rows, type_)), by_hand(rows)
+    verdict, expected = model.check(groups_of(rows, type_)), by_hand(rows)
     if isinstance(model, KAnonymity):
-        assert verdict.observed == {"k": found["size"]}
-        failing = sum(len(v) < model.k for v in found["values"].values())
+        assert verdict.observed == {"k": expected["size"]}
+        failing = sum(len(v) < model.k for v in expected["values"].values())
     else:
-        assert verdict.observed == {"k": found["k"], "e": found["e"]}
+        assert verdict.observed == {"k": expected["k"], "e": expected["e"]}
         failing = sum(
             len(set(v)) < model.k or max(map(number, v)) - min(map(number, v)) < Fraction(model.e)
-            for v in found["values"].values()
+            for v in expected["values"].values()
         )
     assert verdict.failing == failing
-    assert verdict.groups == found["groups"]
+    assert verdict.groups == expected["groups"]
     assert verdict.holds is (failing == 0)
 
 
@@ -133,7 +133,7 @@ def random_groups(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 def test_merging_two_groups_never_breaks_a_monotone_promise(kind):
     assert kind.monotone
     rng = np.random.default_rng(7)
-    kept = 0
+    passes = 0
     numbers = numbers_of(pa.array(range(6)), False, "s")
     for _ in range(4000):
         key, code = random_groups(rng)
@@ -143,11 +143,11 @@ def test_merging_two_groups_never_breaks_a_monotone_promise(kind):
         k, e = int(rng.integers(1, 4)), int(rng.integers(0, 4))
         model = KAnonymity(k=k) if kind is KAnonymity else KEAnonymity(k=k, e=e)
         if model.check(before).holds:
-            kept += 1
+            passes += 1
             assert model.check(after).holds
         worst, merged_worst = model.check(before).observed, model.check(after).observed
         assert all(merged_worst[name] >= worst[name] for name in worst)
-    assert kept > 500
+    assert passes > 500
 
 
 def test_a_null_among_quasi_identifiers_is_a_value_of_its_own(groups_of):

@@ -100,7 +100,7 @@ def test_more_rounds_change_nothing(release):
     assert 1 + spare * share == pytest.approx(expected, rel=1e-3)
 
 
-def drawn(seed, groups, size, values):
+def draw_groups(seed, groups, size, values):
     """Random groups of rows whose values are skewed: the cover, its true counts, all of them."""
     rng = np.random.default_rng(seed)
     shares = np.arange(1, values + 1) ** -1.2
@@ -113,7 +113,7 @@ def drawn(seed, groups, size, values):
 @pytest.mark.parametrize("seed", range(4))
 def test_frequencies_are_recovered_from_sets_alone(seed):
     groups, size, values = 2000, 10, 20
-    admitted, truth, codes, group = drawn(seed, groups, size, values)
+    admitted, truth, codes, group = draw_groups(seed, groups, size, values)
     sizes = np.full(groups, size)
     expected = occurrences(sizes, admitted)
     alike = size / admitted.sizes(groups)[admitted.group]
@@ -127,7 +127,7 @@ def test_frequencies_are_recovered_from_sets_alone(seed):
 
 
 def test_rounds_come_to_rest():
-    admitted, *_ = drawn(9, 500, 10, 20)
+    admitted, *_ = draw_groups(9, 500, 10, 20)
     sizes = np.full(500, 10)
     far, near, nearer = (moves(sizes, admitted, rounds) for rounds in (2, 10, 100))
     assert far > near > nearer

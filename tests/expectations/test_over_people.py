@@ -53,12 +53,14 @@ def groups_of(rows):
 
 
 def by_group(rows):
-    return [[row for row in rows if row[0] == one] for one in sorted({row[0] for row in rows})]
+    return [
+        [row for row in rows if row[0] == number] for number in sorted({row[0] for row in rows})
+    ]
 
 
 def values_of(rows):
     """The values of each person."""
-    return {one: [v for _, p, v in rows if p == one] for one in {p for _, p, _ in rows}}
+    return {person: [v for _, p, v in rows if p == person] for person in {p for _, p, _ in rows}}
 
 
 def faced_in_worlds(rows):
@@ -75,11 +77,11 @@ def faced_in_worlds(rows):
 
 def shares(rows):
     """The mass of each value where everybody has the mass 1."""
-    found = Counter()
+    counts_found = Counter()
     for values in values_of(rows).values():
         for value in values:
-            found[value] += Fraction(1, len(values))
-    return found
+            counts_found[value] += Fraction(1, len(values))
+    return counts_found
 
 
 def distances(rows):
@@ -89,11 +91,13 @@ def distances(rows):
     whole = Counter()
     for part in parts:
         whole.update(shares(part))
-    found = []
+    distances_found = []
     for part in parts:
         own, people = shares(part), len(values_of(part))
-        found.append(sum(abs(Fraction(own[v]) / people - whole[v] / everybody) for v in whole) / 2)
-    return found
+        distances_found.append(
+            sum(abs(Fraction(own[v]) / people - whole[v] / everybody) for v in whole) / 2
+        )
+    return distances_found
 
 
 @given(FEW)
@@ -133,18 +137,18 @@ def test_readings_are_what_they_say(rows):
     numbers = people.held["s"].like.labels.to_pylist()
     for number, of_group in enumerate(by_group(rows)):
         have = Counter(v for values in values_of(of_group).values() for v in set(values))
-        at = counted.counts_of("s").group == number
-        found = counted.counts_of("s").count[at].tolist()
-        named = [numbers[v] for v in counted.counts_of("s").value[at]]
-        assert dict(zip(named, found, strict=True)) == have
+        is_here = counted.counts_of("s").group == number
+        counts_found = counted.counts_of("s").count[is_here].tolist()
+        named = [numbers[v] for v in counted.counts_of("s").value[is_here]]
+        assert dict(zip(named, counts_found, strict=True)) == have
         assert counted.sizes[number] == len(values_of(of_group))
-        at, size = whole.counts_of("s").group == number, int(whole.sizes[number])
-        found = [
+        is_here, size = whole.counts_of("s").group == number, int(whole.sizes[number])
+        counts_found = [
             Fraction(int(c) * len(values_of(of_group)), size)
-            for c in whole.counts_of("s").count[at]
+            for c in whole.counts_of("s").count[is_here]
         ]
-        named = [numbers[v] for v in whole.counts_of("s").value[at]]
-        assert dict(zip(named, found, strict=True)) == shares(of_group)
+        named = [numbers[v] for v in whole.counts_of("s").value[is_here]]
+        assert dict(zip(named, counts_found, strict=True)) == shares(of_group)
 
 
 @given(ROWS, st.integers(1, 4), st.integers(0, 4))
@@ -153,10 +157,13 @@ def test_ranges_without_any_one_person(rows, k, e):
     model = promise(model="ke-anonymity", k=k, e=Decimal(e), sensitive="s")
     expected = []
     for of_group in by_group(rows):
-        held = values_of(of_group)
-        left = [[v for p, of in held.items() if p != gone for v in of] or [0] for gone in held]
-        among = min(len(held), len({v for *_, v in of_group}))
-        expected.append((among, min(max(one) - min(one) for one in left)))
+        values_of_person = values_of(of_group)
+        remaining = [
+            [v for p, values in values_of_person.items() if p != gone for v in values] or [0]
+            for gone in values_of_person
+        ]
+        among = min(len(values_of_person), len({v for *_, v in of_group}))
+        expected.append((among, min(max(values) - min(values) for values in remaining)))
     broken = [among < k or apart < e for among, apart in expected]
     assert model.failing_over_people(groups.people).tolist() == broken
     verdict = model.check(groups)
@@ -248,8 +255,10 @@ def test_what_is_not_defined_says_why_and_what_is(name):
     assert why != PrivacyModel.why_not_over_people
     assert model.fault_over_people == f"is not defined over people or households: {why}"
     _, _, instead = why.rpartition("; promise ")
-    named = [one for part in instead.split(" and ") for one in part.split(" or ")]
-    defined = {str(one.parameters()["model"]) for one in (promise(**keys) for keys in PROMISES)}
+    named = [name for part in instead.split(" and ") for name in part.split(" or ")]
+    defined = {
+        str(promise.parameters()["model"]) for promise in (promise(**keys) for keys in PROMISES)
+    }
     assert named and set(named) <= defined
 
 

@@ -143,17 +143,17 @@ def test_every_rule_is_tried_and_is_one_of_great_expectations():
 @pytest.mark.parametrize(("name", "met", "broken", "seen"), CASES)
 def test_rules_are_judged_and_tell_no_value(name, met, broken, seen, tmp_path, capfd, caplog):
     caplog.set_level(logging.DEBUG)
-    asked = [rule(name, met), rule(name, met)]
-    require(judge_source("line", TABLE, [NotEmpty()], tmp_path / "met", asked))
+    rules = [rule(name, met), rule(name, met)]
+    require(judge_source("line", TABLE, [NotEmpty()], tmp_path / "met", rules))
     if broken is None:
         return
-    found = judge_source("line", TABLE, [NotEmpty()], tmp_path / "gx", [rule(name, broken)])
-    assert [one.passed for one in found] == [True, False]
+    findings = judge_source("line", TABLE, [NotEmpty()], tmp_path / "gx", [rule(name, broken)])
+    assert [finding.passed for finding in findings] == [True, False]
     columns = rule(name, broken).arguments.columns
-    of = f" of {', '.join(map(repr, columns))}" if columns else ""
+    columns_text = f" of {', '.join(map(repr, columns))}" if columns else ""
     with pytest.raises(PromiseError) as refused:
-        require(found)
-    assert str(refused.value) == f"source: {name}{of} is broken, observed {seen}"
+        require(findings)
+    assert str(refused.value) == f"source: {name}{columns_text} is broken, observed {seen}"
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any(path.name == "line.owner.source.json" for path in written)
     text = "".join(path.read_text(encoding="utf-8", errors="replace") for path in written)
@@ -183,8 +183,8 @@ STRUCTURE = {"qit": [RowCount(3)], "st": [NotEmpty()], "vacant": [RowCount(1)]}
 
 
 def of_release(promises, *rules):
-    found = judge("line", TABLES, STRUCTURE, promises, None, rules)
-    return [(one.table, one.passed) for one in found if one.owned]
+    findings = judge("line", TABLES, STRUCTURE, promises, None, rules)
+    return [(finding.table, finding.passed) for finding in findings if finding.owned]
 
 
 def test_a_rule_is_about_each_table_with_its_columns(promises):
@@ -210,9 +210,9 @@ def test_a_rule_that_no_table_can_be_judged_by_is_refused(promises):
 
 def test_findings_of_the_owner_are_told_from_those_of_a_release(promises):
     rows = rule("expect_table_row_count_to_equal", {"value": 3})
-    found = judge("line", TABLES, STRUCTURE, promises, None, [rows])
-    assert [one.owned for one in found] == [False] * 4 + [True]
-    assert json.dumps(dict(found[-1].parameters)) == '{"value": 3}'
+    findings = judge("line", TABLES, STRUCTURE, promises, None, [rows])
+    assert [finding.owned for finding in findings] == [False] * 4 + [True]
+    assert json.dumps(dict(findings[-1].parameters)) == '{"value": 3}'
 
 
 def test_an_error_about_values_tells_none_of_them(promises, monkeypatch):

@@ -67,7 +67,7 @@ def test_a_node_without_probability_leads_to_nothing():
     assert imbalance(target, copies(0, 1, number=3)) == 0
 
 
-def balanced(depth):
+def balanced_tree(depth):
     """A binary hierarchy of the values 1..2**depth, all as likely, and its nodes by their ends."""
     parent, ends, level = [-1], {(1, 2**depth): 0}, [(1, 2**depth)]
     while level[0][0] < level[0][1]:
@@ -83,7 +83,7 @@ def balanced(depth):
 
 
 @pytest.mark.parametrize(
-    ("depth", "amounts", "fakes", "shown", "cost"),
+    ("depth", "amounts", "fakes", "parts_shown", "cost"),
     [
         (3, [1, 3, 5, 7], [1, 5], [(1, 2), (3, 4), (5, 6), (7, 8), (1, 4), (5, 8)], 10),
         (
@@ -100,13 +100,13 @@ def balanced(depth):
         ),
     ],
 )
-def test_fakes_of_the_paper(depth, amounts, fakes, shown, cost):
-    target, ends = balanced(depth)
+def test_fakes_of_the_paper(depth, amounts, fakes, parts_shown, cost):
+    target, ends = balanced_tree(depth)
     number = len(target.parent)
-    nodes = copies(*(ends[part] for part in shown), number=number)
+    nodes = copies(*(ends[part] for part in parts_shown), number=number)
     real = copies(*(ends[v, v] for v in amounts), number=number)
     both = copies(*(ends[v, v] for v in [*amounts, *fakes]), number=number)
-    assert sum(high - low for low, high in shown) == cost
+    assert sum(high - low for low, high in parts_shown) == cost
     assert imbalance(target, nodes) == 0
     assert generalizes(target, nodes, both)
     assert generalizes(target, nodes, real, len(fakes))
@@ -151,8 +151,8 @@ def test_weights_that_are_no_distribution_keep_no_promise(parent, weight):
     target = Target(np.array(parent), np.array(weight))
     with pytest.raises(PromiseError, match="not a distribution"):
         probabilities(target)
-    shown = copies(1, 1, 3 if len(parent) > 3 else 2, number=len(parent))
-    verdict = PPrivacy(target="uniform").check(groups_of_copies(target, [shown]))
+    copies_shown = copies(1, 1, 3 if len(parent) > 3 else 2, number=len(parent))
+    verdict = PPrivacy(target="uniform").check(groups_of_copies(target, [copies_shown]))
     assert (verdict.holds, verdict.observed, verdict.failing) == (False, {"tolerance": None}, 1)
 
 
@@ -186,26 +186,26 @@ def children(target, node):
     return np.flatnonzero(target.parent == node).tolist()
 
 
-def under(target, node):
-    return [node] + [n for child in children(target, node) for n in under(target, child)]
+def nodes_below(target, node):
+    return [node] + [n for child in children(target, node) for n in nodes_below(target, child)]
 
 
-def split_as_weights(target, shown):
+def split_as_weights(target, copies_shown):
     """The equivalent statement: what is strictly below a node is split as the weights are."""
-    if any(shown[n] and not p for n, p in enumerate(probabilities(target))):
+    if any(copies_shown[n] and not p for n, p in enumerate(probabilities(target))):
         return False
     for node in range(len(target.parent)):
         kids = children(target, node)
         if not kids or not probabilities(target)[node]:
             continue
-        below = [sum(int(shown[n]) for n in under(target, child)) for child in kids]
+        below = [sum(int(copies_shown[n]) for n in nodes_below(target, child)) for child in kids]
         weights = [int(target.weight[child]) for child in kids]
         if any(b * sum(weights) != w * sum(below) for b, w in zip(below, weights, strict=True)):
             return False
     return True
 
 
-def farthest(target, shown):
+def farthest(target, copies_shown):
     """By the definition: a row has a node at random, and below it a value as likely as P says.
 
     None where a node without P is shown, else the largest |chance(t) - P(t)| / P(t).
@@ -219,34 +219,36 @@ def farthest(target, shown):
         parts = [(Fraction(int(target.weight[kid]), weights), chance(kid)) for kid in kids]
         return {leaf: share * p for share, part in parts for leaf, p in part.items()}
 
-    said, rows = chance(0), int(shown.sum())
-    below = [[n for n in under(target, node) if n in said] for node in range(len(shown))]
-    told = dict.fromkeys(said, Fraction(0))
-    for node, number in enumerate(shown.tolist()):
-        of = sum(said[leaf] for leaf in below[node])
-        if number and not of:
+    chances, rows = chance(0), int(copies_shown.sum())
+    below = [
+        [n for n in nodes_below(target, node) if n in chances] for node in range(len(copies_shown))
+    ]
+    differences = dict.fromkeys(chances, Fraction(0))
+    for node, number in enumerate(copies_shown.tolist()):
+        mass = sum(chances[leaf] for leaf in below[node])
+        if number and not mass:
             return None
         for leaf in below[node] if number else []:
-            told[leaf] += Fraction(number, rows) * said[leaf] / of
-    return max(abs(told[leaf] - p) / p for leaf, p in said.items() if p)
+            differences[leaf] += Fraction(number, rows) * chances[leaf] / mass
+    return max(abs(differences[leaf] - p) / p for leaf, p in chances.items() if p)
 
 
 def test_imbalance_is_the_distance_of_the_chances():
     rng = np.random.default_rng(11)
-    found = {"private": 0, "off": 0, "impossible": 0}
+    outcomes = {"private": 0, "off": 0, "impossible": 0}
     for _ in range(1500):
         target = random_target(rng, depth=int(rng.integers(1, 4)))
-        shown = np.zeros(len(target.parent), dtype=np.int64)
+        copies_shown = np.zeros(len(target.parent), dtype=np.int64)
         if rng.random() < 0.5:
-            drop(rng, target, shown, 0, int(rng.integers(1, 13)))
+            drop(rng, target, copies_shown, 0, int(rng.integers(1, 13)))
         else:
-            np.add.at(shown, rng.integers(0, len(shown), int(rng.integers(1, 8))), 1)
+            np.add.at(copies_shown, rng.integers(0, len(copies_shown), int(rng.integers(1, 8))), 1)
         if rng.random() < 0.3:
-            shown[int(rng.integers(len(shown)))] += 1
-        off = farthest(target, shown)
-        assert imbalance(target, shown) == off
-        found["impossible" if off is None else "off" if off else "private"] += 1
-    assert min(found.values()) > 200
+            copies_shown[int(rng.integers(len(copies_shown)))] += 1
+        off = farthest(target, copies_shown)
+        assert imbalance(target, copies_shown) == off
+        outcomes["impossible" if off is None else "off" if off else "private"] += 1
+    assert min(outcomes.values()) > 200
 
 
 def test_balance_is_that_of_every_split():
@@ -254,52 +256,53 @@ def test_balance_is_that_of_every_split():
     private = 0
     for _ in range(3000):
         target = random_target(rng, depth=int(rng.integers(1, 3)))
-        shown = np.zeros(len(target.parent), dtype=np.int64)
+        copies_shown = np.zeros(len(target.parent), dtype=np.int64)
         if rng.random() < 0.6:  # made to be private, and perhaps disturbed
-            drop(rng, target, shown, 0, int(rng.integers(1, 13)))
+            drop(rng, target, copies_shown, 0, int(rng.integers(1, 13)))
         else:
-            shown[rng.integers(0, len(shown), int(rng.integers(1, 8)))] += 1
-        if shown.sum() and rng.random() < 0.2:
-            shown[int(rng.integers(len(shown)))] += 1
-        found = imbalance(target, shown) == 0
-        assert found == split_as_weights(target, shown)
-        private += found
+            copies_shown[rng.integers(0, len(copies_shown), int(rng.integers(1, 8)))] += 1
+        if copies_shown.sum() and rng.random() < 0.2:
+            copies_shown[int(rng.integers(len(copies_shown)))] += 1
+        is_balanced = imbalance(target, copies_shown) == 0
+        assert is_balanced == split_as_weights(target, copies_shown)
+        private += is_balanced
     assert 500 < private < 2900
 
 
-def drop(rng, target, shown, node, number):
+def drop(rng, target, copies_shown, node, number):
     """Copies at a node or below it, in whole proportions."""
     kids = children(target, node)
     total = int(target.weight[kids].sum()) if kids else 0
     most = number // total if total else 0
     times = int(rng.integers(0, most + 1)) if kids else 0
-    shown[node] += number - times * total
+    copies_shown[node] += number - times * total
     for kid in kids:
         if target.weight[kid] and times:
-            drop(rng, target, shown, kid, times * int(target.weight[kid]))
+            drop(rng, target, copies_shown, kid, times * int(target.weight[kid]))
 
 
-def matched(target, shown, amounts, fakes):
-    """Whether copies and values match one for one, by augmenting paths; a fake is any value."""
-    slots = [n for n, c in enumerate(shown) for _ in range(int(c))]
-    given = [v for v, c in enumerate(amounts) for _ in range(int(c))] + [None] * fakes
-    if len(slots) != len(given):
+def is_matched(target, copies_shown, amounts, fakes):
+    """Tell if copies and values match one for one, by augmenting paths; a fake is any value."""
+    slots = [n for n, c in enumerate(copies_shown) for _ in range(int(c))]
+    values_given = [v for v, c in enumerate(amounts) for _ in range(int(c))] + [None] * fakes
+    if len(slots) != len(values_given):
         return False
     above = {
-        leaf: {n for n in range(len(shown)) if leaf in under(target, n)} for leaf in leaves(target)
+        leaf: {n for n in range(len(copies_shown)) if leaf in nodes_below(target, n)}
+        for leaf in leaves(target)
     }
     owner = {}
 
     def place(i, seen):
         for j, node in enumerate(slots):
-            if j not in seen and (given[i] is None or node in above[given[i]]):
+            if j not in seen and (values_given[i] is None or node in above[values_given[i]]):
                 seen.add(j)
                 if j not in owner or place(owner[j], seen):
                     owner[j] = i
                     return True
         return False
 
-    return all(place(i, set()) for i in range(len(given)))
+    return all(place(i, set()) for i in range(len(values_given)))
 
 
 def test_generalizing_is_matching():
@@ -311,18 +314,18 @@ def test_generalizing_is_matching():
         amounts = np.zeros(len(target.parent), dtype=np.int64)
         for leaf in rng.choice(leaves(target), number):
             amounts[leaf] += 1
-        shown = np.bincount(
+        copies_shown = np.bincount(
             rng.integers(0, len(target.parent), number + fakes), minlength=len(target.parent)
         )
-        found = generalizes(target, shown, amounts, fakes)
-        assert found == matched(target, shown, amounts, fakes)
-        yes += found
+        is_match = generalizes(target, copies_shown, amounts, fakes)
+        assert is_match == is_matched(target, copies_shown, amounts, fakes)
+        yes += is_match
     assert 150 < yes < 2400
 
 
 def groups_of_copies(target, groups):
-    shown = [(g, n, int(c)) for g, row in enumerate(groups) for n, c in enumerate(row) if c]
-    group, node, count = (np.array(column) for column in zip(*shown, strict=True))
+    entries = [(g, n, int(c)) for g, row in enumerate(groups) for n, c in enumerate(row) if c]
+    group, node, count = (np.array(column) for column in zip(*entries, strict=True))
     sizes = np.array([int(row.sum()) for row in groups])
     subdomains = Subdomains(group, node, count, np.zeros(len(groups), dtype=np.int64), (target,))
     return Groups(sizes, {}, subdomains={"s": subdomains})
@@ -363,8 +366,8 @@ def test_merging_groups_of_one_target_does_not_unbalance_them():
 
 
 def test_a_group_without_subdomains_is_not_measured():
-    shown = groups_of_copies(UNIFORM, [copies(0), copies(1, 2)])
-    subdomains = shown.subdomains["s"]
+    copies_of_groups = groups_of_copies(UNIFORM, [copies(0), copies(1, 2)])
+    subdomains = copies_of_groups.subdomains["s"]
     first = subdomains.group == 0
     for missing in (first, np.zeros(len(first), dtype=bool)):
         part = Subdomains(
@@ -374,11 +377,11 @@ def test_a_group_without_subdomains_is_not_measured():
             subdomains.target,
             subdomains.targets,
         )
-        groups = Groups(shown.sizes, {}, subdomains={"s": part})
+        groups = Groups(copies_of_groups.sizes, {}, subdomains={"s": part})
         verdict = PPrivacy(target="uniform").check(groups)
         assert (verdict.holds, verdict.observed, verdict.failing) == (False, {"tolerance": None}, 2)
         assert PPrivacy(target="uniform").failing(groups).tolist() == [True, True]
-    assert not PPrivacy(target="uniform", sensitive="t").check(shown).holds
+    assert not PPrivacy(target="uniform", sensitive="t").check(copies_of_groups).holds
     nothing = Groups(np.array([], dtype=np.int64), {}, subdomains={"s": subdomains})
     assert not PPrivacy(target="uniform").check(nothing).holds
 
@@ -394,10 +397,19 @@ def test_before_subdomains_are_chosen_only_trying_can_tell():
 def test_each_group_is_held_to_its_own_target_in_any_order_of_entries():
     rng = np.random.default_rng(13)
     skewed = Target(np.array([-1, 0, 0]), np.array([1, 2, 1]))
-    shown = [(0, 1, 2), (0, 2, 1), (1, 1, 1), (1, 2, 1), (2, 1, 1), (2, 2, 1), (3, 1, 2), (3, 2, 1)]
+    entries = [
+        (0, 1, 2),
+        (0, 2, 1),
+        (1, 1, 1),
+        (1, 2, 1),
+        (2, 1, 1),
+        (2, 2, 1),
+        (3, 1, 2),
+        (3, 2, 1),
+    ]
     even = Target(np.array([-1, 0, 0]), np.array([1, 1, 1]))
     for _ in range(20):
-        group, node, count = np.array(shown)[rng.permutation(len(shown))].T
+        group, node, count = np.array(entries)[rng.permutation(len(entries))].T
         targets = Subdomains(group, node, count, np.array([0, 1, 0, 1]), (skewed, even))
         groups = Groups(np.array([3, 2, 2, 3]), {}, subdomains={"s": targets})
         scores = PPrivacy(target="uniform").measure(groups)["tolerance"].tolist()
@@ -417,7 +429,7 @@ def test_the_tolerance_is_met_exactly():
 
 def test_merging_keeps_every_promise_that_the_parts_kept():
     rng = np.random.default_rng(17)
-    kept = 0
+    passes = 0
     for _ in range(400):
         target = random_target(rng, depth=2)
         rows = []
@@ -432,9 +444,9 @@ def test_merging_keeps_every_promise_that_the_parts_kept():
         for tolerance in ("0", "0.3", "0.9"):
             promise = PPrivacy(target="uniform", tolerance=tolerance)
             if promise.check(groups).holds:
-                kept += 1
+                passes += 1
                 assert promise.check(merged).holds
-    assert kept > 150
+    assert passes > 150
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from sfumato.expectations.groups.counting import merge
 from tests.expectations.people_by_definition import (
     DISTANCES,
     belief,
+    chances_of_person,
     discloses_less,
-    drawn,
-    faced,
     gain,
     groups_in,
     households_found,
@@ -29,6 +28,7 @@ from tests.expectations.people_by_definition import (
     people_in,
     recursive_sides,
     shares_of_people,
+    values_faced,
     values_in,
 )
 from tests.expectations.test_over_people import groups_of, promise
@@ -45,12 +45,12 @@ ONE_GROUP = st.lists(
 SHARES = st.sampled_from(["0.2", "0.25", "0.3", "0.5", "0.6", "0.75", "1"]).map(Decimal)
 
 
-def require_verdict(model, rows, kept, observed=None):
+def require_verdict(model, rows, passes, observed=None):
     """The product's verdict is this one, group by group and in sum."""
     groups = groups_of(rows)
     verdict = model.check(groups)
-    assert model.failing_over_people(groups.people).tolist() == [not one for one in kept]
-    assert (verdict.failing, verdict.groups) == (kept.count(False), len(kept))
+    assert model.failing_over_people(groups.people).tolist() == [not passed for passed in passes]
+    assert (verdict.failing, verdict.groups) == (passes.count(False), len(passes))
     assert observed is None or verdict.observed == observed
     return verdict
 
@@ -58,20 +58,23 @@ def require_verdict(model, rows, kept, observed=None):
 @given(ROWS, SHARES, st.integers(1, 4))
 def test_alpha_k_counts_people_who_have_a_value_in_any_row(rows, alpha, k):
     model = promise(model="alpha-k", alpha=alpha, k=k, sensitive="s")
-    seen = [(max(shares_of_people(of).values()), len(people_in(of))) for of in groups_in(rows)]
-    kept = [most <= Fraction(alpha) and people >= k for most, people in seen]
+    seen = [
+        (max(shares_of_people(group_rows).values()), len(people_in(group_rows)))
+        for group_rows in groups_in(rows)
+    ]
+    passes = [most <= Fraction(alpha) and people >= k for most, people in seen]
     worst = {"alpha": max(most for most, _ in seen), "k": min(people for _, people in seen)}
-    require_verdict(model, rows, kept, worst)
+    require_verdict(model, rows, passes, worst)
 
 
 @given(ROWS, st.sampled_from([0, 2]), SHARES)
 def test_alpha_k_of_one_value(rows, value, alpha):
-    """Where α bounds one value, others are had by whomever."""
+    """A bound on one value leaves the others to anybody."""
     model = promise(model="alpha-k", alpha=alpha, k=1, sensitive="s", values=[str(value)])
-    most = [shares_of_people(of).get(value, Fraction(0)) for of in groups_in(rows)]
-    people = min(len(people_in(of)) for of in groups_in(rows))
-    kept = [one <= Fraction(alpha) for one in most]
-    require_verdict(model, rows, kept, {"alpha": max(most), "k": people})
+    most = [shares_of_people(group_rows).get(value, Fraction(0)) for group_rows in groups_in(rows)]
+    people = min(len(people_in(group_rows)) for group_rows in groups_in(rows))
+    passes = [share <= Fraction(alpha) for share in most]
+    require_verdict(model, rows, passes, {"alpha": max(most), "k": people})
 
 
 @given(ROWS, st.integers(1, 4))
@@ -79,7 +82,7 @@ def test_households_are_alike_in_all_their_members(rows, k):
     """Nobody is alone by whole households who is not by groups: the former asks for more."""
     model = promise(model="k-anonymity", k=k, members="linkable")
     like, groups = least_alike(rows), groups_of(rows)
-    require_verdict(model, rows, [one >= k for one in like], {"k": min(like)})
+    require_verdict(model, rows, [count >= k for count in like], {"k": min(like)})
     plain = promise(model="k-anonymity", k=k)
     broken = plain.failing_over_people(groups.people)
     assert not (broken & ~model.failing_over_people(groups.people)).any()
@@ -91,8 +94,8 @@ def test_households_are_alike_in_all_their_members(rows, k):
 )
 def test_who_knows_all_members_finds_so_many_households(rows):
     model = promise(model="k-anonymity", k=1, members="linkable")
-    found = min(households_found(rows, one) for one in people_in(rows))
-    assert model.check(groups_of(rows)).observed == {"k": found}
+    fewest = min(households_found(rows, person) for person in people_in(rows))
+    assert model.check(groups_of(rows)).observed == {"k": fewest}
 
 
 def test_two_couples_and_a_widow():
@@ -108,8 +111,14 @@ def test_two_couples_and_a_widow():
 
 
 def test_no_households_are_alike():
-    one = groups_of([(0, 1, 0)]).people
-    nobody = replace(one, group=one.group[:0], person=one.person[:0], rows=one.rows[:0], groups=0)
+    household_groups = groups_of([(0, 1, 0)]).people
+    nobody = replace(
+        household_groups,
+        group=household_groups.group[:0],
+        person=household_groups.person[:0],
+        rows=household_groups.rows[:0],
+        groups=0,
+    )
     model = promise(model="k-anonymity", k=1, members="linkable")
     assert model.worst_over_people(nobody) == ({"k": None}, 0)
 
@@ -118,11 +127,16 @@ def test_no_households_are_alike():
 def test_ranges_are_left_after_any_one_persons_rows_are_taken_away(rows, k, e):
     model = promise(model="ke-anonymity", k=k, e=e, sensitive="s")
     seen = [
-        (min(len(people_in(of)), len(values_in(of))), least_without_one_person(of))
-        for of in groups_in(rows)
+        (
+            min(len(people_in(group_rows)), len(values_in(group_rows))),
+            least_without_one_person(group_rows),
+        )
+        for group_rows in groups_in(rows)
     ]
-    kept = [among >= k and apart >= e for among, apart in seen]
-    require_verdict(model, rows, kept, {"k": min(a for a, _ in seen), "e": min(b for _, b in seen)})
+    passes = [among >= k and apart >= e for among, apart in seen]
+    require_verdict(
+        model, rows, passes, {"k": min(a for a, _ in seen), "e": min(b for _, b in seen)}
+    )
 
 
 @given(ONE_GROUP)
@@ -134,11 +148,11 @@ def test_the_range_that_one_of_the_group_leaves_to_anybody_else_by_all_worlds(ro
 @given(ROWS, st.integers(1, 4), st.sampled_from(["0.5", "1", "1.5", "2", "3"]).map(Decimal))
 def test_recursive_diversity_of_masses(rows, l, c):
     model = promise(model="l-diversity", variant="recursive", l=l, c=c, sensitive="s")
-    sides = [recursive_sides(masses(of), l) for of in groups_in(rows)]
+    sides = [recursive_sides(masses(group_rows), l) for group_rows in groups_in(rows)]
     bounded = all(rest for _, rest in sides)
     worst = {
         "c": max(most / rest for most, rest in sides) if bounded else None,
-        "l": min(len(values_in(of)) for of in groups_in(rows)),
+        "l": min(len(values_in(group_rows)) for group_rows in groups_in(rows)),
     }
     require_verdict(model, rows, [most < Fraction(c) * rest for most, rest in sides], worst)
 
@@ -146,7 +160,11 @@ def test_recursive_diversity_of_masses(rows, l, c):
 @given(ROWS, st.integers(1, 4))
 def test_entropy_of_masses(rows, l):
     model = promise(model="l-diversity", variant="entropy", l=l, sensitive="s")
-    require_verdict(model, rows, [is_as_uncertain(drawn(of), l) for of in groups_in(rows)])
+    require_verdict(
+        model,
+        rows,
+        [is_as_uncertain(chances_of_person(group_rows), l) for group_rows in groups_in(rows)],
+    )
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -154,8 +172,13 @@ def test_entropy_of_masses(rows, l):
 def test_closeness_of_masses(distance, rows, t):
     model = promise(model="t-closeness", t=t, distance=distance, sensitive="s")
     everybody = of_all_groups(rows, "weight-one")
-    far = [DISTANCES[distance](drawn(of), everybody) for of in groups_in(rows)]
-    require_verdict(model, rows, [one <= Fraction(t) for one in far], {"t": max(far)})
+    far = [
+        DISTANCES[distance](chances_of_person(group_rows), everybody)
+        for group_rows in groups_in(rows)
+    ]
+    require_verdict(
+        model, rows, [distance_found <= Fraction(t) for distance_found in far], {"t": max(far)}
+    )
 
 
 @given(ROWS, SHARES)
@@ -164,9 +187,10 @@ def test_likeness_of_shares_and_of_masses(rows, beta):
     model = promise(model="beta-likeness", variant="basic", beta=beta, sensitive="s")
     people, mass = (of_all_groups(rows, reading) for reading in ("any-of", "weight-one"))
     gains = [
-        max(gain(shares_of_people(of), people), gain(drawn(of), mass)) for of in groups_in(rows)
+        max(gain(shares_of_people(group_rows), people), gain(chances_of_person(group_rows), mass))
+        for group_rows in groups_in(rows)
     ]
-    require_verdict(model, rows, [one <= Fraction(beta) for one in gains])
+    require_verdict(model, rows, [gain <= Fraction(beta) for gain in gains])
 
 
 @given(ROWS, SHARES)
@@ -174,7 +198,12 @@ def test_disclosure_by_masses(rows, delta):
     model = promise(model="delta-disclosure", delta=delta, sensitive="s")
     everybody = of_all_groups(rows, "weight-one")
     require_verdict(
-        model, rows, [discloses_less(drawn(of), everybody, delta) for of in groups_in(rows)]
+        model,
+        rows,
+        [
+            discloses_less(chances_of_person(group_rows), everybody, delta)
+            for group_rows in groups_in(rows)
+        ],
     )
 
 
@@ -182,11 +211,15 @@ def test_disclosure_by_masses(rows, delta):
 def test_who_faces_values_in_each_group_faces_no_fewer_in_several(rows, l):
     """By all worlds of all groups together, where some people have rows in several of them."""
     model = promise(model="l-diversity", variant="distinct", l=l, sensitive="s")
-    alone = [faced(of, one) for of in groups_in(rows) for one in people_in(of)]
+    alone = [
+        values_faced(group_rows, person)
+        for group_rows in groups_in(rows)
+        for person in people_in(group_rows)
+    ]
     keeps = all(len(possible) >= l and not sure for possible, sure in alone)
     assert model.check(groups_of(rows)).holds == keeps
     for person in people_in(rows) if keeps else []:
-        possible, sure = faced(rows, person)
+        possible, sure = values_faced(rows, person)
         assert len(possible) >= l and not sure
 
 
@@ -199,15 +232,15 @@ MIXED = [
 ]
 
 
-def keeps(keys, found, everybody):
+def keeps(keys, shares_found, everybody):
     """One of these promises, of masses."""
     if "distance" in keys:
-        return DISTANCES[keys["distance"]](found, everybody) <= Fraction(keys["t"])
+        return DISTANCES[keys["distance"]](shares_found, everybody) <= Fraction(keys["t"])
     if "delta" in keys:
-        return discloses_less(found, everybody, keys["delta"])
+        return discloses_less(shares_found, everybody, keys["delta"])
     if keys["variant"] == "entropy":
-        return is_as_uncertain(found, int(keys["l"]))
-    most, rest = recursive_sides(found, keys["l"])
+        return is_as_uncertain(shares_found, int(keys["l"]))
+    most, rest = recursive_sides(shares_found, keys["l"])
     return most < Fraction(keys["c"]) * rest
 
 
@@ -216,10 +249,16 @@ def keeps(keys, found, everybody):
 def test_whoever_adds_masses_of_groups_up_finds_none_of_these_broken(keys, rows):
     groups, everybody = groups_in(rows), of_all_groups(rows, "weight-one")
     verdict = promise(**keys, sensitive="s").check(groups_of(rows))
-    assert verdict.holds == all(keeps(keys, drawn(of), everybody) for of in groups)
-    several = [of for size in (2, 3) for of in combinations(groups, size)] if verdict.holds else []
+    assert verdict.holds == all(
+        keeps(keys, chances_of_person(group_rows), everybody) for group_rows in groups
+    )
+    several = (
+        [some_groups for size in (2, 3) for some_groups in combinations(groups, size)]
+        if verdict.holds
+        else []
+    )
     for some in several:
-        mixed = of_all_groups([row for of in some for row in of], "weight-one")
+        mixed = of_all_groups([row for group_rows in some for row in group_rows], "weight-one")
         assert keeps(keys, mixed, everybody)
 
 
@@ -248,6 +287,6 @@ def test_the_guides_second_table():
     """The rows of the guide, as it prints them."""
     flu = [(0, 1, 0)] * 3 + [(0, 2, 0), (0, 2, 1), (0, 3, 1), (0, 4, 2)]
     assert shares_of_people(flu)[0] == Fraction(1, 2)
-    assert drawn(flu)[0] == Fraction(3, 8)
+    assert chances_of_person(flu)[0] == Fraction(3, 8)
     pay = [(0, 1, 0), (0, 1, 100), (0, 2, 50), (0, 3, 55)]
     assert least_without_one_person(pay) == least_faced_by_insiders(pay) == 5

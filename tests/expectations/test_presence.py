@@ -15,7 +15,7 @@ from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.shared.errors import PromiseError
 
 
-def drawn(rows, people):
+def draw_release(rows, people):
     """Groups of rows from a population, both given by the class of each."""
     classes = sorted(set(rows))
     mine, all_ = Counter(rows), Counter(people)
@@ -29,7 +29,7 @@ def model(low, high):
 
 
 def test_a_population_of_two_classes():
-    groups = drawn("aab", "aaaabbb")
+    groups = draw_release("aab", "aaaabbb")
     verdict = model("0.3", "0.5").check(groups)
     assert verdict.observed == {"min": Fraction(1, 3), "max": Fraction(1, 2)}
     assert verdict.required == {"min": Fraction(3, 10), "max": Fraction(1, 2)}
@@ -44,7 +44,7 @@ def test_a_population_of_two_classes():
 
 
 def test_people_like_no_row_are_surely_absent():
-    groups = drawn("aab", "aaaabbbc")
+    groups = draw_release("aab", "aaaabbbc")
     assert model("0", "0.5").check(groups).holds
     verdict = model("0.01", "0.5").check(groups)
     assert (verdict.holds, verdict.failing, verdict.observed["min"]) == (False, 1, 0)
@@ -53,7 +53,7 @@ def test_people_like_no_row_are_surely_absent():
 
 @pytest.mark.parametrize("people", ["abbb", "aa", "aac"])
 def test_a_population_without_some_of_the_people_measures_nothing(people):
-    groups = drawn("aab", people)
+    groups = draw_release("aab", people)
     verdict = model("0", "1").check(groups)
     assert (verdict.holds, verdict.observed) == (False, {"min": None, "max": None})
     with pytest.raises(PromiseError, match="too few people for 1 of the groups"):
@@ -88,7 +88,7 @@ def random_people(rng):
 
 def test_random_populations_person_by_person():
     rng = np.random.default_rng(1)
-    kept = absent = 0
+    passes = absent = 0
     for _ in range(1500):
         people, inside = random_people(rng)
         low, high = sorted(rng.choice(["0", "0.1", "0.25", "0.5", "0.75", "1"], 2), key=Decimal)
@@ -97,20 +97,20 @@ def test_random_populations_person_by_person():
             alike = [here for other, here in zip(people, inside, strict=True) if other == c]
             shares[c] = Fraction(sum(map(int, alike)), len(alike))
         short = {c: s for c, s in shares.items() if not Fraction(low) <= s <= Fraction(high)}
-        verdict = model(low, high).check(drawn(people[inside].tolist(), people.tolist()))
+        verdict = model(low, high).check(draw_release(people[inside].tolist(), people.tolist()))
         assert verdict.holds == (not short)
         assert verdict.observed == {"min": min(shares.values()), "max": max(shares.values())}
         assert verdict.failing == sum(s > 0 for s in short.values()) + (0 in short.values())
         assert verdict.groups == sum(s > 0 for s in shares.values())
-        kept += verdict.holds
+        passes += verdict.holds
         absent += 0 in shares.values()
-    assert kept > 100
+    assert passes > 100
     assert absent > 300
 
 
 def test_merging_groups_that_keep_it_does_not_break_it():
     rng = np.random.default_rng(4)
-    merges = kept = 0
+    merges = passes = 0
     for _ in range(2000):
         sizes = rng.integers(1, 6, 5)
         population = Population(sizes + rng.integers(0, 8, 5), int(rng.integers(0, 2)))
@@ -122,28 +122,28 @@ def test_merging_groups_that_keep_it_does_not_break_it():
         assert merged.observed["max"] <= before.observed["max"]
         assert merged.holds or not before.holds
         merges += len(set(into)) < 5
-        kept += before.holds
+        passes += before.holds
     assert merges == 2000
-    assert kept > 300
+    assert passes > 300
     assert DeltaPresence.monotone
 
 
 def test_uniting_classes_of_people_who_are_absent_with_others_does_not_break_it():
     rng = np.random.default_rng(5)
-    united = kept = 0
+    united = passes = 0
     for _ in range(1000):
         people, inside = random_people(rng)
         coarse = rng.integers(0, 3, 6)[people]
         low, high = sorted(rng.choice(["0", "0.1", "0.25", "0.75", "1"], 2), key=Decimal)
-        fine = model(low, high).check(drawn(people[inside].tolist(), people.tolist()))
-        after = model(low, high).check(drawn(coarse[inside].tolist(), coarse.tolist()))
+        fine = model(low, high).check(draw_release(people[inside].tolist(), people.tolist()))
+        after = model(low, high).check(draw_release(coarse[inside].tolist(), coarse.tolist()))
         assert fine.observed["min"] <= after.observed["min"]
         assert after.observed["max"] <= fine.observed["max"]
         assert after.holds or not fine.holds
         united += fine.observed["min"] == 0 < after.observed["min"]
-        kept += fine.holds
+        passes += fine.holds
     assert united > 100
-    assert kept > 100
+    assert passes > 100
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ def arrays(draw):
 @given(arrays())
 def test_ranks_are_those_of_a_sort(array):
     values, codes = rank(array)
-    known, places = np.unique(np.array(array.to_pylist(), dtype=object), return_inverse=True)
+    values_found, places = np.unique(np.array(array.to_pylist(), dtype=object), return_inverse=True)
     assert values.type == array.type
-    assert values.to_pylist() == known.tolist()
+    assert values.to_pylist() == values_found.tolist()
     assert codes.dtype == np.int32
     assert codes.tolist() == places.tolist()
 
@@ -37,5 +37,5 @@ def test_ranks_are_those_of_a_sort(array):
 @pytest.mark.parametrize("place", [0, 3])
 def test_a_slice_is_ranked_from_where_it_begins(place):
     values, codes = rank(pa.array([9, 5, 7, 5, 8])[place:])
-    found = [values[code].as_py() for code in codes.tolist()]
-    assert found == [9, 5, 7, 5, 8][place:]
+    values_found = [values[code].as_py() for code in codes.tolist()]
+    assert values_found == [9, 5, 7, 5, 8][place:]

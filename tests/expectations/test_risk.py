@@ -20,30 +20,30 @@ ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2)), min_size=1, max
 def test_risk_row_by_row(groups_of, rows):
     sizes = Counter(key for key, _ in rows)
     mine = [Fraction(1, sizes[key]) for key, _ in rows]
-    found = risk(groups_of(rows))
-    assert (found.highest, found.average) == (max(mine), sum(mine) / len(rows))
-    assert found.alone == sum(m == 1 for m in mine)
-    assert found.smaller == {k: sum(sizes[key] < k for key, _ in rows) for k in (2, 3, 5, 10, 20)}
+    risks = risk(groups_of(rows))
+    assert (risks.highest, risks.average) == (max(mine), sum(mine) / len(rows))
+    assert risks.alone == sum(m == 1 for m in mine)
+    assert risks.smaller == {k: sum(sizes[key] < k for key, _ in rows) for k in (2, 3, 5, 10, 20)}
     pairs = Counter(rows)
     top = {key: max(n for (k, _), n in pairs.items() if k == key) for key in sizes}
-    for one in found.homogeneity["s"]:
-        reached = [key for key in sizes if Fraction(top[key], sizes[key]) >= one.share]
-        assert one.groups == len(reached)
-        assert one.rows == sum(sizes[key] for key in reached)
-        assert one.revealed == sum(top[key] for key in reached)
-    assert found.homogeneity["s"][0].rows == found.homogeneity["s"][0].revealed
+    for level in risks.homogeneity["s"]:
+        reached = [key for key in sizes if Fraction(top[key], sizes[key]) >= level.share]
+        assert level.groups == len(reached)
+        assert level.rows == sum(sizes[key] for key in reached)
+        assert level.revealed == sum(top[key] for key in reached)
+    assert risks.homogeneity["s"][0].rows == risks.homogeneity["s"][0].revealed
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 9)), min_size=1, max_size=12))
 def test_journalist_and_marketer_person_by_person(classes):
     sizes = np.array([n for n, _ in classes])
     people = sizes + np.array([more for _, more in classes])
-    found = risk(Groups(sizes, {}, population=Population(people, 4))).journalist
+    journalist = risk(Groups(sizes, {}, population=Population(people, 4))).journalist
     rows = [Fraction(1, int(f)) for n, f in zip(sizes, people, strict=True) for _ in range(n)]
-    assert found.highest == max(rows)
-    assert found.marketer == sum(rows) / len(rows)
-    assert found.average == max(found.marketer, Fraction(len(classes), int(people.sum())))
-    assert found.elsewhere == 4
+    assert journalist.highest == max(rows)
+    assert journalist.marketer == sum(rows) / len(rows)
+    assert journalist.average == max(journalist.marketer, Fraction(len(classes), int(people.sum())))
+    assert journalist.elsewhere == 4
 
 
 @given(
@@ -57,36 +57,36 @@ def test_journalist_over_the_rows_and_over_the_people(rows, others):
     population = Population(
         np.array([people[c] for c in classes]), sum(n for c, n in people.items() if c not in rows)
     )
-    found = risk(Groups(sizes, {}, population=population))
+    risks = risk(Groups(sizes, {}, population=population))
     of_rows = [Fraction(1, people[row]) for row in rows]
     of_people = [Fraction(1, people[p]) for p in rows + others if p in rows]
-    assert found.journalist.highest == max(of_rows)
-    assert found.journalist.marketer == sum(of_rows) / len(of_rows)
-    assert found.journalist.average == max(
+    assert risks.journalist.highest == max(of_rows)
+    assert risks.journalist.marketer == sum(of_rows) / len(of_rows)
+    assert risks.journalist.average == max(
         sum(of_rows) / len(of_rows), sum(of_people) / len(of_people)
     )
-    assert found.journalist.elsewhere == sum(p not in rows for p in others)
-    assert found.journalist.highest <= found.highest
-    assert found.journalist.marketer <= found.average
-    if len(others) == found.journalist.elsewhere:
-        assert found.journalist.highest == found.highest
-        assert found.journalist.marketer == found.average
+    assert risks.journalist.elsewhere == sum(p not in rows for p in others)
+    assert risks.journalist.highest <= risks.highest
+    assert risks.journalist.marketer <= risks.average
+    if len(others) == risks.journalist.elsewhere:
+        assert risks.journalist.highest == risks.highest
+        assert risks.journalist.marketer == risks.average
 
 
 def test_risks_of_a_sample_by_hand():
     groups = Groups(np.array([1, 2, 3]), {}, population=Population(np.array([4, 2, 12]), 7))
-    found = risk(groups)
-    assert (found.alone, found.highest, found.average) == (1, 1, Fraction(3, 6))
-    assert found.journalist.highest == Fraction(1, 2)
-    assert found.journalist.marketer == Fraction(1, 6) * (Fraction(1, 4) + 1 + Fraction(1, 4))
-    assert found.document()["journalist"] == {"highest": 0.5, "average": 0.25, "elsewhere": 7}
-    assert found.document()["marketer"] == 0.25
+    risks = risk(groups)
+    assert (risks.alone, risks.highest, risks.average) == (1, 1, Fraction(3, 6))
+    assert risks.journalist.highest == Fraction(1, 2)
+    assert risks.journalist.marketer == Fraction(1, 6) * (Fraction(1, 4) + 1 + Fraction(1, 4))
+    assert risks.document()["journalist"] == {"highest": 0.5, "average": 0.25, "elsewhere": 7}
+    assert risks.document()["marketer"] == 0.25
 
 
 def test_without_a_population_there_is_no_journalist(groups_of):
-    found = risk(groups_of([("g", 1)]))
-    assert found.journalist is None
-    assert "journalist" not in found.document()
+    risks = risk(groups_of([("g", 1)]))
+    assert risks.journalist is None
+    assert "journalist" not in risks.document()
 
 
 def test_inpatients_of_whom_a_third_are_revealed(groups_of):
@@ -115,9 +115,9 @@ def test_the_document_has_numbers_alone(groups_of):
 
 
 def test_one_person_among_millions_is_not_rounded_away():
-    found = risk(Groups(np.array([1] + [5] * 1_000_000), {}))
-    assert found.document()["share_alone"] == 2e-07
-    assert found.average == Fraction(1_000_001, 5_000_001)
+    risks = risk(Groups(np.array([1] + [5] * 1_000_000), {}))
+    assert risks.document()["share_alone"] == 2e-07
+    assert risks.average == Fraction(1_000_001, 5_000_001)
 
 
 def test_a_population_that_lacks_somebody():

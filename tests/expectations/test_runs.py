@@ -49,9 +49,9 @@ def test_numbers_that_32_bits_hold_or_not(largest):
 @given(NUMBERS)
 def test_runs(numbers):
     of_runs = [len(list(run)) for _, run in groupby(numbers)]
-    at = starts(array(numbers))
-    assert at.tolist() == [0, *accumulate(of_runs)][: len(of_runs)]
-    assert lengths(at, len(numbers)).tolist() == of_runs
+    positions = starts(array(numbers))
+    assert positions.tolist() == [0, *accumulate(of_runs)][: len(of_runs)]
+    assert lengths(positions, len(numbers)).tolist() == of_runs
     assert number(array(numbers)).tolist() == [i for i, n in enumerate(of_runs) for _ in range(n)]
 
 
@@ -65,8 +65,8 @@ def test_tails_in_blocks_of_any_size(rows, rank, block):
     times = Counter(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", block)
-        found = counts_of(rows).tail(rank).tolist()
-    for group, tail in zip(sorted({group for group, _ in rows}), found, strict=True):
+        tails = counts_of(rows).tail(rank).tolist()
+    for group, tail in zip(sorted({group for group, _ in rows}), tails, strict=True):
         ranked = sorted((n for (g, _), n in times.items() if g == group), reverse=True)
         assert tail == sum(ranked[rank - 1 :])
 
@@ -78,7 +78,7 @@ def test_blocks_are_the_same_groups(rows, block):
         patch.setattr(module, "_BLOCK", block)
         blocks = list(counts.blocks)
     for name in ("group", "value", "count", "sizes", "largest", "up_to"):
-        joined = np.concatenate([getattr(one, name) for one in blocks])
+        joined = np.concatenate([getattr(block, name) for block in blocks])
         assert joined.tolist() == getattr(counts, name).tolist()
     assert len(blocks) <= 1 + len(counts.group) // block
 
@@ -86,9 +86,9 @@ def test_blocks_are_the_same_groups(rows, block):
 @given(ROWS)
 def test_running_totals(rows):
     counts = counts_of(rows)
-    found = zip(counts.group.tolist(), counts.value.tolist(), counts.up_to.tolist(), strict=True)
+    totals = zip(counts.group.tolist(), counts.value.tolist(), counts.up_to.tolist(), strict=True)
     names = sorted({group for group, _ in rows})
-    for group, value, up_to in found:
+    for group, value, up_to in totals:
         assert up_to == sum(g == names[group] and v <= value for g, v in rows)
 
 
@@ -111,7 +111,7 @@ def test_no_groups():
 @pytest.mark.parametrize("wide", [False, True])
 @given(ROWS, st.integers(1, 40))
 def test_the_ordered_distance_by_ranks_and_by_runs(wide, rows, block):
-    counts, found = counts_of(rows), []
+    counts, fractions = counts_of(rows), []
     for few in (0, 64):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "_BLOCK", block)
@@ -119,5 +119,5 @@ def test_the_ordered_distance_by_ranks_and_by_runs(wide, rows, block):
             patch.setattr(emd, "_DENSE", 10**6)
             patch.setattr(emd, "INT64_MAX", 0 if wide else emd.INT64_MAX)
             distances = ordered_distance(counts, counts.sizes)
-        found.append((distances.numerators.tolist(), distances.denominators.tolist()))
-    assert found[0] == found[1]
+        fractions.append((distances.numerators.tolist(), distances.denominators.tolist()))
+    assert fractions[0] == fractions[1]

@@ -33,9 +33,9 @@ NAMES = st.lists(st.sampled_from([b"", b"a", b"ab", b"b", b"b" * 16]), max_size=
 
 
 @given(NAMES, NAMES)
-def test_what_names_have_in_common_is_counted_once(one, other):
-    both = [distinct(np.array(names, dtype="S16")) for names in (one, other)]
-    assert count_common(*both) == len({*one} & {*other})
+def test_what_names_have_in_common_is_counted_once(first, other):
+    both = [distinct(np.array(names, dtype="S16")) for names in (first, other)]
+    assert count_common(*both) == len({*first} & {*other})
 
 
 @pytest.mark.parametrize("names", [[], [b"b", b"a", b"b", b""]])
@@ -49,6 +49,12 @@ def test_keys_that_leave_no_room_for_positions_are_sorted_all_the_same():
 
 
 @given(st.lists(st.integers(-9, 9)), st.lists(st.integers(-10, 10)))
-def test_positions_are_those_of_searchsorted(numbers, asked):
-    ordered, wanted = np.sort(np.array(numbers, dtype=np.int64)), np.array(asked, dtype=np.int64)
-    assert positions(ordered, wanted).tolist() == np.searchsorted(ordered, wanted).tolist()
+def test_positions_are_those_of_searchsorted(numbers, numbers_asked):
+    ordered, numbers_array = (
+        np.sort(np.array(numbers, dtype=np.int64)),
+        np.array(numbers_asked, dtype=np.int64),
+    )
+    assert (
+        positions(ordered, numbers_array).tolist()
+        == np.searchsorted(ordered, numbers_array).tolist()
+    )

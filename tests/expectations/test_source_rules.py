@@ -1,4 +1,4 @@
-"""What a spec declares of its source's values, against Python's own comparisons."""
+"""Rules of a spec about its source's values, against Python's own comparisons."""
 
 from datetime import date, datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What must hold of a published table besides promises."""
+"""Rules that a published table must keep besides promises."""
 
 import datetime as dt
 from decimal import Decimal

@@ -40,7 +40,7 @@ STRUCTURE = {"microdata": [NotEmpty()]}
 
 
 @pytest.fixture
-def kept(groups_of):
+def promises_kept(groups_of):
     return [(KAnonymity(k=2), groups_of([("g", 1), ("g", 2)]))]
 
 
@@ -90,7 +90,7 @@ def test_every_type_and_null_survives_the_way_into_great_expectations():
     assert seen
 
 
-def test_rules_judge_as_they_do_without(kept):
+def test_rules_judge_as_they_do_without(promises_kept):
     numbered = pa.table({"id": range(50), "SSN": range(0, 100, 2)})
     rules = {
         "t": [
@@ -107,46 +107,50 @@ def test_rules_judge_as_they_do_without(kept):
         "empty": [NotEmpty(), RowCount(0), NoRowNumber(), NotNull("id")],
     }
     tables = {"t": SHOWN, "u": numbered, "empty": numbered.slice(0, 0)}
-    judged = judge("line", tables, rules, kept)
-    assert judged == examine(tables, rules, kept)
+    judged = judge("line", tables, rules, promises_kept)
+    assert judged == examine(tables, rules, promises_kept)
     assert sum(row.passed for row in judged) == 11
     with pytest.raises(PromiseError, match=r"t: expect_column_values_to_not_be_null is broken"):
         require(judged)
 
 
-def test_a_whole_release_passes(kept):
+def test_a_whole_release_passes(promises_kept):
     rules = {"microdata": rules_of_published(TABLE.schema, 2, lambda _: True, ["name"])}
-    judged = judge("adult-capital-loss", TABLES, rules, kept)
+    judged = judge("adult-capital-loss", TABLES, rules, promises_kept)
     require(judged)
     assert all(row.passed for row in judged)
 
 
-def test_a_promise_that_was_dropped_is_refused(kept, monkeypatch):
-    promises = [*kept, (KAnonymity(k=1), kept[0][1])]
+def test_a_promise_that_was_dropped_is_refused(promises_kept, monkeypatch):
+    promises = [*promises_kept, (KAnonymity(k=1), promises_kept[0][1])]
     whole = gate.gx.ExpectationSuite
     monkeypatch.setattr(
         gate.gx,
         "ExpectationSuite",
-        lambda name, given: whole(name, given[:1] if name == "line.release" else given),
+        lambda name, expectations_given: whole(
+            name, expectations_given[:1] if name == "line.release" else expectations_given
+        ),
     )
     with pytest.raises(PromiseError, match=r"groups: not evaluated exactly .*expect_k_anonymity"):
         judge("line", TABLES, STRUCTURE, promises)
 
 
-def test_an_expectation_that_was_weakened_is_refused(kept, monkeypatch):
+def test_an_expectation_that_was_weakened_is_refused(promises_kept, monkeypatch):
     weaker = promise_expectation(KAnonymity)(model="k-anonymity", k=1)
     whole = gate.gx.ExpectationSuite
     monkeypatch.setattr(
         gate.gx,
         "ExpectationSuite",
-        lambda name, given: whole(name, [weaker] if name == "line.release" else given),
+        lambda name, expectations_given: whole(
+            name, [weaker] if name == "line.release" else expectations_given
+        ),
     )
     with pytest.raises(PromiseError, match="not evaluated exactly as expected"):
-        judge("line", TABLES, STRUCTURE, kept)
+        judge("line", TABLES, STRUCTURE, promises_kept)
 
 
 @pytest.mark.parametrize(
-    ("tables", "structure", "promised", "told"),
+    ("tables", "structure", "promised", "message"),
     [
         (TABLES, {}, True, "table 'microdata' is not expected"),
         ({}, STRUCTURE, True, "table 'microdata' is expected and missing"),
@@ -155,60 +159,69 @@ def test_an_expectation_that_was_weakened_is_refused(kept, monkeypatch):
         (TABLES, STRUCTURE, False, "nothing is promised"),
     ],
 )
-def test_what_nothing_is_expected_of_is_refused(kept, tables, structure, promised, told):
-    with pytest.raises(PromiseError, match=told):
-        judge("line", tables, structure, kept if promised else [])
+def test_what_nothing_is_expected_of_is_refused(
+    promises_kept, tables, structure, promised, message
+):
+    with pytest.raises(PromiseError, match=message):
+        judge("line", tables, structure, promises_kept if promised else [])
 
 
-def test_warnings_are_silenced_no_longer_than_it_takes(kept):
+def test_warnings_are_silenced_no_longer_than_it_takes(promises_kept):
     before = list(warnings.filters)
-    judge("line", TABLES, STRUCTURE, kept)
+    judge("line", TABLES, STRUCTURE, promises_kept)
     assert warnings.filters == before
 
 
-def test_no_frame_is_kept_once_it_was_judged(kept, monkeypatch):
+def test_no_frame_is_kept_once_it_was_judged(promises_kept, monkeypatch):
     made, contexts = gate.open_context, []
-    monkeypatch.setattr(gate, "open_context", lambda of: contexts.append(made(of)) or contexts[0])
-    judge("line", TABLES, STRUCTURE, kept)
+    monkeypatch.setattr(
+        gate, "open_context", lambda documents: contexts.append(made(documents)) or contexts[0]
+    )
+    judge("line", TABLES, STRUCTURE, promises_kept)
     assert dict(contexts[0].data_sources.all()) == {}
 
 
-def test_settings_of_a_project_that_nobody_reads_are_not_written(kept, monkeypatch):
+def test_settings_of_a_project_that_nobody_reads_are_not_written(promises_kept, monkeypatch):
     """Great Expectations would do so after every step, and take a tenth of a whole run for it."""
     made, written = gate.open_context, []
 
-    def watched(documents):
+    def watch_store(documents):
         context = made(documents)
         store = context.variables.store
         monkeypatch.setattr(store, "set", lambda *_, **__: written.append(store))
         return context
 
-    monkeypatch.setattr(gate, "open_context", watched)
-    test_a_whole_release_passes(kept)
+    monkeypatch.setattr(gate, "open_context", watch_store)
+    test_a_whole_release_passes(promises_kept)
     assert written == []
 
 
-def test_promises_on_several_groups_keep_their_order(groups_of, kept):
+def test_promises_on_several_groups_keep_their_order(groups_of, promises_kept):
     single = groups_of([("g", 1)])
-    promises = [*kept, (KAnonymity(k=2), single), *kept, (KAnonymity(k=1), single)]
+    promises = [
+        *promises_kept,
+        (KAnonymity(k=2), single),
+        *promises_kept,
+        (KAnonymity(k=1), single),
+    ]
     judged = judge("line", TABLES, STRUCTURE, promises)
     assert judged == examine(TABLES, STRUCTURE, promises)
     assert [row.passed for row in judged] == [True, True, False, True, True]
 
 
-def test_a_missing_column_is_refused(kept):
+def test_a_missing_column_is_refused(promises_kept):
     with pytest.raises(PromiseError, match="microdata: expect_column_values_to_not_be_null could"):
-        judge("line", TABLES, {"microdata": [NotNull("sex")]}, kept)
+        judge("line", TABLES, {"microdata": [NotNull("sex")]}, promises_kept)
 
 
-def test_a_column_that_is_there_twice_is_refused(kept):
+def test_a_column_that_is_there_twice_is_refused(promises_kept):
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["age", "age"])
     with pytest.raises(PromiseError):
-        judge("line", {"microdata": twice}, {"microdata": [NoRowNumber()]}, kept)
+        judge("line", {"microdata": twice}, {"microdata": [NoRowNumber()]}, promises_kept)
 
 
-def test_a_promise_on_an_attribute_that_is_not_there_is_refused(kept):
-    promises = [(KEAnonymity(k=1, e=0, sensitive="income"), kept[0][1])]
+def test_a_promise_on_an_attribute_that_is_not_there_is_refused(promises_kept):
+    promises = [(KEAnonymity(k=1, e=0, sensitive="income"), promises_kept[0][1])]
     with pytest.raises(PromiseError, match="groups: expect_ke_anonymity could not be evaluated"):
         judge("line", TABLES, STRUCTURE, promises)
 
@@ -227,18 +240,18 @@ class Unknown:
         return True
 
 
-def test_a_rule_that_has_no_expectation_is_refused(kept):
+def test_a_rule_that_has_no_expectation_is_refused(promises_kept):
     with pytest.raises(PromiseError, match="microdata could not be evaluated"):
-        judge("line", TABLES, {"microdata": [Unknown()]}, kept)
+        judge("line", TABLES, {"microdata": [Unknown()]}, promises_kept)
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("-inf")])
-def test_a_model_that_met_no_number_is_refused_or_fails(kept, monkeypatch, value):
+def test_a_model_that_met_no_number_is_refused_or_fails(promises_kept, monkeypatch, value):
     monkeypatch.setattr(
         KAnonymity, "check", lambda self, _: Verdict({"k": self.k}, {"k": value}, 1, 0)
     )
     try:
-        judged = judge("line", TABLES, STRUCTURE, kept)
+        judged = judge("line", TABLES, STRUCTURE, promises_kept)
     except PromiseError as error:
         assert "expect_k_anonymity could not be evaluated" in str(error)
     else:
@@ -281,31 +294,31 @@ def test_no_value_of_the_data_is_returned_logged_or_written(
         (KEAnonymity(k=5, e=3, sensitive="diagnosis"), of_names),
         (KEAnonymity(k=5, e=3, sensitive="fee"), of_numbers),
     ]
-    told = ""
+    output = ""
     try:
         judged = judge("line", {"microdata": table}, structure, promises, tmp_path / "gx")
-        told += repr(judged)
+        output += repr(judged)
         require(judged)
     except PromiseError as error:
         assert error.__cause__ is None
         assert error.__suppress_context__ or error.__context__ is None
-        told += str(error)
-    told += "".join(capfd.readouterr()) + caplog.text
+        output += str(error)
+    output += "".join(capfd.readouterr()) + caplog.text
     written = [path for path in (tmp_path / "gx").rglob("*") if path.is_file()]
     assert any(path.suffix == ".json" for path in written)
     assert raising or any(path.suffix == ".html" for path in written)
-    told += "".join(path.read_text(encoding="utf-8", errors="replace") for path in written)
-    told += "".join(str(path) for path in written)
-    assert "expect_canonical_order" in told
-    assert "unexpected_list" not in told
-    assert "unexpected_index" not in told
+    output += "".join(path.read_text(encoding="utf-8", errors="replace") for path in written)
+    output += "".join(str(path) for path in written)
+    assert "expect_canonical_order" in output
+    assert "unexpected_list" not in output
+    assert "unexpected_index" not in output
     for secret in (SECRET, str(NUMBER)[:10], str(NUMBER + 10**9)[:10]):
-        assert secret not in told
+        assert secret not in output
 
 
-def test_private_documents_say_what_was_promised_and_seen(kept, tmp_path):
+def test_private_documents_say_what_was_promised_and_seen(promises_kept, tmp_path):
     directory = tmp_path / "private" / "gx"
-    judge("line", TABLES, STRUCTURE, kept, directory)
+    judge("line", TABLES, STRUCTURE, promises_kept, directory)
     assert (directory.stat().st_mode & 0o777) == 0o700
     assert (directory / "line.release.microdata.json").is_file()
     pages = "".join(p.read_text(encoding="utf-8") for p in directory.rglob("*groups*.html"))
@@ -313,10 +326,10 @@ def test_private_documents_say_what_was_promised_and_seen(kept, tmp_path):
     assert "k = 2" in pages
 
 
-def test_templates_of_data_docs_are_compiled_once(kept, tmp_path, monkeypatch):
-    judge("line", TABLES, STRUCTURE, kept, tmp_path / "first")
+def test_templates_of_data_docs_are_compiled_once(promises_kept, tmp_path, monkeypatch):
+    judge("line", TABLES, STRUCTURE, promises_kept, tmp_path / "first")
     monkeypatch.setattr(Environment, "compile", lambda *_, **__: pytest.fail("compiled again"))
-    judge("line", TABLES, STRUCTURE, kept, tmp_path / "second")
+    judge("line", TABLES, STRUCTURE, promises_kept, tmp_path / "second")
     first, second = (
         {path.name for path in (tmp_path / name / "data-docs").rglob("*.html")}
         for name in ("first", "second")
@@ -325,34 +338,34 @@ def test_templates_of_data_docs_are_compiled_once(kept, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("file", ["line.release.json", "data-docs/index.html"])
-def test_a_full_disk_is_a_fault_of_the_machine(kept, tmp_path, file):
+def test_a_full_disk_is_a_fault_of_the_machine(promises_kept, tmp_path, file):
     """And no broken promise: what was promised can be kept where there is room."""
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).symlink_to("/dev/full")
     with pytest.raises(Fault, match=r"^(groups|Data Docs): No space left on device$"):
-        judge("line", TABLES, STRUCTURE, kept, tmp_path)
+        judge("line", TABLES, STRUCTURE, promises_kept, tmp_path)
 
 
-def test_too_little_memory_is_a_fault_of_the_machine(kept, monkeypatch):
+def test_too_little_memory_is_a_fault_of_the_machine(promises_kept, monkeypatch):
     def fail(*_):
         raise MemoryError("CANARY")
 
     monkeypatch.setattr(gate.gx, "ExpectationSuite", fail)
     with pytest.raises(Fault, match=r"^microdata: MemoryError$"):
-        judge("line", TABLES, STRUCTURE, kept)
+        judge("line", TABLES, STRUCTURE, promises_kept)
 
 
-def test_great_expectations_is_silent_and_calls_nobody(kept, capfd):
-    judge("line", TABLES, STRUCTURE, kept)
+def test_great_expectations_is_silent_and_calls_nobody(promises_kept, capfd):
+    judge("line", TABLES, STRUCTURE, promises_kept)
     assert capfd.readouterr() == ("", "")
     assert os.environ["GX_ANALYTICS_ENABLED"] == "false"
 
 
-def test_suite_checkpoint_and_result_are_stored_for_their_owner_alone(kept, tmp_path):
+def test_suite_checkpoint_and_result_are_stored_for_their_owner_alone(promises_kept, tmp_path):
     directory = tmp_path / "private" / "gx"
     directory.mkdir(parents=True, mode=0o755)
     for _ in range(2):  # a task that is tried again finds what it left
-        judge("line", TABLES, STRUCTURE, kept, directory)
+        judge("line", TABLES, STRUCTURE, promises_kept, directory)
     store = directory / "store"
     for name in ("line.release", "line.release.microdata"):
         place = name.replace(".", "/")
