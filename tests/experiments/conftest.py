@@ -7,6 +7,6 @@ import pytest
 
 
 @pytest.fixture
-def unguarded():
+def plain_flow():
     """The flow as a plain function, without Prefect."""
     return unwrap(import_module("sfumato.flows.experiments").experiments.fn)

@@ -24,7 +24,7 @@ PRINTED = "sfumato.tasks.experiments.as_printed"
 DISEASES = sorted({row[3] for row in PEOPLE})
 
 
-def coded():
+def code_people():
     """The sensitive values and the cells of the paper's people."""
     columns = list(zip(*PEOPLE, strict=True))
     codes = [np.unique(column, return_inverse=True)[1] for column in columns]
@@ -45,7 +45,7 @@ def test_one_attribute_is_estimated_alike():
 
 
 def test_the_second_group_has_the_presence_of_its_diseases_and_not_of_its_people():
-    values, cells = coded()
+    values, cells = code_people()
     assert printed_presence(values[:4], cells[:4]) == pytest.approx(4 / 12)
     assert printed_presence(values[4:], cells[4:]) == pytest.approx(3 / 9)  # and not 4/9
 
@@ -55,12 +55,12 @@ def test_printed_groups_begin_with_one_row_too_many():
     rng = np.random.default_rng(1)
     values = np.repeat(np.arange(6), 20)
     cells = rng.integers(0, 30, (120, 4))
-    found = printed_groups(values, cells, alpha=0.9, beta=0.5, rng=rng)
-    placed = found.group >= 0
-    sizes = np.bincount(found.group[placed])
+    partition = printed_groups(values, cells, alpha=0.9, beta=0.5, rng=rng)
+    placed = partition.group >= 0
+    sizes = np.bincount(partition.group[placed])
     assert sizes.min() >= 3
-    for one in range(len(sizes)):
-        inside = values[found.group == one]
+    for group_number in range(len(sizes)):
+        inside = values[partition.group == group_number]
         assert len(set(inside.tolist())) == len(inside)
 
 
@@ -68,17 +68,17 @@ def test_printed_groups_take_the_row_that_covers_least():
     """After one of the first value, the row of the second that is like it, and not the other."""
     values = np.array([0, 0, 0, 1, 1])
     cells = np.array([[0, 0], [0, 0], [0, 0], [1, 1], [0, 0]])
-    found = printed_groups(values, cells, alpha=5.0, beta=1.0, rng=np.random.default_rng(1))
-    assert found.group[3:].tolist() == [1, 0]
+    partition = printed_groups(values, cells, alpha=5.0, beta=1.0, rng=np.random.default_rng(1))
+    assert partition.group[3:].tolist() == [1, 0]
 
 
 def test_printed_groups_that_would_grow_for_ever_are_left():
     values = np.arange(4)
-    found = printed_groups(
+    partition = printed_groups(
         values, np.zeros((4, 2), dtype=int), alpha=0.1, beta=0.5, rng=np.random.default_rng(1)
     )
-    assert found.endless == 1
-    assert (found.group == -1).all()
+    assert partition.endless == 1
+    assert (partition.group == -1).all()
 
 
 @pytest.mark.parametrize("seed", range(20))

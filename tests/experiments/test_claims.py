@@ -28,8 +28,8 @@ NOISE = 1 + 0.01 * np.random.default_rng(1).random((SEEDS, 4))
 RISING = NOISE * [1, 2, 3, 4]
 
 
-def p(test, found):
-    evidence = test.weigh(found, "d")
+def p(test, results):
+    evidence = test.weigh(results, "d")
     return evidence.agree, evidence.disagree
 
 
@@ -119,12 +119,12 @@ def test_slopes_are_those_of_powers():
 
 
 def test_one_case_refutes_never():
-    def counted(number):
+    def results_of_count(number):
         return Results({0: [Point("d", "a", 1, "n", 100), Point("d", "a", 1, "m", number)]})
 
     test = Never("n", "m", "a")
-    assert p(test, counted(0)) == (pytest.approx(0.95**100), 1)
-    assert p(test, counted(1)) == (1, 0)
+    assert p(test, results_of_count(0)) == (pytest.approx(0.95**100), 1)
+    assert p(test, results_of_count(1)) == (1, 0)
 
 
 def test_mostly_is_the_sign_test():
@@ -139,19 +139,25 @@ def test_signed_ranks_are_wilcoxons_by_brute_force(margins):
     """The share of all sign flips that give a rank sum as large; zeros have ranks and no sign."""
     margins = np.array(margins, dtype=float)
     size = np.abs(margins)
-    rank = np.array([(size < one).sum() + ((size == one).sum() + 1) / 2 for one in size])
+    rank = np.array([(size < number).sum() + ((size == number).sum() + 1) / 2 for number in size])
     signed = rank[margins != 0]
     sums = np.array([signed @ np.array(s) for s in product((0, 1), repeat=len(signed))])
     above = rank[margins > 0].sum()
-    found = signed_ranks(margins)
-    assert found[0] == pytest.approx((sums >= above - 1e-9).mean())
-    assert found[1] == pytest.approx((sums <= above + 1e-9).mean())
+    ranks = signed_ranks(margins)
+    assert ranks[0] == pytest.approx((sums >= above - 1e-9).mean())
+    assert ranks[1] == pytest.approx((sums <= above + 1e-9).mean())
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
 def test_holm_is_the_closed_test_by_bonferroni(values):
     """An hypothesis falls where every set of hypotheses that has it falls by Bonferroni's test."""
-    sets = [of for of in product((False, True), repeat=len(values)) if any(of)]
-    bonferroni = {of: sum(of) * min(v for v, i in zip(values, of, strict=True) if i) for of in sets}
-    closed = [min(1, max(bonferroni[of] for of in sets if of[at])) for at in range(len(values))]
+    sets = [subset for subset in product((False, True), repeat=len(values)) if any(subset)]
+    bonferroni = {
+        subset: sum(subset) * min(v for v, i in zip(values, subset, strict=True) if i)
+        for subset in sets
+    }
+    closed = [
+        min(1, max(bonferroni[subset] for subset in sets if subset[place]))
+        for place in range(len(values))
+    ]
     assert holm(values) == pytest.approx(closed)

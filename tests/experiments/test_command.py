@@ -13,8 +13,8 @@ from sfumato.tasks.experiments.shared.pages import write_files
 
 def test_without_a_name_it_says_which_there_are(capsys):
     assert run(["experiment"]) == 0
-    shown = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in shown] == list(EXPERIMENTS)
+    lines_printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines_printed] == list(EXPERIMENTS)
 
 
 def test_a_wrong_name_is_told_before_anything_runs(capsys):
@@ -22,9 +22,9 @@ def test_a_wrong_name_is_told_before_anything_runs(capsys):
     assert "experiment 'lines': there are " in capsys.readouterr().err
 
 
-def test_the_flow_writes_its_pages_and_leaves_nothing_else(tmp_path, monkeypatch, unguarded):
+def test_the_flow_writes_its_pages_and_leaves_nothing_else(tmp_path, monkeypatch, plain_flow):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    state = unguarded(("printed-fakes", "diversity-time"), str(tmp_path / "out"), True, 2)
+    state = plain_flow(("printed-fakes", "diversity-time"), str(tmp_path / "out"), True, 2)
     assert state.data == str(tmp_path / "out")
     ledger = (tmp_path / "out" / "ledger.csv").read_text(encoding="utf-8").splitlines()
     claims = [EXPERIMENTS[name].claims for name in ("printed-fakes", "diversity-time")]
@@ -35,8 +35,8 @@ def test_the_flow_writes_its_pages_and_leaves_nothing_else(tmp_path, monkeypatch
         for line in (tmp_path / "out" / "printed-fakes.csv").read_text().splitlines()[1:]
     }
     assert seeds == {"0", "1"}
-    left = list((tmp_path / "work").rglob("*.parquet"))
-    assert left == []
+    leftovers = list((tmp_path / "work").rglob("*.parquet"))
+    assert leftovers == []
 
 
 class _FailingPool:
@@ -62,11 +62,11 @@ class _FailingPool:
         pass
 
 
-def test_a_seed_that_fails_ends_no_other(tmp_path, monkeypatch, unguarded):
+def test_a_seed_that_fails_ends_no_other(tmp_path, monkeypatch, plain_flow):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     monkeypatch.setattr("sfumato.tasks.experiments.run.worker_processes", _FailingPool)
     monkeypatch.setattr(_FailingPool, "killed", False)
-    unguarded(("printed-fakes",), str(tmp_path / "out"), True, 4)
+    plain_flow(("printed-fakes",), str(tmp_path / "out"), True, 4)
     assert _FailingPool.killed
     written = (tmp_path / "out" / "printed-fakes.csv").read_text().splitlines()[1:]
     assert {line.split(",")[4] for line in written} == {"0", "2", "3"}

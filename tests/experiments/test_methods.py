@@ -1,4 +1,4 @@
-"""How experiments ask: bounds are those of all worlds, questions are the same for everybody."""
+"""The questions of experiments: bounds are those of all worlds, and all get the same questions."""
 
 from itertools import permutations, product
 
@@ -37,7 +37,7 @@ def test_errors_of_selections_are_those_of_all_worlds(seed):
     values = rng.integers(1, 20, 7)
     picked = rng.random(7) < 0.5
     picked[rng.integers(7)] = True
-    found = GroupedValues(group, values)
+    groups = GroupedValues(group, values)
     size, truth = int(picked.sum()), values[picked].mean()
     sums = [
         sum(
@@ -46,8 +46,8 @@ def test_errors_of_selections_are_those_of_all_worlds(seed):
         for way in product(*(permutations(range((group == g).sum())) for g in range(3)))
     ]
     exact = (max(sums) - min(sums)) / size / truth
-    assert found.error_where_rows_are_shown(picked) == pytest.approx(exact)
-    assert found.error_where_labels_are_shown(picked) == pytest.approx(
+    assert groups.error_where_rows_are_shown(picked) == pytest.approx(exact)
+    assert groups.error_where_labels_are_shown(picked) == pytest.approx(
         by_labels(group, values, picked) / truth
     )
 
@@ -60,7 +60,7 @@ def by_labels(group, values, picked):
     sure = values[np.isin(group, whole)].tolist()
     worlds = product((False, True), repeat=len(partly))
     chosen = [sure + [values[r] for r, i in zip(partly, w, strict=True) if i] for w in worlds]
-    means = [float(np.mean(one)) for one in chosen if one]
+    means = [float(np.mean(answers)) for answers in chosen if answers]
     return max(means) - min(means)
 
 
@@ -78,9 +78,9 @@ def people(rows=60, seed=1):
 def test_questions_mean_the_rows_that_they_say():
     table = people()
     ages, jobs = numbers_of(table, "age"), np.array(table["job"].array().to_pylist())
-    asked = draw_counts(table, 1, 0.3, 20, np.random.default_rng(2))
-    for one, truth in zip(asked, truths(asked, table), strict=True):
-        (low, high), (_, job) = one.within["age"], one.value
+    questions = draw_counts(table, 1, 0.3, 20, np.random.default_rng(2))
+    for question, truth in zip(questions, truths(questions, table), strict=True):
+        (low, high), (_, job) = question.within["age"], question.value
         assert truth == ((ages >= low) & (ages <= high) & (jobs == job)).sum() > 0
     for window in draw_windows(table, "age", 5, 10, np.random.default_rng(2)):
         low, high = window.within["age"]
@@ -108,10 +108,10 @@ def test_selections_have_their_size():
 
 @pytest.mark.parametrize("make", [correlated_losses, normal_losses, uniform_losses])
 def test_generated_losses_are_drawn_from_their_seed(make):
-    one, again, other = make(50, 1), make(50, 1), make(50, 2)
-    assert one.table() == again.table() != other.table()
-    assert numbers_of(one, "age").min() >= 17
-    assert (numbers_of(one, "capital-loss") > 0).all()
+    first, again, other = make(50, 1), make(50, 1), make(50, 2)
+    assert first.table() == again.table() != other.table()
+    assert numbers_of(first, "age").min() >= 17
+    assert (numbers_of(first, "capital-loss") > 0).all()
 
 
 def test_losses_follow_what_they_are_called_after():

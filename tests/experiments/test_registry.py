@@ -1,4 +1,4 @@
-"""What every experiment keeps to: a quick run of all, by the command, gives all that pages need."""
+"""Laws of every experiment: a quick run of all, by the command, gives all that pages need."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class QuickRun:
-    """What `sfumato experiment all --quick --seeds 1` left and said."""
+    """The files and the output of `sfumato experiment all --quick --seeds 1`."""
 
     out: Path
     work: Path
@@ -33,7 +33,7 @@ class QuickRun:
     shown: str
 
     def results(self, name):
-        """What was measured of an experiment, as its table has it."""
+        """Return the measurements of an experiment, as its table has them."""
         points = {}
         with (self.out / f"{name}.csv").open(encoding="utf-8") as lines:
             for row in csv.DictReader(lines):
@@ -52,13 +52,15 @@ class QuickRun:
 def quick(tmp_path_factory):
     """The command, run once in a process of its own, on a server of its own."""
     place = tmp_path_factory.mktemp("quick")
-    kept = {name: of for name, of in os.environ.items() if not name.startswith("PREFECT_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")
+    }
     own = {"SFUMATO_WORK": place / "work", "PREFECT_HOME": place / "prefect"}
     command = [Path(sys.executable).with_name("sfumato"), "experiment", "all", "--quick"]
     command += ["--seeds", "1"]
     done = subprocess.run(
         [*command, "--out", place / "out"],
-        env={**kept, **{name: str(of) for name, of in own.items()}},
+        env={**environment, **{name: str(value) for name, value in own.items()}},
         cwd=place,
         stdout=subprocess.PIPE,
         text=True,
@@ -68,8 +70,8 @@ def quick(tmp_path_factory):
 
 
 @pytest.fixture
-def measured(quick):
-    """What was measured of an experiment."""
+def experiment_results(quick):
+    """Return the measurements of an experiment."""
     return quick.results
 
 
@@ -84,11 +86,11 @@ def test_all_run_and_leave_nothing_but_pages(quick):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_what_is_measured_is_tidy_and_every_claim_is_decided(name, measured):
+def test_what_is_measured_is_tidy_and_every_claim_is_decided(name, experiment_results):
     experiment = EXPERIMENTS[name]
     assert experiment.name == name
     assert experiment.paper in PAPERS
-    results = measured(name)
+    results = experiment_results(name)
     assert list(results.points) == [SEED]
     points = results.points[SEED]
     assert points
@@ -107,23 +109,23 @@ def test_what_is_measured_is_tidy_and_every_claim_is_decided(name, measured):
         assert max(evidence.agree, evidence.disagree) > 0.05, "not both at once"
 
 
-def test_claims_name_series_that_are_measured(measured):
+def test_claims_name_series_that_are_measured(experiment_results):
     """A series that is misspelt would be undecided for ever."""
     for name, experiment in EXPERIMENTS.items():
-        known = {(p.data, p.series) for p in measured(name).points[SEED]}
+        series = {(p.data, p.series) for p in experiment_results(name).points[SEED]}
         named = [
             (claim.data, getattr(claim.test, part))
             for claim in experiment.claims
             for part in ("series", "lower", "upper", "one", "other")
             if isinstance(getattr(claim.test, part, None), str)
         ]
-        assert set(named) <= known, name
+        assert set(named) <= series, name
 
 
-def test_the_same_seed_measures_the_same(measured, tmp_path):
+def test_the_same_seed_measures_the_same(experiment_results, tmp_path):
     name = "arbitrary-averages"
     points = measure_seed(name, "quick", inputs(tmp_path), SEED)
-    assert Results({SEED: points}).csv(name) == measured(name).csv(name)
+    assert Results({SEED: points}).csv(name) == experiment_results(name).csv(name)
     assert points != measure_seed(name, "quick", inputs(tmp_path), SEED + 1)
 
 
@@ -139,9 +141,11 @@ def test_pages_need_nothing_else_and_say_what_plots_show(quick):
     text = (quick.out / "aggregate-queries.html").read_text(encoding="utf-8")
     assert "Generated data." in text
     assert "hardly anything can be decided" in text
-    (drawn,) = quick.out.glob("arbitrary-averages-*.svg")
-    title, described = list(ET.parse(drawn).getroot())[1:3] and [
-        found.text for found in ET.parse(drawn).getroot() if found.tag.endswith(("title", "desc"))
+    (picture,) = quick.out.glob("arbitrary-averages-*.svg")
+    title, described = list(ET.parse(picture).getroot())[1:3] and [
+        element.text
+        for element in ET.parse(picture).getroot()
+        if element.tag.endswith(("title", "desc"))
     ]
     assert "rows selected" in title
     assert "permuted" in described

@@ -1,4 +1,4 @@
-"""What experiments draw, generate and ask for, beside what it is called."""
+"""The tables that experiments draw, generate and ask for, beside their names."""
 
 from fractions import Fraction
 
@@ -30,13 +30,17 @@ LOSS, ORDERS = "capital-loss", "lands-end"
 
 def test_the_slide_table_is_the_papers_with_its_fewest_cells():
     assert slide_table().tolist() == codes().tolist()
-    assert {k: optimum(slide_table(), k) for k in OPTIMA} == {k: of[0] for k, of in OPTIMA.items()}
+    assert {k: optimum(slide_table(), k) for k in OPTIMA} == {
+        k: optimum[0] for k, optimum in OPTIMA.items()
+    }
 
 
 def test_losses_that_are_given_out_anew_rise_with_age_and_are_the_same():
     plain = uniform_losses(3000, 1)
     rising = with_losses_by_age(plain, 1)
-    ages, losses = ([numbers_of(of, name) for of in (plain, rising)] for name in ("age", LOSS))
+    ages, losses = (
+        [numbers_of(table, name) for table in (plain, rising)] for name in ("age", LOSS)
+    )
     assert (ages[0] == ages[1]).all()
     assert sorted(losses[0].tolist()) == sorted(losses[1].tolist())
     apart, together = (np.corrcoef(ages[0], loss)[0, 1] for loss in losses)
@@ -59,9 +63,9 @@ def test_a_band_is_spread_over_the_losses_between_its_least_and_its_largest():
     bands = (Bands(column="age", bands=(30,)),)
     header, *lines = uniform_over_ranges(table, bands)["given"]
     assert header == ("age in bands from 30", "value", "probability")
-    found = {(band, value): Fraction(share).limit_denominator(100) for band, value, share in lines}
+    shares = {(band, value): Fraction(share).limit_denominator(100) for band, value, share in lines}
     third = Fraction(1, 3)
-    assert found == {
+    assert shares == {
         **{("0", value): third for value in ("1", "5", "9")},
         **{("1", value): third for value in ("5", "9", "20")},
     }
@@ -79,24 +83,28 @@ def test_cells_are_those_of_group_by_that_are_not_empty(attributes):
     rng = np.random.default_rng(3)
     columns = [pa.array(rng.integers(0, 12, 25)) for _ in range(3)]
     jobs = pa.array(rng.choice(["a", "b"], 25))
-    known = [encode(f"q{at}", "quasi-identifier", of) for at, of in enumerate(columns)]
-    table = Microdata((*known, encode("job", "sensitive", jobs)), 25)
-    asked = draw_cells(table, attributes, 60, np.random.default_rng(1))
-    for one, truth in zip(asked, truths(asked, table), strict=True):
-        assert len(one.within) == attributes
-        rows = zip(*(numbers_of(table, name).tolist() for name in one.within), strict=True)
-        cell = tuple(low for low, _ in one.within.values())
-        assert all(low == high for low, high in one.within.values())
+    columns_encoded = [
+        encode(f"q{place}", "quasi-identifier", column) for place, column in enumerate(columns)
+    ]
+    table = Microdata((*columns_encoded, encode("job", "sensitive", jobs)), 25)
+    questions = draw_cells(table, attributes, 60, np.random.default_rng(1))
+    for question, truth in zip(questions, truths(questions, table), strict=True):
+        assert len(question.within) == attributes
+        rows = zip(*(numbers_of(table, name).tolist() for name in question.within), strict=True)
+        cell = tuple(low for low, _ in question.within.values())
+        assert all(low == high for low, high in question.within.values())
         pairs = zip(rows, jobs.to_pylist(), strict=True)
-        assert truth == sum(row == cell and job == one.value[1] for row, job in pairs) > 0
-    met = {tuple((name, ends[0]) for name, ends in one.within.items()) for one in asked}
+        assert truth == sum(row == cell and job == question.value[1] for row, job in pairs) > 0
+    met = {
+        tuple((name, ends[0]) for name, ends in question.within.items()) for question in questions
+    }
     assert len(met) > 15, "cells of all columns are drawn, not one again and again"
 
 
 def test_a_sub_sample_with_even_ages_has_no_band_above_the_median(tmp_path):
     everybody = complete_people(inputs(tmp_path), FIVE, "occupation", 3000, 1)
     some = utility.even_out_ages(everybody, 1)
-    before, after = (np.bincount(numbers_of(of, "age") // 5) for of in (everybody, some))
+    before, after = (np.bincount(numbers_of(table, "age") // 5) for table in (everybody, some))
     median = int(np.median(before[before > 0]))
     assert (after == np.minimum(before, median)).all()
     assert after.max() < before.max()
@@ -119,5 +127,7 @@ def test_normal_losses_are_spread_over_their_range_exactly():
     """The shares of each band add up to one, as a target's must."""
     bands = (Bands(column="age", bands=(30, 60)),)
     _, *lines = uniform_over_ranges(normal_losses(500, 1), bands)["given"]
-    sums = {band: sum(float(p) for at, _, p in lines if at == band) for band in "012"}
+    sums = {
+        band: sum(float(p) for band_number, _, p in lines if band_number == band) for band in "012"
+    }
     assert sums == pytest.approx(dict.fromkeys("012", 1.0), abs=1e-9)
