@@ -24,15 +24,15 @@ def main() -> int:
     parser.add_argument("--only", help="one group, and how each of its trials ended")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=600.0)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     import_everything()
-    end = time.monotonic() + 60 * asked.minutes
+    end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
         made = trials.template(scratch / "template")
         groups: dict[str, Iterator[trials.Trial]] = {
-            "killed": trials.kills(made, scratch, asked.runs, asked.seed),
-            "directories gone": trials.lost(made, scratch),
+            "killed": trials.kills(made, scratch, options.runs, options.seed),
+            "directories gone": trials.lose_directories(made, scratch),
             "clock set back": trials.set_back(made, scratch),
             "old backup": trials.old_backup(made, scratch),
         }
@@ -41,25 +41,34 @@ def main() -> int:
             groups["read-only"] = trials.read_only(made, scratch)
         else:
             print("disk full, read-only: skipped, no mount namespace is permitted here")
-        if asked.only:
-            groups = {name: found for name, found in groups.items() if name == asked.only}
-        told = [_tell(group, found, end, asked.only) for group, found in groups.items()]
-    wrong = sum(told)
-    for name, number in (("commands", asked.cli), ("workers", asked.worker)):
-        if number and asked.only in (None, name):
+        if options.only:
+            groups = {
+                name: trials_of_group
+                for name, trials_of_group in groups.items()
+                if name == options.only
+            }
+        successes = [
+            _tell(group, trials_of_group, end, options.only)
+            for group, trials_of_group in groups.items()
+        ]
+    wrong = sum(successes)
+    for name, number in (("commands", options.cli), ("workers", options.worker)):
+        if number and options.only in (None, name):
             from tests.faults import apart  # starts threads, so after all that forks
 
             wrong += _tell(
-                f"killed {name}", getattr(apart, name)(number, asked.seed), end, asked.only
+                f"killed {name}", getattr(apart, name)(number, options.seed), end, options.only
             )
     return int(wrong > 0)
 
 
-def _tell(group: str, found: Iterator[trials.Trial], end: float, each: str | None = None) -> int:
+def _tell(
+    group: str, trials_of_group: Iterator[trials.Trial], end: float, each: str | None = None
+) -> int:
     """Print a group's figures, and every trial in which something is wrong."""
     codes: Counter[tuple[int | None, int | None]] = Counter()
     wrong = temporaries = 0
-    for trial in found:
+    for trial in trials_of_group:
         codes[trial.code, trial.next_code] += 1
         temporaries += bool(trial.temporaries)
         if trial.temporaries:

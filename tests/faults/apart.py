@@ -25,16 +25,16 @@ def commands(number: int, seed: int) -> Iterator[Trial]:
         (folder / "forks").mkdir()
         with fork_server(folder / "forks") as forks:
 
-            def run(asked: Sequence[Asked]) -> list[tuple[int, str]]:
-                return [one(small, stop) for small, stop in asked]
+            def run(requests: Sequence[Asked]) -> list[tuple[int, str]]:
+                return [one(small, stop) for small, stop in requests]
 
             def one(small: Small, stop: str | None) -> tuple[int, str]:
                 place = small.folder.parent
                 started = start(forks, address, place, "release", str(small.spec), stop=stop)
-                _, said = started.communicate(timeout=300)
-                return int(started.returncode or 0), said
+                _, error = started.communicate(timeout=300)
+                return int(started.returncode or 0), error
 
-            yield from _tried(folder, number, seed, run, at_once=1)
+            yield from _try_fault(folder, number, seed, run, at_once=1)
 
 
 def workers(number: int, seed: int) -> Iterator[Trial]:
@@ -42,42 +42,42 @@ def workers(number: int, seed: int) -> Iterator[Trial]:
     with tempfile.TemporaryDirectory() as name, server() as address:
         folder = Path(name)
 
-        def run(asked: Sequence[Asked]) -> list[tuple[int, str]]:
+        def run(requests: Sequence[Asked]) -> list[tuple[int, str]]:
             deployed = {}
-            for small, stop in asked:
+            for small, stop in requests:
                 work = small.folder.parent / "work"
                 if stop is not None:
                     work.with_name("stop").write_text(stop, encoding="utf-8")
                 deployed[str(work)] = Deployed(_ENTRYPOINT, {"spec": str(small.spec)}, work)
-            states, said = run_on_worker(address, folder / "worker", deployed)
-            return [(_ENDED.get(states[work], -1), said) for work in deployed]
+            states, output = run_on_worker(address, folder / "worker", deployed)
+            return [(_ENDED.get(states[work], -1), output) for work in deployed]
 
-        yield from _tried(folder, number, seed, run, at_once=_AT_ONCE)
+        yield from _try_fault(folder, number, seed, run, at_once=_AT_ONCE)
 
 
-def _tried(folder: Path, number: int, seed: int, run: Runs, at_once: int) -> Iterator[Trial]:
+def _try_fault(folder: Path, number: int, seed: int, run: Runs, at_once: int) -> Iterator[Trial]:
     rng = Random(seed)
     points = [
         rng.choice(POINTS) if n % 2 else f"change:{rng.randint(1, CHANGES)}" for n in range(number)
     ]
     for first in range(0, number, at_once):
-        asked: list[Asked] = []
+        requests: list[Asked] = []
         for n in range(first, min(first + at_once, number)):
             (folder / str(n)).mkdir()
-            asked.append((Small(folder / str(n) / "line").write(people()), points[n]))
-        killed = run(asked)
-        broken = [list(whole.broken(_public(small), {})) for small, _ in asked]
-        followed = run([(small, None) for small, _ in asked])
-        for (small, point), (code, _), problems, (next_code, said) in zip(
-            asked, killed, broken, followed, strict=True
+            requests.append((Small(folder / str(n) / "line").write(people()), points[n]))
+        killed = run(requests)
+        broken = [list(whole.broken(_public(small), {})) for small, _ in requests]
+        followed = run([(small, None) for small, _ in requests])
+        for (small, point), (code, _), problems, (next_code, output) in zip(
+            requests, killed, broken, followed, strict=True
         ):
             public, place = _public(small), small.folder.parent
             problems += whole.broken(public, {})
-            problems += [*whole.settled(public), *whole.left_behind(place)]
+            problems += [*whole.find_problems(public), *whole.left_behind(place)]
             if code not in (0, -9):
                 problems.append(f"the run that was to be killed ended with {code}")
             if next_code:
-                problems.append(f"the next run ended with {next_code}: {said.strip()[-200:]}")
+                problems.append(f"the next run ended with {next_code}: {output.strip()[-200:]}")
             yield Trial(str(point), code, next_code, problems, whole.temporaries(place))
 
 

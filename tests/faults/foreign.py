@@ -51,7 +51,7 @@ NOWHERE = "s3://nowhere"
 
 
 class Foreign(Exception):
-    """What no message of ours may hold."""
+    """An exception with content that no message of ours may hold."""
 
     def __init__(self) -> None:
         super().__init__(f"{CANARY}: a message that quotes the data", {"row": CANARY})
@@ -70,13 +70,13 @@ def _raise(*_: object, **__: object) -> None:
 @contextmanager
 def _broken(module: str, function: str) -> Iterator[None]:
     """Let a function of a module raise a foreign exception while the block runs."""
-    found = import_module(f"sfumato.{module}")
-    works = getattr(found, function)
-    setattr(found, function, _raise)
+    module_ = import_module(f"sfumato.{module}")
+    works = getattr(module_, function)
+    setattr(module_, function, _raise)
     try:
         yield
     finally:
-        setattr(found, function, works)
+        setattr(module_, function, works)
 
 
 @private_flow(lambda: "one-task", lambda: "one-task")
@@ -84,21 +84,21 @@ def one_task(name: str, place: str) -> State:
     """Run one task, of which nothing but its name and a folder is known."""
     Path(place).mkdir(mode=0o700, exist_ok=True)
     module, task = name.split(".")
-    found = getattr(import_module(f"sfumato.tasks.{module}"), task)
-    returned = found(**_arguments(found.fn, Path(place)))
+    task_found = getattr(import_module(f"sfumato.tasks.{module}"), task)
+    returned = task_found(**_arguments(task_found.fn, Path(place)))
     return Completed(message=f"{task}: {', '.join(returned)} is behind")
 
 
 def _arguments(function: Any, place: Path) -> dict[str, Any]:
     """Something for each argument; the task fails before it looks at most of them."""
-    known = {
+    special = {
         "declared": [SimpleNamespace(uri=NOWHERE)],
         **dict.fromkeys(("candidate", "divided", "run"), place),
     }
     anything = SimpleNamespace(
         name="wages", private=place, versions=None, published_words=None, bars=()
     )
-    return {name: known.get(name, anything) for name in signature(function).parameters}
+    return {name: special.get(name, anything) for name in signature(function).parameters}
 
 
 @flow(name="every-stage", persist_result=False)

@@ -49,13 +49,13 @@ class FullDisk:
     def _guard(self, patch: Any, module: Any, name: str, path_in: Any) -> None:
         original = getattr(module, name)
 
-        def guarded(*arguments: Any, **named: Any) -> Any:
+        def guard_call(*arguments: Any, **named: Any) -> Any:
             path = path_in(*arguments, **named)
             if path:
                 self._require_room(name, path)
             return original(*arguments, **named)
 
-        patch.setattr(module, name, guarded)
+        patch.setattr(module, name, guard_call)
 
     def _require_room(self, call: str, path: Any) -> None:
         place = Path(os.fsdecode(path)).absolute()

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass
 class Recorded:
-    """What was synced and renamed, in order: `("sync", path, content)`, `("rename", old, new)`.
+    """The syncs and renames, in order: `("sync", path, content)`, `("rename", old, new)`.
 
     The content is what the file had when it was synced, None for a directory.
     """
@@ -20,25 +20,25 @@ class Recorded:
         """Record from now on, until the patch is undone."""
         fsync, replace, rename = os.fsync, os.replace, os.rename
 
-        def synced(descriptor: int) -> None:
+        def record_sync(descriptor: int) -> None:
             fsync(descriptor)
             path = Path(f"/proc/self/fd/{descriptor}").readlink()
             self.events.append(("sync", path, None if path.is_dir() else path.read_bytes()))
 
-        def renamed(call: Any) -> Any:
-            def noted(old: Any, new: Any, **where: Any) -> None:
+        def record_rename(call: Any) -> Any:
+            def call_and_note(old: Any, new: Any, **where: Any) -> None:
                 call(old, new, **where)
                 self.events.append(("rename", Path(old), Path(new)))
 
-            return noted
+            return call_and_note
 
-        patch.setattr(os, "fsync", synced)
-        patch.setattr(os, "replace", renamed(replace))
-        patch.setattr(os, "rename", renamed(rename))
+        patch.setattr(os, "fsync", record_sync)
+        patch.setattr(os, "replace", record_rename(replace))
+        patch.setattr(os, "rename", record_rename(rename))
         return self
 
     def place(self, kind: str, path: Path, after: int = -1) -> int:
-        """Where the first such event stands after a place: a sync of `path`, a rename to it."""
+        """Return the place of the first such event after a place: a sync, or a rename to it."""
         where = {"sync": 1, "rename": 2}[kind]
         for number, event in enumerate(self.events):
             if number > after and event[0] == kind and event[where] == path:
@@ -48,12 +48,12 @@ class Recorded:
 
 def fill(patch: Any, *, after: int) -> None:
     """Let the disk be full from the `after`-th file on that is synced or opened by number."""
-    fsync, left = os.fsync, [after]
+    fsync, remaining = os.fsync, [after]
 
     def full(descriptor: int) -> None:
-        if not left[0]:
+        if not remaining[0]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        left[0] -= 1
+        remaining[0] -= 1
         fsync(descriptor)
 
     patch.setattr(os, "fsync", full)

@@ -39,8 +39,8 @@ def _die():
 class _Changes:
     """Counts what Python does to files below the folder of the work directory; dies at the last."""
 
-    def __init__(self, left):
-        self._left, self._below = left, str(Path(os.environ["SFUMATO_WORK"]).parent)
+    def __init__(self, remaining):
+        self._left, self._below = remaining, str(Path(os.environ["SFUMATO_WORK"]).parent)
 
     def __call__(self, event, arguments):
         if not (event in _CHANGES or (event == "open" and arguments[2] & _WRITING)):

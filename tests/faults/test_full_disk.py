@@ -33,28 +33,28 @@ class Sweep:
         for name in ("line", "work"):
             shutil.rmtree(self.folder / name)
             shutil.copytree(self.folder / "kept" / name, self.folder / name, symlinks=True)
-        disk, code, said = FullDisk(self.public.parent, room), 0, []
+        disk, code, texts = FullDisk(self.public.parent, room), 0, []
         with (
             self.patch.context() as patched,
-            listening(lambda text, event, _: said.append(text) if event == "said" else None),
+            listening(lambda text, event, _: texts.append(text) if event == "said" else None),
         ):
             disk.install(patched)
             try:
                 with sanitise_errors("publish"):
-                    said += publish()
+                    texts += publish()
             except SfumatoError as error:
                 code = error.exit_code
-                said.append(str(error))
-        return disk.writes, code, said
+                texts.append(str(error))
+        return disk.writes, code, texts
 
-    def require_told(self, code, said):
-        """What stands is whole, nothing is half there, and what is not done was said."""
+    def require_told(self, code, texts):
+        """Require that versions are whole, nothing is half there, and what is not done was said."""
         appeared, listed = self.state
         broken = list(whole.broken(self.public, self.before))
         assert broken == [] or (appeared and not listed)
         assert not [*self.public.glob(".*.tmp"), *self.public.glob(".staging-*")]
         if not appeared:
-            assert said[-1] == f"{self.public}: cannot be written (No space left on device)"
+            assert texts[-1] == f"{self.public}: cannot be written (No space left on device)"
             assert (code, find_left_over(self.public)) == (1, ())
             return
         behind = pages_behind(self.public)
@@ -63,12 +63,12 @@ class Sweep:
         elif code:  # its accuracy could not be written, which its state says
             assert read_record(self.public).versions["0002"].status == "pending"
         if code:
-            assert said[-1].startswith("version 0002 ")
-            assert "(No space left on device)" in said[-1]
+            assert texts[-1].startswith("version 0002 ")
+            assert "(No space left on device)" in texts[-1]
         else:
             assert listed
-            told = "\n".join(said)
-            assert all(f"{name.removeprefix('../')}: is out of date" in told for name in behind)
+            text = "\n".join(texts)
+            assert all(f"{name.removeprefix('../')}: is out of date" in text for name in behind)
 
     def require_mended(self):
         """The next command of the owner mends it."""
@@ -79,7 +79,7 @@ class Sweep:
 
     @property
     def state(self):
-        """Whether the version appeared, and whether the record lists it."""
+        """Tell if the version appeared, and if the record lists it."""
         listed = "0002" in read_record(self.public).versions
         return (self.public / "0002").is_dir(), listed
 
@@ -103,9 +103,9 @@ def test_every_write_of_a_publication_that_fails_is_told_and_mended(small, sweep
     assert ended == [0, []]
     begun = writes.index(("open", ".unfinished"))
     for room in (*range(0, begun, 5), *range(begun, len(writes))):  # nothing appeared until then
-        _, code, said = swept.run(publish, room)
-        assert said
-        swept.require_told(code, said)
+        _, code, texts = swept.run(publish, room)
+        assert texts
+        swept.require_told(code, texts)
         states.add((code, *swept.state))
         swept.require_mended()
     assert states == {(1, False, False), (1, True, False), (0, True, True)}
@@ -124,13 +124,13 @@ def test_every_write_of_a_run_after_the_appearance_that_fails_is_told_and_mended
     writes, *_ = swept.run(publish)
     begun = writes.index(("open", ".unfinished"))
     for room in (room for room in range(begun, len(writes)) if writes[room][0] == "open"):
-        _, code, said = swept.run(publish, room)
-        swept.require_told(code, said)
+        _, code, texts = swept.run(publish, room)
+        swept.require_told(code, texts)
         codes.add(code)
         swept.require_mended()
     assert codes == {0, 1}
     release_here(small.spec)
-    assert list(whole.settled(swept.public)) == []
+    assert list(whole.find_problems(swept.public)) == []
 
 
 @pytest.mark.parametrize("room", [2, 4, 12])

@@ -26,9 +26,11 @@ def failed_run(small, monkeypatch):
             release_here(small.spec, events)
         public = small.folder / "public" / "wages"
         runs = small.folder.parent / "work" / "wages" / "runs"
-        left = [path.name for place in (public, runs) for path in place.glob("*") if path.is_dir()]
+        folders = [
+            path.name for place in (public, runs) for path in place.glob("*") if path.is_dir()
+        ]
         files = {path.name for path in public.glob("*") if path.is_file()} - {".lock"}
-        return events[-1], [*left, *files]
+        return events[-1], [*folders, *files]
 
     return run
 
@@ -53,20 +55,20 @@ def let_pass(monkeypatch, module):
     monkeypatch.setattr(module, "require", lambda *_: None)
 
 
-def bounded(small):
+def bound_ages(small):
     columns = {**SPEC["columns"], "age": {**SPEC["columns"]["age"], "range": {"max": 40}}}
     small.write(people(), columns=columns)
 
 
 def test_a_source_that_is_not_as_declared_is_not_read_on(small, failed_run):
-    bounded(small)
+    bound_ages(small)
     assert failed_run(InputError, r"column 'age': not in the range to 40") == refused_in("ingest")
 
 
 def test_the_verdict_on_the_source_counts_by_itself(small, failed_run, monkeypatch):
     from sfumato.tasks import ingest
 
-    bounded(small)
+    bound_ages(small)
     let_pass(monkeypatch, ingest)
     assert failed_run(PromiseError, "expect_values_in_range is broken") == refused_in("ingest")
 
@@ -96,20 +98,20 @@ def test_a_candidate_that_was_changed_on_its_way_is_not_published(failed_run, mo
 
     validated = flow.validate
 
-    def changed(candidate, *given):
-        validated(candidate, *given)
+    def change_page(candidate, *arguments):
+        validated(candidate, *arguments)
         page = candidate / "release" / "index.html"
         page.write_bytes(page.read_bytes() + b" ")
         return candidate
 
-    monkeypatch.setattr(flow, "validate", changed)
+    monkeypatch.setattr(flow, "validate", change_page)
     assert failed_run(PromiseError, r"index\.html: was changed after validation") == refused_in(
         "publish"
     )
 
 
 def test_a_version_that_excludes_the_truth_is_withdrawn(small, monkeypatch):
-    """What is evaluated is not what was published: the bounds cannot contain it."""
+    """The evaluated table is not the published one: the bounds cannot contain it."""
     from sfumato.expectations.shared.errors import Fault
     from sfumato.flows import release as flow
     from sfumato.tasks.lines.versions import read_record
@@ -117,13 +119,13 @@ def test_a_version_that_excludes_the_truth_is_withdrawn(small, monkeypatch):
     leave_prefect_out(monkeypatch)
     published = flow.publish
 
-    def swapped(candidate, deidentified, *rest, **named):
+    def swap_values(candidate, deidentified, *rest, **named):
         version = published(candidate, deidentified, *rest, **named)
         rows = load(deidentified)
         save(rows.take(np.arange(rows.rows) // 2), deidentified)
         return version
 
-    monkeypatch.setattr(flow, "publish", swapped)
+    monkeypatch.setattr(flow, "publish", swap_values)
     with pytest.raises(Fault, match="outside"):
         release_here(small.spec)
     record = read_record(small.folder / "public" / "wages")

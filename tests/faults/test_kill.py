@@ -58,16 +58,16 @@ def test_the_flow_killed_at(point, small, start):
 
 def killed_and_run_again(small, start, point, then):
     killed = start("release", str(small.spec), stop=point)
-    _, said = killed.communicate(timeout=120)
-    assert killed.returncode == -signal.SIGKILL, said
+    _, error = killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL, error
     public = small.folder / "public" / "wages"
     assert list(whole.broken(public, {})) == []
     again = start("release", str(small.spec), stop=then)
-    out, said = again.communicate(timeout=120)
-    assert again.returncode == 0, said
+    out, error = again.communicate(timeout=120)
+    assert again.returncode == 0, error
     assert out.splitlines()[-1] == str(public / "0001")
     assert list(whole.versions(public)) == ["0001"]
-    assert [*whole.broken(public, {}), *whole.settled(public)] == []
+    assert [*whole.broken(public, {}), *whole.find_problems(public)] == []
     assert list(whole.left_behind(small.folder.parent)) == []
 
 
@@ -83,16 +83,16 @@ def test_two_runs_at_once(same, small, start):
         other.write_text("\n".join(other.read_text().splitlines()[:-5]) + "\n")
     changes = () if same else ("--set", "source.uri=other.csv")
     runs = [start("release", str(small.spec)), start("release", str(small.spec), *changes)]
-    said = [run.communicate(timeout=120) for run in runs]
+    outputs = [run.communicate(timeout=120) for run in runs]
     if 3 in (codes := [run.returncode for run in runs]):
         late = codes.index(3)
         assert not same
-        assert said[late][1].endswith("was published meanwhile: run again\n")
+        assert outputs[late][1].endswith("was published meanwhile: run again\n")
         again = start("release", str(small.spec), *(changes if late else ()))
-        said[late] = again.communicate(timeout=120)
+        outputs[late] = again.communicate(timeout=120)
         codes[late] = again.returncode
-    assert codes == [0, 0], said
-    found = versions(small)
-    assert [v.name for v in found] == (["0001"] if same else ["0001", "0002"])
-    for version in found:
+    assert codes == [0, 0], outputs
+    version_names = versions(small)
+    assert [v.name for v in version_names] == (["0001"] if same else ["0001", "0002"])
+    for version in version_names:
         assert check(version).verdicts

@@ -29,25 +29,25 @@ pytestmark = pytest.mark.filterwarnings("default")
 def test_an_approved_candidate_is_published_once(waiting, start, point):  # noqa: F811
     for name in ("ann", "ben"):
         waiting.decide(name)
-    digest = waiting.held.request.digest
+    digest = waiting.candidate.request.digest
     published = ("publish", str(waiting.spec), "--digest", digest)
     killed = start(*published, stop=f"plain,{point}")
-    _, said = killed.communicate(timeout=120)
-    assert killed.returncode == -signal.SIGKILL, said
+    _, error = killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL, error
     _build_in_between(waiting)
     again = start(*published, stop="plain,")
-    _, said = again.communicate(timeout=120)
-    assert again.returncode == 0, said
+    _, error = again.communicate(timeout=120)
+    assert again.returncode == 0, error
     version = waiting.line.public / "0001"
     check(version)
     assert [path.name for path in waiting.line.public.glob("[0-9]*")] == ["0001"]
-    known = waiting.record.versions["0001"]
-    assert known.digest == digest
-    assert known.approvals is not None
-    assert len(known.approvals) == 2
-    assert known.accuracy is not None
-    assert waiting.held is None
-    assert waiting.past == ["approved"]
+    recorded_version = waiting.record.versions["0001"]
+    assert recorded_version.digest == digest
+    assert recorded_version.approvals is not None
+    assert len(recorded_version.approvals) == 2
+    assert recorded_version.accuracy is not None
+    assert waiting.candidate is None
+    assert waiting.endings == ["approved"]
     assert waiting.release() == version
 
 
@@ -62,9 +62,9 @@ def _build_in_between(line):
 def test_a_candidate_appears_whole_or_not_at_all(reviewed_line, start):  # noqa: F811
     for point in ("before:sfumato.tasks.stages.hold:put", "after:sfumato.tasks.stages.hold:put"):
         killed = start("release", str(reviewed_line.spec), stop=f"plain,{point}")
-        _, said = killed.communicate(timeout=120)
-        assert killed.returncode == -signal.SIGKILL, said
-        held = reviewed_line.held
-        assert (held is None) == point.startswith("before")
-    held.require_unchanged(reviewed_line.line.private)
-    assert reviewed_line.release() == held.place
+        _, error = killed.communicate(timeout=120)
+        assert killed.returncode == -signal.SIGKILL, error
+        candidate = reviewed_line.candidate
+        assert (candidate is None) == point.startswith("before")
+    candidate.require_unchanged(reviewed_line.line.private)
+    assert reviewed_line.release() == candidate.place

@@ -30,12 +30,12 @@ def test_the_map_is_that_of_the_versions_there_are(tmp_path, monkeypatch, start,
     line.move()
     spec = str(line.write())
     killed = start("release", spec, stop=f"plain,{point}")
-    _, said = killed.communicate(timeout=120)
-    assert killed.returncode == -signal.SIGKILL, said
+    _, error = killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL, error
     assert list(whole.broken(public, before)) == []
     again = start("release", spec, stop="plain,")
-    _, said = again.communicate(timeout=120)
-    assert again.returncode == 0, said
+    _, error = again.communicate(timeout=120)
+    assert again.returncode == 0, error
     private = tmp_path / "work" / "coming-and-going"
     state = read_state(private)
     assert sorted(state.versions) == ["0001", "0002"] == sorted(whole.versions(public))

@@ -65,7 +65,7 @@ def place(template, tmp_path, monkeypatch):
     return copy
 
 
-def killed(place, point, *, renames=False):
+def kill_withdrawal(place, point, *, renames=False):
     def withdraw_here():
         if renames:
             tombstones._exchange_at_once = lambda *_: False
@@ -96,7 +96,7 @@ def test_every_point_is_still_there():
 def test_before_the_record_nothing_is_withdrawn(place, point):
     public = place / "line" / "public" / "wages"
     before = (public / "index.html").read_bytes()
-    killed(place, point)
+    kill_withdrawal(place, point)
     assert read_record(public).current == "0002"
     assert run(["check", str(public / "0002")]) == 0
     small = line_of(place)
@@ -123,7 +123,7 @@ def test_between_two_renames_it_is_completed(place, point, again):
 def reason_left(place, point, again, *, renames=False):
     """The reason on the tombstone, once another command has completed what was killed."""
     public = place / "line" / "public" / "wages"
-    killed(place, point, renames=renames)
+    kill_withdrawal(place, point, renames=renames)
     version = public / "0002"
     record = read_record(public)
     assert (record.current, record.versions["0002"].status) == ("0001", "withdrawn")
@@ -150,7 +150,7 @@ def reason_left(place, point, again, *, renames=False):
 
 def test_between_two_renames_readers_are_told(place, capfd):
     """Nothing is in the place for a moment, and the record says why."""
-    killed(place, f"after:{TOMBSTONES}:rename", renames=True)
+    kill_withdrawal(place, f"after:{TOMBSTONES}:rename", renames=True)
     version = place / "line" / "public" / "wages" / "0002"
     assert not version.exists()
     for command in (["check"], ["query"], ["load"]):

@@ -1,4 +1,4 @@
-"""What stopped commands left in a public directory is said at once, and mended by the next one."""
+"""Remains of stopped commands in a public directory: said at once, and mended by the next one."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ FULL = OSError(28, "No space left on device")
 
 
 class Killed(BaseException):
-    """What a process that is killed would have raised."""
+    """The exception that stands for a process that is killed."""
 
 
 def content(folder):
@@ -39,11 +39,11 @@ def content(folder):
 def line(small, monkeypatch):
     """A line with a version, whose next one was killed once it had appeared."""
     line = small.publish("one").directory.parent
-    killed(small.write(people(first=1000, seed=2)), monkeypatch, "_record")
+    kill_publication(small.write(people(first=1000, seed=2)), monkeypatch, "_record")
     return line
 
 
-def killed(small, monkeypatch, point):
+def kill_publication(small, monkeypatch, point):
     def kill(*_, **__):
         raise Killed
 
@@ -64,8 +64,8 @@ class TestSaid:
         litter(line)
         before = content(line)
         for command in (["check", line / "0001"], ["releases", line], ["releases"]):
-            code, _, said = call(*command)
-            (warning,) = [text for text in said.splitlines() if text.startswith("warning: ")]
+            code, _, error = call(*command)
+            (warning,) = [text for text in error.splitlines() if text.startswith("warning: ")]
             assert code == 0
             for trace in ("0002 is not listed in releases.json", ".staging-", ".releases.json."):
                 assert trace in warning, command
@@ -83,14 +83,14 @@ class TestSaid:
 
     def test_of_pages_that_do_not_follow(self, small, line, call, monkeypatch):
         mend_lines()
-        killed(small.write(people(first=2000, seed=3)), monkeypatch, "_prune")
+        kill_publication(small.write(people(first=2000, seed=3)), monkeypatch, "_prune")
         assert (
             "out of date: index.html, feed.atom, dcat.jsonld, CITATION.cff"
             in call("check", line / "0003")[2]
         )
 
     def test_of_a_line_that_lists_nothing_yet(self, small, monkeypatch, call):
-        killed(small, monkeypatch, "_record")
+        kill_publication(small, monkeypatch, "_record")
         place = small.plan().line.public
         assert f"{place}: a command" in call("check", place / "0001")[2]
         assert "0001 is not listed in releases.json" in call("releases", place.parent)[2]
@@ -120,15 +120,15 @@ class TestALiveRun:
     def test_a_lock_that_another_user_holds(self, tmp_path, monkeypatch):
         place = tmp_path / ".lock"
 
-        def closed(*_, **__):
+        def refuse_access(*_, **__):
             raise PermissionError(13, "Permission denied")
 
         with hold_lock(place), monkeypatch.context() as patch:
-            patch.setattr(os, "open", closed)
+            patch.setattr(os, "open", refuse_access)
             with share_lock(place) as unlocked:
                 assert not unlocked
         with monkeypatch.context() as patch:
-            patch.setattr(os, "open", closed)
+            patch.setattr(os, "open", refuse_access)
             with share_lock(place) as unlocked:
                 assert unlocked
 
@@ -149,10 +149,10 @@ class TestMended:
     def test_by_any_command_of_the_owner(self, small, line, call, tmp_path, command):
         litter(line)
         places = {"line": line, "spec": small.spec, "file": tmp_path / "backup"}
-        code, _, said = call(
+        code, _, error = call(
             *(places.get(word, word) if n else word for n, word in enumerate(command))
         )
-        assert code == 0, said
+        assert code == 0, error
         assert find_left_over(line) == ()
         assert sorted(read_record(line).versions) == ["0001", "0002"]
         assert b"0002" in (line / "CITATION.cff").read_bytes() + (line / "index.html").read_bytes()
@@ -163,12 +163,12 @@ class TestMended:
             raise FULL
 
         monkeypatch.setattr(publication, "replace_record", full)
-        _, _, said = call("sweep")
-        assert "releases.json does not list it (No space left on device)" in said
+        _, _, error = call("sweep")
+        assert "releases.json does not list it (No space left on device)" in error
         assert find_left_over(line)
 
     def test_a_line_that_never_published_leaves_no_directory(self, small, monkeypatch):
-        killed(small, monkeypatch, "appear")
+        kill_publication(small, monkeypatch, "appear")
         line = small.plan().line
         (line.public / ".staging-0123456789abcdef").mkdir(parents=True)
         (line.public / ".lock").touch()
@@ -190,7 +190,7 @@ class TestMended:
 
 
 class TestTold:
-    """What could not be written once a version stands is returned to who says it."""
+    """Messages about what could not be written once a version stands, returned to who says them."""
 
     @pytest.fixture
     def full_for_pages(self, small, line, monkeypatch):
@@ -204,21 +204,23 @@ class TestTold:
 
     def test_of_accuracy(self, full_for_pages):
         measured = MeasuredBounds([], Usefulness(("all rows are in one group",)))
-        said = record_accuracy(full_for_pages, "0002", measured)
-        assert any("index.html: is out of date" in text for text in said)
+        message = record_accuracy(full_for_pages, "0002", measured)
+        assert any("index.html: is out of date" in text for text in message)
         assert find_left_over(full_for_pages.public)
 
     def test_of_approvals(self, full_for_pages):
         approval = Approval(by="a", time="2026-01-01T00:00:00+00:00", reason="r")
-        said = record_approvals(full_for_pages, "0002", (approval,), None)
-        assert any("index.html: is out of date" in text for text in said)
+        message = record_approvals(full_for_pages, "0002", (approval,), None)
+        assert any("index.html: is out of date" in text for text in message)
 
     def test_of_signatures(self, full_for_pages, call, monkeypatch):
         monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", "a passphrase for tests")
         assert call("keys", "generate", "town")[0] == 0
-        code, out, said = call("keys", "sign", "town", full_for_pages.public / "0002")
+        code, out, error = call("keys", "sign", "town", full_for_pages.public / "0002")
         assert (code, "is signed by town" in out) == (0, True)
-        assert "index.html: is out of date, and cannot be written (No space left on device)" in said
+        assert (
+            "index.html: is out of date, and cannot be written (No space left on device)" in error
+        )
 
     def test_of_a_record_that_cannot_be_written(self, small, line, monkeypatch):
         mend_lines()

@@ -1,4 +1,4 @@
-"""What a power cut leaves: content is synced before its name, names before what relies on them."""
+"""The state that a power cut leaves: content is synced before its name, names before users."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_every_file_and_name_of_a_tree_is_synced(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def published(small, monkeypatch):
+def published_files(small, monkeypatch):
     """The line's places, its version, and everything that was synced and renamed for it."""
     prepared = small.prepare_run("one")
     recorded = Recorded().install(monkeypatch)
@@ -58,20 +58,20 @@ def states(recorded, line):
             yield number, json.loads(written)
 
 
-def test_a_release_is_on_disk_before_readers_see_it(published):
-    line, version, recorded = published
+def test_a_release_is_on_disk_before_readers_see_it(published_files):
+    line, version, recorded = published_files
     seen = recorded.place("rename", version)
     staged = recorded.events[seen][1]
     synced = {event[1]: event[2] for event in recorded.events[:seen] if event[0] == "sync"}
     for path in [version, *version.rglob("*")]:
-        at = staged / path.relative_to(version)
-        assert at in synced
-        assert path.is_dir() or synced[at] == path.read_bytes()
+        staged_path = staged / path.relative_to(version)
+        assert staged_path in synced
+        assert path.is_dir() or synced[staged_path] == path.read_bytes()
     assert recorded.place("sync", line.public, after=seen)
 
 
-def test_the_line_knows_a_version_before_readers_and_readers_before_the_record(published):
-    line, version, recorded = published
+def test_the_line_knows_a_version_before_readers_and_readers_before_the_record(published_files):
+    line, version, recorded = published_files
     seen = recorded.place("rename", version)
     (before, intended), (after, settled) = states(recorded, line)
     assert intended["pending"][0] == version.name
@@ -87,15 +87,15 @@ def test_the_line_knows_a_version_before_readers_and_readers_before_the_record(p
     assert recorded.place("sync", line.public, after=record) < after
 
 
-def test_that_readers_may_open_a_version_is_on_disk_before_it_is_recorded(published):
-    line, version, recorded = published
+def test_that_readers_may_open_a_version_is_on_disk_before_it_is_recorded(published_files):
+    line, version, recorded = published_files
     seen = recorded.place("rename", version)
     record = recorded.place("rename", line.public / "releases.json")
     assert recorded.place("sync", version, after=seen) < record
 
 
-def test_every_rename_is_of_a_synced_file_and_is_synced_itself(published):
-    _, _, recorded = published
+def test_every_rename_is_of_a_synced_file_and_is_synced_itself(published_files):
+    _, _, recorded = published_files
     renames = [n for n, event in enumerate(recorded.events) if event[0] == "rename"]
     assert len(renames) >= 5
     for number in renames:

@@ -58,7 +58,7 @@ _CLONE_NEWNS, _MS_REC, _MS_PRIVATE, _MS_REMOUNT, _MS_RDONLY = 0x20000, 0x4000, 0
 
 @dataclass(frozen=True)
 class Trial:
-    """How a trial went: what was done, how the run and the next one ended, and what is wrong."""
+    """The course of a trial: what was done, how both runs ended, and what is wrong."""
 
     what: str
     code: int | None
@@ -92,7 +92,7 @@ def release() -> int:
     return run(["release", "line/wages.yaml"])
 
 
-def tried(
+def try_fault(
     made: Path,
     place: Path,
     what: str,
@@ -111,22 +111,22 @@ def tried(
         code = release()
         problems += whole.broken(public, before)
         if code == 0:
-            problems += [*whole.settled(public), *whole.left_behind(place)]
+            problems += [*whole.find_problems(public), *whole.left_behind(place)]
         print(json.dumps(problems))
         return code
 
     followed = in_child(again, place)
-    problems = _told(followed)
+    problems = _read_problems(followed)
     if followed.code not in expected:
         problems.append(f"the next run ended with {followed.code}: {followed.err.strip()[-200:]}")
     if "Traceback" in ran.err + followed.err:
         problems.append(f"a traceback: {(ran.err + followed.err)[-300:]}")
-    left = whole.temporaries(place)
+    leftovers = whole.temporaries(place)
     shutil.rmtree(place, ignore_errors=True)
-    return Trial(what, ran.code, followed.code, problems, left)
+    return Trial(what, ran.code, followed.code, problems, leftovers)
 
 
-def _told(ran: Ran) -> list[str]:
+def _read_problems(ran: Ran) -> list[str]:
     try:
         return list(json.loads(ran.out.splitlines()[-1]))
     except (ValueError, IndexError):
@@ -158,16 +158,16 @@ def kills(made: Path, scratch: Path, number: int, seed: int = 1) -> Iterator[Tri
     for n in range(number):
         place = scratch / "trial"
         if n < len(POINTS):
-            yield tried(made, place, POINTS[n], killed_at(POINTS[n]))
+            yield try_fault(made, place, POINTS[n], killed_at(POINTS[n]))
         elif n % 2:
             point = f"change:{rng.randint(1, CHANGES)}"
-            yield tried(made, place, point, killed_at(point))
+            yield try_fault(made, place, point, killed_at(point))
         else:
             after = rng.uniform(0.0, 1.5)
-            yield tried(made, place, f"after {after:.3f} s", release, after)
+            yield try_fault(made, place, f"after {after:.3f} s", release, after)
 
 
-def lost(made: Path, scratch: Path) -> Iterator[Trial]:
+def lose_directories(made: Path, scratch: Path) -> Iterator[Trial]:
     """Take directories away in the middle of a run: it fails, and the next one says what is gone.
 
     What was published, or is known of it, cannot be made again: that is refused (3).
@@ -184,21 +184,23 @@ def lost(made: Path, scratch: Path) -> Iterator[Trial]:
                 flow = importlib.import_module("sfumato.flows.release")
                 original = getattr(flow, stage)
 
-                def emptied(*args: object) -> object:
+                def empty_and_call(*args: object) -> object:
                     shutil.rmtree(name)
                     return original(*args)
 
-                setattr(flow, stage, emptied)
+                setattr(flow, stage, empty_and_call)
                 return release()
 
             what = f"{name} vanishes before {stage}"
-            trial = tried(made, scratch / "trial", what, run, expected=expected)
-            yield _without(trial, "version 0001 changed", "lists", "not there", "disagree")
+            trial = try_fault(made, scratch / "trial", what, run, expected=expected)
+            yield _leave_out(trial, "version 0001 changed", "lists", "not there", "disagree")
 
 
-def _without(trial: Trial, *known: str) -> Trial:
+def _leave_out(trial: Trial, *words_left_out: str) -> Trial:
     """Without what follows from the fault itself."""
-    rest = [one for one in trial.problems if not any(word in one for word in known)]
+    rest = [
+        problem for problem in trial.problems if not any(word in problem for word in words_left_out)
+    ]
     return Trial(trial.what, trial.code, trial.next_code, rest, trial.temporaries)
 
 
@@ -219,7 +221,7 @@ def set_back(made: Path, scratch: Path) -> Iterator[Trial]:
         time.time = lambda: 915148800.0
         return release()
 
-    yield tried(made, scratch / "trial", "the clock is set back", run)
+    yield try_fault(made, scratch / "trial", "the clock is set back", run)
 
 
 def old_backup(made: Path, scratch: Path) -> Iterator[Trial]:
@@ -232,8 +234,8 @@ def old_backup(made: Path, scratch: Path) -> Iterator[Trial]:
         Path("kept").rename("work")
         return code
 
-    trial = tried(made, scratch / "trial", "an old backup is put back", run, expected=(3,))
-    yield _without(trial, "versions appeared")
+    trial = try_fault(made, scratch / "trial", "an old backup is put back", run, expected=(3,))
+    yield _leave_out(trial, "versions appeared")
 
 
 ROOM = {"work": range(0, 12_000, 400), "line/public": range(0, 130, 2)}  # kilobytes
@@ -280,9 +282,11 @@ def _alone(made: Path, scratch: Path, what: str, run: Callable[[], int]) -> Tria
     shutil.copytree(made, place, symlinks=True)
     ran = in_child(run, place)
     shutil.rmtree(place, ignore_errors=True)
-    told = _told(ran)
-    code, next_code = (told.pop(), told.pop()) if len(told) > 1 else (ran.code, None)
-    problems = [str(one) for one in told]
+    all_problems = _read_problems(ran)
+    code, next_code = (
+        (all_problems.pop(), all_problems.pop()) if len(all_problems) > 1 else (ran.code, None)
+    )
+    problems = [str(problem) for problem in all_problems]
     if "Traceback" in ran.err:
         problems.append(f"a traceback: {ran.err[-300:]}")
     return Trial(what, int(code or 0), next_code and int(next_code), problems, [])
@@ -304,7 +308,7 @@ def _on_small_disk(folder: Path, kilobytes: int, *, read_only: bool) -> int:
         next_code = release()
         problems += whole.broken(public, before)
         if next_code == 0:
-            problems += [*whole.settled(public), *whole.left_behind(Path())]
+            problems += [*whole.find_problems(public), *whole.left_behind(Path())]
         else:
             problems.append(f"the next run ended with {next_code}")
         print(json.dumps([*problems, next_code, code]))

@@ -1,4 +1,4 @@
-"""What must hold of a line after any fault: its versions are whole, and the next run ends well."""
+"""Laws of a line after any fault: its versions are whole, and the next run ends well."""
 
 import hashlib
 from collections.abc import Iterator
@@ -7,26 +7,26 @@ from pathlib import Path
 
 def versions(public: Path) -> dict[str, str]:
     """The digest of every file of every version that readers can see."""
-    found = {}
+    digests = {}
     for version in sorted(public.glob("[0-9]*")):
         digest = hashlib.sha256()
         for path in sorted(path for path in version.rglob("*") if path.is_file()):
             digest.update(f"{path.relative_to(version)}\n".encode() + path.read_bytes())
-        found[version.name] = digest.hexdigest()
-    return found
+        digests[version.name] = digest.hexdigest()
+    return digests
 
 
 def broken(public: Path, before: dict[str, str]) -> Iterator[str]:
-    """What is wrong with what readers see; `before` are the versions that were there."""
+    """Yield what is wrong with what readers see; `before` are the versions that were there."""
     now = versions(public)
     yield from (f"version {n} changed" for n, digest in before.items() if now.get(n) != digest)
     if len(now) > len(before) + 1:
         yield f"{len(now) - len(before)} versions appeared at once"
-    yield from _unverified(public, now)
+    yield from _find_unverified(public, now)
     yield from _wrongly_recorded(public, now, before)
 
 
-def _unverified(public: Path, now: dict[str, str]) -> Iterator[str]:
+def _find_unverified(public: Path, now: dict[str, str]) -> Iterator[str]:
     from sfumato.expectations.shared.errors import SfumatoError
     from sfumato.tasks.publication.check import check
 
@@ -53,7 +53,7 @@ def _wrongly_recorded(public: Path, now: dict[str, str], before: dict[str, str])
 
 
 def left_behind(folder: Path) -> Iterator[str]:
-    """What a killed run left and the next one has not swept."""
+    """Yield the files that a killed run left and the next one has not swept."""
     for path in sorted(folder.rglob("*")):
         if path.name.startswith(".staging-") or (path.parent.name == "runs" and path.is_dir()):
             yield f"left: {path.name}"
@@ -64,8 +64,8 @@ def temporaries(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in folder.rglob(".*.tmp")]
 
 
-def settled(public: Path) -> Iterator[str]:
-    """What is wrong after a run that succeeded."""
+def find_problems(public: Path) -> Iterator[str]:
+    """Yield what is wrong after a run that succeeded."""
     from sfumato.tasks.lines.left_over import find_left_over
     from sfumato.tasks.lines.versions import read_record
 
