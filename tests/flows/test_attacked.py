@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.flows.test_release_flow import artifacts, run_apart, stored  # noqa: F401 - a fixture
+from tests.flows.test_release_flow import artifacts, run_apart, stored_texts  # noqa: F401 - a fixture
 from tests.release.small import people
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -19,28 +19,28 @@ def test_candidates_are_attacked_before_they_are_published(small, run_apart, pre
     broken = {"background": {"known": 2, **SURE}}
     spec = str(small.write(people(rows=300), **SPEC, attacks=broken).spec)
     for _ in range(2):
-        code, _, said = run_apart("release", spec)
-        assert code == 3, said
-        assert "attacks.background.max-share-above: 0 of 'wage': is not kept" in said
+        code, _, error = run_apart("release", spec)
+        assert code == 3, error
+        assert "attacks.background.max-share-above: 0 of 'wage': is not kept" in error
         assert not list((small.folder / "public" / "wages").glob("0*"))
-    kept = {"background": {"known": 1, **SURE}, "definetti": {"max-lift": 1}}
-    small.write(people(rows=300), **SPEC, attacks=kept)
-    code, _, said = run_apart("release", spec)
-    assert code == 0, said
-    assert "attack: 2 of 2 bars are kept" in said
+    bars = {"background": {"known": 1, **SURE}, "definetti": {"max-lift": 1}}
+    small.write(people(rows=300), **SPEC, attacks=bars)
+    code, _, error = run_apart("release", spec)
+    assert code == 0, error
+    assert "attack: 2 of 2 bars are kept" in error
     (version,) = (small.folder / "public" / "wages").glob("0*")
     private = small.folder.parent / "work" / "wages"
-    found = json.loads((private / "reports" / version.name / "attacks.json").read_bytes())
-    assert [bar["kept"] for bar in found["bars"]] == [True, True]
+    scores = json.loads((private / "reports" / version.name / "attacks.json").read_bytes())
+    assert [bar["kept"] for bar in scores["bars"]] == [True, True]
     suites = private / "reports" / version.name / "great-expectations" / "attacks"
     assert (suites / "wages.attacks.json").exists()
-    shown = artifacts(prefect_api)["wages-attacks"]["data"]
-    assert "'wage'" in shown
-    assert str(found["bars"][1]["observed"]) not in shown
+    artifact = artifacts(prefect_api)["wages-attacks"]["data"]
+    assert "'wage'" in artifact
+    assert str(scores["bars"][1]["observed"]) not in artifact
     public = "".join(
         path.read_bytes().decode("latin-1") for path in version.parent.rglob("*") if path.is_file()
     )
-    for bar in found["bars"]:
+    for bar in scores["bars"]:
         assert f'"observed":{bar["observed"]}' not in public
     assert "definetti" in public, "the bar, and that it is kept"
     assert "trained on the truth" not in public
@@ -50,18 +50,18 @@ def test_without_bars_owners_are_told_and_nobody_else(small, run_apart, prefect_
     dossier = {"context": "agreement"}
     quiet = {**SPEC, "name": "quiet", "dossier": dossier}
     small.write(people(rows=300), **quiet, artifacts="published-only")
-    code, _, said = run_apart("release", str(small.spec))
-    assert code == 0, said
-    assert "scores, for private reports alone" in said
+    code, _, error = run_apart("release", str(small.spec))
+    assert code == 0, error
+    assert "scores, for private reports alone" in error
     assert "quiet-guesses" not in artifacts(prefect_api)
     (version,) = (small.folder / "public" / "quiet").glob("0*")
     reports = small.folder.parent / "work" / "quiet" / "reports" / version.name
-    found = json.loads((reports / "attacks.json").read_bytes())
-    assert found["missing"] == []
-    told = json.loads((reports / "dossier.json").read_bytes())["attacks"]
-    assert told["scores"] == found["scores"]
+    scores = json.loads((reports / "attacks.json").read_bytes())
+    assert scores["missing"] == []
+    attacks = json.loads((reports / "dossier.json").read_bytes())["attacks"]
+    assert attacks["scores"] == scores["scores"]
     assert "Nobody has attacked" not in (reports / "dossier.html").read_text(encoding="utf-8")
-    measures = [score["measure"] for score in found["scores"]["wage"]]
+    measures = [score["measure"] for score in scores["scores"]["wage"]]
     assert "own value guessed by deFinetti's attack" in measures
     public = "".join(
         path.read_bytes().decode("latin-1") for path in version.parent.rglob("*") if path.is_file()
@@ -70,6 +70,6 @@ def test_without_bars_owners_are_told_and_nobody_else(small, run_apart, prefect_
     assert "as they expect" in public, "which the files alone tell"
     small.write(people(rows=301), **quiet, versions="accepted-risk")
     assert run_apart("release", str(small.spec))[0] == 0
-    shown = artifacts(prefect_api)["quiet-guesses"]["data"]
-    assert "own value guessed by deFinetti's attack" in shown
-    assert "from the group alone" in shown
+    artifact = artifacts(prefect_api)["quiet-guesses"]["data"]
+    assert "own value guessed by deFinetti's attack" in artifact
+    assert "from the group alone" in artifact

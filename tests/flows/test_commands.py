@@ -58,7 +58,7 @@ class TestHelp:
 
     def test_every_command_prints_documents(self):
         for words, command in every_command():
-            options = {name for one in command.params for name in one.opts}
+            options = {name for parameter in command.params for name in parameter.opts}
             assert "--json" in options, words
 
     def test_every_command_has_help(self, call):
@@ -84,7 +84,7 @@ def test_a_command_imports_no_other_command():
 class TestDocuments:
     """With --json stdout is one document."""
 
-    def found(self, call, *arguments):
+    def run_for_document(self, call, *arguments):
         code, out, _ = call(*arguments, "--json")
         assert code == 0
         return json.loads(out)
@@ -93,21 +93,23 @@ class TestDocuments:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
         monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", "correct horse")
-        key = self.found(call, "keys", "generate", "town")["key"]
+        key = self.run_for_document(call, "keys", "generate", "town")["key"]
         assert key.startswith("town (")
         saved = tmp_path / "keys"
-        assert self.found(call, "keys", "backup", saved) == {"file": str(saved)}
-        assert self.found(call, "keys", "restore", saved) == {"own": []}
+        assert self.run_for_document(call, "keys", "backup", saved) == {"file": str(saved)}
+        assert self.run_for_document(call, "keys", "restore", saved) == {"own": []}
         next((tmp_path / "work" / "keys").iterdir()).unlink()
-        assert self.found(call, "keys", "restore", saved) == {"own": [{"key": key}]}
+        assert self.run_for_document(call, "keys", "restore", saved) == {"own": [{"key": key}]}
         exported = tmp_path / "town.json"
         exported.write_text(call("keys", "export", "town", "--json")[1], encoding="utf-8")
-        trusted = self.found(call, "keys", "trust", exported, "--line", "wages")
+        trusted = self.run_for_document(call, "keys", "trust", exported, "--line", "wages")
         assert trusted == {"trusted": [{"line": "wages", "key": key}]}
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "publisher"))
-        reviewer = self.found(call, "review", "trust", exported, "--line", "wages")
+        reviewer = self.run_for_document(call, "review", "trust", exported, "--line", "wages")
         assert reviewer == {"line": "wages", "key": key}
-        distrusted = self.found(call, "review", "distrust", key.partition("(")[2].rstrip(")"))
+        distrusted = self.run_for_document(
+            call, "review", "distrust", key.partition("(")[2].rstrip(")")
+        )
         assert distrusted == {"no_more": [{"key": key}]}
 
     def test_what_is_done_before_a_failure_is_told(self, call, tmp_path, monkeypatch, small):
@@ -124,107 +126,126 @@ class TestDocuments:
     def test_a_sweep_and_deployments(self, call, tmp_path, monkeypatch, small):
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
         (tmp_path / "work").mkdir(mode=0o700)
-        assert self.found(call, "sweep") == {"dry": False, "directories": 0}
+        assert self.run_for_document(call, "sweep") == {"dry": False, "directories": 0}
         small.write(people(), schedule={"cron": "0 6 1 * *"})
         root, file = small.folder, tmp_path / "prefect.yaml"
-        found = self.found(call, "deploy", small.spec, "--root", root, "--file", file)
-        assert found["file"] == str(file)
-        assert found["deployments"][0] == {
+        document = self.run_for_document(call, "deploy", small.spec, "--root", root, "--file", file)
+        assert document["file"] == str(file)
+        assert document["deployments"][0] == {
             "deployment": "release/wages",
             "schedule": {"cron": "0 6 1 * *", "timezone": "UTC"},
         }
         assert all(
-            set(one) == {"deployment", "schedule", "pool"} for one in found["deployments"][1:]
+            set(deployment) == {"deployment", "schedule", "pool"}
+            for deployment in document["deployments"][1:]
         )
 
     def test_the_state_of_a_line(self, call, tmp_path, small):
         small.write(people()).publish("one")
         saved = tmp_path / "saved"
-        assert self.found(call, "line", "backup", small.spec, saved) == {"file": str(saved)}
-        assert self.found(call, "line", "restore", small.spec, saved) == {"restored": str(saved)}
+        assert self.run_for_document(call, "line", "backup", small.spec, saved) == {
+            "file": str(saved)
+        }
+        assert self.run_for_document(call, "line", "restore", small.spec, saved) == {
+            "restored": str(saved)
+        }
 
     def test_the_schema(self, call):
-        assert self.found(call, "schema")["title"] == "ReleaseSpec"
+        assert self.run_for_document(call, "schema")["title"] == "ReleaseSpec"
 
     def test_an_answer(self, call):
-        found = self.found(call, "query", RELEASE, COUNT)
-        assert [row["sex"] for row in found["rows"]] == ["Female", "Male"]
+        document = self.run_for_document(call, "query", RELEASE, COUNT)
+        assert [row["sex"] for row in document["rows"]] == ["Female", "Male"]
 
     def test_a_check(self, call):
-        found = self.found(call, "check", RELEASE)
-        (promise,) = found["promises"]
+        document = self.run_for_document(call, "check", RELEASE)
+        (promise,) = document["promises"]
         assert promise["promise"]["model"] == "ke-anonymity"
         assert promise["required"] == {"k": 4, "e": 2000}
         assert promise["groups"] == 44
-        assert found["derived"] == "equivalent"  # its page is laid out as pages were then
-        assert found["author"] == "not signed"
-        assert len(found["unseen"]) > 5
+        assert document["derived"] == "equivalent"  # its page is laid out as pages were then
+        assert document["author"] == "not signed"
+        assert len(document["unseen"]) > 5
 
     def test_a_check_against_versions_before(self, call):
-        found = self.found(call, "check", RELEASE, "--previous", RELEASE.parent / "0001")
-        assert found["previous"][0].startswith(f"{RELEASE} continues {RELEASE.parent}")
+        document = self.run_for_document(
+            call, "check", RELEASE, "--previous", RELEASE.parent / "0001"
+        )
+        assert document["previous"][0].startswith(f"{RELEASE} continues {RELEASE.parent}")
 
     def test_what_was_loaded(self, call, tmp_path):
-        found = self.found(call, "load", RELEASE, f"sqlite:///{tmp_path / 'release.db'}")
-        assert "microdata" in found["tables"]
+        document = self.run_for_document(
+            call, "load", RELEASE, f"sqlite:///{tmp_path / 'release.db'}"
+        )
+        assert "microdata" in document["tables"]
 
     def test_which_experiments_there_are(self, call):
-        assert len(self.found(call, "experiment")["experiments"]) > 3
+        assert len(self.run_for_document(call, "experiment")["experiments"]) > 3
 
     def test_a_draft_of_a_spec(self, call, small):
         target = small.folder / "draft.yaml"
-        found = self.found(call, "init", small.folder / "people.csv", "--out", target)
-        assert found["spec"] == str(target)
+        document = self.run_for_document(call, "init", small.folder / "people.csv", "--out", target)
+        assert document["spec"] == str(target)
 
     def test_keys_and_reviewers(self, call, small, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nobody"))
-        assert self.found(call, "keys", "list") == {"own": [], "trusted": {}}
-        assert self.found(call, "review", "reviewers") == {"reviewers": {}}
+        assert self.run_for_document(call, "keys", "list") == {"own": [], "trusted": {}}
+        assert self.run_for_document(call, "review", "reviewers") == {"reviewers": {}}
 
     def test_a_measure_and_a_hierarchy(self, call, small):
         table = small.folder / "people.csv"
-        assert self.found(call, "measure", table, "--qi", "town")["rows"] == 62
+        assert self.run_for_document(call, "measure", table, "--qi", "town")["rows"] == 62
 
     def test_words_and_withdrawal(self, call, small):
         version = small.publish("one").directory
-        found = self.found(call, "describe", version.parent, "--title", "Pay in a town")
-        assert found["title"] == "Pay in a town"
-        found = self.found(call, "withdraw", version, "--reason", "the wrong table", "--yes")
-        assert (found["version"], found["current"]) == (str(version), None)
+        document = self.run_for_document(
+            call, "describe", version.parent, "--title", "Pay in a town"
+        )
+        assert document["title"] == "Pay in a town"
+        document = self.run_for_document(
+            call, "withdraw", version, "--reason", "the wrong table", "--yes"
+        )
+        assert (document["version"], document["current"]) == (str(version), None)
 
     def test_a_comparison(self, call, small):
         grid = "{partition: [{method: ke}], form: [{method: permuted}]}"
-        found = self.found(call, "compare", small.spec, "--grid", grid, "--processes", "1")
-        assert found["recommended"] == "ke · permuted"
+        document = self.run_for_document(
+            call, "compare", small.spec, "--grid", grid, "--processes", "1"
+        )
+        assert document["recommended"] == "ke · permuted"
 
 
 class TestAfterARelease:
     """Totals on stderr; the directory is the last line of stdout."""
 
     @pytest.fixture
-    def released(self, small, call, monkeypatch):
+    def release_with(self, small, call, monkeypatch):
         leave_prefect_out(monkeypatch)
 
-        def of(*options, **changes):
+        def release_line(*options, **changes):
             small.write(people(), **changes)
             return call("release", small.spec, *options)
 
-        return of
+        return release_line
 
-    def test_totals_are_told(self, released, small):
-        code, out, err = released()
+    def test_totals_are_told(self, release_with, small):
+        code, out, err = release_with()
         version = small.folder / "public" / "wages" / "0001"
         assert (code, out.splitlines()) == (0, [str(version)])
-        told = dict(line.split(maxsplit=1) for line in err.splitlines() if not line.endswith(" s"))
-        assert told["rows"].startswith("62 read; 1 removed by the filter; 1 removed for missing")
-        assert told["rows"].endswith("60 published")
-        assert int(told["groups"]) > 1
-        assert told["promise"].startswith("ke-anonymity of wage: required e 10.5, k 3, reached e ")
-        assert "for half of the questions" in told["accuracy"]
-        assert told["page"] == str(version / "index.html")
-        assert "loss" not in told
+        totals = dict(
+            line.split(maxsplit=1) for line in err.splitlines() if not line.endswith(" s")
+        )
+        assert totals["rows"].startswith("62 read; 1 removed by the filter; 1 removed for missing")
+        assert totals["rows"].endswith("60 published")
+        assert int(totals["groups"]) > 1
+        assert totals["promise"].startswith(
+            "ke-anonymity of wage: required e 10.5, k 3, reached e "
+        )
+        assert "for half of the questions" in totals["accuracy"]
+        assert totals["page"] == str(version / "index.html")
+        assert "loss" not in totals
 
-    def test_labels_tell_what_they_lose(self, released):
+    def test_labels_tell_what_they_lose(self, release_with):
         columns = {
             "person": SPEC["columns"]["person"],
             "age": {
@@ -243,42 +264,42 @@ class TestAfterARelease:
             "form": {"method": "generalized"},
             "evaluate": {"workloads": []},
         }
-        code, _, err = released(**changes)
+        code, _, err = release_with(**changes)
         assert code == 0, err
         assert "% of what its column may be, in the mean (NCP)" in err
 
-    def test_as_a_document(self, released, small):
-        code, out, err = released("--json")
-        found = json.loads(out)
+    def test_as_a_document(self, release_with, small):
+        code, out, err = release_with("--json")
+        document = json.loads(out)
         assert code == 0
-        assert found["directory"] == str(small.folder / "public" / "wages" / "0001")
-        assert found["rows"]["published"] == 60
-        assert found["published"] is True
+        assert document["directory"] == str(small.folder / "public" / "wages" / "0001")
+        assert document["rows"]["published"] == 60
+        assert document["published"] is True
         assert "promise" not in err
 
-    def test_of_a_candidate_that_waits(self, released):
-        code, out, err = released(approval="required")
+    def test_of_a_candidate_that_waits(self, release_with):
+        code, out, err = release_with(approval="required")
         assert code == 0
         assert "report/review.html" in err
         assert out.splitlines()[-1].split("/")[-1] != "0001"
 
-    def test_nothing_of_a_value_is_told(self, released):
-        _, _, err = released()
+    def test_nothing_of_a_value_is_told(self, release_with):
+        _, _, err = release_with()
         assert not any(word in err for word in ("IDENT", "NOTE", "Bee", "Cé"))
 
 
 def test_the_loss_of_labels_is_that_of_the_page():
     from sfumato.flows.life.version_summary import summarise_version
 
-    found = summarise_version(LABELS)
-    assert found.loss is not None
+    summary = summarise_version(LABELS)
+    assert summary.loss is not None
     page = (LABELS / "index.html").read_text(encoding="utf-8")
-    share = float(found.loss.split()[4])
+    share = float(summary.loss.split()[4])
     assert any(f"{share / 100:.{digits}f}"[:5] in page for digits in (3, 4))
 
 
 def _hear_interrupts():
-    """What runs these tests may ignore interrupts, as a shell's jobs in the background do."""
+    """Accept interrupts: what runs these tests may ignore them, as a shell's background jobs do."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -313,16 +334,16 @@ def test_colours_are_left_out_where_nobody_wants_them(no_color, coloured):
     main, end = pty.openpty()
     with subprocess.Popen(command, stdout=end, stderr=subprocess.DEVNULL, env=environ) as process:
         os.close(end)
-        shown = b"".join(_pieces(main))
+        help_text = b"".join(_pieces(main))
         assert process.wait(timeout=60) == 0
     os.close(main)
-    assert b"corpus-permuted" in shown
+    assert b"corpus-permuted" in help_text
     codes = [f"\x1b[{number}m".encode() for number in range(30, 38)]
-    assert coloured or not any(code in shown for code in codes)
+    assert coloured or not any(code in help_text for code in codes)
 
 
 def _pieces(descriptor):
-    """What a terminal shows, until nobody writes to it any more."""
+    """Yield what a terminal shows, until nobody writes to it any more."""
     while True:
         try:
             piece = os.read(descriptor, 4096)

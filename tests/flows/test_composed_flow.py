@@ -28,10 +28,10 @@ def line(tmp_path, monkeypatch):
 
 def run(start, line, **changes):
     process = start("release", str(line.write(**changes)))
-    out, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
+    out, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
     line.versions.append(out.splitlines()[-1])
-    return said
+    return error
 
 
 def counts(prefect_api):
@@ -43,11 +43,11 @@ def test_a_run_shows_how_a_version_goes_on(line, start, prefect_api, tmp_path):
     run(start, line)
     line.move(leave=FEWER_THAN_A_GROUP)
     run(start, line, retain=1)
-    shown = counts(prefect_api)
-    assert PUBLISHED.items() <= shown.items()
-    assert shown["groups that are shown no more"] == 0
-    assert shown["route by which versions together keep the promises"] == "A"
-    assert Fraction(shown["likeliest value of anybody"]) == Fraction(1, 3)
+    totals = counts(prefect_api)
+    assert PUBLISHED.items() <= totals.items()
+    assert totals["groups that are shown no more"] == 0
+    assert totals["route by which versions together keep the promises"] == "A"
+    assert Fraction(totals["likeliest value of anybody"]) == Fraction(1, 3)
     runs = tmp_path / "work" / line.name / "runs"
     (place,) = runs.glob("*/great-expectations-composition")
     judged = json.loads((place / f"{line.name}.composition.json").read_text(encoding="utf-8"))
@@ -66,13 +66,13 @@ def test_a_run_that_shows_what_is_published_shows_no_more(line, start, prefect_a
     for _ in range(2):
         run(start, line, artifacts="published-only")
         line.move(leave=FEWER_THAN_A_GROUP)
-    shown = counts(prefect_api)
-    assert PUBLISHED.items() <= shown.items()
-    assert shown.keys() - PUBLISHED.keys() == {"groups that go on", "groups of newcomers"}
+    totals = counts(prefect_api)
+    assert PUBLISHED.items() <= totals.items()
+    assert totals.keys() - PUBLISHED.keys() == {"groups that go on", "groups of newcomers"}
 
 
 def test_a_run_says_that_other_people_have_the_same_numbers(line, start, tmp_path):
     run(start, line)
     other = Evolving(tmp_path / "other", "split", name="other-people")
-    said = run(start, other)
-    assert "72 units are in line coming-and-going, about other people" in said
+    error = run(start, other)
+    assert "72 units are in line coming-and-going, about other people" in error

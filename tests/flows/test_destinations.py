@@ -48,7 +48,7 @@ def ran(prefect_api, forks, tmp_path_factory):
             people(), publish=publish(store, database, endpoint=AWAY)
         )
         first = start(forks, prefect_api, folder, "release", str(line.spec))
-        said = first.communicate(300)
+        error = first.communicate(300)
         patch.setenv("SFUMATO_WORK", str(folder / "work"))
         noted = read_destinations(line.plan().line.private).destinations
         for name in environ:
@@ -58,31 +58,38 @@ def ran(prefect_api, forks, tmp_path_factory):
             "AWS_SECRET_ACCESS_KEY_BLOCK": "store-key",
             "OPEN_PASSWORD_BLOCK": "open-password",
         }
-        known = {name: environ[name] for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID")}
-        at = deployment()["entrypoint"]
-        second = Deployed(at, {"spec": str(line.spec)}, folder / "work", {**known, **blocks})
+        variables = {name: environ[name] for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID")}
+        entrypoint = deployment()["entrypoint"]
+        second = Deployed(
+            entrypoint, {"spec": str(line.spec)}, folder / "work", {**variables, **blocks}
+        )
         states, worker = run_on_worker(prefect_api, folder, {"second": second})
-        yield line, first.returncode, said, noted, states, worker, store, database
+        yield line, first.returncode, error, noted, states, worker, store, database
 
 
 def test_a_release_whose_store_is_down_is_published(ran, prefect_api):
-    line, code, (out, said), noted, _, _, store, _ = ran
-    assert (code, out.splitlines()[-1]) == (0, str(line.folder / "public" / "wages" / "0001")), said
-    assert f"{store.declared.uri} is behind: the store cannot be" in said
-    assert [one.behind is None for one in noted] == [False, True]
+    line, code, (out, error), noted, _, _, store, _ = ran
+    assert (code, out.splitlines()[-1]) == (0, str(line.folder / "public" / "wages" / "0001")), (
+        error
+    )
+    assert f"{store.declared.uri} is behind: the store cannot be" in error
+    assert [destination.behind is None for destination in noted] == [False, True]
     runs = httpx.post(f"{prefect_api}/flow_runs/filter", json={"limit": 200}, timeout=120).json()
     messages = [
         run["state"]["message"] or "" for run in runs if run["state"]["name"] == "Published"
     ]
-    told = f"; behind: {store.declared.uri} (the next run completes it, or sfumato deliver)"
-    assert any(message.endswith(told) for message in messages)
+    warning = f"; behind: {store.declared.uri} (the next run completes it, or sfumato deliver)"
+    assert any(message.endswith(warning) for message in messages)
 
 
 def test_the_next_run_completes_it_with_secrets_in_blocks(ran):
     line, _, _, _, states, worker, store, database = ran
     assert states["second"] == "COMPLETED", worker
     place = line.folder.parent / "work" / "wages"
-    assert [one.behind for one in read_destinations(place).destinations] == [None, None]
+    assert [destination.behind for destination in read_destinations(place).destinations] == [
+        None,
+        None,
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_WORK", str(place.parent))
         store.require_as(line.plan().line)
@@ -91,20 +98,22 @@ def test_the_next_run_completes_it_with_secrets_in_blocks(ran):
 
 def test_it_is_an_event_that_it_was_behind(ran, prefect_api):
     filters = {"filter": {"event": {"name": ["sfumato.release.behind"]}}}
-    found = httpx.post(f"{prefect_api}/events/filter", json=filters, timeout=120).json()["events"]
-    told = {one["payload"]["destination"] for one in found}
-    assert told - {NOWHERE} == {ran[6].declared.uri}
+    events = httpx.post(f"{prefect_api}/events/filter", json=filters, timeout=120).json()["events"]
+    destinations = {event["payload"]["destination"] for event in events}
+    assert destinations - {NOWHERE} == {ran[6].declared.uri}
 
 
 def test_no_secret_is_anywhere(ran, prefect_api):
-    from tests.flows.test_release_flow import stored
+    from tests.flows.test_release_flow import stored_texts
     from tests.prefect_server import database
 
-    line, _, said, _, _, worker, store, _ = ran
-    home, kept = database().parent, list(line.folder.parent.rglob("*"))
-    contents = [worker.encode(), "".join(said).encode(), stored(prefect_api).encode()]
-    contents += [path.read_bytes() for path in [*kept, *home.rglob("*")] if path.is_file()]
+    line, _, error, _, _, worker, store, _ = ran
+    home, paths = database().parent, list(line.folder.parent.rglob("*"))
+    contents = [worker.encode(), "".join(error).encode(), stored_texts(prefect_api).encode()]
+    contents += [path.read_bytes() for path in [*paths, *home.rglob("*")] if path.is_file()]
     contents += store.objects().values()
     canaries = (SECRET.encode(), PASSWORD.encode())
-    found = [c for content in contents for r in readings(content) for c in canaries if c in r]
-    assert found == []
+    canaries_found = [
+        c for content in contents for r in readings(content) for c in canaries if c in r
+    ]
+    assert canaries_found == []

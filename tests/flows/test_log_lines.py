@@ -33,15 +33,15 @@ def test_a_release_says_every_line_as_json(start, in_json, tmp_path):
     released = start("release", str(line.spec))
     out, err = released.communicate(timeout=300)
     assert released.returncode == 0, err
-    said = lines(err)
+    entries = lines(err)
     assert Path(out.strip()).name == "0001"  # answers are answers still
-    assert all(datetime.fromisoformat(one["time"]).tzinfo for one in said)
-    assert {one["level"] for one in said} == {"info"}
-    of_run = [one for one in said if "run" in one]
-    assert {one["line"] for one in of_run} == {"wages"}
-    assert len({one["id"] for one in of_run}) == 1
-    assert {one["stage"] for one in of_run if "seconds" in one} >= {"ingest", "publish"}
-    counts = [one["counts"] for one in of_run if "counts" in one]
+    assert all(datetime.fromisoformat(entry["time"]).tzinfo for entry in entries)
+    assert {entry["level"] for entry in entries} == {"info"}
+    of_run = [entry for entry in entries if "run" in entry]
+    assert {entry["line"] for entry in of_run} == {"wages"}
+    assert len({entry["id"] for entry in of_run}) == 1
+    assert {entry["stage"] for entry in of_run if "seconds" in entry} >= {"ingest", "publish"}
+    counts = [entry["counts"] for entry in of_run if "counts" in entry]
     assert {"read": 62, "to-be-represented": 60} in counts
     assert not [canary for canary in CANARIES if canary in err]
 
@@ -49,9 +49,9 @@ def test_a_release_says_every_line_as_json(start, in_json, tmp_path):
 def test_a_refusal_is_one_line_of_json(small, in_json, capsys, call):
     code, out, err = call("check", small.folder / "nowhere")
     assert (code, out) == (2, "")
-    (said,) = lines(err)
-    assert said["level"] == "error"
-    assert "nowhere" in said["message"]
+    (entry,) = lines(err)
+    assert entry["level"] == "error"
+    assert "nowhere" in entry["message"]
 
 
 def test_a_run_that_fails_says_so_on_a_terminal_too(small, in_json, capsys, monkeypatch):
@@ -70,10 +70,10 @@ def test_a_run_that_fails_says_so_on_a_terminal_too(small, in_json, capsys, monk
     monkeypatch.setattr(broken, "assess_candidate", fail)
     with show.stages() as listener, listening(listener), pytest.raises(Exception, match="KeyError"):
         release_here(small.spec)
-    said = lines(capsys.readouterr().err)
-    failed = [one for one in said if one["level"] == "error"]
-    assert [one["stage"] for one in failed] == ["validate"]
-    assert CANARIES[0] not in json.dumps(said)
+    entries = lines(capsys.readouterr().err)
+    failed = [entry for entry in entries if entry["level"] == "error"]
+    assert [entry["stage"] for entry in failed] == ["validate"]
+    assert CANARIES[0] not in json.dumps(entries)
 
 
 def test_text_is_what_it_was(small, monkeypatch, call):
@@ -93,9 +93,9 @@ def test_of_an_exception_a_line_has_the_type_alone():
         raise ValueError(CANARIES[0])
     except ValueError:
         record = logging.LogRecord("l", 40, __file__, 1, "a\nb", None, sys.exc_info())
-    (said,) = lines(JsonLines().format(record))
-    assert (said["exception"], said["message"]) == ("ValueError", "a\nb")
-    assert CANARIES[0] not in json.dumps(said)
+    (entry,) = lines(JsonLines().format(record))
+    assert (entry["exception"], entry["message"]) == ("ValueError", "a\nb")
+    assert CANARIES[0] not in json.dumps(entry)
 
 
 def test_a_worker_logs_where_prefect_would():
@@ -103,10 +103,10 @@ def test_a_worker_logs_where_prefect_would():
     own = Path(prefect.logging.__file__).with_name("logging.yml")
     theirs = yaml.safe_load(own.read_text(encoding="utf-8"))
     ours = yaml.safe_load((ROOT / "deployments" / "logging.yaml").read_text(encoding="utf-8"))
-    for kept in ("version", "disable_existing_loggers", "loggers", "root"):
-        assert ours[kept] == theirs[kept]
+    for key in ("version", "disable_existing_loggers", "loggers", "root"):
+        assert ours[key] == theirs[key]
     assert ours["handlers"].keys() == theirs["handlers"].keys()
-    for kept in ("api", "worker_api"):
-        assert ours["handlers"][kept] == theirs["handlers"][kept]
+    for key in ("api", "worker_api"):
+        assert ours["handlers"][key] == theirs["handlers"][key]
     (formatter,) = ours["formatters"].values()
     assert formatter["()"] == f"{JsonLines.__module__}.{JsonLines.__name__}"

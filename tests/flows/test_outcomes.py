@@ -46,25 +46,25 @@ def record(exc_info):
 
 def test_what_a_state_says_is_not_said_again():
     """Prefect logs `NoneType: None` for a failed task, and its engine's traceback for a flow."""
-    kept = WithoutRepetition().filter
-    assert not kept(record((None, None, None)))
+    passes = WithoutRepetition().filter
+    assert not passes(record((None, None, None)))
     try:
         raise FailedRun("refused")
     except FailedRun:
-        assert not kept(record(sys.exc_info()))
+        assert not passes(record(sys.exc_info()))
 
 
 def test_whatever_else_is_logged_stays():
-    kept = WithoutRepetition().filter
-    assert kept(record(None))
+    passes = WithoutRepetition().filter
+    assert passes(record(None))
     try:
         raise ValueError("of Prefect's own")
     except ValueError:
-        assert kept(record(sys.exc_info()))
+        assert passes(record(sys.exc_info()))
     names = ("prefect.flow_runs", "prefect.task_runs")
     for name in names:
         filters = logging.getLogger(name).filters
-        assert any(isinstance(one, WithoutRepetition) for one in filters)
+        assert any(isinstance(log_filter, WithoutRepetition) for log_filter in filters)
 
 
 def test_a_task_hands_its_error_to_who_called_it(prefect_api):

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from sfumato.tasks.publication.check import check
-from tests.flows.test_release_flow import artifacts, run_apart, stored  # noqa: F401 - a fixture
+from tests.flows.test_release_flow import artifacts, run_apart, stored_texts  # noqa: F401 - a fixture
 from tests.release.small import people
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -17,8 +17,8 @@ TOWNS = {"expect_column_values_to_match_regex": {"column": "town", "regex": "^[A
 
 def test_what_the_owner_expects_is_judged_and_kept(small, run_apart, prefect_api):  # noqa: F811
     rules = {"source": [ROWS, AGES], "release": [ROWS, TOWNS]}
-    code, out, said = run_apart("release", str(small.write(people(), expectations=rules).spec))
-    assert code == 0, said
+    code, out, error = run_apart("release", str(small.write(people(), expectations=rules).spec))
+    assert code == 0, error
     version = small.folder / "public" / "wages" / "0001"
     check(version)
     public = "".join(
@@ -27,10 +27,10 @@ def test_what_the_owner_expects_is_judged_and_kept(small, run_apart, prefect_api
     assert "great-expectations" not in public
     assert "owner" not in json.loads((version / "validation.json").read_text("utf-8")).__repr__()
     reports = small.folder.parent / "work" / "wages" / "reports" / "0001" / "great-expectations"
-    for of, tables in (("source", ["source"]), ("release", ["microdata"])):
+    for kind, tables in (("source", ["source"]), ("release", ["microdata"])):
         for table in tables:
             name = f"wages.owner.{table}.json"
-            judged = json.loads((reports / of / name).read_text(encoding="utf-8"))
+            judged = json.loads((reports / kind / name).read_text(encoding="utf-8"))
             assert judged["success"] is True
             assert judged["statistics"]["evaluated_expectations"] == 2
     page = reports / "release" / "data-docs" / "index.html"
@@ -45,7 +45,7 @@ def test_what_the_owner_expects_is_judged_and_kept(small, run_apart, prefect_api
     assert "Cé, the long" not in written
     # other rules are no other version
     small.write(people(), expectations={"source": [ROWS]})
-    code, out, said = run_apart("release", str(small.spec))
+    code, out, error = run_apart("release", str(small.spec))
     assert (code, out.splitlines()[-1]) == (0, str(version))
 
 
@@ -59,16 +59,16 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("told", REFUSED)
-def test_what_the_owner_does_not_expect_is_refused(small, run_apart, prefect_api, told):  # noqa: F811
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_the_owner_does_not_expect_is_refused(small, run_apart, prefect_api, words):  # noqa: F811
     rows = people()
     rows[7] |= {"age": 987654, "town": "canary-town"}
-    small.write(rows, expectations=REFUSED[told])
-    code, out, said = run_apart("release", str(small.spec))
+    small.write(rows, expectations=REFUSED[words])
+    code, out, error = run_apart("release", str(small.spec))
     assert (code, out) == (3, "")
-    (line,) = [text for text in said.splitlines() if text.startswith("sfumato:")]
-    assert line.endswith(told)
+    (line,) = [text for text in error.splitlines() if text.startswith("sfumato:")]
+    assert line.endswith(words)
     assert list((small.folder / "public" / "wages").glob("[0-9]*")) == []
-    everything = said + stored(prefect_api)
+    everything = error + stored_texts(prefect_api)
     assert "987654" not in everything
     assert "canary-town" not in everything

@@ -40,14 +40,14 @@ def ran(blocks, prefect_api, tmp_path_factory):
         patch.setenv("SFUMATO_WORK", str(folder / "private"))
         patch.setenv(SIGNING, SIGNING_SECRET)
         assert run(["keys", "generate", "town"]) == 0
-    at, parameters = deployment()["entrypoint"], {"spec": str(line.spec)}
-    deployed = Deployed(at, parameters, folder / "private", blocks)
+    entrypoint, parameters = deployment()["entrypoint"], {"spec": str(line.spec)}
+    deployed = Deployed(entrypoint, parameters, folder / "private", blocks)
     return folder, *run_on_worker(prefect_api, folder, {"signed": deployed})
 
 
 def test_a_worker_signs_and_wraps_with_passphrases_in_blocks(ran):
-    folder, states, said = ran
-    assert states["signed"] == "COMPLETED", said
+    folder, states, worker_log = ran
+    assert states["signed"] == "COMPLETED", worker_log
     assert (folder / "line" / "public" / "wages" / "0001" / SIGNATURE).is_file()
     assert len(line_key(folder / "private" / "wages", {KEY: KEY_SECRET})) == 32
     with pytest.raises(InputError, match="is wrapped"):
@@ -56,18 +56,20 @@ def test_a_worker_signs_and_wraps_with_passphrases_in_blocks(ran):
 
 def test_the_passphrases_are_shown_nowhere(ran, prefect_api):
     """Not in the database (Prefect encrypts blocks), a log, a parameter, a state, a file."""
-    from tests.flows.test_release_flow import stored
+    from tests.flows.test_release_flow import stored_texts
     from tests.prefect_server import database
 
-    folder, _, said = ran
-    kept = [path for path in folder.rglob("*") if path.is_file()]
-    kept += [path for path in database().parent.rglob("*") if path.is_file()]
-    assert database() in kept
+    folder, _, worker_log = ran
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    paths += [path for path in database().parent.rglob("*") if path.is_file()]
+    assert database() in paths
     for secret in (KEY_SECRET, SIGNING_SECRET):
-        assert secret not in said
-        assert secret not in stored(prefect_api)
-        found = [path for path in kept for r in readings(path.read_bytes()) if secret.encode() in r]
-        assert found == []
+        assert secret not in worker_log
+        assert secret not in stored_texts(prefect_api)
+        paths_found = [
+            path for path in paths for r in readings(path.read_bytes()) if secret.encode() in r
+        ]
+        assert paths_found == []
 
 
 @pytest.fixture
@@ -85,8 +87,8 @@ def test_commands_read_the_block_too(reader, blocks, monkeypatch, capsys):
     assert open_signer(reader, {SIGNING: SIGNING_SECRET}).key.name == "town"
     with pytest.raises(InputError, match="is wrapped"):
         open_signer(reader, {})
-    said = capsys.readouterr()
-    assert SIGNING_SECRET not in said.out + said.err
+    output = capsys.readouterr()
+    assert SIGNING_SECRET not in output.out + output.err
 
 
 @pytest.mark.parametrize(
@@ -96,8 +98,8 @@ def test_commands_read_the_block_too(reader, blocks, monkeypatch, capsys):
 def test_a_block_that_is_none_is_told_in_one_line(reader, blocks, monkeypatch, capsys, name, words):
     monkeypatch.setenv(f"{SIGNING}_BLOCK", name)
     assert run(["keys", "generate", "town"]) == 2
-    said = capsys.readouterr().err
-    assert (words in said, len(said.splitlines())) == (True, 1)
+    error = capsys.readouterr().err
+    assert (words in error, len(error.splitlines())) == (True, 1)
     assert not reader.exists()
 
 

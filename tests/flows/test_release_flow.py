@@ -20,13 +20,13 @@ def run_apart(start):
 
     def finish(*arguments):
         process = start(*arguments)
-        out, said = process.communicate(timeout=120)
-        return process.returncode, out, said
+        out, error = process.communicate(timeout=120)
+        return process.returncode, out, error
 
     return finish
 
 
-def stored(address):
+def stored_texts(address):
     """Everything that the server tells of flows, tasks, states, logs, artifacts and events."""
     import httpx
 
@@ -51,8 +51,8 @@ def artifacts(address):
     import httpx
 
     latest = {"limit": 50, "sort": "CREATED_DESC"}
-    found = httpx.post(f"{address}/artifacts/filter", json=latest, timeout=120).json()
-    return {artifact["key"]: artifact for artifact in reversed(found)}
+    artifacts_found = httpx.post(f"{address}/artifacts/filter", json=latest, timeout=120).json()
+    return {artifact["key"]: artifact for artifact in reversed(artifacts_found)}
 
 
 def latest_end(address):
@@ -85,12 +85,12 @@ def everything_in(directory):
 
 
 def test_publishes_and_shows_what_watchers_need(small, run_apart, prefect_api):
-    code, out, said = run_apart("release", str(small.spec))
-    assert code == 0, said
+    code, out, error = run_apart("release", str(small.spec))
+    assert code == 0, error
     version = small.folder / "public" / "wages" / "0001"
     assert out.splitlines()[-1] == str(version)
     assert check(version).verdicts
-    shown = artifacts(prefect_api)
+    shown_artifacts = artifacts(prefect_api)
     tables = {"wages-at-stake", "wages-risk", "wages-homogeneity", "wages-singling-out"}
     keys = tables | {
         "wages-source",
@@ -99,42 +99,42 @@ def test_publishes_and_shows_what_watchers_need(small, run_apart, prefect_api):
         "wages-evaluation",
         "wages-summary",
     }
-    assert keys <= set(shown)
-    promises = json.loads(shown["wages-promises"]["data"])
+    assert keys <= set(shown_artifacts)
+    promises = json.loads(shown_artifacts["wages-promises"]["data"])
     assert all(row["holds"] for row in promises)
     assert "expect_ke_anonymity" in {row["expectation"] for row in promises}
-    assert version.as_uri() in shown["wages-page"]["data"]
-    assert '"name":"wages 20' in stored(prefect_api).replace('"name": "', '"name":"')
-    assert "stands" not in said
-    assert "ingest: 62 rows read, 60 to be represented" in said.splitlines()
-    assert "anonymize: 60 rows to be published, 0 suppressed" in said.splitlines()
+    assert version.as_uri() in shown_artifacts["wages-page"]["data"]
+    assert '"name":"wages 20' in stored_texts(prefect_api).replace('"name": "', '"name":"')
+    assert "stands" not in error
+    assert "ingest: 62 rows read, 60 to be represented" in error.splitlines()
+    assert "anonymize: 60 rows to be published, 0 suppressed" in error.splitlines()
     assert latest_end(prefect_api)[:2] == ("COMPLETED", "Published")
-    code, out, said = run_apart("release", str(small.spec))
+    code, out, error = run_apart("release", str(small.spec))
     assert (code, out.splitlines()[-1]) == (0, str(version))
     assert latest_end(prefect_api)[:2] == ("COMPLETED", "Stands")
     stands = "version 0001 of this source and spec stands: none was drawn anew"
-    assert said.splitlines().count(stands) == 1
-    assert "evaluate:" not in said  # its accuracy is in the public record
+    assert error.splitlines().count(stands) == 1
+    assert "evaluate:" not in error  # its accuracy is in the public record
 
 
 def test_a_line_without_a_unit_is_told_so_at_every_run(small, run_apart):
     columns = {**SPEC["columns"], "person": {"role": "identifier"}}
     small.write(people(), columns=columns, unit="row")
     for _ in range(2):
-        code, _, said = run_apart("release", str(small.spec))
-        assert code == 0, said
-        assert said.count("a changed source can never be released") == 1
+        code, _, error = run_apart("release", str(small.spec))
+        assert code == 0, error
+        assert error.count("a changed source can never be released") == 1
     small.write(people(seed=2), columns=columns, unit="row")
-    code, _, said = run_apart("release", str(small.spec))
+    code, _, error = run_apart("release", str(small.spec))
     assert code == 3
-    assert said.count("a changed source can never be released") == 1
+    assert error.count("a changed source can never be released") == 1
 
 
 def test_the_directory_is_printed_without_detours(small, run_apart):
     publish = {"uri": f"../{small.folder.name}/public"}
     small.write(people(), publish=publish)
-    code, out, said = run_apart("release", str(small.spec))
-    assert code == 0, said
+    code, out, error = run_apart("release", str(small.spec))
+    assert code == 0, error
     assert out.splitlines()[-1] == str(small.folder / "public" / "wages" / "0001")
 
 
@@ -143,23 +143,23 @@ def test_a_source_that_is_not_as_declared_is_told_by_its_place(small, run_apart,
     rows[7]["age"] = 987654
     columns = {**SPEC["columns"], "age": {**SPEC["columns"]["age"], "range": {"max": 120}}}
     small.write(rows, columns=columns)
-    code, out, said = run_apart("release", str(small.spec))
+    code, out, error = run_apart("release", str(small.spec))
     assert (code, out) == (2, "")
-    assert "people.csv: row 8: column 'age': not in the range to 120" in said
+    assert "people.csv: row 8: column 'age': not in the range to 120" in error
     assert not (small.folder / "public").exists()
-    shown = json.loads(artifacts(prefect_api)["wages-source"]["data"])
-    (broken,) = [row for row in shown if not row["holds"]]
+    artifact = json.loads(artifacts(prefect_api)["wages-source"]["data"])
+    (broken,) = [row for row in artifact if not row["holds"]]
     assert (broken["expectation"], broken["observed"]) == ("expect_values_in_range", 1)
-    assert "987654" not in said + stored(prefect_api)
+    assert "987654" not in error + stored_texts(prefect_api)
 
 
 def test_a_promise_that_cannot_be_kept_publishes_nothing(small, run_apart, prefect_api):
     hard = [{"model": "ke-anonymity", "k": 3, "e": 100_000}]
     small.write(people(), promises=hard)
-    code, out, said = run_apart("release", str(small.spec))
+    code, out, error = run_apart("release", str(small.spec))
     assert code == 3
     assert out == ""
-    (line,) = [text for text in said.splitlines() if text.startswith("sfumato:")]
+    (line,) = [text for text in error.splitlines() if text.startswith("sfumato:")]
     assert "cannot be kept: required k=3, e=100000" in line
     assert latest_end(prefect_api) == ("FAILED", "Refused", line.removeprefix("sfumato: "))
     assert list((small.folder / "public" / "wages").glob("[0-9]*")) == []
@@ -182,9 +182,9 @@ def test_what_must_not_survive_is_nowhere(small, run_apart, prefect_api, forks):
         row["note"] = "CANARYnote"
         row["town"] = {"1.5": "CANARYyoung", "": "CANARYnull"}.get(row["wage"], row["town"])
     small.write(rows)
-    code, out, said = run_apart("release", str(small.spec))
-    assert code == 0, said
-    seen = [("output", out + said), ("server", stored(prefect_api))]
+    code, out, error = run_apart("release", str(small.spec))
+    assert code == 0, error
+    seen = [("output", out + error), ("server", stored_texts(prefect_api))]
     seen += everything_in(small.folder / "public")
     seen += everything_in(small.folder.parent / "home")
     seen += everything_in(forks.home)
@@ -199,9 +199,9 @@ def test_sensitive_values_are_in_tables_and_private_files_alone(small, run_apart
     for i, row in enumerate(rows[:60]):
         row["wage"] = f"{7310 + 7 * (i % 20)}.917364582"
     small.write(rows)
-    code, out, said = run_apart("release", str(small.spec))
-    assert code == 0, said
-    for text in (out, said, stored(prefect_api)):
+    code, out, error = run_apart("release", str(small.spec))
+    assert code == 0, error
+    for text in (out, error, stored_texts(prefect_api)):
         assert ".917364582" not in text
     public = small.folder / "public" / "wages"
     for place, text in everything_in(public):
@@ -213,10 +213,10 @@ def test_a_bad_cell_is_named_by_place_and_never_shown(small, run_apart, prefect_
     rows = people()
     rows[4]["wage"] = "CANARYcell"
     small.write(rows)
-    code, out, said = run_apart("release", str(small.spec))
+    code, out, error = run_apart("release", str(small.spec))
     assert code == 2
-    assert "people.csv: row 5: column 'wage': not a decimal" in said
-    texts = [out, said, stored(prefect_api)]
+    assert "people.csv: row 5: column 'wage': not a decimal" in error
+    texts = [out, error, stored_texts(prefect_api)]
     for home in (small.folder.parent / "home", forks.home):
         texts += [text for _, text in everything_in(home)]
     assert not any("CANARYcell" in text for text in texts)

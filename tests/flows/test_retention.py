@@ -1,4 +1,4 @@
-"""What is deleted of old runs on a real server, and what is left alone."""
+"""Deletion of old runs on a real server, and what is left alone."""
 
 import sqlite3
 from contextlib import closing
@@ -24,8 +24,8 @@ OLD = datetime.now(UTC) - timedelta(days=100)
 
 @pytest.fixture(scope="module")
 def client(prefect_api):
-    with get_client(sync_client=True) as found:
-        yield found
+    with get_client(sync_client=True) as prefect_client:
+        yield prefect_client
 
 
 def make_run(client, name, tags, ended=None, state=None):
@@ -37,23 +37,23 @@ def make_run(client, name, tags, ended=None, state=None):
 
     run = client.create_flow_run(nothing, tags=tags)
     client.set_flow_run_state(run.id, state or Completed(), force=True)
-    said = LogCreate(
+    log = LogCreate(
         name="l", level=20, message="rows", timestamp=datetime.now(UTC), flow_run_id=run.id
     )
-    client.create_logs([said])
+    client.create_logs([log])
     client.create_artifact(ArtifactCreate(key=f"k-{uuid4().hex}", data="5", flow_run_id=run.id))
     if ended is not None:
-        with closing(sqlite3.connect(database(), timeout=60)) as held, held:
+        with closing(sqlite3.connect(database(), timeout=60)) as connection, connection:
             text = ended.strftime("%Y-%m-%d %H:%M:%S.%f")
-            held.execute("UPDATE flow_run SET end_time = ? WHERE id = ?", (text, str(run.id)))
+            connection.execute("UPDATE flow_run SET end_time = ? WHERE id = ?", (text, str(run.id)))
     return run.id
 
 
 def rows_of(run):
-    """How many rows the database has of a run: itself, logs, artifacts, their latest."""
-    with closing(sqlite3.connect(database(), timeout=60)) as held:
+    """Count the rows that the database has of a run: itself, logs, artifacts, their latest."""
+    with closing(sqlite3.connect(database(), timeout=60)) as connection:
         return {
-            table: held.execute(
+            table: connection.execute(
                 f"SELECT COUNT(*) FROM {table} WHERE {column} = ?", (str(run),)
             ).fetchone()[0]
             for table, column in (
@@ -85,17 +85,17 @@ def runs(client):
 
 def test_old_runs_of_lines_are_deleted_and_nothing_else(runs, call):
     ended, others = ("released", "published"), ("young", "going", "of another flow")
-    code, _, said = call("sweep", "--runs-older-than", "90", "--dry")
-    assert (code, said) == (0, "2 runs of lines ended more than 90 days ago\n")
+    code, _, error = call("sweep", "--runs-older-than", "90", "--dry")
+    assert (code, error) == (0, "2 runs of lines ended more than 90 days ago\n")
     assert all(rows_of(run) == WHOLE for run in runs.values())
-    code, _, said = call("sweep", "--runs-older-than", "90")
+    code, _, error = call("sweep", "--runs-older-than", "90")
     assert code == 0
-    assert said.splitlines()[-1] == "2 runs of lines ended more than 90 days ago: deleted"
+    assert error.splitlines()[-1] == "2 runs of lines ended more than 90 days ago: deleted"
     assert {name: rows_of(runs[name]) for name in ended} == dict.fromkeys(ended, GONE)
     for name in (*others, "called as ours"):
         assert rows_of(runs[name]) == WHOLE, name
-    _, _, said = call("sweep", "--runs-older-than", "90", "--dry")
-    assert said == "0 runs of lines ended more than 90 days ago\n"
+    _, _, error = call("sweep", "--runs-older-than", "90", "--dry")
+    assert error == "0 runs of lines ended more than 90 days ago\n"
 
 
 def test_runs_that_are_asked_for_one_by_one(client, call, monkeypatch):
@@ -111,14 +111,14 @@ def test_logs_that_stay_are_told(client, call, monkeypatch):
     run = make_run(client, "release", ["line:wages"], OLD)
     monkeypatch.setattr(retention, "_PATIENCE", 0)
     monkeypatch.setattr(type(client), "delete_flow_run", lambda *_: None)
-    code, _, said = call("sweep", "--runs-older-than", "90")
+    code, _, error = call("sweep", "--runs-older-than", "90")
     assert code == 1
-    assert "the server has not deleted their logs" in said
+    assert "the server has not deleted their logs" in error
     monkeypatch.undo()
     assert call("sweep", "--runs-older-than", "90")[0] == 0
     assert rows_of(run) == GONE
-    told = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run]))
-    assert client.read_logs(log_filter=told) == []
+    log_filter = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run]))
+    assert client.read_logs(log_filter=log_filter) == []
 
 
 def test_a_dry_sweep_is_of_runs(call):
@@ -129,8 +129,8 @@ def test_a_server_that_is_gone(call, monkeypatch):
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     with temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{free_port()}/api"}):
-        code, _, said = call("sweep", "--runs-older-than", "90")
-    assert (code, said.splitlines()[-1][:40]) == (1, "sfumato: Prefect's server: no answer (Co")
+        code, _, error = call("sweep", "--runs-older-than", "90")
+    assert (code, error.splitlines()[-1][:40]) == (1, "sfumato: Prefect's server: no answer (Co")
 
 
 def _of_compose():

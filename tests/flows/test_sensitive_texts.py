@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from sfumato.tasks.publication.check import check
-from tests.flows.test_release_flow import run_apart, stored  # noqa: F401 - a fixture
+from tests.flows.test_release_flow import run_apart, stored_texts  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.filterwarnings("default")
 SPELLED = ("canary", "Canary ", "canary\N{NO-BREAK SPACE}", "flu", "cold", "gout")
@@ -56,32 +56,32 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("told", REFUSED)
-def test_spellings_and_values_of_their_own_are_refused(tmp_path, run_apart, prefect_api, told):  # noqa: F811
-    ills, more = REFUSED[told]
-    code, out, said = run_apart("release", write(tmp_path / "in", ills, **more))
+@pytest.mark.parametrize("words", REFUSED)
+def test_spellings_and_values_of_their_own_are_refused(tmp_path, run_apart, prefect_api, words):  # noqa: F811
+    ills, more = REFUSED[words]
+    code, out, error = run_apart("release", write(tmp_path / "in", ills, **more))
     assert (code, out) == (2, "")
-    (line,) = [text for text in said.splitlines() if text.startswith("sfumato:")]
-    assert told in line
+    (line,) = [text for text in error.splitlines() if text.startswith("sfumato:")]
+    assert words in line
     listed = tmp_path / "work" / "stays" / "sensitive-texts.csv"
     assert str(listed) in line
     assert "canary" in listed.read_text(encoding="utf-8")
-    assert "canary" not in (said + stored(prefect_api)).lower()
+    assert "canary" not in (error + stored_texts(prefect_api)).lower()
     assert not list((tmp_path / "in" / "public").glob("**/[0-9]*"))
 
 
 @pytest.mark.parametrize("more", [{}, IN_PARTS], ids=["whole", "in parts"])
 def test_a_line_with_versions_is_warned(tmp_path, run_apart, prefect_api, more):  # noqa: F811
     spec = write(tmp_path / "in", SPELLED * 20, keys=SAID, **more)
-    code, out, said = run_apart("release", spec)
-    assert code == 0, said
-    assert "warning" not in said
+    code, out, error = run_apart("release", spec)
+    assert code == 0, error
+    assert "warning" not in error
     write(tmp_path / "in", SPELLED * 20, first=1000, **more)
-    code, out, said = run_apart("release", spec)
-    assert code == 0, said
-    assert "warning: columns.ill: 3 values are spellings of 1: " in said
+    code, out, error = run_apart("release", spec)
+    assert code == 0, error
+    assert "warning: columns.ill: 3 values are spellings of 1: " in error
     version = tmp_path / "in" / "public" / "stays" / "0002"
     assert out.splitlines()[-1] == str(version)
     check(version)
-    kept = tmp_path / "work" / "stays" / "reports" / "0002" / "sensitive-texts.json"
-    assert "spellings of 1" in kept.read_text(encoding="utf-8")
+    report = tmp_path / "work" / "stays" / "reports" / "0002" / "sensitive-texts.json"
+    assert "spellings of 1" in report.read_text(encoding="utf-8")

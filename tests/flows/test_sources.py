@@ -62,10 +62,10 @@ def ran(clinic, prefect_api, tmp_path_factory):
         "away": {"uri": "postgresql://127.0.0.1:1/x", "query": cast},
     }
     lines = {n: Small(folder / n).write(people(), source=s) for n, s in sources.items()}
-    at, environ = deployment()["entrypoint"], {"CLINIC_PASSWORD_BLOCK": "clinic-password"}
+    entrypoint, environ = deployment()["entrypoint"], {"CLINIC_PASSWORD_BLOCK": "clinic-password"}
     deployed = {
         name: Deployed(
-            at,
+            entrypoint,
             {"spec": str(line.spec), **({"overrides": MAY} if name == "right" else {})},
             folder / f"private-{name}",
             environ,
@@ -76,36 +76,38 @@ def ran(clinic, prefect_api, tmp_path_factory):
 
 
 def test_rows_of_a_month_are_published_with_a_secret_in_a_block(ran):
-    folder, states, said = ran
-    assert states["right"] == "COMPLETED", said
+    folder, states, worker_log = ran
+    assert states["right"] == "COMPLETED", worker_log
     assert (folder / "right" / "public" / "wages" / "0001" / "datapackage.json").is_file()
 
 
 def test_a_failing_cast_is_one_line_without_the_value(ran):
-    _, states, said = ran
-    assert states["cast"] == "FAILED", said
-    assert "the query fails on a value (SQLSTATE 22P02)" in said
+    _, states, worker_log = ran
+    assert states["cast"] == "FAILED", worker_log
+    assert "the query fails on a value (SQLSTATE 22P02)" in worker_log
 
 
 def test_neither_secret_nor_cell_is_anywhere(ran, prefect_api):
-    from tests.flows.test_release_flow import stored
+    from tests.flows.test_release_flow import stored_texts
     from tests.prefect_server import database
 
-    folder, _, said = ran
-    home, kept = database().parent, list(folder.glob("private-*/**/*"))
-    kept += [*home.rglob("*"), *(folder / "home").rglob("*")]
-    contents = [said.encode(), stored(prefect_api).encode()]
-    contents += [path.read_bytes() for path in kept if path.is_file()]
+    folder, _, worker_log = ran
+    home, paths = database().parent, list(folder.glob("private-*/**/*"))
+    paths += [*home.rglob("*"), *(folder / "home").rglob("*")]
+    contents = [worker_log.encode(), stored_texts(prefect_api).encode()]
+    contents += [path.read_bytes() for path in paths if path.is_file()]
     canaries = (SECRET.encode(), CELL.encode())
-    found = [c for content in contents for r in readings(content) for c in canaries if c in r]
-    assert found == []
+    canaries_found = [
+        c for content in contents for r in readings(content) for c in canaries if c in r
+    ]
+    assert canaries_found == []
 
 
 def test_a_refusal_is_tried_once_and_a_broken_connection_again(ran, prefect_api):
     import httpx
 
-    found = httpx.post(f"{prefect_api}/flow_runs/filter", json={"limit": 200}, timeout=120).json()
-    messages = {run["id"]: (run.get("state") or {}).get("message") or "" for run in found}
+    runs = httpx.post(f"{prefect_api}/flow_runs/filter", json={"limit": 200}, timeout=120).json()
+    messages = {run["id"]: (run.get("state") or {}).get("message") or "" for run in runs}
     attempts = {}
     for run, message in messages.items():
         body = {"flow_runs": {"id": {"any_": [run]}}}

@@ -1,4 +1,4 @@
-"""What a release holds reaches the terminal as text: no markup, and nothing acts on it."""
+"""Content of a release on the terminal is text: no markup, and nothing acts on it."""
 
 import csv
 import io
@@ -46,11 +46,13 @@ def release(tmp_path_factory):
 
 @given(st.text())
 def test_nothing_visible_acts_on_a_terminal(text):
-    shown = visible(text)
-    assert all(letter in "\t\n" or letter.isprintable() or ord(letter) > 0x9F for letter in shown)
+    text_shown = visible(text)
+    assert all(
+        letter in "\t\n" or letter.isprintable() or ord(letter) > 0x9F for letter in text_shown
+    )
     assert "\n" not in one_line(text)
     if text.isprintable():
-        assert shown == text
+        assert text_shown == text
 
 
 def test_what_a_run_says_is_shown_on_a_terminal(capsys, monkeypatch):
@@ -85,8 +87,8 @@ def test_csv_has_what_is_doubtful_in_columns(capsys):
         {"town": "a", "x": Bounds(0, Fraction(1, 3), may_be_empty=True)},
         {"town": "b", "x": Bounds(None, None, unbounded=True)},
     ]
-    found = Answer("permuted", True, {}, ("town", "x"), tuple(rows), certain=(True, False))
-    answer_as(found, "csv")
+    answer = Answer("permuted", True, {}, ("town", "x"), tuple(rows), certain=(True, False))
+    answer_as(answer, "csv")
     header, *rest = csv.reader(io.StringIO(capsys.readouterr().out))
     assert header[1:4] == ["x_lower", "x_upper", "x_estimate"]
     assert header[4:] == ["x_may_be_empty", "x_unbounded", "certain"]
@@ -98,9 +100,9 @@ def test_csv_has_what_is_doubtful_in_columns(capsys):
 
 def test_csv_has_no_column_twice(capsys):
     rows = ({"certain": "a", "x": Bounds(0, 1)},)
-    found = Answer("permuted", True, {}, ("certain", "x"), rows, certain=(False,))
+    answer = Answer("permuted", True, {}, ("certain", "x"), rows, certain=(False,))
     with pytest.raises(QueryError, match=r"two columns .* called 'certain'"):
-        answer_as(found, "csv")
+        answer_as(answer, "csv")
     assert capsys.readouterr().out == ""
 
 

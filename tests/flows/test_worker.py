@@ -1,4 +1,4 @@
-"""What a worker and the server behind it may know of a run that fails."""
+"""Knowledge of a worker and the server behind it about a run that fails."""
 
 import base64
 import gzip
@@ -28,7 +28,7 @@ def deployment():
 
 @pytest.fixture(scope="module")
 def ran(prefect_api, tmp_path_factory):
-    """Where one worker ran what, the last state of each run, and what the worker said."""
+    """Return a worker's folder, its lines, the last state of each run, and its log."""
     from tests.prefect_server import Deployed, run_on_worker
 
     folder = tmp_path_factory.mktemp("worker")
@@ -36,8 +36,10 @@ def ran(prefect_api, tmp_path_factory):
     specs = {stage: str(lines[stage].spec) for stage in STAGES}
     states = {"specs": specs, "states": str(folder / "states.json")}
     deployed = {
-        name: Deployed(at, {"spec": str(lines[name].spec)}, lines[name].folder / "work", LOGS)
-        for name, at in {"old": OLD, "deployed": deployment()["entrypoint"]}.items()
+        name: Deployed(
+            entrypoint, {"spec": str(lines[name].spec)}, lines[name].folder / "work", LOGS
+        )
+        for name, entrypoint in {"old": OLD, "deployed": deployment()["entrypoint"]}.items()
     }
     deployed["foreign"] = Deployed(FOREIGN, states, folder / "work", LOGS)
     return folder, lines, *run_on_worker(prefect_api, folder, deployed)
@@ -46,8 +48,8 @@ def ran(prefect_api, tmp_path_factory):
 def readings(content):
     """A file's bytes, and what is in them that is compressed or written in base64."""
     yield content
-    for found in re.finditer(rb"[A-Za-z0-9+/_-]{24,}={0,2}", content):
-        text = found[0].rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
+    for match in re.finditer(rb"[A-Za-z0-9+/_-]{24,}={0,2}", content):
+        text = match[0].rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
         yield base64.b64decode(text[: len(text) // 4 * 4])
     for start in (m.start() for m in re.finditer(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]", content)):
         packed = zlib.decompressobj(wbits=47)  # gzip or zlib, as it says
@@ -67,35 +69,35 @@ def test_readings_find_what_is_hidden():
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_foreign_exception_fails_the_run_in_one_line(ran, stage):
-    folder, _, states, said = ran
-    assert states["foreign"] == "COMPLETED", said
-    assert json.loads((folder / "states.json").read_text())[stage] == "FAILED", said
-    assert f"{stage}: Foreign at tasks/{stage}.py:" in said
+    folder, _, states, worker_log = ran
+    assert states["foreign"] == "COMPLETED", worker_log
+    assert json.loads((folder / "states.json").read_text())[stage] == "FAILED", worker_log
+    assert f"{stage}: Foreign at tasks/{stage}.py:" in worker_log
 
 
 @pytest.mark.parametrize("name", [*sorted(OTHERS.keys() - {BEHIND}), "flows.publish"])
 def test_so_it_does_in_every_other_task(ran, name):
-    folder, _, states, said = ran
-    assert states["foreign"] == "COMPLETED", said
-    assert json.loads((folder / "states.json").read_text())[name] == "FAILED", said
+    folder, _, states, worker_log = ran
+    assert states["foreign"] == "COMPLETED", worker_log
+    assert json.loads((folder / "states.json").read_text())[name] == "FAILED", worker_log
     place, task = name.split(".")
     file = f"{name.replace('.', '/')}.py" if place == "flows" else f"tasks/{place}.py"
-    assert f"{task}: Foreign at {file}:" in said
+    assert f"{task}: Foreign at {file}:" in worker_log
 
 
 def test_one_in_a_copy_fails_no_run(ran):
-    folder, _, _, said = ran
-    assert json.loads((folder / "states.json").read_text())[BEHIND] == "COMPLETED", said
-    assert "deliver: s3://nowhere is behind" in said
+    folder, _, _, worker_log = ran
+    assert json.loads((folder / "states.json").read_text())[BEHIND] == "COMPLETED", worker_log
+    assert "deliver: s3://nowhere is behind" in worker_log
 
 
 def test_no_task_is_passed_over():
     modules = {path.stem for path in (ROOT / "tasks").glob("*.py")} - {"__init__"}
     tasks = {
-        f"{found.fn.__module__.rpartition('.')[2]}.{found.name}"
+        f"{item.fn.__module__.rpartition('.')[2]}.{item.name}"
         for module in modules
-        for found in vars(import_module(f"sfumato.tasks.{module}")).values()
-        if isinstance(found, PrivateTask)
+        for item in vars(import_module(f"sfumato.tasks.{module}")).values()
+        if isinstance(item, PrivateTask)
     }
     assert tasks == {*(f"{stage}.{stage}" for stage in STAGES), *OTHERS}
 
@@ -104,15 +106,17 @@ def test_foreign_exceptions_leave_no_trace(ran):
     """Not in the database, the storage, a log or what is said, also where it is packed."""
     from tests.prefect_server import database
 
-    folder, _, _, said = ran
-    kept = [path for path in (folder / "home").rglob("*") if path.is_file()]
-    kept += [path for path in database().parent.rglob("*") if path.is_file()]
-    kept += [path for path in (folder / "work").rglob("*") if path.is_file()]
-    assert (folder / "work" / "wages" / "state.json") in kept  # of the run that evaluates
-    assert database() in kept
-    assert CANARY not in said
-    told = [path for path in kept for r in readings(path.read_bytes()) if CANARY.encode() in r]
-    assert told == []
+    folder, _, _, worker_log = ran
+    paths = [path for path in (folder / "home").rglob("*") if path.is_file()]
+    paths += [path for path in database().parent.rglob("*") if path.is_file()]
+    paths += [path for path in (folder / "work").rglob("*") if path.is_file()]
+    assert (folder / "work" / "wages" / "state.json") in paths  # of the run that evaluates
+    assert database() in paths
+    assert CANARY not in worker_log
+    paths_found = [
+        path for path in paths for r in readings(path.read_bytes()) if CANARY.encode() in r
+    ]
+    assert paths_found == []
 
 
 def test_lines_of_runs_are_json_where_their_logging_is_ours(ran):
@@ -120,8 +124,8 @@ def test_lines_of_runs_are_json_where_their_logging_is_ours(ran):
 
     The worker's own lines are text here: it was started without that logging.
     """
-    *_, said = ran
-    lines = [json.loads(line) for line in said.splitlines() if line.startswith('{"time"')]
+    *_, worker_log = ran
+    lines = [json.loads(line) for line in worker_log.splitlines() if line.startswith('{"time"')]
     assert all({"time", "level", "message", "logger"} <= line.keys() for line in lines)
     ours = [line for line in lines if line.get("line") == "wages"]
     assert {line["run"].partition(" ")[0] for line in ours} == {"wages"}
@@ -144,16 +148,19 @@ def test_no_stage_is_left_of_a_run_that_failed(ran):
 
 
 def test_a_deployment_of_an_old_entrypoint_says_what_to_do(ran):
-    _, lines, states, said = ran
-    assert states["old"] == "CRASHED", said
-    assert "this package is sfumato.flows: import it by that name, and deploy flows again" in said
+    _, lines, states, worker_log = ran
+    assert states["old"] == "CRASHED", worker_log
+    assert (
+        "this package is sfumato.flows: import it by that name, and deploy flows again"
+        in worker_log
+    )
     assert not (lines["old"].folder / "public").exists()
 
 
 def test_the_entrypoint_that_is_deployed_publishes(ran):
-    _, lines, states, said = ran
+    _, lines, states, worker_log = ran
     assert (ROOT / deployment()["parameters"]["spec"]).is_file()
-    assert states["deployed"] == "COMPLETED", said
+    assert states["deployed"] == "COMPLETED", worker_log
     assert check(lines["deployed"].folder / "public" / "wages" / "0001").verdicts
 
 
