@@ -37,11 +37,11 @@ SCHEMA = {
 }
 
 
-def published(rows):
+def publish_rows(rows):
     *columns, group = zip(*rows, strict=True)
     encoded = tuple(
-        encode(name, of.role, pa.array(values, of.arrow_type))
-        for (name, of), values in zip(SCHEMA.items(), columns, strict=True)
+        encode(name, declaration.role, pa.array(values, declaration.arrow_type))
+        for (name, declaration), values in zip(SCHEMA.items(), columns, strict=True)
     )
     partition = Partition(np.array(group, dtype=np.int64))
     tables = ambiguous.publish(Microdata(encoded, len(rows)), partition, FORM, seeded_keys(1))
@@ -49,19 +49,19 @@ def published(rows):
     return {name: tables[name].cast(schema) for name, schema in arrow.items()}
 
 
-def shown(tables):
-    """What is told of each group: the values it admits of each column, and its counts."""
-    told = {}
+def rows_of_groups(tables):
+    """Return what is told of each group: the values it admits of each column, and its counts."""
+    by_group = {}
     for name, table in tables.items():
         for row in table.to_pylist():
             rest = tuple(value for column, value in row.items() if column != "group_id")
-            told.setdefault(row["group_id"], {}).setdefault(name, []).append(rest)
-    return told
+            by_group.setdefault(row["group_id"], {}).setdefault(name, []).append(rest)
+    return by_group
 
 
 def test_the_tables_of_the_paper():
-    tables = published(PEOPLE)
-    assert shown(tables)[0] == {
+    tables = publish_rows(PEOPLE)
+    assert rows_of_groups(tables)[0] == {
         "at_age": [(20,), (45,), (50,), (60,)],
         "at_sex": [("M",)],
         "at_zip": [(11000,), (12000,), (23000,)],
@@ -92,23 +92,31 @@ ROWS = st.lists(
 
 @given(ROWS)
 def test_a_group_shows_its_values_and_counts_and_nothing_else(rows):
-    told = []
+    expected = []
     for group in sorted({row[-1] for row in rows}):
         members = [row[:-1] for row in rows if row[-1] == group]
         age, sex, zip_, disease = zip(*members, strict=True)
         counts = sorted((value, disease.count(value)) for value in set(disease))
-        told.append((*(sorted({*map(repr, of)}) for of in (age, sex, zip_)), counts))
-    found = [
-        (*(sorted(repr(v) for (v,) in of[f"at_{name}"]) for name in QUASI), sorted(of["st"]))
-        for of in shown(published(rows)).values()
+        expected.append(
+            (
+                *(sorted({*map(repr, values_of_column)}) for values_of_column in (age, sex, zip_)),
+                counts,
+            )
+        )
+    groups_found = [
+        (
+            *(sorted(repr(v) for (v,) in group_tables[f"at_{name}"]) for name in QUASI),
+            sorted(group_tables["st"]),
+        )
+        for group_tables in rows_of_groups(publish_rows(rows)).values()
     ]
-    assert sorted(found) == sorted(told)
+    assert sorted(groups_found) == sorted(expected)
 
 
 @given(ROWS, st.randoms(use_true_random=False))
 def test_the_order_is_a_function_of_what_is_shown(rows, random):
     """Nothing links the tables but the numbers of groups, and these are named by contents."""
-    first = published(rows)
+    first = publish_rows(rows)
     names = list(range(10, 14))
     random.shuffle(names)
     again = [(*row[:-1], names[row[-1]]) for row in rows]
@@ -121,7 +129,7 @@ def test_the_order_is_a_function_of_what_is_shown(rows, random):
             column[place] = value
     mixed = [(*vector, *row[3:]) for *vector, row in zip(*columns, again, strict=True)]
     random.shuffle(mixed)
-    tables = published(mixed)
+    tables = publish_rows(mixed)
     assert tables == first
     assert ambiguous.canonical(tables) == tables
     for name, rules in ambiguous.rules(SCHEMA, FORM, len(rows), ["secret"]).items():
@@ -129,7 +137,7 @@ def test_the_order_is_a_function_of_what_is_shown(rows, random):
 
 
 def test_other_promises_are_of_groups():
-    groups = ambiguous.groups(published(PEOPLE), SCHEMA, QUASI, ["disease"])
+    groups = ambiguous.groups(publish_rows(PEOPLE), SCHEMA, QUASI, ["disease"])
     scope = {"quasi_identifiers": QUASI, "sensitive": "disease"}
     assert DistinctLDiversity(l=3, **scope).check(groups).holds
     assert not DistinctLDiversity(l=4, **scope).check(groups).holds
@@ -147,7 +155,7 @@ def test_other_promises_are_of_groups():
     ],
 )
 def test_tables_that_contradict_each_other_are_refused(table, rows, reason):
-    tables = dict(published(PEOPLE))
+    tables = dict(publish_rows(PEOPLE))
     arrow = ambiguous.schemas(SCHEMA, FORM)[table]
     tables[table] = pa.table(rows).cast(arrow)
     with pytest.raises(PromiseError, match=reason):
@@ -155,7 +163,7 @@ def test_tables_that_contradict_each_other_are_refused(table, rows, reason):
 
 
 def test_what_stands_twice_breaks_a_rule():
-    tables = published(PEOPLE)
+    tables = publish_rows(PEOPLE)
     for name in ("at_age", "st"):
         twice = pa.concat_tables([tables[name].slice(0, 1), tables[name]])
         rules = ambiguous.rules(SCHEMA, FORM, len(PEOPLE) + 1, [])[name]

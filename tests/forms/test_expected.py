@@ -12,8 +12,8 @@ from tests.expectations.test_occurrences import releases
 
 @given(releases())
 def test_a_loop_finds_what_arrays_do(release):
-    found = fit_occurrences(*release, fit_by_loop)
-    assert found.tobytes() == occurrences(*release).tobytes()
+    fitted = fit_occurrences(*release, fit_by_loop)
+    assert fitted.tobytes() == occurrences(*release).tobytes()
 
 
 def test_a_compiled_loop_finds_what_arrays_do(monkeypatch):
@@ -23,6 +23,6 @@ def test_a_compiled_loop_finds_what_arrays_do(monkeypatch):
     sizes, admitted = np.bincount(group), cover(group, codes, 300)
     monkeypatch.setattr(ambiguous, "_LARGE", len(admitted.value))
     monkeypatch.setattr(ambiguous, "occurrences", None)  # so that it is the loop
-    found = expected_occurrences(sizes, admitted)
-    assert found.tobytes() == occurrences(sizes, admitted).tobytes()
-    assert len(set(found.tolist())) > 1_000
+    fitted = expected_occurrences(sizes, admitted)
+    assert fitted.tobytes() == occurrences(sizes, admitted).tobytes()
+    assert len(set(fitted.tolist())) > 1_000

@@ -1,4 +1,4 @@
-"""What is written is what is read; what is no label is refused."""
+"""Labels that are written are read; what is no label is refused."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -61,10 +61,10 @@ def test_an_interval_reads_as_it_was_written(kind, null, data):
 
 @given(st.integers(-200, 200))
 def test_labels_of_intervals_admit_their_values(value):
-    known = from_intervals("age", [5, 10, 20], [value])
+    hierarchy = from_intervals("age", [5, 10, 20], [value])
     declared = column("integer", hierarchy=Intervals(intervals=(5, 10, 20)))
     read = reader("age", declared)
-    labels = known.rows[0]
+    labels = hierarchy.rows[0]
     assert levels(declared, labels, [read(label) for label in labels]) == ([0, 1, 2, 3, 4], 4)
     for number, label in enumerate(labels):
         admitted = read(label)

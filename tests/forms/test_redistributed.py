@@ -85,35 +85,39 @@ def asks(target="uniform", **more):
     return PPrivacy(target=target, sensitive="pay", **more)
 
 
-def parted(rows, promise=None, by=stratum, kind="integer"):
-    return by.partition(table(rows, kind), ["area"], [promise or asks()], None, seeded_keys(1))
+def partition_rows(rows, promise=None, partitioner=stratum, kind="integer"):
+    return partitioner.partition(
+        table(rows, kind), ["area"], [promise or asks()], None, seeded_keys(1)
+    )
 
 
-def shown(rows, partition, parameters, kind="integer"):
+def publish_partition(rows, partition, parameters, kind="integer"):
     tables = redistributed.publish(table(rows, kind), partition, parameters, seeded_keys(1))
     arrow = redistributed.schemas(schema(kind), parameters)
-    return {name: tables[name].cast(of) for name, of in arrow.items()}
+    return {name: tables[name].cast(types) for name, types in arrow.items()}
 
 
-def published(rows, promise=None, by=stratum, kind="integer", **more):
-    return shown(rows, parted(rows, promise, by, kind), form(**more), kind)
+def publish_rows(rows, promise=None, partitioner=stratum, kind="integer", **more):
+    return publish_partition(
+        rows, partition_rows(rows, promise, partitioner, kind), form(**more), kind
+    )
 
 
-def seen(tables, kind="integer"):
+def groups_seen(tables, kind="integer"):
     return redistributed.groups(tables, schema(kind), ["zip", "sex"], ["pay"])
 
 
 def subdomains(tables):
     """The subdomains of each group, every copy."""
-    found = {}
+    bounds_of_groups = {}
     for row in tables["st"].to_pylist():
         bounds = [(row["lower"], row["upper"])] * row["count"]
-        found.setdefault(row["group_id"], []).extend(bounds)
-    return found
+        bounds_of_groups.setdefault(row["group_id"], []).extend(bounds)
+    return bounds_of_groups
 
 
 def test_the_owner_groups_of_the_paper():
-    tables = published(PEOPLE)
+    tables = publish_rows(PEOPLE)
     assert tables["qit"].to_pylist() == [
         {"zip": zip_, "sex": sex, "group_id": zip_ // 100 - 911} for zip_, sex, _ in PEOPLE
     ]
@@ -132,23 +136,23 @@ def test_the_owner_groups_of_the_paper():
         (0, 50, 50, 1),
         (0, 60, 60, 1),
     ]
-    told = redistributed.facts(tables, schema())
-    assert told == {"sum_of_ranges": 130, "share_at_the_root": "3/11", "fakes": 0}
+    facts = redistributed.facts(tables, schema())
+    assert facts == {"sum_of_ranges": 130, "share_at_the_root": "3/11", "fakes": 0}
 
 
 @pytest.mark.parametrize(("fakes", "cost"), list(enumerate([80, 50, 40, 40, 20, 20, 20, 20, 0])))
 def test_fakes_of_the_paper(fakes, cost):
     """40, 60, 60 and 60 beside a group that needs none; at most so many, and as few as it takes."""
-    tables = published([*PEOPLE[:4], *PEOPLE[7:]], fakes=fakes)
-    told = redistributed.facts(tables, schema())
+    tables = publish_rows([*PEOPLE[:4], *PEOPLE[7:]], fakes=fakes)
+    facts = redistributed.facts(tables, schema())
     needed = {80: 0, 50: 1, 40: 2, 20: 4, 0: 8}[cost]
-    assert (told["sum_of_ranges"], told["fakes"]) == (cost, needed)
-    assert seen(tables).sizes.tolist() == [4, 4]
+    assert (facts["sum_of_ranges"], facts["fakes"]) == (cost, needed)
+    assert groups_seen(tables).sizes.tolist() == [4, 4]
 
 
 def test_equal_quasi_identifiers_by_themselves():
-    tables = published(PEOPLE, by=exact_qi)
-    groups = seen(tables)
+    tables = publish_rows(PEOPLE, partitioner=exact_qi)
+    groups = groups_seen(tables)
     assert sorted(groups.sizes.tolist()) == [1] * 9 + [2]
     pair = subdomains(tables)[int(np.argmax(groups.sizes))]
     assert pair == [(30, 40), (50, 60)]
@@ -178,24 +182,26 @@ BY = st.sampled_from([stratum, exact_qi])
 def of_kind(rows, kind):
     """Rows whose last field is a place in the order of a kind's values, with these values."""
     order = ORDERS[kind]
-    return [(zip_, sex, order[at % len(order)]) for zip_, sex, at in rows]
+    return [(zip_, sex, order[place % len(order)]) for zip_, sex, place in rows]
 
 
 @given(ROWS, KIND, TARGETS, BY, FORMS)
-def test_balanced_and_true_of_the_values_and_so_many_fakes(rows, kind, promise, by, parameters):
+def test_balanced_and_true_of_the_values_and_so_many_fakes(
+    rows, kind, promise, partitioner, parameters
+):
     rows = of_kind(rows, kind)
-    partition = parted(rows, promise, by, kind)
-    tables = shown(rows, partition, parameters, kind)
-    groups = seen(tables, kind)
+    partition = partition_rows(rows, promise, partitioner, kind)
+    tables = publish_partition(rows, partition, parameters, kind)
+    groups = groups_seen(tables, kind)
     assert promise.check(groups).observed == {"tolerance": 0}
     assert int(groups.sizes.sum()) == len(rows)
     order = [value for value in ORDERS[kind] if value in {row[2] for row in rows}]
-    held = values_of(rows, partition, tables)
+    values_by_label = values_of(rows, partition, tables)
     for group, runs in subdomains(tables).items():
         admitted = [set(order[order.index(low) : order.index(high) + 1]) for low, high in runs]
-        fakes = len(runs) - len(held[group])
-        assert 0 <= fakes <= parameters.most(len(held[group]))
-        assert matched(held[group], admitted)
+        fakes = len(runs) - len(values_by_label[group])
+        assert 0 <= fakes <= parameters.most(len(values_by_label[group]))
+        assert is_matched(values_by_label[group], admitted)
 
 
 def values_of(rows, partition, tables):
@@ -203,57 +209,59 @@ def values_of(rows, partition, tables):
     place = {}
     for row in tables["qit"].to_pylist():
         place.setdefault((row["zip"], row["sex"]), set()).add(row["group_id"])
-    held = {}
+    values_by_label = {}
     for (zip_, sex, pay), group in zip(rows, partition.group.tolist(), strict=True):
         (shown_as,) = place[zip_, sex]
-        held.setdefault(shown_as, []).append(pay)
+        values_by_label.setdefault(shown_as, []).append(pay)
         assert place.setdefault(("group", group), shown_as) == shown_as
-    return held
+    return values_by_label
 
 
-def matched(values, admitted):
-    """Whether each value has a subdomain of its own that admits it."""
+def is_matched(values, admitted):
+    """Tell if each value has a subdomain of its own that admits it."""
     taken = {}
 
-    def placed(value, tried):
-        for at, run in enumerate(admitted):
-            if values[value] in run and at not in tried:
-                tried.add(at)
-                if at not in taken or placed(taken[at], tried):
-                    taken[at] = value
+    def place_value(value, tried):
+        for place, run in enumerate(admitted):
+            if values[value] in run and place not in tried:
+                tried.add(place)
+                if place not in taken or place_value(taken[place], tried):
+                    taken[place] = value
                     return True
         return False
 
-    return all(placed(value, set()) for value in range(len(values)))
+    return all(place_value(value, set()) for value in range(len(values)))
 
 
 @given(ROWS, KIND, TARGETS, BY, FORMS)
-def test_what_is_published_reads_back_the_same(rows, kind, promise, by, parameters):
+def test_what_is_published_reads_back_the_same(rows, kind, promise, partitioner, parameters):
     rows = of_kind(rows, kind)
-    tables = published(rows, promise, by, kind, **parameters.model_dump(exclude={"method"}))
+    tables = publish_rows(
+        rows, promise, partitioner, kind, **parameters.model_dump(exclude={"method"})
+    )
     assert redistributed.canonical(tables) == tables
     for name, rules in redistributed.rules(schema(kind), parameters, len(rows), ["no"]).items():
         assert all(rule.holds(tables[name]) for rule in rules), name
-    again = {name: written(of) for name, of in tables.items()}
-    first, second = seen(tables, kind), seen(again, kind)
+    again = {name: write_and_read(table) for name, table in tables.items()}
+    first, second = groups_seen(tables, kind), groups_seen(again, kind)
     assert first.sizes.tolist() == second.sizes.tolist()
-    told, retold = first.subdomains["pay"], second.subdomains["pay"]
+    counts, retold = first.subdomains["pay"], second.subdomains["pay"]
     for part in ("group", "node", "count", "target"):
-        assert getattr(told, part).tolist() == getattr(retold, part).tolist()
-    assert redistributed.facts(tables, schema(kind))["fakes"] == told.count.sum() - len(rows)
+        assert getattr(counts, part).tolist() == getattr(retold, part).tolist()
+    assert redistributed.facts(tables, schema(kind))["fakes"] == counts.count.sum() - len(rows)
 
 
-def written(table):
+def write_and_read(table):
     file = io.BytesIO()
     pq.write_table(table, file)
     return pq.read_table(io.BytesIO(file.getvalue()), use_threads=False)
 
 
 @given(ROWS, TARGETS, BY, FORMS, st.randoms(use_true_random=False))
-def test_the_order_is_a_function_of_what_is_shown(rows, promise, by, parameters, random):
+def test_the_order_is_a_function_of_what_is_shown(rows, promise, partitioner, parameters, random):
     rows = of_kind(rows, "integer")
-    partition = parted(rows, promise, by)
-    first = shown(rows, partition, parameters)
+    partition = partition_rows(rows, promise, partitioner)
+    first = publish_partition(rows, partition, parameters)
     aims, order = partition.target_distributions, list(range(len(rows)))
     groups, targets = list(range(len(aims.target))), list(range(len(aims.distributions)))
     for names in (order, groups, targets):
@@ -265,12 +273,12 @@ def test_the_order_is_a_function_of_what_is_shown(rows, promise, by, parameters,
     again = Partition(
         group, target_distributions=TargetDistributions("pay", target, tuple(renamed))
     )
-    assert shown([rows[at] for at in order], again, parameters) == first
+    assert publish_partition([rows[place] for place in order], again, parameters) == first
 
 
 def test_each_stratum_has_its_own_target_and_equal_ones_are_one():
     rows = [(91100, "F", 30), (91200, "F", 40), (91200, "M", 30), (91300, "M", 30)]
-    tables = published(rows, asks("source"))
+    tables = publish_rows(rows, asks("source"))
     assert tables["aims"]["target"].to_pylist() == [0, 1, 0]
     weights = [tuple(row.values()) for row in tables["targets"].to_pylist()]
     assert weights == [
@@ -284,19 +292,19 @@ def test_each_stratum_has_its_own_target_and_equal_ones_are_one():
     assert subdomains(tables) == {0: [(30, 30)], 1: [(30, 30), (40, 40)], 2: [(30, 30)]}
     for t, holds in (("0.25", True), ("0.24", False)):
         promise = TCloseness(t=Decimal(t), distance="ordered", sensitive="pay")
-        verdict = promise.check(seen(tables))
+        verdict = promise.check(groups_seen(tables))
         assert (verdict.holds, verdict.observed) == (holds, {"t": Fraction(1, 4)})
 
 
 def test_a_source_that_is_shown_exactly_is_permuted():
     rows = [(91100, "F", 10 * n) for n in (3, 4, 4, 4, 6, 6, 5)]
-    tables = published(rows, asks("source"), denominator=None)
+    tables = publish_rows(rows, asks("source"), denominator=None)
     assert sorted(subdomains(tables)[0]) == sorted((pay, pay) for *_, pay in rows)
 
 
 def test_rounding_tells_how_far_declared_targets_are_from_those_asked_for():
     rows = [(91100, "F", 30)] * 30 + [(91100, "F", 40)]
-    partition = parted(rows, asks("source"))
+    partition = partition_rows(rows, asks("source"))
     near = redistributed.rounding_distances(table(rows), partition, form())
     assert near == [Fraction(1, 16) - Fraction(1, 31)]
     assert redistributed.rounding_distances(table(rows), partition, form(denominator=None)) == [0]
@@ -304,7 +312,7 @@ def test_rounding_tells_how_far_declared_targets_are_from_those_asked_for():
 
 def test_a_tree_is_the_hierarchy_of_the_column():
     rows = [(91100, "F", kind) for kind in "abcd"]
-    tables = published(rows, kind="hierarchy", tree="hierarchy")
+    tables = publish_rows(rows, kind="hierarchy", tree="hierarchy")
     assert [tuple(row.values()) for row in tables["targets"].to_pylist()] == [
         (0, "a", "d", 1),
         (0, "a", "a", 1),
@@ -314,12 +322,12 @@ def test_a_tree_is_the_hierarchy_of_the_column():
         (0, "c", "c", 1),
         (0, "d", "d", 1),
     ]
-    groups = seen(tables, "hierarchy")
+    groups = groups_seen(tables, "hierarchy")
     assert asks().check(groups).holds
     close = TCloseness(t=Decimal(0), distance="hierarchical", sensitive="pay")
     assert close.check(groups).holds
-    two = published([*rows[:2], (91200, "M", "c")], asks("source"), kind="hierarchy")
-    verdict = close.check(seen(two, "hierarchy"))
+    two = publish_rows([*rows[:2], (91200, "M", "c")], asks("source"), kind="hierarchy")
+    verdict = close.check(groups_seen(two, "hierarchy"))
     assert verdict.observed == {"t": Fraction(1, 2)}
 
 
@@ -330,7 +338,9 @@ def test_hierarchies_of_numbers_are_runs():
     with_tens = table(rows).keep(
         with_ancestors(c, by_tens) if c.name == "pay" else c for c in table(rows).columns
     )
-    tables = redistributed.publish(with_tens, parted(rows), form(tree="hierarchy"), seeded_keys(1))
+    tables = redistributed.publish(
+        with_tens, partition_rows(rows), form(tree="hierarchy"), seeded_keys(1)
+    )
     nodes = {(row["lower"], row["upper"]) for row in tables["targets"].to_pylist()}
     assert nodes == {(20, 101), (20, 29), (100, 101), *((pay, pay) for *_, pay in rows)}
     parity = tuple((str(pay), "even" if pay % 2 == 0 else "odd", "*") for *_, pay in rows)
@@ -339,24 +349,24 @@ def test_hierarchies_of_numbers_are_runs():
         for c in table(rows).columns
     )
     with pytest.raises(SpecError, match="is not a run of its values"):
-        redistributed.publish(mixed, parted(rows), form(tree="hierarchy"), seeded_keys(1))
+        redistributed.publish(mixed, partition_rows(rows), form(tree="hierarchy"), seeded_keys(1))
     with pytest.raises(SpecError, match="has no hierarchy"):
-        published(rows, tree="hierarchy")
+        publish_rows(rows, tree="hierarchy")
 
 
 def test_what_cannot_be_shown_is_refused():
     with pytest.raises(PromiseError, match="aim at no target"):
-        shown(PEOPLE, Partition(np.zeros(len(PEOPLE), dtype=np.int64)), form())
+        publish_partition(PEOPLE, Partition(np.zeros(len(PEOPLE), dtype=np.int64)), form())
     rows = [(91100, "F", pay) for pay in range(40)]
     aims = TargetDistributions(
         "pay", np.array([0]), ((Fraction(1, 2**70),) * 39 + (1 - Fraction(39, 2**70),),)
     )
     partition = Partition(np.zeros(40, dtype=np.int64), target_distributions=aims)
     with pytest.raises(SpecError, match="give a denominator"):
-        shown(rows, partition, form(denominator=None))
-    assert asks().check(seen(shown(rows, partition, form()))).holds
+        publish_partition(rows, partition, form(denominator=None))
+    assert asks().check(groups_seen(publish_partition(rows, partition, form()))).holds
     with pytest.raises(SpecError, match="larger denominator"):
-        published(rows, arity=4, denominator=3)
+        publish_rows(rows, arity=4, denominator=3)
 
 
 CONTRADICTIONS = [
@@ -396,7 +406,7 @@ CONTRADICTIONS = [
 
 @pytest.mark.parametrize(("name", "where", "forged", "reason"), CONTRADICTIONS)
 def test_tables_that_contradict_each_other_are_refused(name, where, forged, reason):
-    tables = published(PEOPLE)
+    tables = publish_rows(PEOPLE)
     rows, changed = [], 0
     for row in tables[name].to_pylist():
         if where.items() <= row.items():
@@ -407,22 +417,22 @@ def test_tables_that_contradict_each_other_are_refused(name, where, forged, reas
     assert changed
     tables[name] = pa.Table.from_pylist(rows, tables[name].schema)
     with pytest.raises(PromiseError, match=reason):
-        seen(tables)
+        groups_seen(tables)
 
 
 def test_nulls_and_values_without_a_leaf_are_refused():
-    tables = published([(91100, "F", kind) for kind in "ab"], kind="hierarchy")
+    tables = publish_rows([(91100, "F", kind) for kind in "ab"], kind="hierarchy")
     for value in (None, "z"):
         ends = pa.array([value if text == "b" else text for text in "abab"][:3], pa.string())
         targets = tables["targets"].set_column(2, "upper", ends)
         targets = targets.set_column(1, "lower", ends)
         with pytest.raises(PromiseError, match=r"are null|is not a leaf"):
-            seen(tables | {"targets": targets}, "hierarchy")
+            groups_seen(tables | {"targets": targets}, "hierarchy")
 
 
 @pytest.mark.parametrize("name", ["st", "aims", "targets"])
 def test_what_stands_twice_breaks_a_rule(name):
-    tables = published(PEOPLE)
+    tables = publish_rows(PEOPLE)
     twice = pa.concat_tables([tables[name].slice(0, 1), tables[name]])
     rules = redistributed.rules(schema(), form(fakes=1), len(PEOPLE), [])[name]
     assert all(rule.holds(tables[name]) for rule in rules)
@@ -430,7 +440,7 @@ def test_what_stands_twice_breaks_a_rule(name):
 
 
 def test_equal_targets_under_two_numbers_break_a_rule():
-    tables = published(PEOPLE)
+    tables = publish_rows(PEOPLE)
     renamed = tables["targets"].set_column(0, "target", pa.array([1] * 7))
     again = renamed.cast(tables["targets"].schema)
     both = pa.concat_tables([tables["targets"], again])
@@ -447,7 +457,7 @@ def test_equal_targets_under_two_numbers_break_a_rule():
 
 
 def test_where_none_may_be_fakes_are_counted():
-    tables = published(PEOPLE, fakes=8)
+    tables = publish_rows(PEOPLE, fakes=8)
     for most, holds in ((0, False), (8, True)):
         rules = redistributed.rules(schema(), form(fakes=most), len(PEOPLE), [])["st"]
         assert all(rule.holds(tables["st"]) for rule in rules) == holds

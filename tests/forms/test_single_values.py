@@ -32,12 +32,12 @@ def test_labels_of_different_values_differ(texts, null):
 
 
 def test_what_reads_as_a_label_keeps_its_braces():
-    shown = {"a, b": "a, b", 'say "a"': 'say "a"', " a": " a", "a}": "a}", "1*": "1*"}
-    shown |= {text: f'{{"{text}"}}' for text in ("*", "{a, b}", "[1, 2]", "a or null", "")}
-    assert {text: value_set([text], plain=True) for text in shown} == shown
+    texts = {"a, b": "a, b", 'say "a"': 'say "a"', " a": " a", "a}": "a}", "1*": "1*"}
+    texts |= {text: f'{{"{text}"}}' for text in ("*", "{a, b}", "[1, 2]", "a or null", "")}
+    assert {text: value_set([text], plain=True) for text in texts} == texts
 
 
-def published(values, **parameters):
+def publish_values(values, **parameters):
     column = encode("x", "quasi-identifier", pa.array(values))
     loss = encode("loss", "sensitive", pa.array(range(len(values))))
     tables = generalized.publish(
@@ -51,8 +51,8 @@ def published(values, **parameters):
 
 def test_they_are_plain_where_that_is_asked_for():
     values = ["a, b", "*", "c"]
-    assert published(values) == ["c", '{"*"}', '{"a, b"}']
-    assert published(values, single_values="plain") == ["a, b", "c", '{"*"}']
+    assert publish_values(values) == ["c", '{"*"}', '{"a, b"}']
+    assert publish_values(values, single_values="plain") == ["a, b", "c", '{"*"}']
 
 
 def test_the_keys_have_a_format():
@@ -60,6 +60,8 @@ def test_the_keys_have_a_format():
 
     plain = {"single_values": "plain"}
     formats = [{}, plain, {"label_tables": True}]
-    found = [lowest_format(GeneralizedParameters(method="generalized", **of)) for of in formats]
-    assert found == [0, 6, 6]
+    format_found = [
+        lowest_format(GeneralizedParameters(method="generalized", **keys)) for keys in formats
+    ]
+    assert format_found == [0, 6, 6]
     assert GeneralizedParameters(method="generalized").model_dump() == {"method": "generalized"}

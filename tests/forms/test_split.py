@@ -44,7 +44,7 @@ def microdata(rows, names):
     )
 
 
-def published(rows, names=("age", "sex", "disease"), parameters=APART):
+def publish_rows(rows, names=("age", "sex", "disease"), parameters=APART):
     *_, group = zip(*rows, strict=True)
     table = microdata([row[:-1] for row in rows], names)
     partition = Partition(np.array(group, dtype=np.int64))
@@ -52,7 +52,7 @@ def published(rows, names=("age", "sex", "disease"), parameters=APART):
 
 
 def test_the_patients_of_the_paper():
-    tables = published(PATIENTS)
+    tables = publish_rows(PATIENTS)
     assert tables["qit"].to_pylist() == [
         {"age": age, "sex": sex, "group_id": group} for age, sex, _, group in PATIENTS
     ]
@@ -71,19 +71,19 @@ def test_the_patients_of_the_paper():
 def test_several_attributes_apart_and_together():
     names = ("age", "sex", "disease", "charge")
     rows = [("1", "M", "a", "x", 0), ("2", "M", "b", "y", 0), ("3", "M", "a", "x", 0)]
-    apart, together = (published(rows, names, parameters) for parameters in (APART, TOGETHER))
+    apart, together = (publish_rows(rows, names, parameters) for parameters in (APART, TOGETHER))
     assert set(apart) == {"qit", "st_disease", "st_charge"}
     assert together["st"].to_pylist() == [
         {"group_id": 0, "disease": "a", "charge": "x", "count": 2},
         {"group_id": 0, "disease": "b", "charge": "y", "count": 1},
     ]
-    known = schema("disease", "charge")
-    seen = split.groups(together, known, ["age", "sex", "charge"], ["disease"])
+    declared = schema("disease", "charge")
+    seen = split.groups(together, declared, ["age", "sex", "charge"], ["disease"])
     assert seen.sizes.tolist() == [2, 1]
     assert seen.counts_of("disease").distinct.tolist() == [1, 1]
-    assert split.groups(apart, known, ["age"], ["charge"]).sizes.tolist() == [3]
+    assert split.groups(apart, declared, ["age"], ["charge"]).sizes.tolist() == [3]
     for tables, parameters in ((apart, APART), (together, TOGETHER)):
-        for name, arrow in split.schemas(known, parameters).items():
+        for name, arrow in split.schemas(declared, parameters).items():
             assert tables[name].cast(arrow).num_rows == tables[name].num_rows
 
 
@@ -92,12 +92,12 @@ ROWS = st.lists(st.tuples(*[st.sampled_from("ab")] * 3, st.integers(0, 3)), min_
 
 @given(ROWS, st.randoms(use_true_random=False))
 def test_blind_to_the_order_of_rows_and_names_of_groups(rows, rng):
-    first = published(rows)
+    first = publish_rows(rows)
     names = list(range(10, 14))
     rng.shuffle(names)
     renamed = [(*row[:-1], names[row[-1]]) for row in rows]
     rng.shuffle(renamed)
-    again = published(renamed)
+    again = publish_rows(renamed)
     assert {name: table.to_pylist() for name, table in first.items()} == {
         name: table.to_pylist() for name, table in again.items()
     }
@@ -107,18 +107,19 @@ def test_blind_to_the_order_of_rows_and_names_of_groups(rows, rng):
 
 @given(ROWS)
 def test_every_group_shows_its_own_rows(rows):
-    tables = published(rows)
-    shown = {}
+    tables = publish_rows(rows)
+    values_by_group = {}
     for row in tables["st"].to_pylist():
-        shown.setdefault(row["group_id"], []).extend([row["disease"]] * row["count"])
+        values_by_group.setdefault(row["group_id"], []).extend([row["disease"]] * row["count"])
     quasi = {}
     for row in tables["qit"].to_pylist():
         quasi.setdefault(row["group_id"], []).append((row["age"], row["sex"]))
-    told = sorted((sorted(quasi[group]), sorted(shown[group])) for group in quasi)
+    groups_found = sorted((sorted(quasi[group]), sorted(values_by_group[group])) for group in quasi)
     groups = {row[-1] for row in rows}
     members = [[row for row in rows if row[-1] == group] for group in groups]
-    assert told == sorted(
-        (sorted(row[:2] for row in of), sorted(row[2] for row in of)) for of in members
+    assert groups_found == sorted(
+        (sorted(row[:2] for row in members), sorted(row[2] for row in members))
+        for members in members
     )
 
 
