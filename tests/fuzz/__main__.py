@@ -34,38 +34,38 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="the one input of this number, told in full")
     parser.add_argument("--tell", action="store_true", help="the last line that each input said")
     parser.add_argument("--fresh", action="store_true", help="keep nothing, begin with the first")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     import_everything()
     with tempfile.TemporaryDirectory() as scratch:
         made = runner.releases(Path(scratch) / "releases")
-        if asked.only is not None:
-            return _tell(asked.kinds[0], asked.seed, asked.only, Path(scratch), made)
-        return _go_on(asked, Path(scratch), made)
+        if options.only is not None:
+            return _tell(options.kinds[0], options.seed, options.only, Path(scratch), made)
+        return _go_on(options, Path(scratch), made)
 
 
-def _go_on(asked: argparse.Namespace, scratch: Path, made: Path) -> int:
-    place = KEPT / str(asked.seed)
+def _go_on(options: argparse.Namespace, scratch: Path, made: Path) -> int:
+    place = KEPT / str(options.seed)
     state = place / "progress.json"
-    progress = json.loads(state.read_text()) if state.exists() and not asked.fresh else {}
-    end = time.monotonic() + 60 * asked.minutes
-    wrong, kinds = 0, asked.kinds or list(KINDS)
+    progress = json.loads(state.read_text()) if state.exists() and not options.fresh else {}
+    end = time.monotonic() + 60 * options.minutes
+    wrong, kinds = 0, options.kinds or list(KINDS)
     codes = {kind: Counter(progress.get(kind, {}).get("codes", {})) for kind in kinds}
-    numbers = {kind: progress.get(kind, {}).get("next", asked.begin) for kind in kinds}
-    while time.monotonic() < end and min(numbers.values()) < asked.inputs:
+    numbers = {kind: progress.get(kind, {}).get("next", options.begin) for kind in kinds}
+    while time.monotonic() < end and min(numbers.values()) < options.inputs:
         kind = min(kinds, key=numbers.__getitem__)
         number, folder = numbers[kind], scratch / "input"
-        ran, found = runner.faults(kind, asked.seed, number, folder, made)
+        ran, problems = runner.faults(kind, options.seed, number, folder, made)
         codes[kind][str(ran.code)] += 1
         numbers[kind] += 1
-        if asked.tell:
+        if options.tell:
             print(f"{kind} {number}: {ran.code}: {(ran.err.splitlines() or [''])[-1][:160]}")
-        if found:
+        if problems:
             wrong += 1
-            print(f"{kind} {number}: {'; '.join(found)}: {ran.err.strip()[-300:]}", flush=True)
-            if not asked.fresh:
-                _keep(place / f"{kind}-{number}", folder, ran, found)
+            print(f"{kind} {number}: {'; '.join(problems)}: {ran.err.strip()[-300:]}", flush=True)
+            if not options.fresh:
+                _keep(place / f"{kind}-{number}", folder, ran, problems)
         shutil.rmtree(folder, ignore_errors=True)
-        if not asked.fresh:
+        if not options.fresh:
             place.mkdir(parents=True, exist_ok=True)
             progress |= {kind: {"next": numbers[kind], "codes": codes[kind]}}
             state.write_text(json.dumps(progress))
@@ -75,20 +75,20 @@ def _go_on(asked: argparse.Namespace, scratch: Path, made: Path) -> int:
     return int(wrong > 0)
 
 
-def _keep(place: Path, folder: Path, ran: Ran, found: list[str]) -> None:
+def _keep(place: Path, folder: Path, ran: Ran, problems: list[str]) -> None:
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(folder, place, ignore=shutil.ignore_patterns("work", "public"), symlinks=True)
-    (place / ".said").write_text("\n".join([*found, ran.out, ran.err]))
+    (place / ".said").write_text("\n".join([*problems, ran.out, ran.err]))
 
 
 def _tell(kind: str, seed: int, number: int, scratch: Path, made: Path) -> int:
     folder = scratch / "input"
-    ran, found = runner.faults(kind, seed, number, folder, made)
+    ran, problems = runner.faults(kind, seed, number, folder, made)
     print((folder / ".case").read_text())
     print(f"code {ran.code}, {ran.seconds:.2f} CPU s, {ran.megabytes:.0f} MB")
     print(ran.out + ran.err)
-    print("\n".join(found) or "no fault")
-    return int(bool(found))
+    print("\n".join(problems) or "no fault")
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

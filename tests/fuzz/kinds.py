@@ -111,16 +111,16 @@ def manifest(folder: Path, rng: Random, releases: Path) -> Case:
     if rng.random() < 0.2:
         path.write_bytes(bytes_of(path.read_bytes(), rng))
     else:
-        path.write_bytes(_resealed(json.loads(path.read_bytes()), rng, digest))
+        path.write_bytes(_reseal(json.loads(path.read_bytes()), rng, digest))
     if rng.random() < 0.3:
         other = rng.choice([p for p in sorted(path.parent.rglob("*")) if p.is_file()])
         other.chmod(0o644)
         other.write_bytes(bytes_of(other.read_bytes(), rng))
-    asked = ("query", "release", "SELECT town, COUNT(*), SUM(wage) FROM microdata GROUP BY town")
-    return Case("release/datapackage.json", asked if rng.random() < 0.5 else ("check", "release"))
+    query = ("query", "release", "SELECT town, COUNT(*), SUM(wage) FROM microdata GROUP BY town")
+    return Case("release/datapackage.json", query if rng.random() < 0.5 else ("check", "release"))
 
 
-def _resealed(document: Any, rng: Random, digest: Callable[[Any], str]) -> bytes:
+def _reseal(document: Any, rng: Random, digest: Callable[[Any], str]) -> bytes:
     from sfumato.tasks.schema.files import canonical_json
 
     document = document_of(document, rng)

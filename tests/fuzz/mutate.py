@@ -37,26 +37,26 @@ def bytes_of(content: bytes, rng: Random, most: int = 4) -> bytes:
     return content
 
 
-def _flipped(content: bytes, rng: Random) -> bytes:
-    at = rng.randrange(len(content) + 1)
-    return content[:at] + bytes([rng.randrange(256)]) + content[at + 1 :]
+def _flip_byte(content: bytes, rng: Random) -> bytes:
+    position = rng.randrange(len(content) + 1)
+    return content[:position] + bytes([rng.randrange(256)]) + content[position + 1 :]
 
 
-def _inserted(content: bytes, rng: Random) -> bytes:
-    at = rng.randrange(len(content) + 1)
+def _insert_bytes(content: bytes, rng: Random) -> bytes:
+    position = rng.randrange(len(content) + 1)
     strange = rng.choice([*_BYTES, *(text.encode() for text in STRANGE)])
-    return content[:at] + strange + content[at:]
+    return content[:position] + strange + content[position:]
 
 
 def _cut_out(content: bytes, rng: Random) -> bytes:
-    at = rng.randrange(len(content) + 1)
-    return content[:at] + content[at + rng.randint(1, 20) :]
+    position = rng.randrange(len(content) + 1)
+    return content[:position] + content[position + rng.randint(1, 20) :]
 
 
-def _repeated(content: bytes, rng: Random) -> bytes:
-    at, times = rng.randrange(len(content) + 1), rng.choice([2, 2, 2, 100])
-    part = content[at : at + rng.randint(1, 60)]
-    return content[:at] + part * times + content[at:]
+def _repeat_part(content: bytes, rng: Random) -> bytes:
+    position, times = rng.randrange(len(content) + 1), rng.choice([2, 2, 2, 100])
+    part = content[position : position + rng.randint(1, 60)]
+    return content[:position] + part * times + content[position:]
 
 
 def _cut_off(content: bytes, rng: Random) -> bytes:
@@ -69,7 +69,7 @@ def _lines_moved(content: bytes, rng: Random) -> bytes:
     return b"".join(lines)
 
 
-def _recoded(content: bytes, rng: Random) -> bytes:
+def _recode_text(content: bytes, rng: Random) -> bytes:
     text = content.decode("utf-8", "replace")
     return text.encode(rng.choice(["utf-16", "latin-1", "utf-8-sig", "utf-7"]), "replace")
 
@@ -79,8 +79,8 @@ def _other_ends(content: bytes, rng: Random) -> bytes:
 
 
 _ON_BYTES: tuple[Callable[[bytes, Random], bytes], ...] = (
-    *(_flipped, _flipped, _inserted, _inserted, _cut_out, _cut_out, _repeated),
-    *(_cut_off, _lines_moved, _recoded, _other_ends),
+    *(_flip_byte, _flip_byte, _insert_bytes, _insert_bytes, _cut_out, _cut_out, _repeat_part),
+    *(_cut_off, _lines_moved, _recode_text, _other_ends),
 )
 
 
@@ -89,25 +89,25 @@ def text_of(text: str, rng: Random, others: Sequence[str], most: int = 4) -> str
     tokens = _TOKEN.findall(text)
     pool = [token for other in others for token in _TOKEN.findall(other)]
     for _ in range(_some(rng, most)):
-        at = rng.randrange(len(tokens) + 1)
-        to = min(len(tokens), at + rng.randint(1, 6))
+        position = rng.randrange(len(tokens) + 1)
+        to = min(len(tokens), position + rng.randint(1, 6))
         kind = rng.randrange(7)
         if kind == 0:
-            tokens[at:to] = []
+            tokens[position:to] = []
         elif kind == 1:
-            tokens[at : at + 1] = [rng.choice(STRANGE)]
+            tokens[position : position + 1] = [rng.choice(STRANGE)]
         elif kind == 2:
-            tokens[at : at + 1] = [rng.choice(pool)]
+            tokens[position : position + 1] = [rng.choice(pool)]
         elif kind == 3:
-            tokens[at:at] = tokens[at:to]
+            tokens[position:position] = tokens[position:to]
         elif kind == 4:
             depth = rng.choice([1, 3, 60, 2000])
-            tokens[at:to] = ["("] * depth + tokens[at:to] + [")"] * depth
+            tokens[position:to] = ["("] * depth + tokens[position:to] + [")"] * depth
         elif kind == 5:
             start = rng.randrange(len(pool))
-            tokens[at:to] = pool[start : start + rng.randint(1, 12)]
+            tokens[position:to] = pool[start : start + rng.randint(1, 12)]
         else:
-            tokens = tokens[:at] + _TOKEN.findall(rng.choice(others))[at:]
+            tokens = tokens[:position] + _TOKEN.findall(rng.choice(others))[position:]
     return "".join(tokens)
 
 
@@ -131,7 +131,7 @@ def document_of(document: Any, rng: Random, most: int = 3) -> Any:
     return document
 
 
-def _gone(owner: Any, key: Any, _rng: Random, _places: Any) -> None:
+def _remove_entry(owner: Any, key: Any, _rng: Random, _places: Any) -> None:
     del owner[key]
 
 
@@ -139,16 +139,16 @@ def _strange(owner: Any, key: Any, rng: Random, _places: Any) -> None:
     owner[key] = rng.choice(VALUES)
 
 
-def _exchanged(owner: Any, key: Any, rng: Random, places: Any) -> None:
+def _exchange_values(owner: Any, key: Any, rng: Random, places: Any) -> None:
     other, name = rng.choice(places)
     owner[key] = deepcopy(other[name])
 
 
-def _nested(owner: Any, key: Any, rng: Random, _places: Any) -> None:
+def _nest_value(owner: Any, key: Any, rng: Random, _places: Any) -> None:
     owner[key] = [deepcopy(owner[key]) for _ in range(rng.choice([1, 2, 50]))]
 
 
-def _renamed(owner: Any, key: Any, rng: Random, _places: Any) -> None:
+def _rename_key(owner: Any, key: Any, rng: Random, _places: Any) -> None:
     if isinstance(owner, dict):
         owner[rng.choice(STRANGE)] = owner.pop(key)
 
@@ -162,14 +162,23 @@ def _alike(owner: Any, key: Any, rng: Random, _places: Any) -> None:
 
 
 _ON_NODES: tuple[Callable[[Any, Any, Random, Any], None], ...] = (
-    *(_gone, _strange, _strange, _exchanged, _nested, _renamed, _alike, _alike),
+    *(
+        _remove_entry,
+        _strange,
+        _strange,
+        _exchange_values,
+        _nest_value,
+        _rename_key,
+        _alike,
+        _alike,
+    ),
 )
 
 
 def _places(node: Any) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
+    places: list[tuple[Any, Any]] = []
     if isinstance(node, dict | list):
         for key in list(node) if isinstance(node, dict) else range(len(node)):
-            found.append((node, key))
-            found += _places(node[key])
-    return found
+            places.append((node, key))
+            places += _places(node[key])
+    return places

@@ -41,7 +41,7 @@ def releases(folder: Path) -> Path:
     return folder / "made"
 
 
-def drawn(kind: str, seed: int, number: int, folder: Path, made: Path) -> Case:
+def write_input(kind: str, seed: int, number: int, folder: Path, made: Path) -> Case:
     """The input of a number, written into a folder."""
     return KINDS[kind](folder, Random(f"{seed} {kind} {number}"), made)
 
@@ -53,12 +53,12 @@ def faults(kind: str, seed: int, number: int, folder: Path, made: Path) -> tuple
     def run() -> int:
         from sfumato.flows.cli.main import run as command
 
-        case = drawn(kind, seed, number, folder, made)
+        case = write_input(kind, seed, number, folder, made)
         (folder / ".case").write_text("\n".join([case.file, *case.arguments]), errors="replace")
         code = command(list(case.arguments))
         if code == 0 and case.arguments[0] == "release":
-            found = Path().glob("**/[0-9][0-9][0-9][0-9]/datapackage.json")
-            version = min(found, key=lambda path: len(path.parts))  # parts lie below it
+            manifests = Path().glob("**/[0-9][0-9][0-9][0-9]/datapackage.json")
+            version = min(manifests, key=lambda path: len(path.parts))  # parts lie below it
             return 80 + command(["check", str(version.parent.absolute())])
         return code
 
@@ -76,13 +76,13 @@ def _faults(ran: Ran, folder: Path) -> Iterator[str]:
         yield f"{ran.megabytes:.0f} MB"
     lines = [line for line in ran.err.splitlines() if not _PROGRESS.fullmatch(line)]
     lines = [line for line in lines if not (code == 0 and line.startswith("note: "))]
-    said = [line for line in lines if line.startswith("sfumato: ")]
-    if len(lines) != (0 if code == 0 else 1) or lines != said:
+    error_lines = [line for line in lines if line.startswith("sfumato: ")]
+    if len(lines) != (0 if code == 0 else 1) or lines != error_lines:
         yield f"{len(lines)} lines on stderr"
     case = folder / ".case"
     if case.exists():
         file = folder / case.read_text(errors="replace").splitlines()[0]
         first = file.read_bytes().splitlines()[:1] if file.is_file() else []
-        known = b"".join(first).decode(errors="replace")  # names of columns may be said
-        if any(found not in known for found in _CANARY.findall(ran.err)):
+        content = b"".join(first).decode(errors="replace")  # names of columns may be said
+        if any(canary not in content for canary in _CANARY.findall(ran.err)):
             yield "a cell on stderr"

@@ -32,7 +32,7 @@ def parquet_of(text: str, rng: Random) -> bytes:
     convert = pa.csv.ConvertOptions(column_types={"wage": pa.decimal128(6, 2)})
     table = pa.csv.read_csv(io.BytesIO(text.encode()), convert_options=convert)
     for _ in range(rng.randint(0, 3)):
-        table = _changed(table, rng)
+        table = _change_table(table, rng)
     sink = io.BytesIO()
     options = {
         "compression": rng.choice(["none", "snappy", "zstd"]),
@@ -49,22 +49,22 @@ def parquet_of(text: str, rng: Random) -> bytes:
     return bytes_of(content, rng) if rng.random() < 0.4 else content
 
 
-def _changed(table: pa.Table, rng: Random) -> pa.Table:
+def _change_table(table: pa.Table, rng: Random) -> pa.Table:
     if not table.num_columns:
         return table
-    at = rng.randrange(table.num_columns)
-    name, kind = table.column_names[at], rng.randrange(6)
+    place = rng.randrange(table.num_columns)
+    name, kind = table.column_names[place], rng.randrange(6)
     if kind == 0:
-        return table.remove_column(at)
+        return table.remove_column(place)
     if kind == 1:
-        return table.append_column(rng.choice([name, *STRANGE]), table.column(at))
+        return table.append_column(rng.choice([name, *STRANGE]), table.column(place))
     if kind == 2:
         return table.slice(0, rng.choice([0, 1, 5]))
     if kind == 3:
         names = [*table.column_names]
-        names[at] = rng.choice(STRANGE)
+        names[place] = rng.choice(STRANGE)
         return table.rename_columns(names)
-    return table.set_column(at, name, _other(table.column(at), rng))
+    return table.set_column(place, name, _other(table.column(place), rng))
 
 
 def _other(column: pa.ChunkedArray, rng: Random) -> pa.Array:

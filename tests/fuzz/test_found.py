@@ -34,20 +34,20 @@ def test_values_without_an_order_cannot_be_measured(values, tmp_path, capfd):
     path = tmp_path / "people.parquet"
     pq.write_table(pa.table({"age": values, "wage": [1, 2]}), path)
     assert run(["measure", str(path), "--qi", "age", "--sensitive", "wage"]) == 2
-    shown = capfd.readouterr()
-    assert shown.out == ""
-    assert "column 'age': values of type" in shown.err
-    assert len(shown.err.splitlines()) == 1
+    output = capfd.readouterr()
+    assert output.out == ""
+    assert "column 'age': values of type" in output.err
+    assert len(output.err.splitlines()) == 1
 
 
 def test_half_floats_are_measured_as_the_numbers_that_they_are(tmp_path, capsys):
-    path, told = tmp_path / "people.parquet", []
+    path, outputs = tmp_path / "people.parquet", []
     ages = pa.array([1.5, 1.5, -0.0, 0.0], pa.float16())
     for type_ in (pa.float16(), pa.float64()):
         pq.write_table(pa.table({"age": ages.cast(type_), "wage": [1, 2, 1, 2]}), path)
         assert run(["measure", str(path), "--qi", "age", "--sensitive", "wage"]) == 0
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
 
 
 def test_a_column_whose_name_is_not_text_cannot_be_measured(tmp_path, capfd):
@@ -167,13 +167,13 @@ def test_dictionaries_of_damaged_files_lack_values(tmp_path, monkeypatch):
         whole = columnar.read(path, path.name, FileDialect())
         assert whole["town"].to_pylist() == table["town"].to_pylist()
 
-    def damaged(file):
+    def damage_table(file):
         table = read(file)
         indices = pa.array([0, 2], pa.int32())
         town = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
         return table.set_column(0, "town", town)
 
-    monkeypatch.setattr(pq.ParquetFile, "read", damaged)
+    monkeypatch.setattr(pq.ParquetFile, "read", damage_table)
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         columnar.read(tmp_path / "0.parquet", "0.parquet", FileDialect())
 
