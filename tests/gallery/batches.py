@@ -14,7 +14,7 @@ FORMATS = ("BOOLEAN_ONLY", "BASIC", "SUMMARY", "COMPLETE")
 
 
 @contextmanager
-def hushed():
+def hush_warnings():
     """Warnings of Great Expectations are not ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -25,30 +25,30 @@ def hushed():
 def project():
     """A project, whose connections are closed at the end."""
     engines = []
-    with hushed(), pytest.MonkeyPatch.context() as patch:
+    with hush_warnings(), pytest.MonkeyPatch.context() as patch:
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = {"globally": False}
         create = sa.create_engine
 
-        def created(*args, **kwargs):
+        def create_and_note(*args, **kwargs):
             engines.append(create(*args, **kwargs))
             return engines[-1]
 
-        patch.setattr(sa, "create_engine", created)
+        patch.setattr(sa, "create_engine", create_and_note)
         yield context
     for engine in engines:
         engine.dispose()
 
 
 def of_frame(context, df, name="people"):
-    with hushed():
+    with hush_warnings():
         asset = context.data_sources.add_or_update_pandas(name).add_dataframe_asset("table")
         whole = asset.add_batch_definition_whole_dataframe("whole")
         return whole.get_batch({"dataframe": df})
 
 
 def of_table(context, url, table, name="database", query=None):
-    with hushed():
+    with hush_warnings():
         source = context.data_sources.add_or_update_sql(name, connection_string=url)
         if query is None:
             asset = source.add_table_asset(table, table_name=table)
@@ -59,7 +59,7 @@ def of_table(context, url, table, name="database", query=None):
 
 def validate(batch, expectations, result_format="COMPLETE"):
     """The results by the expectation: success, observed value, message of what was raised."""
-    with hushed():
+    with hush_warnings():
         result = batch.validate(
             gx.ExpectationSuite("suite", list(expectations)), result_format=result_format
         )
@@ -75,10 +75,10 @@ def verdicts(batch, expectations):
 
 
 def message(result):
-    """What is said of an expectation that could not be evaluated."""
+    """Return the message about an expectation that could not be evaluated."""
     info = result.exception_info
-    one = info if "raised_exception" in info else next(iter(info.values()))
-    return one["exception_message"] if one["raised_exception"] else None
+    exception_info = info if "raised_exception" in info else next(iter(info.values()))
+    return exception_info["exception_message"] if exception_info["raised_exception"] else None
 
 
 def _key(config):

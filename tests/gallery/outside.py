@@ -38,8 +38,13 @@ checkpoint = context.checkpoints.add(
 )
 result = checkpoint.run()
 (run,) = result.run_results.values()
-told = [
-    [one.expectation_config.type, one.expectation_config.kwargs, one.success, one.result]
-    for one in run.results
+results = [
+    [
+        result.expectation_config.type,
+        result.expectation_config.kwargs,
+        result.success,
+        result.result,
+    ]
+    for result in run.results
 ]
-print(json.dumps({"success": result.success, "statistics": run.statistics, "told": told}))
+print(json.dumps({"success": result.success, "statistics": run.statistics, "told": results}))

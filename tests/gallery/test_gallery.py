@@ -43,7 +43,7 @@ from tests.fork_server import ROOT
 from tests.gallery.batches import (
     FORMATS,
     fill,
-    hushed,
+    hush_warnings,
     message,
     of_frame,
     of_table,
@@ -61,11 +61,11 @@ def context():
         yield made
 
 
-def promised(by=BY, sensitive="value"):
+def promises_of_kinds(key_columns=BY, sensitive="value"):
     """One expectation of each kind, and of each distance that a table has."""
-    scope = {"quasi_identifiers": list(by), "sensitive": sensitive}
+    scope = {"quasi_identifiers": list(key_columns), "sensitive": sensitive}
     return [
-        ExpectKAnonymity(quasi_identifiers=list(by), k=2),
+        ExpectKAnonymity(quasi_identifiers=list(key_columns), k=2),
         ExpectDistinctLDiversity(**scope, l=2),
         ExpectDistinctLDiversity(**scope, l=1, known=["number"]),
         ExpectEntropyLDiversity(**scope, l=1.5),
@@ -77,7 +77,7 @@ def promised(by=BY, sensitive="value"):
         ExpectBetaLikeness(**scope, beta=1),
         ExpectAlphaK(**scope, alpha=0.5, k=2),
         ExpectKeAnonymity(**scope, k=2, e=1),
-        ExpectKMap(quasi_identifiers=list(by), weight=sensitive, k=2),
+        ExpectKMap(quasi_identifiers=list(key_columns), weight=sensitive, k=2),
     ]
 
 
@@ -87,8 +87,8 @@ def test_every_promise_that_rows_can_keep_is_there():
     names |= {f"Expect{name}LDiversity" for name in ("Distinct", "Entropy", "Recursive")}
     assert set(gallery.__all__) == names | {"ExpectKeAnonymity", "ExpectTCloseness"}
     assert set(dir(gallery)) == set(gallery.__all__)
-    left = {model.name for model in models()} - {model.name for model in assertable()}
-    assert left == {"alpha-beta", "p-privacy", "delta-presence", "bayes-optimal"}
+    unassertable = {model.name for model in models()} - {model.name for model in assertable()}
+    assert unassertable == {"alpha-beta", "p-privacy", "delta-presence", "bayes-optimal"}
     with pytest.raises(AttributeError, match="no attribute 'ExpectPPrivacy'"):
         gallery.ExpectPPrivacy  # noqa: B018
 
@@ -103,20 +103,20 @@ def test_examples_are_as_they_say(context, name, tmp_path):
         for test in example["tests"]:
             ((result,), _) = validate(batch, [kind(**test["in"])])
             assert result.success is test["out"]["success"]
-            shown = {"success": result.success, "result": result.result}
-            assert str(shown) in kind.__doc__
+            result_shown = {"success": result.success, "result": result.result}
+            assert str(result_shown) in kind.__doc__
     assert [test["out"]["success"] for test in example["tests"]] == [True, False]
     assert "Args:\n    quasi_identifiers: the columns" in kind.__doc__
 
 
 def test_without_further_words_it_is_asked_for_in_full():
-    asked = ExpectKAnonymity(quasi_identifiers=["age"], k=5).configuration
-    assert asked.to_domain_obj() == ExpectKAnonymity(quasi_identifiers=["age"], k=5)
-    assert asked.kwargs == {"model": "k-anonymity", "quasi_identifiers": ["age"], "k": 5}
+    configuration = ExpectKAnonymity(quasi_identifiers=["age"], k=5).configuration
+    assert configuration.to_domain_obj() == ExpectKAnonymity(quasi_identifiers=["age"], k=5)
+    assert configuration.kwargs == {"model": "k-anonymity", "quasi_identifiers": ["age"], "k": 5}
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "told"),
+    ("kwargs", "message"),
     [
         ({"k": 0}, "k: must be at least 1"),
         ({"k": 2, "model": "alpha-k", "alpha": 1}, "extra fields"),
@@ -124,8 +124,8 @@ def test_without_further_words_it_is_asked_for_in_full():
         ({"k": 2, "l": 3}, "extra fields"),
     ],
 )
-def test_what_is_no_such_promise_is_refused_when_it_is_written(kwargs, told):
-    with pytest.raises(ValueError, match=told):
+def test_what_is_no_such_promise_is_refused_when_it_is_written(kwargs, message):
+    with pytest.raises(ValueError, match=message):
         ExpectKAnonymity(quasi_identifiers=["age"], **kwargs)
 
 
@@ -136,11 +136,11 @@ def test_another_promise_under_the_name_of_one_is_refused():
 
 def test_a_parameter_may_be_given_when_it_is_run(context):
     df = pd.DataFrame({"age": [1, 1, 2]})
-    asked = ExpectKAnonymity(quasi_identifiers=["age"], k={"$PARAMETER": "least"})
-    with hushed():
+    expectation = ExpectKAnonymity(quasi_identifiers=["age"], k={"$PARAMETER": "least"})
+    with hush_warnings():
         batch = of_frame(context, df)
         for k, holds in ((1, True), (2, False)):
-            assert batch.validate(asked, expectation_parameters={"least": k}).success is holds
+            assert batch.validate(expectation, expectation_parameters={"least": k}).success is holds
 
 
 REFUSALS = {
@@ -154,15 +154,15 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("told", REFUSALS)
-def test_what_cannot_be_evaluated_fails_and_says_why(context, told, tmp_path):
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_what_cannot_be_evaluated_fails_and_says_why(context, refusal, tmp_path):
     df = pd.DataFrame({"age": [1, 1, 2]})
     fill(f"sqlite:///{tmp_path}/db", df, "t")
     other = ExpectKAnonymity(quasi_identifiers=["age"], k=1)
     for batch in (of_frame(context, df), of_table(context, f"sqlite:///{tmp_path}/db", "t")):
-        (broken, kept), _ = validate(batch, [ExpectKAnonymity(**REFUSALS[told]), other])
-        assert (broken.success, message(broken)) == (False, told)
-        assert (kept.success, message(kept)) == (True, None)
+        (broken, passing), _ = validate(batch, [ExpectKAnonymity(**REFUSALS[refusal]), other])
+        assert (broken.success, message(broken)) == (False, refusal)
+        assert (passing.success, message(passing)) == (True, None)
 
 
 def test_a_column_that_is_there_twice_is_refused(context):
@@ -174,7 +174,7 @@ def test_a_column_that_is_there_twice_is_refused(context):
 
 
 def test_a_frame_that_lost_its_groups_is_judged_by_no_column(context, groups_of):
-    """What stands in it is how many rows each group had."""
+    """The observed values say how many rows each group had."""
     lost = to_frame(groups_of([("g", 1), ("h", 2)]))
     lost.attrs.clear()
     (name,) = lost.columns
@@ -188,7 +188,7 @@ def test_an_empty_table_keeps_no_promise(context, tmp_path):
     df = pd.DataFrame({"text": ["a"], "number": [1.0], "value": [1]}).iloc[:0]
     fill(f"sqlite:///{tmp_path}/db", df, "t")
     for batch in (of_frame(context, df), of_table(context, f"sqlite:///{tmp_path}/db", "t")):
-        assert not any(success for success, _ in verdicts(batch, promised()))
+        assert not any(success for success, _ in verdicts(batch, promises_of_kinds()))
 
 
 TEXTS = st.sampled_from(["a", "A", "á", "a\u0301", "a ", " a", "", "0", "\U0001f600", None])
@@ -202,17 +202,17 @@ def as_frame(rows):
     return pd.DataFrame({"text": text, "number": np.array(number), "value": value})
 
 
-def by_hand(rows, known=()):
-    """How often each value occurs in each group, and NaN and null are the one value None."""
-    found = defaultdict(Counter)
+def by_hand(rows, more_key=()):
+    """Count how often each value occurs in each group; NaN and null are the one value None."""
+    counts = defaultdict(Counter)
     for text, number, value in rows:
-        key = (text, None if math.isnan(number) else number, *known)
-        found[key][value] += 1
-    return found
+        key = (text, None if math.isnan(number) else number, *more_key)
+        counts[key][value] += 1
+    return counts
 
 
 def as_measured(df, expectation, folder):
-    """What we measure ourselves, as `sfumato measure` reads a table and judges it."""
+    """Return what we measure ourselves, as `sfumato measure` reads a table and judges it."""
     promise = PROMISE.validate_python(expectation.configuration.kwargs)
     place = str(folder / "measured.parquet")
     pq.write_table(pa.Table.from_pandas(df, preserve_index=False), place)
@@ -227,10 +227,10 @@ def as_measured(df, expectation, folder):
 def test_frames_and_sqlite_say_what_we_measure(context, tmp_path, rows):
     df, url = as_frame(rows), f"sqlite:///{tmp_path}/law"
     fill(url, df, "t", {"text": sa.Text(collation="NOCASE")})
-    asked = promised()
-    measured = [as_measured(df, one, tmp_path) for one in asked]
-    assert verdicts(of_frame(context, df), asked) == measured
-    assert verdicts(of_table(context, url, "t"), asked) == measured
+    promises = promises_of_kinds()
+    measured = [as_measured(df, promise, tmp_path) for promise in promises]
+    assert verdicts(of_frame(context, df), promises) == measured
+    assert verdicts(of_table(context, url, "t"), promises) == measured
     by_hand_ = by_hand(rows)
     smallest = min(map(Counter.total, by_hand_.values()))
     fewest = min(map(len, by_hand_.values()))
@@ -244,15 +244,19 @@ def test_sqlite_counts_as_by_hand(rows):
     with engine.connect() as connection:
         text = sa.Text(collation="RTRIM")
         as_frame(rows).to_sql("t", connection, index=False, dtype={"text": text})
-        by = [sa.column(name) for name in BY]
-        groups = count_groups(connection, sa.table("t"), by, [sa.column("value")])
+        columns_of_key = [sa.column(name) for name in BY]
+        groups = count_groups(connection, sa.table("t"), columns_of_key, [sa.column("value")])
     engine.dispose()
     counts = groups.counts_of("value")
-    found = defaultdict(dict)
+    counts_by_key = defaultdict(dict)
     for group, value, times in zip(counts.group, counts.value, counts.count, strict=True):
-        found[group][counts.labels[value].as_py()] = times
-    as_sets = Counter(frozenset(one.items()) for one in found.values())
-    assert as_sets == Counter(frozenset(one.items()) for one in by_hand(rows).values())
+        counts_by_key[group][counts.labels[value].as_py()] = times
+    as_sets = Counter(
+        frozenset(count_of_values.items()) for count_of_values in counts_by_key.values()
+    )
+    assert as_sets == Counter(
+        frozenset(count_of_values.items()) for count_of_values in by_hand(rows).values()
+    )
 
 
 def of_arrow(values):
@@ -275,17 +279,17 @@ PARTS = {"categories": (1, 3), "strings": (1, 3), "arrow": (1, 3)}  # k, groups;
 
 @pytest.mark.parametrize("name", TYPES)
 def test_frames_of_all_types(context, name):
-    asked = ExpectKAnonymity(quasi_identifiers=["c"], k=1)
-    (found,) = verdicts(of_frame(context, pd.DataFrame({"c": TYPES[name]})), [asked])
+    expectation = ExpectKAnonymity(quasi_identifiers=["c"], k=1)
+    (verdict,) = verdicts(of_frame(context, pd.DataFrame({"c": TYPES[name]})), [expectation])
     k, groups = PARTS.get(name, (2, 2))
-    assert found == (True, {"k": k, "groups": groups, "failing": 0})
+    assert verdict == (True, {"k": k, "groups": groups, "failing": 0})
 
 
 def test_nan_is_a_value_without_an_order(context):
     df = pd.DataFrame({"q": [1, 1], "s": of_arrow([math.nan, 1.0])})
     scope = {"quasi_identifiers": ["q"], "sensitive": "s"}
-    asked = [ExpectDistinctLDiversity(**scope, l=2), ExpectKeAnonymity(**scope, k=1, e=0)]
-    distinct, spread = verdicts(of_frame(context, df), asked)
+    expectations = [ExpectDistinctLDiversity(**scope, l=2), ExpectKeAnonymity(**scope, k=1, e=0)]
+    distinct, spread = verdicts(of_frame(context, df), expectations)
     assert distinct == (True, {"l": 2, "groups": 1, "failing": 0})
     assert spread == (False, {"k": None, "e": None, "groups": 1, "failing": 1})
 
@@ -293,9 +297,9 @@ def test_nan_is_a_value_without_an_order(context):
 def test_dates_of_sqlite_have_an_order(context, tmp_path):
     df = pd.DataFrame({"q": [1, 1], "day": pd.to_datetime(["2020-01-01", "2020-03-01"])})
     fill(f"sqlite:///{tmp_path}/db", df, "t")
-    asked = ExpectKeAnonymity(quasi_identifiers=["q"], sensitive="day", k=2, e=60 * 86400)
-    (found,) = verdicts(of_table(context, f"sqlite:///{tmp_path}/db", "t"), [asked])
-    assert found == (True, {"k": 2, "e": 60 * 86400, "groups": 1, "failing": 0})
+    expectation = ExpectKeAnonymity(quasi_identifiers=["q"], sensitive="day", k=2, e=60 * 86400)
+    (verdict,) = verdicts(of_table(context, f"sqlite:///{tmp_path}/db", "t"), [expectation])
+    assert verdict == (True, {"k": 2, "e": 60 * 86400, "groups": 1, "failing": 0})
 
 
 def test_a_query_is_judged_by_its_rows(context, tmp_path):
@@ -303,8 +307,8 @@ def test_a_query_is_judged_by_its_rows(context, tmp_path):
     fill(f"sqlite:///{tmp_path}/db", df, "t")
     query = "SELECT q FROM t WHERE q = 'a'"
     batch = of_table(context, f"sqlite:///{tmp_path}/db", "some", query=query)
-    asked = ExpectKAnonymity(quasi_identifiers=["q"], k=2)
-    assert verdicts(batch, [asked]) == [(True, {"k": 2, "groups": 1, "failing": 0})]
+    expectation = ExpectKAnonymity(quasi_identifiers=["q"], k=2)
+    assert verdicts(batch, [expectation]) == [(True, {"k": 2, "groups": 1, "failing": 0})]
 
 
 def test_databases_that_are_not_known_are_refused():
@@ -337,7 +341,7 @@ def test_no_value_is_in_any_result(context, tmp_path, engine, result_format, cap
         engine.dispose()
         batch = of_table(context, f"sqlite:///{tmp_path}/db", "t")
     broken = ExpectDistinctLDiversity(quasi_identifiers=["number"], sensitive="mixed", l=2)
-    results, whole = validate(batch, [*promised(), broken], result_format)
+    results, whole = validate(batch, [*promises_of_kinds(), broken], result_format)
     assert not results[-1].success
     assert message(results[-1])
     assert not results[0].success
@@ -352,14 +356,14 @@ def test_rows_of_examples_are_parallel():
 
 
 def test_the_guide_runs_as_it_stands(tmp_path):
-    """What the guide shows of another project's suite, in a process that knows nothing yet."""
+    """The guide's example of another project's suite runs in a process that knows nothing yet."""
     page = ROOT / "deployments" / "guide" / "pages" / "how-to" / "great-expectations.md"
     parts = page.read_text(encoding="utf-8").split("```")
-    (shown,) = [part for part in parts if part.startswith("python\nimport great_exp")]
+    (code,) = [part for part in parts if part.startswith("python\nimport great_exp")]
     url = f"sqlite:///{tmp_path / 'stays.db'}"
     rows = [(age, "Delft", f"d{n}") for age in (30, 40) for n in range(5)]
     fill(url, pd.DataFrame(rows, columns=["age", "city", "diagnosis"]), "stays")
-    program = shown.removeprefix("python\n").replace("postgresql+psycopg://…", url)
+    program = code.removeprefix("python\n").replace("postgresql+psycopg://…", url)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         cwd=tmp_path,

@@ -17,7 +17,7 @@ from sfumato.expectations.gallery import (
     ExpectKeAnonymity,
 )
 from tests.gallery.batches import fill, message, of_frame, of_table, project, validate, verdicts
-from tests.gallery.test_gallery import as_frame, as_measured, promised
+from tests.gallery.test_gallery import as_frame, as_measured, promises_of_kinds
 from tests.query.databases import mariadb, postgres
 
 pytestmark = pytest.mark.postgres
@@ -67,16 +67,16 @@ COLLATED = {
 
 @pytest.mark.parametrize("kind", COLLATED)
 def test_servers_say_what_we_measure(context, kind, tmp_path):
-    df, asked = as_frame(ROWS), promised()
+    df, promises = as_frame(ROWS), promises_of_kinds()
     fill(address(kind), df, "law", COLLATED[kind])
     batch = of_table(context, address(kind), "law", name=kind)
-    found = verdicts(batch, asked)
-    assert found == [as_measured(df, one, tmp_path) for one in asked]
-    assert found == verdicts(of_frame(context, df), asked)
-    assert found[0][1]["groups"] == 9
+    verdicts_found = verdicts(batch, promises)
+    assert verdicts_found == [as_measured(df, promise, tmp_path) for promise in promises]
+    assert verdicts_found == verdicts(of_frame(context, df), promises)
+    assert verdicts_found[0][1]["groups"] == 9
     query = "SELECT * FROM law WHERE number = 1.5"
     of_query = of_table(context, address(kind), "some", name=kind, query=query)
-    assert verdicts(of_query, asked[:1]) == [(True, {"k": 2, "groups": 1, "failing": 0})]
+    assert verdicts(of_query, promises[:1]) == [(True, {"k": 2, "groups": 1, "failing": 0})]
 
 
 HARD = {
@@ -108,9 +108,9 @@ def test_types_of_servers(context, kind):
     engine.dispose()
     batch = of_table(context, address(kind), "hard", name=f"hard-{kind}")
     expected = {**GROUPS, "j": (2, 2) if kind == "postgres" else (1, 3)}
-    asked = [ExpectKAnonymity(quasi_identifiers=[name], k=1) for name in expected]
-    found = [(seen["k"], seen["groups"]) for _, seen in verdicts(batch, asked)]
-    assert dict(zip(expected, found, strict=True)) == expected
+    expectations = [ExpectKAnonymity(quasi_identifiers=[name], k=1) for name in expected]
+    figures = [(seen["k"], seen["groups"]) for _, seen in verdicts(batch, expectations)]
+    assert dict(zip(expected, figures, strict=True)) == expected
     scope = {"quasi_identifiers": ["c"]}
     ordered = [
         ExpectKeAnonymity(**scope, sensitive="d", k=2, e=2),
@@ -130,14 +130,14 @@ def test_columns_of_other_types_are_nobodys_concern(context):
         connection.exec_driver_sql("INSERT INTO mixed VALUES ('a', '2020-01-01', NULL, NULL)")
     engine.dispose()
     batch = of_table(context, address("postgres"), "mixed", name="mixed")
-    asked = [
+    expectations = [
         ExpectKAnonymity(quasi_identifiers=["city"], k=2),
         ExpectDistinctLDiversity(quasi_identifiers=["city"], sensitive="born", l=2),
         ExpectKAnonymity(quasi_identifiers=["note"], k=1),
         ExpectKAnonymity(quasi_identifiers=["nowhere"], k=1),
     ]
-    (*results, nowhere), _ = validate(batch, asked)
-    assert [(one.success, message(one)) for one in results] == [(True, None)] * 3
+    (*results, nowhere), _ = validate(batch, expectations)
+    assert [(result.success, message(result)) for result in results] == [(True, None)] * 3
     assert message(nowhere) == "column 'nowhere' is not in the table"
 
 
@@ -150,8 +150,8 @@ def test_a_negative_zero_of_mariadb_is_zero(context):
         connection.exec_driver_sql("CREATE VIEW rests AS SELECT MOD(x, 0.5) AS q FROM halves")
     engine.dispose()
     batch = of_table(context, address("mariadb"), "rests", name="rests")
-    asked = ExpectKAnonymity(quasi_identifiers=["q"], k=2)
-    assert verdicts(batch, [asked]) == [(True, {"k": 2, "groups": 1, "failing": 0})]
+    expectation = ExpectKAnonymity(quasi_identifiers=["q"], k=2)
+    assert verdicts(batch, [expectation]) == [(True, {"k": 2, "groups": 1, "failing": 0})]
 
 
 def test_texts_that_mariadb_would_compare_in_part_are_refused(context):
@@ -169,10 +169,10 @@ ADULTS = ["30-39"] * 6 + ["40-49"] * 6
 
 
 @pytest.mark.parametrize("kind", ["postgres", "mariadb"])
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_project_of_somebody_else(kind, kept, tmp_path):
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_project_of_somebody_else(kind, is_kept, tmp_path):
     """Run where there is nothing of ours: what it writes and says has counts, and no value."""
-    cities = [f"{SECRET}-city"] * 12 if kept else [f"{SECRET}-{n}" for n in range(12)]
+    cities = [f"{SECRET}-city"] * 12 if is_kept else [f"{SECRET}-{n}" for n in range(12)]
     diagnoses = [f"{SECRET}-{n % 3}" for n in range(12)]
     df = pd.DataFrame({"age": ADULTS, "city": cities, "diagnosis": diagnoses})
     short = {name: sa.VARCHAR(40) for name in df}
@@ -184,18 +184,18 @@ def test_a_project_of_somebody_else(kind, kept, tmp_path):
         command, cwd=tmp_path, env=kept_environ, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout.splitlines()[-1])
+    output = json.loads(done.stdout.splitlines()[-1])
     by_kwargs = {
-        (type_, *kwargs["quasi_identifiers"]): rest for type_, kwargs, *rest in told["told"]
+        (type_, *kwargs["quasi_identifiers"]): rest for type_, kwargs, *rest in output["told"]
     }
     assert by_kwargs == {
         ("expect_k_anonymity", "age", "city"): [
-            kept,
+            is_kept,
             {
                 "observed_value": {
-                    "k": 6 if kept else 1,
-                    "groups": 2 if kept else 12,
-                    "failing": 0 if kept else 12,
+                    "k": 6 if is_kept else 1,
+                    "groups": 2 if is_kept else 12,
+                    "failing": 0 if is_kept else 12,
                 }
             },
         ],
@@ -209,8 +209,8 @@ def test_a_project_of_somebody_else(kind, kept, tmp_path):
         ],
         ("expect_k_anonymity", "nowhere"): [False, {}],
     }
-    assert told["success"] is False  # as one column is nowhere
-    assert told["statistics"]["evaluated_expectations"] == 4
+    assert output["success"] is False  # as one column is nowhere
+    assert output["statistics"]["evaluated_expectations"] == 4
     written = [path for path in (tmp_path / "gx").rglob("*") if path.is_file()]
     pages = "".join(
         path.read_text(encoding="utf-8", errors="replace")
@@ -219,7 +219,7 @@ def test_a_project_of_somebody_else(kind, kept, tmp_path):
     )
     assert "every combination of quasi-identifiers is shown by at least 5 rows" in pages
     assert "quasi-identifiers: age, city" in pages
-    assert f"k = {6 if kept else 1}, failing = {0 if kept else 12}, groups = " in pages
+    assert f"k = {6 if is_kept else 1}, failing = {0 if is_kept else 12}, groups = " in pages
     everything = pages + done.stdout + done.stderr + "".join(map(str, written))
     assert SECRET not in everything
     assert "30-39" not in everything
