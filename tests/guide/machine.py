@@ -24,7 +24,7 @@ LOST = "The machine is lost"
 
 @dataclass
 class GuideMachine:
-    """What the page's variables name, in a folder."""
+    """The folder, users and files that the page's variables name."""
 
     folder: Path
     shell: PageShell | None = None
@@ -32,7 +32,7 @@ class GuideMachine:
     @property
     def places(self) -> dict[str, Path]:
         names = {"SFUMATO_WORK": "work", "SPECS": "specs", "PUBLIC": "public", "SAFE": "safe"}
-        return {name: self.folder / at for name, at in (names | {"ANN": "ann"}).items()}
+        return {name: self.folder / place for name, place in (names | {"ANN": "ann"}).items()}
 
     @property
     def work(self) -> Path:
@@ -52,8 +52,8 @@ class GuideMachine:
         """
         for place in self.places.values():
             place.mkdir(mode=0o700)
-        given = self.variables | {"PREFECT_API_URL": api}
-        self.shell = PageShell.prepare(self.folder, forks, given)
+        variables = self.variables | {"PREFECT_API_URL": api}
+        self.shell = PageShell.prepare(self.folder, forks, variables)
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.variables.items():
                 patch.setenv(name, value)
@@ -88,12 +88,12 @@ class GuideMachine:
             "approval": {"reviewers": 1},
             "evaluate": {},
         }
-        kept = line.spec.read_bytes()
+        content = line.spec.read_bytes()
         source = {"uri": "claims.csv", "where": "age > 18"}
         line.write(other, **claims, source=source, publish={"uri": public})
         (specs / "people.csv").rename(specs / "claims.csv")
         line.spec.rename(specs / "claims.yaml")
-        line.spec.write_bytes(kept)
+        line.spec.write_bytes(content)
         (specs / "2026-05.csv").rename(specs / "people.csv")
         (specs / "2026-05.csv").symlink_to(specs / "people.csv")
         trust_reviewer(generate(self.places["ANN"], "ann"), "claims", os.environ)

@@ -28,18 +28,18 @@ def sections(page: Path) -> dict[str, str]:
 
 def blocks(text: str, kind: str) -> list[str]:
     """The blocks of a kind, in order."""
-    return [content for found, content in _BLOCK.findall(text) if found == kind]
+    return [content for language, content in _BLOCK.findall(text) if language == kind]
 
 
 def commands(text: str) -> list[Told]:
     """The commands of a section's console blocks, in order."""
-    told: list[Told] = []
+    commands_found: list[Told] = []
     lines = "".join(blocks(text, "console")).replace("\\\n", "").splitlines()
     for line in filter(str.strip, lines):
         if line.startswith("#> "):
-            last = told.pop()
-            told.append(replace(last, prints=(*last.prints, line.removeprefix("#> "))))
+            last = commands_found.pop()
+            commands_found.append(replace(last, prints=(*last.prints, line.removeprefix("#> "))))
             continue
         code = _CODE.search(line)
-        told.append(Told(_CODE.sub("", line), int(code[1]) if code else 0))
-    return told
+        commands_found.append(Told(_CODE.sub("", line), int(code[1]) if code else 0))
+    return commands_found

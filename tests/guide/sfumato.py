@@ -11,9 +11,9 @@ def main() -> int:
     """Run it with the arguments, environment, directory and output of this process."""
     forks = ForkServer(Path(os.environ["GUIDE_FORKS"]), Path())
     run = forks.start(sys.argv[1:], os.environ, None, Path.cwd())
-    out, said = run.communicate(timeout=300)
+    out, error = run.communicate(timeout=300)
     sys.stdout.write(out)
-    sys.stderr.write(said)
+    sys.stderr.write(error)
     return run.returncode or 0
 
 

@@ -13,7 +13,7 @@ from tests.guide.page import Told
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended, and what it printed."""
+    """The end of a command, and what it printed."""
 
     told: Told
     code: int
@@ -35,11 +35,11 @@ class PageShell:
         script = folder / "bin" / "sfumato"
         script.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.guide.sfumato "$@"\n')
         script.chmod(0o700)
-        kept = {name: v for name, v in os.environ.items() if not name.startswith("PREFECT_")}
+        environment = {name: v for name, v in os.environ.items() if not name.startswith("PREFECT_")}
         homes = {f"XDG_{name}_HOME": str(folder / name) for name in ("CONFIG", "CACHE")}
         own = {"HOME": str(folder / "home"), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
         own |= {"PYTHONPATH": str(ROOT), "GUIDE_FORKS": str(forks.address)}
-        return cls(folder, kept | homes | own | dict(variables))
+        return cls(folder, environment | homes | own | dict(variables))
 
     def run(
         self, page: Mapping[str, list[Told]], place: Path, before: Mapping[Told, str]
@@ -47,14 +47,19 @@ class PageShell:
         """Run the commands of sections in one shell that starts in a place."""
         script, ended, printed = [], self.folder / "ended", self.folder / "printed"
         printed.mkdir()
-        told = [one for section in page.values() for one in section]
-        for number, one in enumerate(told):
-            script += [before.get(one, ":"), "{", one.command, f"}} > {printed / str(number)} 2>&1"]
+        commands_of_page = [command for section in page.values() for command in section]
+        for number, command in enumerate(commands_of_page):
+            script += [
+                before.get(command, ":"),
+                "{",
+                command.command,
+                f"}} > {printed / str(number)} 2>&1",
+            ]
             script.append(f"echo $? >> {ended}")
         subprocess.run(["bash", "-c", "\n".join(script)], env=self.environ, cwd=place, timeout=600)
         codes = map(int, ended.read_text().split())
-        texts = ((printed / str(number)).read_text() for number in range(len(told)))
-        ran = iter([Ran(*one) for one in zip(told, codes, texts, strict=True)])
+        texts = ((printed / str(number)).read_text() for number in range(len(commands_of_page)))
+        ran = iter([Ran(*parts) for parts in zip(commands_of_page, codes, texts, strict=True)])
         return {heading: [next(ran) for _ in section] for heading, section in page.items()}
 
 
@@ -63,11 +68,11 @@ def assert_ended_as_told(ran: list[Ran]) -> None:
 
     How wide columns are may depend on figures that chance has drawn.
     """
-    for one in ran:
-        assert one.code == one.told.code, f"{one.told.command}\n{one.printed}"
-        printed = _without_widths(one.printed)
-        for part in one.told.prints:
-            assert _without_widths(part) in printed, f"{one.told.command}\n{one.printed}"
+    for result in ran:
+        assert result.code == result.told.code, f"{result.told.command}\n{result.printed}"
+        printed = _without_widths(result.printed)
+        for part in result.told.prints:
+            assert _without_widths(part) in printed, f"{result.told.command}\n{result.printed}"
 
 
 def _without_widths(text: str) -> str:

@@ -19,8 +19,8 @@ def build(place: Path, guide: Path = GUIDE) -> subprocess.CompletedProcess[str]:
     """Build the guide into a place; what mkdocs says of it."""
     command = [*(sys.executable, "-m", "mkdocs", "build", "--strict")]
     options = ["--config-file", str(guide / "mkdocs.yml"), "--site-dir", str(place)]
-    kept = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
-    environ = kept | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
+    environ = environment | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [*command, *options], env=environ, cwd=ROOT, capture_output=True, text=True, timeout=240
     )
@@ -33,7 +33,7 @@ def copy_guide(place: Path) -> Path:
 
 @dataclass
 class SitePage(HTMLParser):
-    """What a page loads, where its links lead, and which anchors it has."""
+    """A page of the site: what it loads, where its links lead, and which anchors it has."""
 
     path: Path
     loads: list[str] = field(default_factory=list)
@@ -48,14 +48,14 @@ class SitePage(HTMLParser):
         self.feed(self.path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         self._navs += tag == "nav"
-        self.anchors |= {found[name] for name in ("id", "name") if name in found}
-        address = found.get("src") or found.get("href") or found.get("data") or ""
+        self.anchors |= {attributes[name] for name in ("id", "name") if name in attributes}
+        address = attributes.get("src") or attributes.get("href") or attributes.get("data") or ""
         if tag == "a" and address:
             self.links.append(address)
             self.in_nav += [address] if self._navs else []
-        elif tag in LOADING and address and found.get("rel") not in NOT_LOADED:
+        elif tag in LOADING and address and attributes.get("rel") not in NOT_LOADED:
             self.loads.append(address)
 
     def handle_endtag(self, tag: str) -> None:

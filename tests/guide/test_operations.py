@@ -31,7 +31,7 @@ def machine(prefect_api, forks, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ran(machine):
-    """What was run of each section, all in the order of the page."""
+    """Return the commands of each section as they ran, all in the order of the page."""
     return machine.run(TOLD)
 
 
@@ -53,7 +53,7 @@ def test_every_place_is_named_at_the_top(machine):
     (top,) = blocks(sections(PAGE)[""], "sh")
     named = set(re.findall(r"\b([A-Z_]+)=", top))
     assert named == {*machine.places, "PREFECT_API_URL", "SFUMATO_SIGNING_PASSPHRASE"}
-    text = "".join(told.command + "\n" for section in TOLD.values() for told in section)
+    text = "".join(command.command + "\n" for section in TOLD.values() for command in section)
     assert set(re.findall(r"\$([A-Z_]+)", text)) <= named | set(
         re.findall(r"^([A-Z]+)=", text, re.M)
     )
@@ -82,7 +82,7 @@ def test_the_readme_leads_here():
 
 
 @pytest.fixture
-def after(machine, ran, monkeypatch):
+def machine_after(machine, ran, monkeypatch):
     """The machine after the last page."""
     for name, value in machine.variables.items():
         monkeypatch.setenv(name, value)
@@ -95,24 +95,24 @@ def hashes(machine):
     return name_of(ERASED, people_key(line.work)), bytes(unit_hash(ERASED, line_key(line.private)))
 
 
-def test_what_stays_of_a_person(after):
+def test_what_stays_of_a_person(machine_after):
     """As the table of the page says it: keyed hashes, and a slot without a name."""
-    name, unit = hashes(after)
-    state = after.work / "wages"
-    found = {
+    name, unit = hashes(machine_after)
+    state = machine_after.work / "wages"
+    files = {
         path.relative_to(state).as_posix(): path.read_bytes()
         for path in state.rglob("*")
         if path.is_file()
     }
-    assert {path for path, content in found.items() if name in content} == {"map/erased"}
-    having = {path for path, content in found.items() if unit in content}
+    assert {path for path, content in files.items() if name in content} == {"map/erased"}
+    having = {path for path, content in files.items() if unit in content}
     assert having == {f"units/{number}" for number in ("0001", "0002", "0003")}
     maps = [pq.read_table(path) for path in sorted((state / "map").glob("[0-9]*"))]
     assert [slots["key"].null_count for slots in maps] == [1, 1]
-    backup = after.places["SAFE"] / "wages.backup"
-    kept = unpack(backup, backup.read_bytes(), "wages")
-    assert {path for path, content in kept.items() if name in content} == {"map/erased"}
-    assert not (after.places["SAFE"] / "units.txt").exists()
+    backup = machine_after.places["SAFE"] / "wages.backup"
+    contents = unpack(backup, backup.read_bytes(), "wages")
+    assert {path for path, content in contents.items() if name in content} == {"map/erased"}
+    assert not (machine_after.places["SAFE"] / "units.txt").exists()
 
 
 def wages(release):
@@ -122,8 +122,8 @@ def wages(release):
     ]
 
 
-def test_the_value_stays_beside_nobody(after):
-    line = after.places["PUBLIC"] / "wages"
+def test_the_value_stays_beside_nobody(machine_after):
+    line = machine_after.places["PUBLIC"] / "wages"
     before, later = (open_release(line / number) for number in ("0003", "0004"))
     assert later.table("microdata").num_rows == before.table("microdata").num_rows - 1
     assert sorted(wages(later)) == sorted(wages(before))

@@ -28,11 +28,11 @@ ONE_SCREEN = 80
 @pytest.fixture(scope="module")
 def site(guide):
     """The guide's pages by their place."""
-    place, said = guide
-    assert "WARNING" not in said
-    found = {path.relative_to(place).as_posix(): path for path in place.rglob("*.html")}
-    assert len(found) > 40
-    return {name: SitePage(path) for name, path in found.items()}
+    place, output = guide
+    assert "WARNING" not in output
+    pages = {path.relative_to(place).as_posix(): path for path in place.rglob("*.html")}
+    assert len(pages) > 40
+    return {name: SitePage(path) for name, path in pages.items()}
 
 
 def test_every_page_is_built(site):
@@ -80,7 +80,7 @@ def leads(site, page, link):
     parts = urlsplit(link)
     target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
     if parts.fragment and target.suffix == ".html" and target.is_file():
-        anchors = next(one.anchors for one in site.values() if one.path.resolve() == target)
+        anchors = next(page.anchors for page in site.values() if page.path.resolve() == target)
         return unquote(parts.fragment) in anchors
     return target.is_file()
 
@@ -109,7 +109,7 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory):
-    """What is said of a guide three pages of which have a broken link, each of another kind."""
+    """Return the output for a guide with three broken links, each of another kind."""
     folder = tmp_path_factory.mktemp("broken")
     guide = copy_guide(folder)
     for page, link in WRONG.items():
@@ -141,17 +141,17 @@ def keys(schema: Any) -> Iterator[str]:
 
 def schema_of_its_own() -> Any:
     """The schema of specs in another process: a test of this one may have added promises."""
-    asked = "from sfumato.flows.inputs.spec import json_schema; print(json.dumps(json_schema()))"
-    called = [sys.executable, "-c", f"import json; {asked}"]
+    code = "from sfumato.flows.inputs.spec import json_schema; print(json.dumps(json_schema()))"
+    called = [sys.executable, "-c", f"import json; {code}"]
     done = subprocess.run(called, capture_output=True, check=True)
     return json.loads(done.stdout)
 
 
 def test_the_reference_has_every_key_of_a_spec(site):
-    wanted = set(keys(schema_of_its_own()))
-    assert len(wanted) > 150
+    keys_expected = set(keys(schema_of_its_own()))
+    assert len(keys_expected) > 150
     text = site["reference/spec.html"].path.read_text(encoding="utf-8")
-    assert [key for key in wanted if f"<code>{key}</code>" not in text] == []
+    assert [key for key in keys_expected if f"<code>{key}</code>" not in text] == []
 
 
 def test_the_reference_has_every_object_once(site):
@@ -166,7 +166,10 @@ def test_the_reference_has_every_object_once(site):
 def test_the_papers_page_has_a_line_for_every_experiment(site):
     text = site["comparison/experiments.html"].path.read_text(encoding="utf-8")
     lines = re.findall(r"<td>(.*?)</td>\s*<td><code>(.*?)</code></td>", text)
-    assert lines == [(html.escape(of.shows, quote=False), of.name) for of in EXPERIMENTS.values()]
+    assert lines == [
+        (html.escape(experiment.shows, quote=False), experiment.name)
+        for experiment in EXPERIMENTS.values()
+    ]
     assert f"{len(EXPERIMENTS)} figures" in text
 
 
@@ -182,15 +185,15 @@ def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Co
 
 def test_the_reference_has_every_command_and_option(site):
     page = site["reference/commands.html"]
-    found = dict(every_command(cli, "sfumato"))
-    assert len(found) > 35
+    commands_found = dict(every_command(cli, "sfumato"))
+    assert len(commands_found) > 35
     headings = re.findall(
         r"<h[23] id=[^>]*><code>([^<]+)</code>", page.path.read_text(encoding="utf-8")
     )
-    assert set(headings) == set(found)
-    params = (param for command in found.values() for param in command.params)
+    assert set(headings) == set(commands_found)
+    params = (param for command in commands_found.values() for param in command.params)
     assert "\\|" not in page.text
-    options = {one for param in params for one in param.opts if one.startswith("--")}
+    options = {option for param in params for option in param.opts if option.startswith("--")}
     assert len(options) > 50
     assert [name for name in options if name not in page.text] == []
 
@@ -204,10 +207,10 @@ def test_the_reference_has_every_name_of_the_python_api(site):
 
 
 def test_every_spec_that_is_shipped_is_shown_whole(site):
-    shown = " ".join(site["reference/examples.html"].text.split())
+    examples = " ".join(site["reference/examples.html"].text.split())
     for folder in ("releases", "examples"):
         for path in (ROOT / "deployments" / folder).glob("*.yaml"):
-            assert " ".join(path.read_text(encoding="utf-8").split()) in shown, path
+            assert " ".join(path.read_text(encoding="utf-8").split()) in examples, path
 
 
 KINDS = {

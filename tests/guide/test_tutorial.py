@@ -19,7 +19,7 @@ REHEARSAL = "5. Rehearse"
 
 @pytest.fixture(scope="module")
 def ran(prefect_api, forks, tmp_path_factory):
-    """What was run of each section; the spec that the page shows is written before it is used."""
+    """Return the commands of each section as they ran; the page's spec is written before."""
     folder = tmp_path_factory.mktemp("tutorial")
     place = folder / "place"
     place.mkdir()
@@ -27,8 +27,8 @@ def ran(prefect_api, forks, tmp_path_factory):
         shutil.copy(PAGE.with_name(table), place)
     (spec,) = blocks("".join(SECTIONS.values()), "yaml")
     (folder / "written.yaml").write_text(spec, encoding="utf-8")
-    given = {"SFUMATO_WORK": str(folder / "private"), "PREFECT_API_URL": prefect_api}
-    shell = PageShell.prepare(folder, forks, given)
+    variables = {"SFUMATO_WORK": str(folder / "private"), "PREFECT_API_URL": prefect_api}
+    shell = PageShell.prepare(folder, forks, variables)
     return shell.run(TOLD, place, {TOLD[REHEARSAL][0]: "cp ../written.yaml patients.yaml"})
 
 
@@ -69,8 +69,8 @@ def test_its_tables_have_what_the_page_tells_of_them():
 
 def test_the_start_page_ends_as_it_says(prefect_api, forks, tmp_path):
     shutil.copytree(PAGES.parents[1], tmp_path / "deployments")
-    told = commands((PAGES / "index.md").read_text(encoding="utf-8"))
-    given = {"SFUMATO_WORK": str(tmp_path / ".sfumato"), "PREFECT_API_URL": prefect_api}
-    ran = PageShell.prepare(tmp_path, forks, given).run({"": told}, tmp_path, {})
-    assert len(told) == 3
+    commands_of_page = commands((PAGES / "index.md").read_text(encoding="utf-8"))
+    variables = {"SFUMATO_WORK": str(tmp_path / ".sfumato"), "PREFECT_API_URL": prefect_api}
+    ran = PageShell.prepare(tmp_path, forks, variables).run({"": commands_of_page}, tmp_path, {})
+    assert len(commands_of_page) == 3
     assert_ended_as_told(ran[""])
