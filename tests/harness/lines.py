@@ -20,6 +20,6 @@ def write_line(machine: Machine, name: str, changes: Mapping[str, Any], number: 
     Small(machine.specs / name).write(people(first=1000 * number), **{"name": name, **changes})
 
 
-def released(machine: Machine, line: str) -> list[Path]:
+def list_versions(machine: Machine, line: str) -> list[Path]:
     """The versions of a line."""
     return sorted((machine.specs / line / "public" / line).glob("[0-9]*"))

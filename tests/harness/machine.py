@@ -27,11 +27,11 @@ PATIENCE = 300.0  # seconds
 _OURS = ("PREFECT_", "SFUMATO_")
 
 
-def wait_for(found: Callable[[], Found | None], what: str, patience: float = PATIENCE) -> Found:
-    """What a question is answered with, once it is."""
+def wait_for(find: Callable[[], Found | None], what: str, patience: float = PATIENCE) -> Found:
+    """Return the answer to a question, once there is one."""
     until = time.monotonic() + patience
     while time.monotonic() < until:
-        if (answer := found()) is not None:
+        if (answer := find()) is not None:
             return answer
         time.sleep(0.2)
     raise AssertionError(f"waited {patience} s for {what}")
@@ -58,7 +58,7 @@ class Machine:
     @property
     def environment(self) -> dict[str, str]:
         """Those of this process but Prefect's and ours, with places of the machine's own."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
         own = {
             "HOME": str(self.folder / "home"),
             "PREFECT_API_URL": self.api,
@@ -73,7 +73,7 @@ class Machine:
         }
         if self.database is not None:
             own["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = self.database
-        return kept | own
+        return environment | own
 
     def start(self) -> "Machine":
         """Start the server, which is ready when this returns."""
@@ -114,8 +114,8 @@ class Machine:
         run = self.forks.start(
             list(arguments), self.environment | environment, None, place=self.specs
         )
-        out, said = run.communicate(timeout=PATIENCE)
-        return subprocess.CompletedProcess(arguments, run.returncode or 0, out, said)
+        out, error = run.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(arguments, run.returncode or 0, out, error)
 
     def run(
         self, line: str, parameters: Mapping[str, Any] | None = None, flow: str = "release"
@@ -143,26 +143,26 @@ class Machine:
     def wait(self, run: str, *names: str, patience: float = PATIENCE) -> tuple[str, str, str]:
         """The state of a run, once its name is one of these."""
 
-        def arrived() -> tuple[str, str, str] | None:
+        def state_at_end() -> tuple[str, str, str] | None:
             state = self.state(run)
             return state if state[1] in names else None
 
         try:
-            return wait_for(arrived, f"{run} in {names}", patience)
+            return wait_for(state_at_end, f"{run} in {names}", patience)
         except AssertionError:
             raise AssertionError(f"{run}: {self.state(run)}, not {names}") from None
 
     @cached_property
     def asking(self) -> httpx.Client:
-        """How the server is asked: a client each time would read all certificates anew."""
+        """Return the client of the server: a client each time would read all certificates anew."""
         return httpx.Client(base_url=self.api, timeout=PATIENCE)
 
     def get(self, path: str) -> Any:
-        """What the server answers."""
+        """Return what the server answers."""
         return self.asking.get(path).raise_for_status().json()
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """What the server answers to a question with a body."""
+        """Return what the server answers to a question with a body."""
         answer = self.asking.post(path, json=dict(body or {}))
         return answer.raise_for_status().json() if answer.content else None
 
@@ -172,7 +172,7 @@ class Machine:
         return list(self.post("events/filter", body)["events"])
 
     def log(self, name: str) -> str:
-        """What the server or the worker said."""
+        """Return the log of the server or of the worker."""
         return (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
     def _start(self, name: str, *arguments: str) -> None:

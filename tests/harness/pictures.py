@@ -12,7 +12,7 @@ _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run
 
 
 def picture_folder(otherwise: Path) -> Path:
-    """Where pictures are kept: `$SFUMATO_PICTURES` names a place that outlives a test run."""
+    """Return the folder of pictures: `$SFUMATO_PICTURES` names a place that outlives a test run."""
     folder = Path(os.environ.get("SFUMATO_PICTURES") or otherwise)
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from sfumato.tasks.publication.check import check
-from tests.harness.lines import released, write_lines
+from tests.harness.lines import list_versions, write_lines
 from tests.harness.machine import Machine, wait_for
 from tests.query.databases import postgres
 
@@ -40,10 +40,10 @@ def test_lines_are_released_refused_and_recovered(machine):
     wait_for(lambda: "Beginning flow run 'manual" in machine.log("worker") or None, "a run")
     machine.kill(worker=False)
     assert machine.wait(killed, "Crashed")[0] == "CRASHED"
-    assert released(machine, "manual") == []
-    found, refused = machine.run("manual"), machine.run("hard")
-    assert machine.wait(found, "Published", "Crashed")[1] == "Published"
+    assert list_versions(machine, "manual") == []
+    manual_run, refused = machine.run("manual"), machine.run("hard")
+    assert machine.wait(manual_run, "Published", "Crashed")[1] == "Published"
     assert machine.wait(refused, "Refused", "Crashed")[1] == "Refused"
-    (version,) = released(machine, "manual")
+    (version,) = list_versions(machine, "manual")
     assert check(version).verdicts
     assert [event["payload"]["version"] for event in machine.events("sfumato.release.published")]

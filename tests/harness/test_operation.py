@@ -13,7 +13,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from sfumato.tasks.outcomes import identify
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.verification.signing_keys import PASSPHRASE
-from tests.harness.lines import released, write_line, write_lines
+from tests.harness.lines import list_versions, write_line, write_lines
 from tests.harness.machine import Machine, wait_for
 from tests.harness.pictures import picture_folder, take_pictures
 
@@ -61,8 +61,8 @@ def receiver():
 
 def save_block(machine, address):
     """Save a notification block, as `prefect block create` or the server's pages do."""
-    said = {"said": "{{subject}}: {{body}}"}
-    block = CustomWebhookNotificationBlock(name="on-call", url=address, json_data=said)
+    message = {"said": "{{subject}}: {{body}}"}
+    block = CustomWebhookNotificationBlock(name="on-call", url=address, json_data=message)
     with temporary_settings({PREFECT_API_URL: machine.api}):
         block.save("on-call")
 
@@ -79,7 +79,7 @@ def machine(forks, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def begun(machine, receiver):
+def first_runs(machine, receiver):
     """Runs, and states in which they ended, by what they were about; what a refusal's log said.
 
     One whose process and worker are gone goes on until it is known that nobody hears of it.
@@ -120,28 +120,28 @@ def begun(machine, receiver):
 
 
 @pytest.fixture(scope="module")
-def reviewed(machine, begun):
+def reviewed_runs(machine, first_runs):
     """Runs of a line that has to be approved, their ends, and the digest of its candidate."""
-    runs = {"pending": begun[0]["pending"]}
+    runs = {"pending": first_runs[0]["pending"]}
     ended = {"pending": machine.wait(runs["pending"], "Pending approval", "Crashed")}
-    (one,) = json.loads(machine.sfumato("review", "list", "--json").stdout)["candidates"]
+    (candidate,) = json.loads(machine.sfumato("review", "list", "--json").stdout)["candidates"]
     machine.start_worker("publisher", "sfumato-publication")
 
     def publish(name, *signatures):
-        asked = {"digest": one["digest"], "signatures": signatures}
-        runs[name] = machine.run("reviewed", asked, "publish")
+        parameters = {"digest": candidate["digest"], "signatures": signatures}
+        runs[name] = machine.run("reviewed", parameters, "publish")
         ended[name] = machine.wait(runs[name], "Published", "Refused", "Crashed")
 
     publish("early")
-    signatures = [approve(machine, name, one["place"]) for name in ("ann", "ben")]
+    signatures = [approve(machine, name, candidate["place"]) for name in ("ann", "ben")]
     publish("published", *signatures)
-    return runs, ended, one["digest"]
+    return runs, ended, candidate["digest"]
 
 
 @pytest.fixture(scope="module")
-def ran(machine, begun, reviewed):
+def ran(machine, first_runs, reviewed_runs):
     """The same once all have ended, and a server that was started again in the middle of one."""
-    runs, ended, said_of_refusal = begun
+    runs, ended, said_of_refusal = first_runs
     ended["lost"] = machine.wait(runs["lost"], "Crashed")
     runs["found"] = machine.run("lost")
     ended["found"] = machine.wait(runs["found"], "Published")
@@ -175,8 +175,8 @@ def approve(machine, name, place):
     key = machine.folder / f"{name}.json"
     key.write_text(machine.sfumato("keys", "export", name, **own).stdout, encoding="utf-8")
     assert machine.sfumato("review", "trust", str(key), "--line", "reviewed").returncode == 0
-    said = ("--key", name, "--reason", "as agreed")
-    done = machine.sfumato("review", "approve", place, *said, **own)
+    options = ("--key", name, "--reason", "as agreed")
+    done = machine.sfumato("review", "approve", place, *options, **own)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -202,30 +202,30 @@ def test_runs_end_as_they_should(ran):
 
 def test_what_was_not_killed_is_published_once(machine, ran):
     for line in ("manual", "lost", "kept"):
-        (version,) = released(machine, line)
+        (version,) = list_versions(machine, line)
         assert check(version).verdicts
-    assert released(machine, "hard") == released(machine, "stopped") == []
+    assert list_versions(machine, "hard") == list_versions(machine, "stopped") == []
 
 
 def test_a_state_says_which_version_there_is(machine, ran):
     _, ended, _ = ran
-    (version,) = released(machine, "lost")
+    (version,) = list_versions(machine, "lost")
     assert ended["found"][0] == "COMPLETED"
     assert ended["found"][2].startswith(f"version {version.name}, digest ")
 
 
 def test_a_refusal_is_one_line_without_a_traceback(machine, ran):
-    _, ended, said = ran
+    _, ended, worker_log = ran
     type_, _, message = ended["refused"]
     assert type_ == "FAILED"
     assert message.startswith("ke-anonymity cannot be kept: required k=3, e=100000")
-    assert 'Finished in state Refused("ke-anonymity cannot be kept' in said
-    assert "Traceback" not in said
-    assert "NoneType: None" not in said
+    assert 'Finished in state Refused("ke-anonymity cannot be kept' in worker_log
+    assert "Traceback" not in worker_log
+    assert "NoneType: None" not in worker_log
 
 
 def test_a_scheduled_run_comes_due(machine, ran):
-    assert len(released(machine, "timed")) == 1
+    assert len(list_versions(machine, "timed")) == 1
     assert ended_well(machine)
 
 
@@ -237,9 +237,9 @@ def test_runs_of_an_earlier_schedule_are_no_longer_due(machine, ran):
 
 def test_runs_are_named_by_line_and_month(machine, ran):
     runs, *_ = ran
-    found = machine.get(f"flow_runs/{runs['found']}")
-    assert found["name"].startswith("lost 20")
-    assert {"line:lost", "form:permuted", "release"} <= set(found["tags"])
+    run_found = machine.get(f"flow_runs/{runs['found']}")
+    assert run_found["name"].startswith("lost 20")
+    assert {"line:lost", "form:permuted", "release"} <= set(run_found["tags"])
 
 
 @pytest.mark.parametrize(
@@ -264,18 +264,24 @@ def test_wrong_parameters_are_refused_before_a_run_exists(machine, ran, paramete
     with pytest.raises(httpx.HTTPStatusError, match=r"409|422"):
         machine.run("hard", parameters)
     assert number() <= before + 1  # a scheduled run may have come in between
-    given = [run["parameters"] for run in machine.post("flow_runs/filter", {"limit": 200})]
-    assert not [one for one in given if one | parameters == one]
+    parameters_of_runs = [
+        run["parameters"] for run in machine.post("flow_runs/filter", {"limit": 200})
+    ]
+    assert not [
+        parameters_of_run
+        for parameters_of_run in parameters_of_runs
+        if parameters_of_run | parameters == parameters_of_run
+    ]
 
 
-def test_a_candidate_is_published_once_its_reviewers_approve(machine, reviewed):
-    _, ended, digest = reviewed
+def test_a_candidate_is_published_once_its_reviewers_approve(machine, reviewed_runs):
+    _, ended, digest = reviewed_runs
     assert ended["pending"][0] == "COMPLETED"
     assert ended["pending"][2].startswith(f"digest {digest}, 2 to approve it until ")
     assert ended["early"][1] == "Refused"
     assert ended["early"][2].startswith("approval: 0 of 2 reviewers approve candidate ")
     assert ended["published"][1] == "Published"
-    (version,) = released(machine, "reviewed")
+    (version,) = list_versions(machine, "reviewed")
     assert identify(version)["digest"] == digest
     assert check(version).verdicts
     pending = wait_for(lambda: machine.events("sfumato.release.pending") or None, "the event")
@@ -293,32 +299,36 @@ def test_a_candidate_is_published_once_its_reviewers_approve(machine, reviewed):
     ],
     ids=str,
 )
-def test_wrong_forms_of_approval_are_refused_before_a_run_exists(machine, reviewed, parameters):
+def test_wrong_forms_of_approval_are_refused_before_a_run_exists(
+    machine, reviewed_runs, parameters
+):
     with pytest.raises(httpx.HTTPStatusError, match=r"409|422"):
         machine.run("reviewed", parameters, "publish")
 
 
 def test_what_happened_is_an_event(machine, ran):
     def lines(kind):
-        found = machine.events(f"sfumato.release.{kind}")
-        return {event["resource"]["prefect.resource.id"]: event["payload"] for event in found}
+        events = machine.events(f"sfumato.release.{kind}")
+        return {event["resource"]["prefect.resource.id"]: event["payload"] for event in events}
 
-    published = wait_for(lambda: found if len(found := lines("published")) >= 2 else None, "events")
-    digest = identify(released(machine, "lost")[0])["digest"]
+    published = wait_for(
+        lambda: events if len(events := lines("published")) >= 2 else None, "events"
+    )
+    digest = identify(list_versions(machine, "lost")[0])["digest"]
     assert published["sfumato.line.lost"] == {"version": "0001", "digest": digest}
     assert lines("refused")["sfumato.line.hard"]["reason"].startswith("ke-anonymity")
 
 
 def test_the_machine_is_well(machine, ran):
     done = machine.sfumato("health", "--json")
-    checks = {one["about"]: one for one in json.loads(done.stdout)["checks"]}
+    checks = {check["about"]: check for check in json.loads(done.stdout)["checks"]}
     assert {"server", "worker", "late runs", "runs going", "watch", "line kept"} <= set(checks)
     for about in ("server", "worker", "watch", "line kept", "line timed"):
         assert checks[about]["well"], checks[about]
 
 
 def test_a_withdrawal_is_an_event(machine, ran):
-    (version,) = released(machine, "kept")
+    (version,) = list_versions(machine, "kept")
     digest = identify(version)["digest"]
     done = machine.sfumato("withdraw", str(version), "--yes", "--reason", "a wrong column")
     assert done.returncode == 0, done.stderr
@@ -328,17 +338,17 @@ def test_a_withdrawal_is_an_event(machine, ran):
 
 
 def test_who_is_to_be_told_is_told(machine, ran):
-    def told(subject):
+    def message_about(subject):
         return wait_for(lambda: next((s for s in Receiver.said if subject in s), None), subject)
 
-    assert "ke-anonymity cannot be kept: required k=3, e=100000" in told("hard: refused")
-    assert "lost 20" in told("lost: crashed")
+    assert "ke-anonymity cannot be kept: required k=3, e=100000" in message_about("hard: refused")
+    assert "lost 20" in message_about("lost: crashed")
 
 
 def test_who_is_no_longer_to_be_told_is_not(machine, ran):
     def watches():
-        found = {one["name"] for one in machine.post("automations/filter")}
-        return {name for name in found if name.startswith("sfumato: stopped ")}
+        automations = {automation["name"] for automation in machine.post("automations/filter")}
+        return {name for name in automations if name.startswith("sfumato: stopped ")}
 
     spec = machine.specs / "stopped" / "wages.yaml"
     before = spec.read_text(encoding="utf-8")
@@ -351,8 +361,8 @@ def test_who_is_no_longer_to_be_told_is_not(machine, ran):
 
 
 def test_promises_come_first_in_their_table(machine, ran):
-    found = machine.post("artifacts/filter", {"limit": 200})
-    (data,) = [a["data"] for a in found if a["key"] == "lost-promises"]
+    artifacts = machine.post("artifacts/filter", {"limit": 200})
+    (data,) = [a["data"] for a in artifacts if a["key"] == "lost-promises"]
     first = json.loads(data)[0]
     assert list(first)[:4] == ["expectation", "required", "observed", "holds"]
     assert (first["expectation"], first["required"]) == ("expect_ke_anonymity", "e 10.5, k 3")
@@ -363,28 +373,28 @@ def test_no_stage_outlives_its_run(machine, ran):
 
     def swept():
         assert machine.sfumato("sweep").returncode == 0
-        left = list((machine.folder / "work").glob("*/runs/*/*"))
-        return None if left else True  # the line of every minute may have a run going
+        leftovers = list((machine.folder / "work").glob("*/runs/*/*"))
+        return None if leftovers else True  # the line of every minute may have a run going
 
     wait_for(swept, "no stage")
 
 
 def test_nothing_about_people_is_in_the_servers_database_or_logs(machine, ran):
     home = machine.folder / "home"
-    kept = [path for path in home.rglob("*") if path.is_file()]
-    assert any(path.name == "prefect.db" for path in kept)
-    kept += [machine.folder / "worker.log", machine.folder / "server.log"]
-    told = [(p, c) for p in kept for c in CANARIES if c.encode() in p.read_bytes()]
-    assert told == []
+    paths = [path for path in home.rglob("*") if path.is_file()]
+    assert any(path.name == "prefect.db" for path in paths)
+    paths += [machine.folder / "worker.log", machine.folder / "server.log"]
+    canaries_found = [(p, c) for p in paths for c in CANARIES if c.encode() in p.read_bytes()]
+    assert canaries_found == []
 
 
-def test_pages_of_the_server_can_be_looked_at(machine, ran, reviewed, tmp_path):
+def test_pages_of_the_server_can_be_looked_at(machine, ran, reviewed_runs, tmp_path):
     runs, *_ = ran
-    waited, *_ = reviewed
+    waited, *_ = reviewed_runs
     with machine.client() as client:
         form = client.read_deployment_by_name("publish/reviewed").id
-    found = machine.post("artifacts/filter", {"limit": 200})
-    (promises,) = [a["id"] for a in found if a["key"] == "lost-promises"]
+    artifacts = machine.post("artifacts/filter", {"limit": 200})
+    (promises,) = [a["id"] for a in artifacts if a["key"] == "lost-promises"]
     folder = picture_folder(tmp_path)
     pages = {
         "dashboard": ("/dashboard", "Flow Runs"),
