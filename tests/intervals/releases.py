@@ -38,20 +38,20 @@ def wages(rows=2_000, seed=0, effect=8):
     return age, np.array(["A", "B", "C", "D"])[town], wage
 
 
-def published(values, boxes=True, k=5, seed=1) -> tuple[dict[str, pa.Table], Microdata]:
+def publish_permuted(values, boxes=True, k=5, seed=1) -> tuple[dict[str, pa.Table], Microdata]:
     """A permuted release, its groups boxes of the columns or chance ones; and the original."""
     age, town, wage = values
     rng = np.random.default_rng(seed)
     order = np.lexsort((age, town)) if boxes else rng.permutation(len(age))
     group = np.empty(len(age), dtype=np.int64)
     group[order] = np.minimum(np.arange(len(age)) // k, len(age) // k - 1)
-    shown = wage.copy()
+    wages = wage.copy()
     for number in range(int(group.max()) + 1):
         members = np.flatnonzero(group == number)
-        shown[members] = wage[rng.permutation(members)]
-    columns = {"age": age, "town": town, "wage": shown, "group_id": group}
+        wages[members] = wage[rng.permutation(members)]
+    columns = {"age": age, "town": town, "wage": wages, "group_id": group}
     sort = np.lexsort((age, town, group))
-    table = pa.table({name: of[sort] for name, of in columns.items()})
+    table = pa.table({name: column_values[sort] for name, column_values in columns.items()})
     roles = {"age": "quasi-identifier", "town": "quasi-identifier", "wage": "sensitive"}
     original = Microdata(
         tuple(
@@ -67,7 +67,8 @@ def with_factors(factor="1.5", families=FAMILIES) -> Declared:
     """The declaration with calibrated families."""
     stated = CalibratedIntervals(
         families=tuple(
-            CalibratedFamily(family=name, of=of, factor=Decimal(factor)) for name, of in families
+            CalibratedFamily(family=name, of=column_name, factor=Decimal(factor))
+            for name, column_name in families
         )
     )
     return DECLARED.model_copy(update={"intervals": stated})

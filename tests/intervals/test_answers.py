@@ -8,15 +8,15 @@ import pytest
 from sfumato.flows.cli.answers import answer_as
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.intervals.answering import EXACT, NOTHING, OUTSIDE, SMALL
-from tests.intervals.releases import DECLARED, published, wages, with_factors
+from tests.intervals.releases import DECLARED, publish_permuted, wages, with_factors
 from tests.query.worlds import answers_on
 
-TABLES, _ = published(wages(), boxes=False)
+TABLES, _ = publish_permuted(wages(), boxes=False)
 
 
 def ask(query, declared=None, tables=TABLES):
-    (found,) = answers_on(tables, declared or with_factors(), [query])
-    return found
+    (answer_found,) = answers_on(tables, declared or with_factors(), [query])
+    return answer_found
 
 
 def cell(query, declared=None, tables=TABLES):
@@ -26,44 +26,44 @@ def cell(query, declared=None, tables=TABLES):
 
 
 def test_an_interval_stands_beside_the_bounds():
-    found = cell("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40")
-    low, high = found["interval_95"]
-    assert found["lower"] <= low < found["estimate"] < high <= found["upper"]
-    assert high - low < (found["upper"] - found["lower"]) / 2
-    assert set(found) == {"lower", "upper", "estimate", "interval_95"}
+    cell_ = cell("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40")
+    low, high = cell_["interval_95"]
+    assert cell_["lower"] <= low < cell_["estimate"] < high <= cell_["upper"]
+    assert high - low < (cell_["upper"] - cell_["lower"]) / 2
+    assert set(cell_) == {"lower", "upper", "estimate", "interval_95"}
 
 
 def test_a_greater_factor_widens_it():
     query = "SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40"
-    (one, other), (wider, end) = (
+    (first, other), (wider, end) = (
         cell(query, with_factors(factor))["interval_95"] for factor in ("1", "2")
     )
-    assert end - wider == pytest.approx(2 * (other - one))
-    assert end + wider == pytest.approx(other + one)
+    assert end - wider == pytest.approx(2 * (other - first))
+    assert end + wider == pytest.approx(other + first)
 
 
 def test_counts_have_whole_ends():
-    found = cell("SELECT COUNT(*) FROM microdata WHERE age > 40 AND wage BETWEEN 20 AND 40")
-    assert all(isinstance(end, int) for end in found["interval_95"])
+    cell_ = cell("SELECT COUNT(*) FROM microdata WHERE age > 40 AND wage BETWEEN 20 AND 40")
+    assert all(isinstance(end, int) for end in cell_["interval_95"])
 
 
 def test_extremes_have_values_as_ends_and_an_estimate():
-    found = cell("SELECT MAX(wage) FROM microdata WHERE age BETWEEN 21 AND 33")
+    cell_ = cell("SELECT MAX(wage) FROM microdata WHERE age BETWEEN 21 AND 33")
     values = set(TABLES["microdata"]["wage"].to_pylist())
-    assert {*found["interval_95"], found["estimate"]} <= values
+    assert {*cell_["interval_95"], cell_["estimate"]} <= values
 
 
 def test_no_interval_is_about_the_value_of_a_few_however_many_rows_are_selected():
-    shown = TABLES["microdata"]["wage"].to_pylist()
-    rare = min(set(shown), key=shown.count)
-    assert shown.count(rare) < 20
-    found = cell(f"SELECT COUNT(*) FROM microdata WHERE age BETWEEN 25 AND 45 AND wage = {rare}")
-    assert (found["interval_95"], found["interval_95_reason"]) == (None, SMALL)
+    wages = TABLES["microdata"]["wage"].to_pylist()
+    rare = min(set(wages), key=wages.count)
+    assert wages.count(rare) < 20
+    cell_ = cell(f"SELECT COUNT(*) FROM microdata WHERE age BETWEEN 25 AND 45 AND wage = {rare}")
+    assert (cell_["interval_95"], cell_["interval_95_reason"]) == (None, SMALL)
 
 
 def test_without_calibration_answers_are_as_they_were():
-    found = cell("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40", DECLARED)
-    assert set(found) == {"lower", "upper", "estimate"}
+    cell_ = cell("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40", DECLARED)
+    assert set(cell_) == {"lower", "upper", "estimate"}
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_without_calibration_answers_are_as_they_were():
     ],
 )
 def test_queries_of_other_shapes_have_bounds_alone(where, reason):
-    found = cell(f"SELECT AVG(wage) FROM microdata WHERE {where}")
-    assert (found["interval_95"], found["interval_95_reason"]) == (None, reason)
+    cell_ = cell(f"SELECT AVG(wage) FROM microdata WHERE {where}")
+    assert (cell_["interval_95"], cell_["interval_95_reason"]) == (None, reason)
 
 
 @pytest.mark.parametrize("aggregate", ["STDDEV(wage)", "MIN(wage)", "SUM(wage)"])
 def test_aggregates_that_were_not_calibrated_have_none(aggregate):
-    found = cell(f"SELECT {aggregate} FROM microdata WHERE age BETWEEN 30 AND 32")
-    assert found["interval_95_reason"] == OUTSIDE
+    cell_ = cell(f"SELECT {aggregate} FROM microdata WHERE age BETWEEN 30 AND 32")
+    assert cell_["interval_95_reason"] == OUTSIDE
 
 
 def test_what_is_exact_needs_none():
@@ -100,9 +100,9 @@ def test_fewer_than_twenty_rows_have_none():
     for number in (1, 2, 5, 19):
         last = ages[number - 1]
         chosen = [age for age in ages if age <= last]
-        found = cell(f"SELECT AVG(wage), MAX(wage) FROM microdata WHERE age <= {last}")
+        cell_ = cell(f"SELECT AVG(wage), MAX(wage) FROM microdata WHERE age <= {last}")
         small = len(chosen) < 20
-        assert (found.get("interval_95_reason") == SMALL) == small
+        assert (cell_.get("interval_95_reason") == SMALL) == small
     for row in rows[::400]:
         alone = f"age = {row['age']} AND town = '{row['town']}'"
         rows_meant = sum((r["age"], r["town"]) == (row["age"], row["town"]) for r in rows)
@@ -114,31 +114,31 @@ def test_fewer_than_twenty_rows_have_none():
 
 def test_one_group_has_none():
     age, town, wage = wages(60)
-    tables, _ = published((age, town, wage), k=60)
-    found = cell("SELECT AVG(wage) FROM microdata WHERE age > 30", tables=tables)
-    assert found["interval_95_reason"] == SMALL
+    tables, _ = publish_permuted((age, town, wage), k=60)
+    cell_ = cell("SELECT AVG(wage) FROM microdata WHERE age > 30", tables=tables)
+    assert cell_["interval_95_reason"] == SMALL
 
 
 def test_each_cell_of_a_group_by_is_a_query_of_its_own():
-    found = ask("SELECT town, AVG(wage) AS a FROM microdata WHERE age < 24 GROUP BY town")
+    answer = ask("SELECT town, AVG(wage) AS a FROM microdata WHERE age < 24 GROUP BY town")
     alone = [
         cell(f"SELECT AVG(wage) FROM microdata WHERE age < 24 AND town = '{row['town']}'")
-        for row in found.rows
+        for row in answer.rows
     ]
-    assert [row["a"].document() for row in found.rows] == alone
+    assert [row["a"].document() for row in answer.rows] == alone
     assert len(alone) == 4
 
 
 def test_bounds_that_are_narrower_end_the_interval():
-    found = cell("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40", with_factors("500"))
-    assert found["interval_95"] == [found["lower"], found["upper"]]
+    cell_ = cell("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40", with_factors("500"))
+    assert cell_["interval_95"] == [cell_["lower"], cell_["upper"]]
 
 
 def test_the_terminal_never_calls_it_guaranteed(capsys):
     answer_as(ask("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40"), "text")
-    told = capsys.readouterr().out
-    assert "likely" in told
-    assert "95 % of queries like this one meet such an interval, without guarantee" in told
+    output = capsys.readouterr().out
+    assert "likely" in output
+    assert "95 % of queries like this one meet such an interval, without guarantee" in output
     answer_as(ask("SELECT AVG(wage) FROM microdata WHERE age IN (30, 40)"), "text")
     assert f"no likely interval: {OUTSIDE}" in capsys.readouterr().out
 
@@ -158,7 +158,7 @@ def test_json_is_plain(capsys):
 def test_the_middle_follows_covariates_that_groups_alone_tell():
     """Groups made by chance, each of people of all ages: their means tell how wages rise."""
     values = wages(6_000, effect=12)
-    tables, _ = published(values, boxes=False, k=3)
+    tables, _ = publish_permuted(values, boxes=False, k=3)
     age, _, wage = values
     truth = wage[age < 30].mean()
     plain = answers_on(tables, DECLARED, ["SELECT AVG(wage) AS a FROM microdata WHERE age < 30"])
@@ -170,7 +170,7 @@ def test_the_middle_follows_covariates_that_groups_alone_tell():
 def test_without_covariates_nothing_moves():
     rng = np.random.default_rng(3)
     age, town, _ = wages(3_000)
-    tables, _ = published((age, town, rng.integers(0, 100, 3_000)), boxes=False)
+    tables, _ = publish_permuted((age, town, rng.integers(0, 100, 3_000)), boxes=False)
     query = "SELECT AVG(wage) AS a FROM microdata WHERE age < 30"
     (plain,) = answers_on(tables, DECLARED, [query])
     moved = cell(query, tables=tables)["estimate"]
@@ -178,7 +178,7 @@ def test_without_covariates_nothing_moves():
 
 
 def test_no_rows_have_no_interval():
-    few, _ = published(wages(5), k=5)
+    few, _ = publish_permuted(wages(5), k=5)
     assert (
         cell("SELECT AVG(wage) FROM microdata WHERE age > 900", tables=few)["interval_95"] is None
     )

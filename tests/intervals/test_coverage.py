@@ -1,4 +1,4 @@
-"""How often intervals are met by fresh queries, where covariates matter; by fixed seeds."""
+"""The frequency with which fresh queries meet intervals where covariates matter; by fixed seeds."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sfumato.tasks.query.intervals.calibration import calibrate
 from sfumato.tasks.query.intervals.covariates import GroupedNumbers, SelectedOfGroups
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.query.intervals.sums import LikelySum
-from tests.intervals.releases import measure, published, wages
+from tests.intervals.releases import measure, publish_permuted, wages
 
 LEAST = 0.93
 FRESH = 1_000
@@ -17,7 +17,7 @@ FRESH = 1_000
 
 @pytest.fixture(scope="module")
 def release():
-    return published(wages(1_000), boxes=False)
+    return publish_permuted(wages(1_000), boxes=False)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_fresh_queries_of_every_family_meet_their_intervals(factors, fresh):
 
 
 def test_an_interval_is_the_scores_that_its_factor_reaches(factors, fresh):
-    """What the score says of the truth is what the interval shows."""
+    """The score judges the truth as the interval shows it."""
     for family, queries in fresh.items():
         factor = float(factors.factor_of(family) or 1)
         for query in queries[::50]:
@@ -70,10 +70,10 @@ def test_without_the_covariates_most_ranges_of_ages_would_miss(release, fresh):
     """The law of shuffled groups alone is met by random rows, and not by ranges."""
     tables, original = release
     table = tables["microdata"]
-    group, shown = table["group_id"].to_numpy(), table["wage"].to_numpy().astype(float)
+    group, wages = table["group_id"].to_numpy(), table["wage"].to_numpy().astype(float)
     size = np.bincount(group).astype(float)
-    mean = np.bincount(group, shown) / size
-    variance = np.bincount(group, (shown - mean[group]) ** 2) / size
+    mean = np.bincount(group, wages) / size
+    variance = np.bincount(group, (wages - mean[group]) ** 2) / size
     numbers = GroupedNumbers(size, mean, variance, np.zeros(len(size)))
     age = table["age"].to_numpy()
     truths = {name: original[name].array().to_numpy().astype(float) for name in ("age", "wage")}
@@ -85,15 +85,17 @@ def test_without_the_covariates_most_ranges_of_ages_would_miss(release, fresh):
         return abs(truth - likely.middle) > 1.96 * np.sqrt(likely.variance)
 
     ranges = [
-        misses((age >= low) & (age <= low + 10), truths["wage"][_between(truths["age"], low)].sum())
+        misses(
+            (age >= low) & (age <= low + 10), truths["wage"][_is_between(truths["age"], low)].sum()
+        )
         for low in range(20, 50)
     ]
     rng = np.random.default_rng(0)
     at_random = []
     for _ in range(400):
-        world = shown.copy()
-        for of in np.split(np.argsort(group, kind="stable"), np.cumsum(size)[:-1].astype(int)):
-            world[of] = shown[rng.permutation(of)]
+        world = wages.copy()
+        for members in np.split(np.argsort(group, kind="stable"), np.cumsum(size)[:-1].astype(int)):
+            world[members] = wages[rng.permutation(members)]
         chosen = rng.random(len(group)) < 0.3
         at_random.append(misses(chosen, world[chosen].sum()))
     assert np.mean(ranges) > 0.4
@@ -102,7 +104,7 @@ def test_without_the_covariates_most_ranges_of_ages_would_miss(release, fresh):
     assert np.mean(of_ranges) > 0.8
 
 
-def _between(ages, low):
+def _is_between(ages, low):
     return (ages >= low) & (ages <= low + 10)
 
 
@@ -110,8 +112,13 @@ def test_queries_are_drawn_from_what_is_published_alone(release):
     """The same draws ask the same queries of another original."""
     tables, original = release
     other = original.take(np.arange(original.rows)[::-1])
-    one, two = (measure(tables, of, 30, seeded_keys(7)) for of in (original, other))
-    assert one.keys() == two.keys()
-    for family, queries in one.items():
-        laws = [[str(query.law.estimate) for query in of] for of in (queries, two[family])]
+    first, second = (
+        measure(tables, original, 30, seeded_keys(7)) for original in (original, other)
+    )
+    assert first.keys() == second.keys()
+    for family, queries in first.items():
+        laws = [
+            [str(query.law.estimate) for query in family_queries]
+            for family_queries in (queries, second[family])
+        ]
         assert laws[0] == laws[1]

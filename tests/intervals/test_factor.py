@@ -63,22 +63,22 @@ def test_factors_that_were_not_there_at_first_are_of_a_later_format():
         families = (CalibratedFamily(family="avg-by-one", of="wage", factor=factor),)
         assert lowest_format(CalibratedIntervals(grid="fine", families=families)) == 6
         if factor in FIRST_GRID:
-            told = CalibratedIntervals(families=families)
-            assert lowest_format(told) == 0, "the key that holds it is of format 5"
-            assert "grid" not in told.model_dump(mode="json")
+            intervals = CalibratedIntervals(families=families)
+            assert lowest_format(intervals) == 0, "the key that holds it is of format 5"
+            assert "grid" not in intervals.model_dump(mode="json")
         else:
             with pytest.raises(ValidationError, match="not a factor of the fixed grid"):
                 CalibratedIntervals(families=families)
 
 
 def test_a_line_keeps_finer_factors_in_a_later_format_of_its_own(tmp_path):
-    freeze_factors(tmp_path, stated("3"))
+    freeze_factors(tmp_path, intervals_stating("3"))
     assert json.loads((tmp_path / FACTORS).read_bytes())["format"] == 1
-    freeze_factors(tmp_path, stated("3.3"))
+    freeze_factors(tmp_path, intervals_stating("3.3"))
     assert json.loads((tmp_path / FACTORS).read_bytes())["format"] == 2
-    assert read_factors(tmp_path).intervals == stated("3.3")
+    assert read_factors(tmp_path).intervals == intervals_stating("3.3")
     with pytest.raises(PromiseError, match="the factor of avg-by-one is below one"):
-        freeze_factors(tmp_path, stated("3"))
+        freeze_factors(tmp_path, intervals_stating("3"))
 
 
 def test_no_factor_is_off_the_grid():
@@ -87,8 +87,8 @@ def test_no_factor_is_off_the_grid():
 
 
 def test_a_factor_is_written_in_one_way():
-    told = CalibratedFamily(family="avg-by-one", of="wage", factor=Decimal("1.50"))
-    assert told.model_dump(mode="json")["factor"] == "1.5"
+    family = CalibratedFamily(family="avg-by-one", of="wage", factor=Decimal("1.50"))
+    assert family.model_dump(mode="json")["factor"] == "1.5"
 
 
 def test_no_fewer_queries_than_a_thousand_calibrate():
@@ -97,12 +97,12 @@ def test_no_fewer_queries_than_a_thousand_calibrate():
     assert factor_of([0.5] * 1000) == Decimal("0.51")
 
 
-def measured(score, number=1_000):
+def measured_scores(score, number=1_000):
     law = NumberSpread(SelectedSize(100, 5), 0.0, 1.0, 1.0)
     return {FAMILY: [MeasuredQuery(law, score)] * number}
 
 
-def stated(factor):
+def intervals_stating(factor):
     return CalibratedIntervals(
         grid="fine",
         families=(CalibratedFamily(family=FAMILY[0], of=FAMILY[1], factor=Decimal(factor)),),
@@ -110,15 +110,17 @@ def stated(factor):
 
 
 def test_a_factor_of_the_line_only_rises():
-    assert calibrate(measured(1.14), None).factor_of(FAMILY) == Decimal("1.2")
-    assert calibrate(measured(1.14), stated("3")).factor_of(FAMILY) == 3
-    assert calibrate(measured(4.0), stated("3")).factor_of(FAMILY) == Decimal("4.3")
+    assert calibrate(measured_scores(1.14), None).factor_of(FAMILY) == Decimal("1.2")
+    assert calibrate(measured_scores(1.14), intervals_stating("3")).factor_of(FAMILY) == 3
+    assert calibrate(measured_scores(4.0), intervals_stating("3")).factor_of(FAMILY) == Decimal(
+        "4.3"
+    )
 
 
 def test_nothing_is_told_of_what_was_measured_but_the_factor():
-    one, other = (calibrate(measured(score), None) for score in (1.31, 1.49))
-    assert one == other
-    assert one.model_dump(mode="json") == {
+    first, other = (calibrate(measured_scores(score), None) for score in (1.31, 1.49))
+    assert first == other
+    assert first.model_dump(mode="json") == {
         "coverage": "at least 95 % asked, met",
         "standing": "stated by the publisher, not verifiable",
         "grid": "fine",
@@ -127,4 +129,4 @@ def test_nothing_is_told_of_what_was_measured_but_the_factor():
 
 
 def test_what_was_not_measured_often_enough_has_no_factor():
-    assert calibrate(measured(1.0, 999), stated("3")).families == ()
+    assert calibrate(measured_scores(1.0, 999), intervals_stating("3")).families == ()

@@ -17,7 +17,7 @@ from tests.release.small import Small, people
 LATER = {"spread", "median", "quantile"}
 
 
-def stated(*families, factor="2", grid="fine"):
+def intervals_stating(*families, factor="2", grid="fine"):
     return CalibratedIntervals(
         grid=grid,
         families=tuple(
@@ -30,12 +30,12 @@ def stated(*families, factor="2", grid="fine"):
 @pytest.mark.parametrize("name", sorted(LATER))
 @pytest.mark.parametrize("shape", ["by-one", "by-several"])
 def test_what_came_later_is_of_its_format(name, shape):
-    assert lowest_format(stated(f"{name}-{shape}")) == 8
+    assert lowest_format(intervals_stating(f"{name}-{shape}")) == 8
 
 
 def test_what_was_there_at_first_is_written_as_before():
-    assert lowest_format(stated("avg-by-one", "max-by-several")) == 6
-    assert lowest_format(stated("avg-by-one", grid="first")) == 0
+    assert lowest_format(intervals_stating("avg-by-one", "max-by-several")) == 6
+    assert lowest_format(intervals_stating("avg-by-one", grid="first")) == 0
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_what_was_there_at_first_is_written_as_before():
     ],
 )
 def test_a_line_is_kept_in_the_lowest_format_that_can_say_it(tmp_path, families, factor, format_):
-    freeze_factors(tmp_path, stated(*families, factor=factor))
+    freeze_factors(tmp_path, intervals_stating(*families, factor=factor))
     assert json.loads((tmp_path / FACTORS).read_bytes())["format"] == format_
-    assert {one.family for one in read_factors(tmp_path).families} == set(families)
+    assert {family.family for family in read_factors(tmp_path).families} == set(families)
 
 
 def names(declared):
-    return {one.family.partition("-")[0] for one in declared.intervals.families}
+    return {family.family.partition("-")[0] for family in declared.intervals.families}
 
 
 def test_a_line_that_stated_others_raises_them_and_states_these(tmp_path, monkeypatch, few_queries):
@@ -61,7 +61,7 @@ def test_a_line_that_stated_others_raises_them_and_states_these(tmp_path, monkey
     line = Small(tmp_path / "line").write(people(rows=240), evaluate={"intervals": 95})
     private = line.plan().line.private
     private.mkdir(parents=True, mode=0o700, exist_ok=True)
-    freeze_factors(private, stated("avg-by-one", factor="30"))
+    freeze_factors(private, intervals_stating("avg-by-one", factor="30"))
     version = line.publish("one").directory
     assert check(version).derived == "equal"
     declared = open_release(version).declared
@@ -77,10 +77,10 @@ def test_a_frozen_line_goes_on_with_them(tmp_path, monkeypatch, few_queries):
     monkeypatch.setenv("SFUMATO_WORK", str(line.folder / "private"))
     monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", PASSPHRASE)
     before = open_release(line.public / "0002").declared.intervals
-    found = line.run(CONTINUED, tmp_path / "run", seeded_keys(3))
-    declared = open_release(found.directory).declared
-    assert found.directory.name == "0003"
+    published = line.run(CONTINUED, tmp_path / "run", seeded_keys(3))
+    declared = open_release(published.directory).declared
+    assert published.directory.name == "0003"
     assert names(declared) >= LATER
-    kept = read_factors(line.private).intervals
-    for one in before.families:  # also where too few queries of it could be asked now
-        assert kept.factor_of((one.family, one.of)) >= one.factor
+    intervals = read_factors(line.private).intervals
+    for family in before.families:  # also where too few queries of it could be asked now
+        assert intervals.factor_of((family.family, family.of)) >= family.factor

@@ -31,46 +31,52 @@ SIZE = SelectedSize(100, 10)
 @st.composite
 def groups(draw):
     """Values of groups, and how many rows of each are selected."""
-    found = []
+    groups_drawn = []
     for _ in range(draw(st.integers(1, 2))):
         values = draw(st.lists(st.integers(-3, 4), min_size=1, max_size=4))
-        found.append((values, draw(st.integers(0, len(values)))))
-    return found
+        groups_drawn.append((values, draw(st.integers(0, len(values)))))
+    return groups_drawn
 
 
-def worlds(of):
+def worlds(groups_drawn):
     """The values of the selected rows, in every world."""
-    shares = [[world[:hits] for world in itertools.permutations(values)] for values, hits in of]
+    shares = [
+        [world[:hits] for world in itertools.permutations(values)] for values, hits in groups_drawn
+    ]
     for chosen in itertools.product(*shares):
         yield [value for part in chosen for value in part]
 
 
 def shares(outcomes):
     times = Counter(outcomes)
-    return {one: Fraction(number, times.total()) for one, number in times.items()}
+    return {value: Fraction(number, times.total()) for value, number in times.items()}
 
 
-def shuffled(of, meant):
+def shuffled_groups(groups_drawn, counted_values):
     arrays = [
-        [len(values) for values, _ in of],
-        [sum(value in meant for value in values) for values, _ in of],
-        [hits for _, hits in of],
+        [len(values) for values, _ in groups_drawn],
+        [sum(value in counted_values for value in values) for values, _ in groups_drawn],
+        [hits for _, hits in groups_drawn],
     ]
     return ShuffledGroups(*(np.array(array) for array in arrays))
 
 
 @given(groups(), st.sets(st.integers(-3, 4)))
-def test_counts_have_the_law_of_all_worlds(of, meant):
-    expected = shares(sum(value in meant for value in world) for world in worlds(of))
-    law = shuffled(of, meant).law()
-    known = {law.first + at: chance for at, chance in enumerate(law.chances) if chance > 1e-9}
-    assert known.keys() == expected.keys()
-    assert all(known[count] == pytest.approx(float(expected[count])) for count in expected)
+def test_counts_have_the_law_of_all_worlds(groups_drawn, counted_values):
+    expected = shares(
+        sum(value in counted_values for value in world) for world in worlds(groups_drawn)
+    )
+    law = shuffled_groups(groups_drawn, counted_values).law()
+    chances_found = {
+        law.first + place: chance for place, chance in enumerate(law.chances) if chance > 1e-9
+    }
+    assert chances_found.keys() == expected.keys()
+    assert all(chances_found[count] == pytest.approx(float(expected[count])) for count in expected)
 
 
 @given(groups(), st.sets(st.integers(-3, 4)))
-def test_the_moments_of_counts_are_those_of_the_law(of, meant):
-    groups_ = shuffled(of, meant)
+def test_the_moments_of_counts_are_those_of_the_law(groups_drawn, counted_values):
+    groups_ = shuffled_groups(groups_drawn, counted_values)
     law = groups_.law()
     counts = law.first + np.arange(len(law.chances))
     mean, variance, third = groups_.moments()
@@ -104,25 +110,25 @@ def test_the_example_of_the_urn():
 
 
 @given(groups())
-def test_sums_have_the_mean_and_the_variance_of_all_worlds(of):
-    sums = [sum(world) for world in worlds(of)]
-    values = [np.array(values, dtype=float) for values, _ in of]
+def test_sums_have_the_mean_and_the_variance_of_all_worlds(groups_drawn):
+    sums = [sum(world) for world in worlds(groups_drawn)]
+    values = [np.array(values, dtype=float) for values, _ in groups_drawn]
     numbers = GroupedNumbers(
         np.array([len(group) for group in values], dtype=float),
         np.array([group.mean() for group in values]),
         np.array([group.var() for group in values]),
         np.zeros(len(values)),
     )
-    hits = np.array([hits for _, hits in of])
-    selected = SelectedOfGroups(np.arange(len(of)), hits, np.arange(hits.sum()))
+    hits = np.array([hits for _, hits in groups_drawn])
+    selected = SelectedOfGroups(np.arange(len(groups_drawn)), hits, np.arange(hits.sum()))
     likely = LikelySum(numbers, selected, 0.0)
     assert likely.middle == pytest.approx(float(np.mean(sums)), abs=1e-9)
     assert likely.variance == pytest.approx(float(np.var(sums)), abs=1e-9)
 
 
 @given(groups(), st.booleans())
-def test_extremes_have_the_law_of_all_worlds(of, greatest):
-    selected = [(group, hits) for group, hits in of if hits]
+def test_extremes_have_the_law_of_all_worlds(groups_drawn, greatest):
+    selected = [(group, hits) for group, hits in groups_drawn if hits]
     if not selected:
         return
     best = max if greatest else min
@@ -138,8 +144,8 @@ def test_extremes_have_the_law_of_all_worlds(of, greatest):
     codes, sizes, ranks, hits = (np.array(of_items) for of_items in zip(*items, strict=True))
     law = extreme_law(codes, missed_of_groups(sizes, ranks, hits))
     missed = np.exp(np.append(0.0, law.none))
-    known = dict(zip(law.codes.tolist(), missed[:-1] - missed[1:], strict=True))
-    assert {c: p for c, p in known.items() if p > 1e-9} == pytest.approx(
+    chances_found = dict(zip(law.codes.tolist(), missed[:-1] - missed[1:], strict=True))
+    assert {c: p for c, p in chances_found.items() if p > 1e-9} == pytest.approx(
         {value: float(share) for value, share in expected.items()}
     )
 

@@ -45,16 +45,16 @@ def release(rows=1_000, k=5, seed=1):
     rng = np.random.default_rng(seed)
     missing = rng.random(rows) < age / 150
     group = rng.permutation(rows) // k
-    shown = np.arange(rows)
+    wage_column = np.arange(rows)
     for number in range(rows // k):
         members = np.flatnonzero(group == number)
-        shown[members] = rng.permutation(members)
+        wage_column[members] = rng.permutation(members)
     order = np.lexsort((age, town, group))
     table = pa.table(
         {
             "age": age[order],
             "town": town[order],
-            "wage": pa.array(wage[shown][order], mask=missing[shown][order]),
+            "wage": pa.array(wage[wage_column][order], mask=missing[wage_column][order]),
             "group_id": group[order],
         }
     )
@@ -65,18 +65,18 @@ def release(rows=1_000, k=5, seed=1):
 
 
 @pytest.fixture(scope="module")
-def made():
+def release_with_nulls():
     return release()
 
 
 @pytest.fixture(scope="module")
-def factors(made):
-    return calibrate(measure(*made, 1_000, seeded_keys(1), DECLARED), None)
+def factors(release_with_nulls):
+    return calibrate(measure(*release_with_nulls, 1_000, seeded_keys(1), DECLARED), None)
 
 
 @pytest.fixture(scope="module")
-def fresh(made):
-    return measure(*made, FRESH, seeded_keys(2), DECLARED)
+def fresh(release_with_nulls):
+    return measure(*release_with_nulls, FRESH, seeded_keys(2), DECLARED)
 
 
 def test_fresh_queries_of_every_family_meet_their_intervals(factors, fresh):
@@ -105,8 +105,8 @@ ASKED = {
 }
 
 
-def test_whose_nulls_are_passed_over_has_an_interval_or_says_why_not(made, factors):
-    tables, original = made
+def test_whose_nulls_are_passed_over_has_an_interval_or_says_why_not(release_with_nulls, factors):
+    tables, original = release_with_nulls
     declared = DECLARED.model_copy(update={"intervals": factors})
     wage, age = (original[name].array().to_pandas().to_numpy() for name in ("wage", "age"))
     here = wage[(age >= 25) & (age <= 44)]
@@ -119,19 +119,19 @@ def test_whose_nulls_are_passed_over_has_an_interval_or_says_why_not(made, facto
         "spread-by-one": here.var(),
         "median-by-one": np.median(here),
     }
-    for asked, family in ASKED.items():
-        more = " AND wage IS NOT NULL" if "*" in asked else ""
-        sql = f"{asked} FROM microdata WHERE age BETWEEN 25 AND 44{more}"
+    for selection, family in ASKED.items():
+        more = " AND wage IS NOT NULL" if "*" in selection else ""
+        sql = f"{selection} FROM microdata WHERE age BETWEEN 25 AND 44{more}"
         [answer] = answers_on(tables, declared, [sql])
         [row] = answer.rows
         likely = row["x"].likely
         if family is None:
-            assert likely.interval is None, asked
-            assert likely.reason == shapes.OUTSIDE, asked
+            assert likely.interval is None, selection
+            assert likely.reason == shapes.OUTSIDE, selection
         else:
             low, high = likely.interval
-            assert row["x"].lower <= low <= row["x"].estimate <= high <= row["x"].upper, asked
-            assert low <= truths[family] <= high, asked
+            assert row["x"].lower <= low <= row["x"].estimate <= high <= row["x"].upper, selection
+            assert low <= truths[family] <= high, selection
 
 
 def test_what_is_said_of_two_sensitive_columns_is_of_no_family():
@@ -140,10 +140,10 @@ def test_what_is_said_of_two_sensitive_columns_is_of_no_family():
         wage=column("sensitive", "integer", nulls=True),
         rent=column("sensitive", "integer", nulls=True),
     )
-    asked = "SELECT SUM(wage) x FROM microdata WHERE age > 30 AND rent IS NOT NULL"
-    question = read_question(asked, declared)
+    selection = "SELECT SUM(wage) x FROM microdata WHERE age > 30 AND rent IS NOT NULL"
+    question = read_question(selection, declared)
     assert shape_of(question, declared) is None
-    total = read_question(asked.replace(" AND rent IS NOT NULL", ""), declared)
+    total = read_question(selection.replace(" AND rent IS NOT NULL", ""), declared)
     (aggregate,) = total.aggregates
     shape = shape_of(total, declared)
     assert family_of(shape, aggregate) == ("sum-by-one", "wage")
@@ -163,7 +163,7 @@ def law_of(groups, hits, *, per_row):
     values = [value for group in groups for value in group]
     group = np.repeat(np.arange(len(groups)), list(map(len, groups)))
 
-    def known(numbers, _lean):
+    def spread(numbers, _lean):
         size = np.bincount(group).astype(float)
         mean = np.bincount(group, numbers) / size
         variance = np.bincount(group, (numbers - mean[group]) ** 2) / size
@@ -174,10 +174,10 @@ def law_of(groups, hits, *, per_row):
 
     there = np.array([value is not None for value in values])
     numbers = np.array([value or 0 for value in values], dtype=float)
-    found = numbers_with_missing(numbers, there, np.ones(len(values)), known)
+    law = numbers_with_missing(numbers, there, np.ones(len(values)), spread)
     hit = np.flatnonzero(hits)
     selected = SelectedOfGroups(hit, np.array(hits)[hit], np.arange(sum(hits)))
-    return found.spread_over(selected, per_row=per_row)
+    return law.spread_over(selected, per_row=per_row)
 
 
 @given(GROUPS, st.data())
@@ -219,7 +219,7 @@ VALUES = {"sum-by-one", "avg-by-one", "count-by-one", "spread-by-one", "median-b
 
 
 @pytest.mark.parametrize(
-    ("form", "partition", "promise", "wanted"),
+    ("form", "partition", "promise", "families_expected"),
     [
         ("permuted", "anatomy", DIVERSE, VALUES),
         ("split", "anatomy", DIVERSE, VALUES),
@@ -227,7 +227,7 @@ VALUES = {"sum-by-one", "avg-by-one", "count-by-one", "spread-by-one", "median-b
     ],
 )
 def test_a_release_states_factors_of_columns_with_nulls(
-    form, partition, promise, wanted, small, few_queries
+    form, partition, promise, families_expected, small, few_queries
 ):
     rows = [
         row | ({"wage": ""} if number % 5 == 0 else {})
@@ -246,10 +246,10 @@ def test_a_release_states_factors_of_columns_with_nulls(
     assert check(directory).derived == "equal"
     release = open_release(directory)
     assert release.manifest["sfumato"]["format"] == (6 if form == "ambiguous" else 8)
-    known = {one.family for one in release.declared.intervals.families}
-    assert known >= wanted
-    for name, asked in (("count-by-one", "COUNT"), ("avg-by-one", "AVG")):
-        if name in wanted:
-            sql = f"SELECT {asked}(wage) x FROM microdata WHERE age > 30"
+    families_stated = {family.family for family in release.declared.intervals.families}
+    assert families_stated >= families_expected
+    for name, function in (("count-by-one", "COUNT"), ("avg-by-one", "AVG")):
+        if name in families_expected:
+            sql = f"SELECT {function}(wage) x FROM microdata WHERE age > 30"
             [row] = answer(release, sql).rows
-            assert row["x"].likely.interval is not None, asked
+            assert row["x"].likely.interval is not None, function

@@ -35,17 +35,17 @@ def only(release, sql):
 
 
 @pytest.fixture
-def published(tmp_path):
+def published_directory(tmp_path):
     line = Small(tmp_path / "line").write(people(rows=240), evaluate={"intervals": 95})
     return line.publish("one").directory
 
 
-def test_what_has_no_interval_says_why(published):
-    release = open_release(published)
+def test_what_has_no_interval_says_why(published_directory):
+    release = open_release(published_directory)
     assert {sql: only(release, sql).get("interval_95_reason") for sql in ASKED} == ASKED
     assert {only(release, sql)["interval_95"] for sql in ASKED} == {None}
-    for asked in ("AVG(wage)", "STDDEV(wage)", "VARIANCE(wage)", "MEDIAN(wage)"):
-        assert only(release, f"SELECT {asked} x {WIDE}")["interval_95"], asked
+    for aggregate in ("AVG(wage)", "STDDEV(wage)", "VARIANCE(wage)", "MEDIAN(wage)"):
+        assert only(release, f"SELECT {aggregate} x {WIDE}")["interval_95"], aggregate
 
 
 def test_a_release_without_calibration_says_nothing_of_intervals(tmp_path):
@@ -61,5 +61,5 @@ def test_a_form_without_a_law_says_so_in_each_answer(tmp_path):
     assert check(directory)
     release = open_release(directory)
     assert release.declared.intervals.families == ()
-    asked = "SELECT COUNT(*) x FROM microdata WHERE age BETWEEN 18 AND 40 AND job = 'job 1'"
-    assert only(release, asked)["interval_95_reason"] == shapes.OUTSIDE
+    sql = "SELECT COUNT(*) x FROM microdata WHERE age BETWEEN 18 AND 40 AND job = 'job 1'"
+    assert only(release, sql)["interval_95_reason"] == shapes.OUTSIDE

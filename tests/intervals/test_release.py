@@ -44,9 +44,10 @@ def line(tmp_path, monkeypatch, few_queries):
     return Small(tmp_path / "line").write(people(), **SPEC)
 
 
-def stated(factor, family="count-by-one", of="illness"):
+def intervals_stating(factor, family="count-by-one", column_name="illness"):
     return CalibratedIntervals(
-        grid="fine", families=(CalibratedFamily(family=family, of=of, factor=Decimal(factor)),)
+        grid="fine",
+        families=(CalibratedFamily(family=family, of=column_name, factor=Decimal(factor)),),
     )
 
 
@@ -61,10 +62,10 @@ def test_a_version_states_its_factors_and_answers_with_intervals(line):
     manifest = json.loads((version / MANIFEST).read_bytes())["sfumato"]
     assert (manifest["format"], manifest["intervals"]["grid"]) == (6, "fine")
     assert manifest["intervals"]["standing"] == "stated by the publisher, not verifiable"
-    assert [one["family"] for one in manifest["intervals"]["families"]] == ["count-by-one"]
+    assert [family["family"] for family in manifest["intervals"]["families"]] == ["count-by-one"]
     check(version)
-    found = document(answer(open_release(version), ASKED))
-    low, high = found["rows"][0]["count(*)"]["interval_95"]
+    document_ = document(answer(open_release(version), ASKED))
+    low, high = document_["rows"][0]["count(*)"]["interval_95"]
     assert low < high
     page = " ".join(re.sub("<[^>]+>", " ", (version / PAGE).read_text(encoding="utf-8")).split())
     assert "It is not guaranteed." in page
@@ -78,15 +79,15 @@ def test_a_version_states_its_factors_and_answers_with_intervals(line):
 def test_a_later_version_only_raises_them(line):
     first = line.publish("one").directory
     private = line.plan().line.private
-    freeze_factors(private, stated("30"))
+    freeze_factors(private, intervals_stating("30"))
     second = line.write(people(seed=1), **SPEC).publish("two").directory
     assert factor_in(first) < 30 == factor_in(second)
-    assert read_factors(private).intervals == stated("30")
+    assert read_factors(private).intervals == intervals_stating("30")
 
 
 def test_a_candidate_below_what_was_stated_meanwhile_is_refused(line):
     resolved, run = line.prepare_run("one")
-    freeze_factors(resolved.line.private, stated("30"))
+    freeze_factors(resolved.line.private, intervals_stating("30"))
     with pytest.raises(PromiseError, match="below one that the line has stated meanwhile"):
         publish_prepared(resolved, run)
     assert not list(resolved.line.public.glob("0*"))
@@ -95,8 +96,8 @@ def test_a_candidate_below_what_was_stated_meanwhile_is_refused(line):
 def test_factors_are_backed_up(line):
     line.publish("one")
     private = line.plan().line.private
-    kept = unpack(private, backup(private), private.name)
-    assert FrozenFactors.model_validate_json(kept[FACTORS]) == read_factors(private)
+    backup_contents = unpack(private, backup(private), private.name)
+    assert FrozenFactors.model_validate_json(backup_contents[FACTORS]) == read_factors(private)
 
 
 def test_a_line_that_asks_for_none_is_as_it_was(line):
@@ -113,8 +114,8 @@ def test_the_wish_is_no_part_of_the_terms(line):
 
 
 def test_the_stewards_own_queries_calibrate_nothing(line, monkeypatch):
-    asked = {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 5}
-    evaluate = {"intervals": 95, "workloads": [asked]}
+    workload = {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 5}
+    evaluate = {"intervals": 95, "workloads": [workload]}
     monkeypatch.setattr(RangeQueries, "ask", None)
     published = line.write(people(), **{**SPEC, "evaluate": evaluate}).publish("one")
     assert factor_in(published.directory) is not None
@@ -143,8 +144,8 @@ def test_a_forged_factor_is_no_releases(line):
 
 def test_families_stand_in_order_and_once(line):
     declared = line.plan().terms
-    assert fault_of_stated(declared, stated("1")) is None
-    twice = CalibratedIntervals(families=stated("1").families * 2)
+    assert fault_of_stated(declared, intervals_stating("1")) is None
+    twice = CalibratedIntervals(families=intervals_stating("1").families * 2)
     assert fault_of_stated(declared, twice) == (
         "the families of intervals are not in order, each once"
     )

@@ -38,18 +38,18 @@ def people() -> Microdata:
     wages = [age // 2 + rng.randint(0, 12) for age in ages]
     columns = {"age": ages, "town": towns, "wage": wages}
     roles = {"age": "quasi-identifier", "town": "quasi-identifier", "wage": "sensitive"}
-    encoded = (encode(name, roles[name], pa.array(of)) for name, of in columns.items())
+    encoded = (encode(name, roles[name], pa.array(array)) for name, array in columns.items())
     return Microdata(tuple(encoded), ROWS)
 
 
-def released(form):
-    """What a release declares and shows, help tables among it, and the original."""
+def release_of_form(form):
+    """Return what a release declares and shows, help tables among it, and the original."""
     if form == "ambiguous":
         return ambiguous()
     method, promise = WAYS[form]
     scope = {"quasi-identifiers": ["age", "town"]}
     scope |= {} if form == "generalized" else {"sensitive": "wage"}
-    asked = PROMISE.validate_python({**promise, **scope})
+    promise_ = PROMISE.validate_python({**promise, **scope})
     terms = Terms(
         name="small",
         title="Small",
@@ -61,7 +61,7 @@ def released(form):
             "wage": column("sensitive", "integer", unprotected="a test"),
         },
         strata=(),
-        promises=(asked,),
+        promises=(promise_,),
         partition=TypeAdapter(PartitionChoice).validate_python({"method": method}),
         form=shape(form),
         formats=("parquet",),
@@ -70,8 +70,8 @@ def released(form):
     made = anonymize_alone(
         with_hierarchies(microdata, terms.hierarchies), None, terms, seeded_keys(3)
     )
-    known = {name: getattr(terms, name) for name in Terms.model_fields}
-    declared = Declared(**known, rows=COUNTS, software={})
+    parts = {name: getattr(terms, name) for name in Terms.model_fields}
+    declared = Declared(**parts, rows=COUNTS, software={})
     tables = {**made.tables, **build_help_tables(made.tables, declared)}
     return declared, tables, microdata.take(np.flatnonzero(made.shown))
 
@@ -83,8 +83,10 @@ def ambiguous(size=8):
     names = {"age": "at_age", "town": "at_town", "wage": "st"}
     tables = {}
     for name, table in names.items():
-        shown = pa.table({name: original[name].array(), GROUP_ID: group})
-        counted = shown.group_by([GROUP_ID, name], use_threads=False).aggregate([([], "count_all")])
+        table_ = pa.table({name: original[name].array(), GROUP_ID: group})
+        counted = table_.group_by([GROUP_ID, name], use_threads=False).aggregate(
+            [([], "count_all")]
+        )
         counted = counted.sort_by([(GROUP_ID, "ascending"), (name, "ascending")])
         counted = counted.rename_columns([GROUP_ID, name, "count"])
         tables[table] = counted if table == "st" else counted.drop_columns(["count"])
@@ -99,7 +101,7 @@ def ambiguous(size=8):
 
 @pytest.fixture(scope="module", params=[*WAYS, "ambiguous"])
 def release(request):
-    return released(request.param)
+    return release_of_form(request.param)
 
 
 def test_fresh_queries_meet_their_intervals(release):
@@ -120,7 +122,9 @@ def test_fresh_queries_meet_their_intervals(release):
         "SELECT COUNT(*) AS n FROM microdata "
         "WHERE age < 37 AND town IN ('A', 'B', 'C', 'D', 'E') AND wage < 20",
     ]
-    counts = [row["n"] for of in answers_on(tables, with_factors, queries) for row in of.rows]
+    counts = [
+        row["n"] for answer in answers_on(tables, with_factors, queries) for row in answer.rows
+    ]
     likely = [bounds for bounds in counts if bounds.likely.interval is not None]
     assert likely
     for bounds in likely:
@@ -130,7 +134,7 @@ def test_fresh_queries_meet_their_intervals(release):
 
 def test_worlds_are_consistent_with_what_is_published():
     """Every group has its size, and every value that it admits."""
-    declared, tables, _ = released("ambiguous")
+    declared, tables, _ = release_of_form("ambiguous")
     with ENGINES["columns"](tables, declared, "weighted") as engine:
         likely = LIKELY["columns"](engine)
         codes, group = likely._codes("age"), likely._group
@@ -145,14 +149,14 @@ def test_worlds_are_consistent_with_what_is_published():
 
 
 def test_a_world_is_the_same_for_everybody():
-    declared, tables, _ = released("ambiguous")
+    declared, tables, _ = release_of_form("ambiguous")
     query = "SELECT COUNT(*) AS n FROM microdata WHERE age < 30 AND town IN ('A', 'B')"
-    found = []
+    codes = []
     for _ in range(2):
         with ENGINES["columns"](tables, declared, "weighted") as engine:
             likely = LIKELY["columns"](engine)
-            found.append(likely._codes("age").tobytes())
-    assert found[0] == found[1]
+            codes.append(likely._codes("age").tobytes())
+    assert codes[0] == codes[1]
     (answer,) = answers_on(tables, declared, [query])
     assert answer.rows
 
@@ -161,11 +165,11 @@ def test_labels_that_overlap_tell_how_often_values_occur():
     labels = [Between(1, 2), Between(2, 3), ListedValues((1,)), ListedValues((3,))]
     codes = np.repeat([0, 1, 2, 3], [40, 40, 60, 10])
     values = values_behind(labels, "integer")
-    found = fitted_shares(labels, codes, values)
+    shares = fitted_shares(labels, codes, values)
     assert values == [1, 2, 3]
-    assert found.share.sum(axis=1) == pytest.approx(1)
-    assert found.share[0, 0] > found.share[1, 2]
-    assert found.share[2].tolist() == [1, 0, 0]
+    assert shares.share.sum(axis=1) == pytest.approx(1)
+    assert shares.share[0, 0] > shares.share[1, 2]
+    assert shares.share[2].tolist() == [1, 0, 0]
 
 
 def test_labels_without_end_have_no_values():
