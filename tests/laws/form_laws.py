@@ -1,4 +1,4 @@
-"""What every form keeps to, whatever it shows: one suite for every entry of the registry.
+"""Laws of every form, whatever it shows: one suite for every entry of the registry.
 
 A form is known to the suite by a `FormCase`: its parameters, a partition that it can show, and the
 promise that this partition reads.
@@ -43,10 +43,10 @@ class FormCase:
         insensitive = self.parameters.shows_insensitive
         return {n: c for n, c in SCHEMA.items() if insensitive or c.role != "insensitive"}
 
-    def shown(
+    def publish(
         self, microdata: Microdata, partition: Partition, seed: int = 2
     ) -> Mapping[str, pa.Table]:
-        """What is published."""
+        """Return the tables that the form publishes."""
         return self.form.publish(microdata, partition, self.parameters, seeded_keys(seed))
 
 
@@ -68,7 +68,7 @@ class FormLaws(LawsOfPeople):
         assert kind.model_validate(case.parameters.model_dump(by_alias=True)) == case.parameters
 
     def test_tables_are_as_their_schemas_say(self, case, microdata, partition):
-        tables = case.shown(microdata, partition)
+        tables = case.publish(microdata, partition)
         schemas = case.form.schemas(case.schema, case.parameters)
         assert set(tables) == set(schemas)
         for name, schema in schemas.items():
@@ -76,12 +76,12 @@ class FormLaws(LawsOfPeople):
             assert tables[name].cast(schema).num_rows == tables[name].num_rows
 
     def test_canonical_order_is_a_fixed_point(self, case, microdata, partition):
-        tables = case.shown(microdata, partition)
+        tables = case.publish(microdata, partition)
         again = case.form.canonical(tables)
         assert _as_lists(again) == _as_lists(tables)
 
     def test_canonical_order_is_blind_to_the_order_of_rows(self, case, microdata, partition):
-        tables = case.shown(microdata, partition)
+        tables = case.publish(microdata, partition)
         rng = np.random.default_rng(3)
         mixed = {n: t.take(pa.array(rng.permutation(t.num_rows))) for n, t in tables.items()}
         assert _as_lists(case.form.canonical(mixed)) == _as_lists(tables)
@@ -91,18 +91,18 @@ class FormLaws(LawsOfPeople):
             return  # those are given by group
         names = np.append(np.random.default_rng(4).permutation(int(partition.group.max()) + 1), -1)
         renamed = replace(partition, group=names[partition.group])
-        sizes = self._sizes(case, case.shown(microdata, partition))
-        assert sizes == self._sizes(case, case.shown(microdata, renamed))
+        sizes = self._sizes(case, case.publish(microdata, partition))
+        assert sizes == self._sizes(case, case.publish(microdata, renamed))
 
     def test_groups_have_every_row_that_is_not_suppressed(self, case, microdata, partition):
-        sizes = self._sizes(case, case.shown(microdata, partition))
+        sizes = self._sizes(case, case.publish(microdata, partition))
         assert sum(sizes) == microdata.rows - partition.suppressed
 
     def test_labels_are_read_where_it_shows_some(self, case):
         assert isinstance(case.form, ShowsLabels) == case.parameters.recodes
 
     def test_its_rules_hold(self, case, microdata, partition):
-        tables = case.shown(microdata, partition)
+        tables = case.publish(microdata, partition)
         schemas = case.form.schemas(case.schema, case.parameters)
         rows = microdata.rows - partition.suppressed
         rules = case.form.rules(case.schema, case.parameters, rows, ["secret"])
@@ -114,7 +114,7 @@ class FormLaws(LawsOfPeople):
                 assert rule.holds(tables[name].cast(schemas[name])), rule
 
     def test_its_rules_notice_rows_out_of_order(self, case, microdata, partition):
-        tables = case.shown(microdata, partition)
+        tables = case.publish(microdata, partition)
         schemas = case.form.schemas(case.schema, case.parameters)
         rules = case.form.rules(case.schema, case.parameters, microdata.rows, [])
         for name, table in tables.items():

@@ -1,4 +1,4 @@
-"""What every partition keeps to, whatever it promises: one suite for every entry of the registry.
+"""Laws of every partition, whatever it promises: one suite for every entry of the registry.
 
 A partition is known to the suite by a `PartitionCase`: its parameters, promises that it can keep,
 and a table on which it does.
@@ -32,7 +32,7 @@ class PartitionCase:
     beside: Sequence[PrivacyModel]
     strata: Sequence[str] = ("born",)
 
-    def made(self, microdata: Microdata, strata: Sequence[str], seed: int = 1) -> Partition:
+    def make(self, microdata: Microdata, strata: Sequence[str], seed: int = 1) -> Partition:
         """The partition of a table."""
         make = PARTITIONS[self.parameters.method]
         return make(
@@ -48,7 +48,7 @@ def people(number: int) -> Microdata:
 @cache
 def partition_of_people(case: PartitionCase, number: int) -> Partition:
     """Their partition without strata, made once for all laws that only look at it."""
-    return case.made(people(number), [])
+    return case.make(people(number), [])
 
 
 class LawsOfPeople:
@@ -57,8 +57,8 @@ class LawsOfPeople:
     @pytest.fixture(params=range(3))
     def number(self, request: Any) -> int:
         """Of the people."""
-        found: int = request.param
-        return found
+        people_number: int = request.param
+        return people_number
 
     @pytest.fixture
     def microdata(self, number: int) -> Microdata:
@@ -87,21 +87,21 @@ class PartitionLaws(LawsOfPeople):
         assert partition.suppressed == np.count_nonzero(group == -1)
 
     def test_groups_keep_to_their_stratum(self, case, microdata):
-        group = case.made(microdata, case.strata).group
+        group = case.make(microdata, case.strata).group
         stratum, _ = key([microdata[name] for name in case.strata], microdata.rows)
         for number in range(int(group.max()) + 1):
             assert len(set(stratum[group == number].tolist())) == 1
 
     def test_the_table_is_left_as_it_is(self, case, microdata):
         before = pickle.dumps(microdata)
-        case.made(microdata, [])
+        case.make(microdata, [])
         assert pickle.dumps(microdata) == before
 
     def test_the_same_keys_give_the_same_groups(self, case, microdata, partition):
-        one, again = partition, case.made(microdata, [])
-        assert np.array_equal(one.group, again.group)
-        assert one.facts == again.facts
-        assert list(one.recoding) == list(again.recoding)
+        first, again = partition, case.make(microdata, [])
+        assert np.array_equal(first.group, again.group)
+        assert first.facts == again.facts
+        assert list(first.recoding) == list(again.recoding)
 
     def test_recoding_says_a_level_of_each_group(self, microdata, partition):
         groups = int(partition.group.max()) + 1
@@ -110,8 +110,8 @@ class PartitionLaws(LawsOfPeople):
             assert set(level.tolist()) <= set(range(len(microdata[name].levels())))
 
     def test_targets_are_given_where_they_are_declared(self, case, partition):
-        given = partition.target_distributions
-        assert (given is not None) == case.parameters.gives_targets
+        targets = partition.target_distributions
+        assert (targets is not None) == case.parameters.gives_targets
 
     def test_it_refuses_what_it_cannot_read(self, case, microdata):
         needs = case.parameters.needs
@@ -119,4 +119,4 @@ class PartitionLaws(LawsOfPeople):
             return
         assert any(isinstance(promise, needs.models) for promise in case.promises)
         with pytest.raises(PromiseError, match=r"needs an? .* to read"):
-            replace(case, promises=case.beside).made(microdata, [])
+            replace(case, promises=case.beside).make(microdata, [])

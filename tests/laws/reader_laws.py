@@ -1,4 +1,4 @@
-"""What every reader of source files keeps to: one suite for every entry of the registry.
+"""Laws of every reader of source files: one suite for every entry of the registry.
 
 A reader is known to the suite by a `ReaderCase`: its format, how a table is written in it, and
 files that are none of that format, each with the canary where a value would stand.
@@ -74,8 +74,8 @@ class ReaderLaws:
         file = tmp_path / f"people{ending}"
         file.write_bytes(case.written(TABLE))
         names = [name for name in TYPES if name != "string"]  # of which a CSV file knows no null
-        found = read_inferred(str(file), names, Written(types={name: name for name in names}))
-        assert {name: found[name].array().to_pylist() for name in names} == {
+        table = read_inferred(str(file), names, Written(types={name: name for name in names}))
+        assert {name: table[name].array().to_pylist() for name in names} == {
             name: TABLE[name].to_pylist() for name in names
         }
         (number,) = read_inferred(str(file), ["integer"], Written()).columns
@@ -83,20 +83,20 @@ class ReaderLaws:
 
     @pytest.mark.parametrize("type_", TYPES)
     def test_types_nulls_and_the_order_of_rows_are_those_of_the_table(self, case, type_, tmp_path):
-        found = case.read(tmp_path, case.written(TABLE), {name: name for name in TYPES})
-        values = found.microdata[type_].array()
+        table = case.read(tmp_path, case.written(TABLE), {name: name for name in TYPES})
+        values = table.microdata[type_].array()
         assert values.to_pylist() == TABLE[type_].to_pylist()
-        assert found.microdata[type_].values.type == TYPES[type_]
-        assert found.read == found.microdata.rows == TABLE.num_rows
+        assert table.microdata[type_].values.type == TYPES[type_]
+        assert table.read == table.microdata.rows == TABLE.num_rows
 
     def test_columns_stand_in_the_order_of_their_declaration(self, case, tmp_path):
         names = sorted(TYPES, reverse=True)
-        found = case.read(tmp_path, case.written(TABLE), {name: name for name in names})
-        assert [c.name for c in found.microdata.columns] == names
+        table = case.read(tmp_path, case.written(TABLE), {name: name for name in names})
+        assert [c.name for c in table.microdata.columns] == names
 
     def test_an_empty_file_is_refused(self, case, tmp_path):
-        told = refusal(lambda: case.read(tmp_path, b"", {"n": "integer"}), InputError)
-        assert told == "people: is empty"
+        message = refusal(lambda: case.read(tmp_path, b"", {"n": "integer"}), InputError)
+        assert message == "people: is empty"
 
     def test_a_table_without_rows_is_refused(self, case, tmp_path):
         content = case.written(TABLE.select(["string"]).slice(0, 0))
@@ -105,21 +105,23 @@ class ReaderLaws:
     def test_what_is_not_of_the_format_is_refused_without_a_value(self, case, tmp_path):
         types = {"n": "string", "m": "string"}
         for name, content in case.broken.items():
-            told = refusal(lambda of=content: case.read(tmp_path, of, types), InputError)
-            assert told.startswith("people: "), name
-            assert CANARY not in told, name
+            message = refusal(
+                lambda content=content: case.read(tmp_path, content, types), InputError
+            )
+            assert message.startswith("people: "), name
+            assert CANARY not in message, name
 
     @pytest.mark.parametrize("type_", ["integer", "decimal", "float", "date", "timestamp"])
     def test_a_value_of_another_type_is_refused_without_it(self, case, type_, tmp_path):
         content = case.written(pa.table({"n": [f"no {CANARY}"]}))
-        told = refusal(lambda: case.read(tmp_path, content, {"n": type_}), InputError)
-        assert "column 'n'" in told
-        assert CANARY not in told
+        message = refusal(lambda: case.read(tmp_path, content, {"n": type_}), InputError)
+        assert "column 'n'" in message
+        assert CANARY not in message
 
     def test_missing_and_unknown_columns_are_refused(self, case, tmp_path):
         content = case.written(pa.table({"n": ["1"], f"c{CANARY}": ["2"]}))
-        told = refusal(lambda: case.read(tmp_path, content, {"n": "string"}), InputError)
-        assert "column 2 of 2 is not in the spec" in told
+        message = refusal(lambda: case.read(tmp_path, content, {"n": "string"}), InputError)
+        assert "column 2 of 2 is not in the spec" in message
         types = {"n": "string", f"c{CANARY}": "string", "m": "string"}
         assert "'m'" in str(refusal(lambda: case.read(tmp_path, content, types), InputError))
 

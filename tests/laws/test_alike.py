@@ -34,19 +34,19 @@ PLAIN = AnatomyParameters(method="anatomy")
 def test_values_of_one_kind_are_together():
     """Two values of people with x, two of people with y, all as frequent."""
     counts = [np.array([[10, 10, 0, 0], [0, 0, 10, 10]])]
-    found = list(alike_sets(counts, np.full(4, 10), 2))
-    assert {frozenset(values.tolist()) for values, _ in found} == {
+    sets = list(alike_sets(counts, np.full(4, 10), 2))
+    assert {frozenset(values.tolist()) for values, _ in sets} == {
         frozenset({0, 1}),
         frozenset({2, 3}),
     }
-    assert sum(many for _, many in found) == 20
+    assert sum(many for _, many in sets) == 20
 
 
 def test_a_value_that_would_be_left_goes_first():
     """Half of the rows have one value: it is in every group, whatever it is like."""
     counts = [np.array([[9, 0, 0, 0], [0, 3, 3, 3]])]
-    found = list(alike_sets(counts, np.array([9, 3, 3, 3]), 2))
-    assert all(0 in values for values, _ in found)
+    sets = list(alike_sets(counts, np.array([9, 3, 3, 3]), 2))
+    assert all(0 in values for values, _ in sets)
 
 
 HISTOGRAMS = st.lists(st.integers(0, 30), min_size=1, max_size=9)
@@ -83,7 +83,7 @@ def test_who_is_with_whom_is_drawn_evenly():
     """Given the counts with noise, every way to give the values of the sets is as likely."""
     counts = [np.array([[2, 2, 0, 0], [0, 0, 2, 2]])]
     codes = np.array([0, 0, 1, 1, 2, 2, 3, 3])
-    drawn = Counter(
+    groupings = Counter(
         tuple(
             np.unique(draw_alike_groups(counts, codes, 2, seeded_keys(n)), return_inverse=True)[1]
         )
@@ -91,17 +91,17 @@ def test_who_is_with_whom_is_drawn_evenly():
     )
     met = Counter(
         frozenset(frozenset(np.flatnonzero(np.array(group) == g).tolist()) for g in set(group))
-        for group in drawn.elements()
+        for group in groupings.elements()
     )
     pairs = [
         frozenset(
-            map(frozenset, [*zip((0, 1), one, strict=True), *zip((4, 5), other, strict=True)])
+            map(frozenset, [*zip((0, 1), pair, strict=True), *zip((4, 5), other, strict=True)])
         )
-        for one in permutations((2, 3))
+        for pair in permutations((2, 3))
         for other in permutations((6, 7))
     ]
     assert met.keys() == set(pairs)
-    assert chisquare([met[of] for of in pairs]).pvalue > 1e-6
+    assert chisquare([met[pair] for pair in pairs]).pvalue > 1e-6
 
 
 @given(st.integers(0, 2**32), st.integers(0, 39), st.integers(0, 4))
@@ -111,33 +111,35 @@ def test_another_value_of_one_person_changes_two_counts_by_one_in_each_column(se
     bands = [rng.integers(0, n, 40) for n in (2, 5, 7)]
     other = codes.copy()
     other[row] = value
-    one, two = (count_with_noise(bands, of, 5, 0.7, seeded_keys(seed)) for of in (codes, other))
-    changed = sum(int(np.abs(a - b).sum()) for a, b in zip(one, two, strict=True))
+    first, second = (
+        count_with_noise(bands, codes, 5, 0.7, seeded_keys(seed)) for codes in (codes, other)
+    )
+    changed = sum(int(np.abs(a - b).sum()) for a, b in zip(first, second, strict=True))
     assert changed == (0 if codes[row] == value else 2 * len(bands))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_noise_is_two_sided_geometric(epsilon):
-    drawn = two_sided_geometric(200_000, epsilon, seeded_keys(5))
+    noise = two_sided_geometric(200_000, epsilon, seeded_keys(5))
     alpha = np.exp(-epsilon)
     some = np.arange(-4, 5)
     expected = (1 - alpha) / (1 + alpha) * alpha ** np.abs(some)
-    seen = np.array([(drawn == x).sum() for x in some])
-    rest = len(drawn) - seen.sum()
+    seen = np.array([(noise == x).sum() for x in some])
+    rest = len(noise) - seen.sum()
     probability = np.append(expected, 1 - expected.sum())
-    assert chisquare(np.append(seen, rest), probability * len(drawn)).pvalue > 1e-6
+    assert chisquare(np.append(seen, rest), probability * len(noise)).pvalue > 1e-6
 
 
-def odds_of_noise(one, other, epsilon):
+def odds_of_noise(first, other, epsilon):
     """The largest odds of anything that is counted with noise in two worlds: their logarithm.
 
     By enumeration of what may be counted, from below all counts to above them: beyond, odds stay.
     """
-    low, high = min(one.min(), other.min()) - 1, max(one.max(), other.max()) + 2
+    low, high = min(first.min(), other.min()) - 1, max(first.max(), other.max()) + 2
     counted = np.arange(low, high)
-    likely = [-epsilon * np.abs(counted[:, None] - of.ravel()) for of in (one, other)]
+    likely = [-epsilon * np.abs(counted[:, None] - counts.ravel()) for counts in (first, other)]
     cells = [np.unique(odds) for odds in (likely[0] - likely[1]).T]
-    return max(sum(of) for of in product(*(cell[[0, -1]] for cell in cells)))
+    return max(sum(exponents) for exponents in product(*(cell[[0, -1]] for cell in cells)))
 
 
 @pytest.mark.parametrize("columns", [1, 2])
@@ -147,24 +149,24 @@ def test_two_people_who_swap_values_change_the_odds_by_the_noise_alone(columns, 
     noise, largest = epsilon / (2 * columns), 0.0
     for band in product(range(2), repeat=4):
         bands = [np.array(band), 1 - np.array(band)][:columns]
-        told = {
+        counts_by_codes = {
             codes: counted_without_noise(bands, codes, epsilon, noise)
             for codes in product(range(3), repeat=4)
         }
-        for codes, (i, j) in product(told, combinations(range(4), 2)):
+        for codes, (i, j) in product(counts_by_codes, combinations(range(4), 2)):
             other = list(codes)
             other[i], other[j] = other[j], other[i]
             if tuple(other) != codes:
-                pairs = zip(told[codes], told[tuple(other)], strict=True)
+                pairs = zip(counts_by_codes[codes], counts_by_codes[tuple(other)], strict=True)
                 largest = max(largest, sum(odds_of_noise(a, b, noise) for a, b in pairs))
     assert largest == pytest.approx(2 * epsilon)
 
 
-def counted_without_noise(bands, codes, epsilon, wanted):
-    """What is counted, and that the noise that would be added is as large as is said."""
+def counted_without_noise(bands, codes, epsilon, codes_expected):
+    """Return the counts, and require that the noise that would be added is as large as is said."""
 
-    def none(n, of, _):
-        assert of == wanted
+    def none(n, codes, _):
+        assert codes == codes_expected
         return np.zeros(n, dtype=np.int64)
 
     with patch.object(alike, "two_sided_geometric", none):
@@ -175,21 +177,21 @@ def counted_without_noise(bands, codes, epsilon, wanted):
 def test_sets_depend_on_counts_with_noise_and_on_nothing_else(codes, seed):
     """Whoever has which value: where the same is counted, groups have the same sets of values."""
     counted = [np.random.default_rng(seed).integers(-2, 5, (2, 3))]
-    found = []
-    for of in ([0, 0, 1, 1, 2, 2], codes):
-        groups = draw_alike_groups(counted, np.array(of), 2, seeded_keys(seed))
-        kinds = [tuple(sorted(np.array(of)[groups == g])) for g in range(max(groups) + 1)]
-        found.append(Counter(kinds))
-    assert found[0] == found[1]
+    kinds_of_draws = []
+    for values in ([0, 0, 1, 1, 2, 2], codes):
+        groups = draw_alike_groups(counted, np.array(values), 2, seeded_keys(seed))
+        kinds = [tuple(sorted(np.array(values)[groups == g])) for g in range(max(groups) + 1)]
+        kinds_of_draws.append(Counter(kinds))
+    assert kinds_of_draws[0] == kinds_of_draws[1]
 
 
 def test_noise_is_as_large_as_all_columns_need():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 200, 5000)
     bands = [rng.integers(0, 16, 5000) for _ in range(4)]
-    found = count_with_noise(bands, codes, 200, 0.5, seeded_keys(1))
+    noisy_counts = count_with_noise(bands, codes, 200, 0.5, seeded_keys(1))
     exact = [np.bincount(b * 200 + codes, minlength=16 * 200).reshape(16, 200) for b in bands]
-    noise = np.concatenate([(a - b).ravel() for a, b in zip(found, exact, strict=True)])
+    noise = np.concatenate([(a - b).ravel() for a, b in zip(noisy_counts, exact, strict=True)])
     alpha = np.exp(-0.5 / 8)
     assert noise.var() == pytest.approx(2 * alpha / (1 - alpha) ** 2, rel=0.1)
 

@@ -63,13 +63,13 @@ def promise(alpha, beta, presence="per-group", quasi=QUASI):
     return AlphaBeta(alpha=Decimal(alpha), beta=Decimal(beta), **scope)
 
 
-def parameters(**given):
-    return AmbiguityParameters(method="ambiguity", **given)
+def parameters(**fields):
+    return AmbiguityParameters(method="ambiguity", **fields)
 
 
-def made(rows, promises, seed=0, strata=("part",), **given):
+def make_partition(rows, promises, seed=0, strata=("part",), **fields):
     return ambiguity.partition(
-        table(rows), list(strata), promises, parameters(**given), seeded_keys(seed)
+        table(rows), list(strata), promises, parameters(**fields), seeded_keys(seed)
     )
 
 
@@ -114,21 +114,24 @@ ROWS = st.lists(
 )
 def test_every_group_keeps_what_is_promised(rows, alpha, beta, probes, seed):
     try:
-        found = made(rows, [promise(alpha, beta)], seed, probes=probes)
+        partition = make_partition(rows, [promise(alpha, beta)], seed, probes=probes)
     except PromiseError as error:
         assert f"leaves out {len(rows)} of {len(rows)} rows" in str(error)
         return
-    assert_keeps(rows, found.group, alpha, beta)
-    assert found.suppressed == found.facts["suppressed"] < len(rows)
-    for inside in members(rows, found.group):
+    assert_keeps(rows, partition.group, alpha, beta)
+    assert partition.suppressed == partition.facts["suppressed"] < len(rows)
+    for inside in members(rows, partition.group):
         assert len({row[4] for row in inside}) == len(inside)
-    assert found.suppressed >= found.facts["beyond_beta"]
+    assert partition.suppressed >= partition.facts["beyond_beta"]
 
 
 def test_most_tables_are_grouped():
-    kept = [made(drawn_rows(seed), [promise("0.3", "0.34")], seed).suppressed for seed in range(20)]
-    assert np.mean(kept) < 8
-    assert sorted(kept)[5] == 0
+    suppressed_counts = [
+        make_partition(drawn_rows(seed), [promise("0.3", "0.34")], seed).suppressed
+        for seed in range(20)
+    ]
+    assert np.mean(suppressed_counts) < 8
+    assert sorted(suppressed_counts)[5] == 0
 
 
 @pytest.mark.parametrize("calibrate", [False, True])
@@ -148,16 +151,16 @@ def test_plain_and_compiled_are_the_same_and_the_table_stays(monkeypatch, calibr
 
 
 def test_the_same_keys_give_the_same_groups_and_others_do_not():
-    rows, asked = drawn_rows(3), [promise("0.3", "0.34")]
-    first = made(rows, asked, 7).group
-    assert np.array_equal(first, made(rows, asked, 7).group)
-    assert not np.array_equal(first, made(rows, asked, 8).group)
+    rows, promises = drawn_rows(3), [promise("0.3", "0.34")]
+    first = make_partition(rows, promises, 7).group
+    assert np.array_equal(first, make_partition(rows, promises, 7).group)
+    assert not np.array_equal(first, make_partition(rows, promises, 8).group)
 
 
 def best_by_looking(cells, begin, many, covered, group, admitted):
     scores = []
-    for at in range(begin, begin + many):
-        new = [a for a, cell in enumerate(cells[at]) if covered[cell] != group]
+    for place in range(begin, begin + many):
+        new = [a for a, cell in enumerate(cells[place]) if covered[cell] != group]
         scores.append(
             prod(
                 (Fraction(int(admitted[a]) + 1, max(int(admitted[a]), 1)) for a in new),
@@ -179,14 +182,16 @@ def test_the_pick_multiplies_the_combinations_by_most():
         admitted = np.array(
             [(covered[o : o + d] == 2).sum() for o, d in zip(offsets, domain, strict=True)]
         )
-        left = _Remaining(
+        remaining = _Remaining(
             cells, np.arange(30), np.array([0, 10]), np.array([10, 20]), np.array([1, 0])
         )
         factor = np.ones((3, 2))
         room = _Room(domain, admitted, covered, np.zeros(2), np.zeros(9), factor)
         scores = best_by_looking(cells, 10, 20, covered, 2, admitted)
         for probes in (20, 1000, 3):
-            row = ambiguity_groups._best_row(left, 1, int(rng.integers(2**62)), probes, room, 2)
+            row = ambiguity_groups._best_row(
+                remaining, 1, int(rng.integers(2**62)), probes, room, 2
+            )
             assert 10 <= row < 30
             if probes >= 20:
                 assert scores[row - 10] == max(scores)
@@ -202,20 +207,22 @@ def test_values_with_most_rows_left_come_first_and_a_group_stops_at_once():
         rule = strictest_rule([promise("0.2", "0.34")], microdata)
         stratum = draw_stratum(microdata, np.arange(60), rule, seeded_keys(seed))
         group = grow(stratum, rule.limits(rule.alpha, 60, stratum.domain, False), 8)
-        left = Counter(row[4] for row in rows)
+        remaining = Counter(row[4] for row in rows)
         for number in range(group.max() + 1):
             inside = [rows[i] for i in stratum.rows[group == number]]
             assert len(inside) >= 3
             assert presence(inside) <= Fraction("0.2")
-            most = sorted(left.values(), reverse=True)[: len(inside)]
-            assert sorted((left[row[4]] for row in inside), reverse=True) == most
+            most = sorted(remaining.values(), reverse=True)[: len(inside)]
+            assert sorted((remaining[row[4]] for row in inside), reverse=True) == most
             if len(inside) > 3:  # without the row taken last, which is of its rarest values
-                rarest = min(left[row[4]] for row in inside)
+                rarest = min(remaining[row[4]] for row in inside)
                 without = [
-                    [r for r in inside if r is not row] for row in inside if left[row[4]] == rarest
+                    [r for r in inside if r is not row]
+                    for row in inside
+                    if remaining[row[4]] == rarest
                 ]
                 assert any(presence(part) > Fraction("0.2") for part in without)
-            left.subtract(row[4] for row in inside)
+            remaining.subtract(row[4] for row in inside)
         assert group.max() >= 5
 
 
@@ -229,24 +236,24 @@ def test_what_is_left_over_joins_where_presence_is_smallest():
         stratum = draw_stratum(microdata, np.arange(70), rule, seeded_keys(seed))
         limits = rule.limits(rule.alpha, 70, stratum.domain, False)
         group = grow(stratum, limits, 8)
-        found = place_rows(stratum, group, limits)
-        assert np.array_equal(found[group >= 0], group[group >= 0])
+        places = place_rows(stratum, group, limits)
+        assert np.array_equal(places[group >= 0], group[group >= 0])
         now = group.copy()
-        for at in np.flatnonzero(group < 0):
-            row = rows[stratum.rows[at]]
+        for place in np.flatnonzero(group < 0):
+            row = rows[stratum.rows[place]]
             offers = {}
             for number in range(group.max() + 1):
                 inside = [rows[i] for i in stratum.rows[now == number]]
-                if row[4] not in {one[4] for one in inside}:
+                if row[4] not in {member[4] for member in inside}:
                     offers[number] = presence([*inside, row])
             least = min(offers.values(), default=Fraction(2))
             if least > alpha:
-                assert found[at] == -1
+                assert places[place] == -1
                 refused += 1
             else:
-                assert offers[found[at]] == least
+                assert offers[places[place]] == least
                 joined += 1
-            now[at] = found[at]
+            now[place] = places[place]
     assert joined > 20
     assert refused > 5
 
@@ -258,10 +265,10 @@ def test_comparing_with_all_candidates_at_once_finds_what_one_by_one_does(seed, 
     stratum = draw_stratum(microdata, np.arange(90), rule, seeded_keys(seed))
     limits = rule.limits(rule.alpha, 90, stratum.domain, repeats=True)
     group = np.where(np.arange(90) < 60, np.arange(90) % 20, -1)
-    left = np.flatnonzero(group < 0)
-    numbered = ambiguity_residue._number_leftover(stratum, left)
-    of_rows = left, numbered.cells[left], numbered.values[left]
-    found = []
+    unplaced = np.flatnonzero(group < 0)
+    numbered = ambiguity_residue._number_leftover(stratum, unplaced)
+    of_rows = unplaced, numbered.cells[unplaced], numbered.values[unplaced]
+    results = []
     for at_once in (False, True):
         _, open_ = ambiguity_residue._open(stratum, group, numbered)
         able, joined = np.arange(len(open_.sizes))[:many], group.copy()
@@ -271,46 +278,46 @@ def test_comparing_with_all_candidates_at_once_finds_what_one_by_one_does(seed, 
             ambiguity_residue._place_of_residue(
                 *of_rows, able, open_.floor[able], open_, limits, joined
             )
-        found.append([joined, *open_])
-    for one, other in zip(*found, strict=True):
-        assert one.tolist() == other.tolist()
+        results.append([joined, *open_])
+    for first, other in zip(*results, strict=True):
+        assert first.tolist() == other.tolist()
 
 
 @pytest.mark.parametrize("calibrate", [False, True])
 def test_where_pairs_or_memory_are_bounded_groups_keep_as_much(monkeypatch, calibrate):
-    rows, asked = drawn_rows(7, 200, domain=(15, 8, 12)), [promise("0.4", "0.34")]
-    free = made(rows, asked, calibrate=calibrate).group
+    rows, promises = drawn_rows(7, 200, domain=(15, 8, 12)), [promise("0.4", "0.34")]
+    free = make_partition(rows, promises, calibrate=calibrate).group
     monkeypatch.setattr(ambiguity_residue, "_CELLS", 1)
     monkeypatch.setattr(ambiguity_residue, "_PAIRS", 300)
-    found = made(rows, asked, calibrate=calibrate).group
-    assert_keeps(rows, found, "0.4", "0.34")
-    assert not np.array_equal(found, free)
+    partition = make_partition(rows, promises, calibrate=calibrate).group
+    assert_keeps(rows, partition, "0.4", "0.34")
+    assert not np.array_equal(partition, free)
 
 
 def test_a_value_that_is_too_frequent_is_left_out_and_counted():
     rows = [("a", i % 7, i % 3, i % 5, "x" if i % 4 else f"y{i % 8}") for i in range(80)]
-    found = made(rows, [promise("0.5", "0.5")])
-    assert found.facts["beyond_beta"] == 40
-    assert found.facts["strata_beyond_beta"] == 1
-    assert found.suppressed >= 40
+    partition = make_partition(rows, [promise("0.5", "0.5")])
+    assert partition.facts["beyond_beta"] == 40
+    assert partition.facts["strata_beyond_beta"] == 1
+    assert partition.suppressed >= 40
     with pytest.raises(PromiseError, match=r"leaves out \d+ of 80 rows"):
-        made(rows, [promise("0.5", "0.5")], residue="refuse")
+        make_partition(rows, [promise("0.5", "0.5")], residue="refuse")
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_calibrated_groups_keep_alpha_together(seed):
     rows = drawn_rows(seed, 150, domain=(12, 6, 10))
-    asked = promise("0.4", "0.34", "combined")
-    found = made(rows, [asked], seed, calibrate=True)
-    assert_keeps(rows, found.group, "0.4", "0.34")
-    shown = covering(covers_of(table(rows), found.group), QUASI)
-    reached = joint_presence(shown).largest
+    promise_ = promise("0.4", "0.34", "combined")
+    partition = make_partition(rows, [promise_], seed, calibrate=True)
+    assert_keeps(rows, partition.group, "0.4", "0.34")
+    covers = covering(covers_of(table(rows), partition.group), QUASI)
+    reached = joint_presence(covers).largest
     assert reached <= Fraction("0.4")
-    assert found.facts["combined"] == float(reached)
-    assert found.facts["suppressed"] <= 3
-    assert _climb(shown) <= float(reached) * (1 + 1e-12)
-    assert combined_presence(shown, reached).exact == reached
-    assert combined_presence(shown, reached - Fraction(1, 10**6)).exact is None
+    assert partition.facts["combined"] == float(reached)
+    assert partition.facts["suppressed"] <= 3
+    assert _climb(covers) <= float(reached) * (1 + 1e-12)
+    assert combined_presence(covers, reached).exact == reached
+    assert combined_presence(covers, reached - Fraction(1, 10**6)).exact is None
 
 
 @given(
@@ -327,8 +334,8 @@ def test_the_search_keeps_what_is_kept_below_what_is_not(exponent, middle, jump,
         assert search.low < tried < search.high
         over = exponent * (tried - middle) + jump * (tried > middle) + noise * (-1) ** steps
         about = float(alpha) * exp(over)
-        kept = Fraction(about) if about <= alpha else None
-        search.note(tried, JoinedPresence(about, kept), alpha)
+        largest_kept = Fraction(about) if about <= alpha else None
+        search.note(tried, JoinedPresence(about, largest_kept), alpha)
         assert exponent * (search.low - middle) <= noise
     assert steps < 25
     if not jump:
@@ -342,63 +349,65 @@ def test_the_search_follows_what_is_proportional_in_few_steps():
     while not search.is_done:
         tried, steps = search.next(), steps + 1
         about = 3000 * exp(tried)
-        kept = Fraction(about) if about <= alpha else None
-        search.note(tried, JoinedPresence(about, kept), alpha)
+        largest_kept = Fraction(about) if about <= alpha else None
+        search.note(tried, JoinedPresence(about, largest_kept), alpha)
     assert steps <= 3
 
 
 def test_repeats_come_only_where_they_are_calibrated():
     rows = drawn_rows(5, 150, domain=(15, 8, 12))
-    found = made(rows, [promise("0.4", "0.34")], 5, calibrate=True)
-    counts = [max(Counter(row[4] for row in g).values()) for g in members(rows, found.group)]
+    partition = make_partition(rows, [promise("0.4", "0.34")], 5, calibrate=True)
+    counts = [max(Counter(row[4] for row in g).values()) for g in members(rows, partition.group)]
     assert max(counts) > 1
 
 
 def test_what_each_group_keeps_all_together_may_not():
     rows = drawn_rows(1, 200)
-    assert made(rows, [promise("0.3", "0.34")]).suppressed < 10
+    assert make_partition(rows, [promise("0.3", "0.34")]).suppressed < 10
     with pytest.raises(PromiseError, match=r"do not keep α = 0\.3 together"):
-        made(rows, [promise("0.3", "0.34", "combined")])
+        make_partition(rows, [promise("0.3", "0.34", "combined")])
     with pytest.raises(PromiseError, match="no groups were found"):
-        made(rows, [promise("0.0001", "0.34", "combined")], calibrate=True)
+        make_partition(rows, [promise("0.0001", "0.34", "combined")], calibrate=True)
 
 
 def test_other_promises_leave_out_the_groups_that_break_them():
     rows = drawn_rows(2, 120)
     scope = {"quasi_identifiers": QUASI, "sensitive": "s"}
-    asked = [promise("0.3", "0.5"), KEAnonymity(k=2, e=Decimal(4), **scope)]
-    found = made(rows, asked)
-    assert_keeps(rows, found.group, "0.3", "0.5")
-    wages = [[row[4] for row in inside] for inside in members(rows, found.group)]
+    promises = [promise("0.3", "0.5"), KEAnonymity(k=2, e=Decimal(4), **scope)]
+    partition = make_partition(rows, promises)
+    assert_keeps(rows, partition.group, "0.3", "0.5")
+    wages = [[row[4] for row in inside] for inside in members(rows, partition.group)]
     assert all(max(values) - min(values) >= 4 for values in wages)
-    assert 0 < found.facts["suppressed_for_other_promises"] <= found.suppressed < 120
+    assert 0 < partition.facts["suppressed_for_other_promises"] <= partition.suppressed < 120
     with pytest.raises(PromiseError, match="are in groups that break another promise"):
-        made(rows, asked, residue="refuse")
+        make_partition(rows, promises, residue="refuse")
     diverse = [promise("0.3", "0.34"), DistinctLDiversity(l=3, **scope)]
-    assert made(rows, diverse).facts["suppressed_for_other_promises"] == 0
+    assert make_partition(rows, diverse).facts["suppressed_for_other_promises"] == 0
     with pytest.raises(PromiseError, match="leaves out 120 of 120 rows"):
-        made(rows, [promise("0.3", "0.5"), DistinctLDiversity(l=7, **scope)])
+        make_partition(rows, [promise("0.3", "0.5"), DistinctLDiversity(l=7, **scope)])
 
 
 def test_the_strictest_of_several_promises_is_kept():
     rows = drawn_rows(4, 150)
-    found = made(rows, [promise("0.5", "0.34"), promise("0.25", "0.5")])
-    assert_keeps(rows, found.group, "0.25", "0.34")
+    partition = make_partition(rows, [promise("0.5", "0.34"), promise("0.25", "0.5")])
+    assert_keeps(rows, partition.group, "0.25", "0.34")
     narrower = [promise("0.5", "0.5"), promise("0.6", "0.5", quasi=("q0", "q1"))]
-    for inside in members(rows, made(rows, narrower).group):
+    for inside in members(rows, make_partition(rows, narrower).group):
         pairs = len({row[1] for row in inside}) * len({row[2] for row in inside})
         assert Fraction(len(inside), pairs) <= Fraction("0.6")
 
 
 def test_without_a_promise_there_is_nothing_to_read():
     with pytest.raises(PromiseError, match="needs an"):
-        made(drawn_rows(0), [DistinctLDiversity(l=2, sensitive="s")])
+        make_partition(drawn_rows(0), [DistinctLDiversity(l=2, sensitive="s")])
     alone = table(drawn_rows(0)).take(np.arange(0))
-    found = ambiguity.partition(alone, [], [promise("0.5", "0.5")], parameters(), seeded_keys(0))
-    assert (len(found.group), found.facts["groups"]) == (0, 0)
-    asked = AlphaBeta(alpha=Decimal("0.5"), beta=Decimal("0.5"), sensitive="s")
+    partition = ambiguity.partition(
+        alone, [], [promise("0.5", "0.5")], parameters(), seeded_keys(0)
+    )
+    assert (len(partition.group), partition.facts["groups"]) == (0, 0)
+    promise_ = AlphaBeta(alpha=Decimal("0.5"), beta=Decimal("0.5"), sensitive="s")
     with pytest.raises(PromiseError, match="no quasi-identifiers"):
-        ambiguity.partition(alone.keep([alone["s"]]), [], [asked], parameters(), seeded_keys(0))
+        ambiguity.partition(alone.keep([alone["s"]]), [], [promise_], parameters(), seeded_keys(0))
 
 
 def test_presences_near_the_largest_integers_are_exact():
@@ -406,11 +415,11 @@ def test_presences_near_the_largest_integers_are_exact():
     names = [f"c{i}" for i in range(63)]
     columns = [encode(name, "quasi-identifier", pa.array([0, 1, 1, 0])) for name in names]
     microdata = Microdata((*columns, encode("s", "sensitive", pa.array(list("abab")))), 4)
-    asked = AlphaBeta(
+    promise = AlphaBeta(
         alpha=Decimal("1e-15"), beta=Decimal("0.5"), presence="per-group", sensitive="s"
     )
-    found = ambiguity.partition(microdata, [], [asked], parameters(), seeded_keys(1))
-    assert found.suppressed == 0
-    sizes = np.bincount(found.group)
+    partition = ambiguity.partition(microdata, [], [promise], parameters(), seeded_keys(1))
+    assert partition.suppressed == 0
+    sizes = np.bincount(partition.group)
     assert sizes.tolist() == [2, 2]
-    assert all(c.codes[found.group == g].sum() == 1 for c in columns for g in (0, 1))
+    assert all(c.codes[partition.group == g].sum() == 1 for c in columns for g in (0, 1))

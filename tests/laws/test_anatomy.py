@@ -34,7 +34,7 @@ def table(rows):
 PARAMETERS = AnatomyParameters(method="anatomy")
 
 
-def made(rows, promises, seed=0, strata=("region",)):
+def make_partition(rows, promises, seed=0, strata=("region",)):
     return anatomy.partition(table(rows), list(strata), promises, PARAMETERS, seeded_keys(seed))
 
 
@@ -57,11 +57,11 @@ def test_the_hospital_of_the_paper():
     ills = ["pneumonia", "dyspepsia", "dyspepsia", "pneumonia", "flu", "gastritis", "flu"]
     rows = [(ill, "a") for ill in [*ills, "bronchitis"]]
     for l, groups in ((2, 4), (4, 2)):
-        found = made(rows, [diversity(l)])
-        assert found.facts == {"l": l, "groups": groups, "merged_for_other_promises": 0}
-        assert_is_anatomy(table(rows)["illness"].codes, found.group, l)
+        partition = make_partition(rows, [diversity(l)])
+        assert partition.facts == {"l": l, "groups": groups, "merged_for_other_promises": 0}
+        assert_is_anatomy(table(rows)["illness"].codes, partition.group, l)
     with pytest.raises(PromiseError, match="1 of 1 strata have a more frequent one"):
-        made(rows, [diversity(5)])
+        make_partition(rows, [diversity(5)])
 
 
 @pytest.mark.parametrize("worth_compiling", [0, 10**9])
@@ -103,12 +103,12 @@ def test_eligible_is_all_it_takes():
             data = [(f"v{code}", "a") for code, n in enumerate(counts) for _ in range(n)]
             for l in (2, 3, 4):
                 if max(counts) * l <= rows:
-                    found = made(data, [diversity(l)])
-                    assert_is_anatomy(table(data)["illness"].codes, found.group, l)
+                    partition = make_partition(data, [diversity(l)])
+                    assert_is_anatomy(table(data)["illness"].codes, partition.group, l)
                     grouped += 1
                 else:
                     with pytest.raises(PromiseError, match=f"at most 1/{l} of the rows"):
-                        made(data, [diversity(l)])
+                        make_partition(data, [diversity(l)])
                     refused += 1
     assert grouped > 80
     assert refused > 80
@@ -124,11 +124,11 @@ def test_each_group_takes_from_the_values_with_the_most_rows_left(monkeypatch, w
         if counts.max() * l > counts.sum() or not counts.sum():
             continue
         codes = np.repeat(np.arange(len(counts)), counts)
-        left, value = np.sort(counts)[::-1].copy(), np.argsort(-counts)
+        remaining, value = np.sort(counts)[::-1].copy(), np.argsort(-counts)
         taken = np.full(len(codes), -1)
         scan = anatomy._compiled_loop() if worth_compiling == 0 else anatomy._take
         keys = rng.integers(0, 2**63, len(codes))
-        groups = scan(left, value, l, keys, taken)
+        groups = scan(remaining, value, l, keys, taken)
         now = Counter(codes.tolist())
         for chosen in taken[: groups * l].reshape(groups, l).tolist():
             assert len(set(chosen)) == l
@@ -137,7 +137,7 @@ def test_each_group_takes_from_the_values_with_the_most_rows_left(monkeypatch, w
             now.subtract(chosen)
         assert sum(n > 0 for n in now.values()) < l
         assert max(now.values()) <= 1
-        assert {value[i]: left[i] for i in range(len(left))} == {c: now[c] for c in value}
+        assert {value[i]: remaining[i] for i in range(len(remaining))} == {c: now[c] for c in value}
 
 
 def test_who_is_with_whom_is_drawn_evenly():
@@ -147,9 +147,9 @@ def test_who_is_with_whom_is_drawn_evenly():
     for seed in range(3000):
         group = anatomy.draw_groups(codes, 2, seeded_keys(seed))
         alone.update([tuple(np.bincount(group))])
-        for one in range(6):
-            for other in range(one + 1, 6):
-                meetings[one, other] += group[one] == group[other]
+        for first in range(6):
+            for other in range(first + 1, 6):
+                meetings[first, other] += group[first] == group[other]
     assert alone == {(2, 2, 2): 3000}
     met = {pair: times for pair, times in meetings.items() if times}
     assert len(met) == 12  # all pairs of rows with different values
@@ -181,7 +181,7 @@ VARIANTS = [
 
 @pytest.mark.parametrize(("promises", "l", "merges"), VARIANTS)
 def test_l_is_read_from_the_promises_and_all_of_them_are_kept(promises, l, merges):
-    kept = refused = 0
+    successes = refused = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
         rows = [
@@ -190,20 +190,20 @@ def test_l_is_read_from_the_promises_and_all_of_them_are_kept(promises, l, merge
         ]
         microdata = table(rows)
         try:
-            found = made(rows, promises, seed)
+            partition = make_partition(rows, promises, seed)
         except PromiseError:
             refused += 1
             continue
-        kept += 1
-        groups = count(found.group, 60, {"illness": microdata["illness"].counted_codes()})
+        successes += 1
+        groups = count(partition.group, 60, {"illness": microdata["illness"].counted_codes()})
         assert groups.rows == 60
         assert all(promise.check(groups).holds for promise in promises)
-        assert len({(g, s) for g, (_, s) in zip(found.group, rows, strict=True)}) == len(groups)
-        assert found.facts["l"] == l
-        assert (found.facts["merged_for_other_promises"] > 0) == merges
+        assert len({(g, s) for g, (_, s) in zip(partition.group, rows, strict=True)}) == len(groups)
+        assert partition.facts["l"] == l
+        assert (partition.facts["merged_for_other_promises"] > 0) == merges
         if not merges:
             assert (groups.counts_of("illness").count == 1).all()
-    assert kept > 15, refused
+    assert successes > 15, refused
 
 
 @given(
@@ -216,9 +216,9 @@ def test_strata_and_missing_values(rows, seed):
     parts = {name: Counter(v for v, s in rows if s == name) for name in {s for _, s in rows}}
     if any(max(part.values()) * 2 > part.total() for part in parts.values()):
         with pytest.raises(PromiseError, match="strata have a more frequent one"):
-            made(rows, [diversity(2)], seed)
+            make_partition(rows, [diversity(2)], seed)
         return
-    group = made(rows, [diversity(2)], seed).group
+    group = make_partition(rows, [diversity(2)], seed).group
     assert len({(g, s) for g, (_, s) in zip(group, rows, strict=True)}) == group.max() + 1
     assert len({(g, v) for g, (v, _) in zip(group, rows, strict=True)}) == len(rows)
 
@@ -226,9 +226,9 @@ def test_strata_and_missing_values(rows, seed):
 def test_what_it_cannot_read_or_keep_it_refuses():
     rows = [("v", "a"), ("w", "a")]
     with pytest.raises(PromiseError, match="needs an l-diversity promise"):
-        made(rows, [KAnonymity(k=2)])
+        make_partition(rows, [KAnonymity(k=2)])
     with pytest.raises(PromiseError, match="k-anonymity cannot be kept"):
-        made(rows, [diversity(2), KAnonymity(k=3)])
+        make_partition(rows, [diversity(2), KAnonymity(k=3)])
 
 
 def test_the_same_keys_give_the_same_groups():

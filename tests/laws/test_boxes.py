@@ -12,7 +12,7 @@ from sfumato.tasks.publication import divergence
 from sfumato.tasks.publication.divergence import admission, points_in_boxes
 
 
-def found(points, low, high, most=10**9):
+def pairs_inside(points, low, high, most=10**9):
     return [
         pair
         for some in points_in_boxes(points, low, high, most)
@@ -28,7 +28,7 @@ def test_all_pairs_are_found_once(seed, dimensions, pairs):
     high = low + draw.integers(0, 4, low.shape)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(divergence, "_PAIRS", pairs)
-        got = found(points, low, high)
+        got = pairs_inside(points, low, high)
     within = (low[:, None] <= points[:, :, None]) & (points[:, :, None] < high[:, None])
     assert sorted(got) == list(zip(*np.nonzero(within.all(axis=0)), strict=True))
 
@@ -38,7 +38,7 @@ def test_boxes_that_overlap_little_are_compared_with_few_points():
     number = 32_000
     points = np.random.default_rng(1).permutation(number)[None]
     low = np.arange(0, number)[None]
-    assert len(found(points, low, low + 1, most=300 * number)) == number
+    assert len(pairs_inside(points, low, low + 1, most=300 * number)) == number
     assert list(points_in_boxes(points, low, low + number, most=300 * number))[-1] is None
 
 
@@ -57,8 +57,8 @@ OF_TEXTS = st.one_of(
 )
 
 
-def some(of):
-    return st.lists(of, min_size=1)
+def some(non_empty):
+    return st.lists(non_empty, min_size=1)
 
 
 @given(
@@ -72,18 +72,22 @@ def test_labels_admit_the_categories_of_their_values(plots_drawn):
     column = encode("q", "quasi-identifier", pa.array(values, type_))
     category, number = column.category()
     rows = np.bincount(category, minlength=number)
-    told = admission(column, labels)
-    known = [None] * column.has_null + column.values.to_pylist()
-    expected = np.array([[admits(label, value) for value in known] for label in labels])
+    admitted = admission(column, labels)
+    categories = [None] * column.has_null + column.values.to_pylist()
+    expected = np.array([[admits(label, value) for value in categories] for label in labels])
     label, code = np.nonzero(np.ones_like(expected))
-    within = (told.low[label] <= code) & (code < told.high[label])
-    within[within] = told.admits(label[within], code[within])
+    within = (admitted.low[label] <= code) & (code < admitted.high[label])
+    within[within] = admitted.admits(label[within], code[within])
     assert within.reshape(expected.shape).tolist() == expected.tolist()
-    assert told.size.tolist() == expected.sum(axis=1).tolist()
-    assert told.rows_behind(rows).tolist() == (expected @ rows).tolist()
+    assert admitted.size.tolist() == expected.sum(axis=1).tolist()
+    assert admitted.rows_behind(rows).tolist() == (expected @ rows).tolist()
 
 
 def test_no_label_admits_what_is_no_number():
     column = encode("q", "quasi-identifier", pa.array([1.0, 2.0, float("nan")]))
-    told = admission(column, [Between(1.5, 9.0), ListedValues((2.0,))])
-    assert (told.low.tolist(), told.high.tolist(), told.size.tolist()) == ([1, 1], [2, 2], [1, 1])
+    admitted = admission(column, [Between(1.5, 9.0), ListedValues((2.0,))])
+    assert (admitted.low.tolist(), admitted.high.tolist(), admitted.size.tolist()) == (
+        [1, 1],
+        [2, 2],
+        [1, 1],
+    )

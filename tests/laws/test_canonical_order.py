@@ -27,54 +27,54 @@ rows = st.lists(
 )
 
 
-def table(of):
-    a, b, group = zip(*of, strict=True)
+def table(rows):
+    a, b, group = zip(*rows, strict=True)
     return pa.table(
         {"a": pa.array(a), "b": pa.array(b, pa.string()), "group_id": pa.array(group, pa.int64())}
     )
 
 
-def contents(of):
+def contents(table):
     """The multiset of groups, each as the multiset of its rows."""
     groups = {}
-    for a, b, group in of.to_pandas().astype(object).itertuples(index=False):
+    for a, b, group in table.to_pandas().astype(object).itertuples(index=False):
         groups.setdefault(group, Counter())[(a, str(b))] += 1
     return Counter(frozenset(members.items()) for members in groups.values())
 
 
 @given(rows)
-def test_fixed_point_with_the_same_groups(of):
-    ordered = canonical_table(table(of))
+def test_fixed_point_with_the_same_groups(rows):
+    ordered = canonical_table(table(rows))
     assert is_canonical(ordered)
-    assert contents(ordered) == contents(table(of))
+    assert contents(ordered) == contents(table(rows))
     first_seen = list(dict.fromkeys(ordered["group_id"].to_pylist()))
     assert first_seen == list(range(len(first_seen)))
 
 
 @given(rows, st.randoms(use_true_random=False))
-def test_blind_to_row_order_and_group_names(of, rng):
+def test_blind_to_row_order_and_group_names(rows, rng):
     names = list(range(10, 16))
     rng.shuffle(names)
-    renamed = [(a, b, names[group]) for a, b, group in of]
+    renamed = [(a, b, names[group]) for a, b, group in rows]
     rng.shuffle(renamed)
-    assert canonical_table(table(renamed)).equals(canonical_table(table(of)))
+    assert canonical_table(table(renamed)).equals(canonical_table(table(rows)))
 
 
 @given(rows, st.integers(0, 99))
-def test_permutation_keeps_quasi_identifiers_and_each_groups_values(of, seed):
-    numbers = np.arange(len(of))
-    group = np.array([g for _, _, g in of])
+def test_permutation_keeps_quasi_identifiers_and_each_groups_values(rows, seed):
+    numbers = np.arange(len(rows))
+    group = np.array([g for _, _, g in rows])
     microdata = Microdata(
         (
-            encode("a", "quasi-identifier", pa.array([a for a, _, _ in of])),
+            encode("a", "quasi-identifier", pa.array([a for a, _, _ in rows])),
             encode("loss", "sensitive", pa.array(numbers)),
         ),
-        len(of),
+        len(rows),
     )
     parameters = PermutedParameters(method="permuted")
     tables = permuted.publish(microdata, Partition(group), parameters, seeded_keys(seed))
     published = tables["microdata"]
-    assert Counter(published["a"].to_pylist()) == Counter(a for a, _, _ in of)
+    assert Counter(published["a"].to_pylist()) == Counter(a for a, _, _ in rows)
     seen = {}
     for loss, name in zip(
         published["loss"].to_pylist(), published["group_id"].to_pylist(), strict=True
@@ -87,19 +87,19 @@ def test_permutation_keeps_quasi_identifiers_and_each_groups_values(of, seed):
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=4).map(sorted), min_size=1, max_size=9))
 def test_groups_are_ranked_by_their_ascending_lists_of_values(lists):
-    group = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
-    rank = np.array([value for one in lists for value in one], dtype=np.int64)
+    group = np.repeat(np.arange(len(lists)), [len(values) for values in lists])
+    rank = np.array([value for values in lists for value in values], dtype=np.int64)
     ranks = _content_ranks(rank, group, len(lists))
-    smaller = [sum(other < one for other in lists) for one in lists]
+    smaller = [sum(other < values for other in lists) for values in lists]
     assert ranks.tolist() == smaller
 
 
 def test_groups_that_a_table_has_no_rows_of_keep_their_place():
     first = pa.table({"age": [7, 8, 9], "group_id": [4, 5, 6]})
     other = pa.table({"wage": [2, 1], "group_id": [4, 5]})
-    shown = canonical_apart({"b": first, "a": other})
-    assert shown["b"].to_pydict() == {"age": [9, 8, 7], "group_id": [0, 1, 2]}
-    assert shown["a"].to_pydict() == {"wage": [1, 2], "group_id": [1, 2]}
+    canonical = canonical_apart({"b": first, "a": other})
+    assert canonical["b"].to_pydict() == {"age": [9, 8, 7], "group_id": [0, 1, 2]}
+    assert canonical["a"].to_pydict() == {"wage": [1, 2], "group_id": [1, 2]}
 
 
 def test_what_comes_along_decides_nothing():
@@ -107,6 +107,6 @@ def test_what_comes_along_decides_nothing():
     same = pa.table({"wage": [5, 5, 5], "group_id": [0, 1, 2]})
     for name, decides in (("other", True), (ALONG, False)):
         along = pa.table({"mark": [3, 2, 1], "group_id": [0, 1, 2]})
-        shown = canonical_with({"rows": rows, "same": same, name: along}, "rows")
-        marks = shown[name].sort_by("group_id")["mark"].to_pylist()
+        canonical = canonical_with({"rows": rows, "same": same, name: along}, "rows")
+        marks = canonical[name].sort_by("group_id")["mark"].to_pylist()
         assert (marks == [1, 2, 3]) is decides

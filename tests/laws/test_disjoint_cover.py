@@ -65,19 +65,19 @@ def random_table(rows, seed, sizes=(6, 4, 3), ills=6, **others):
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 3, rows)
     named = {f"q{i}": ((rng.integers(0, n, rows) + kind) % n).tolist() for i, n in enumerate(sizes)}
-    drawn = {name: rng.integers(0, n, rows).tolist() for name, n in others.items()}
-    return table(named, ((rng.integers(0, ills, rows) + kind) % ills).tolist(), **drawn)
+    columns_drawn = {name: rng.integers(0, n, rows).tolist() for name, n in others.items()}
+    return table(named, ((rng.integers(0, ills, rows) + kind) % ills).tolist(), **columns_drawn)
 
 
 def promise(alpha, beta, **more):
     return AlphaBeta(alpha=Decimal(alpha), beta=Decimal(beta), sensitive="illness", **more)
 
 
-def made(microdata, promises, seed=0, strata=()):
+def make_partition(microdata, promises, seed=0, strata=()):
     return disjoint_cover.partition(microdata, list(strata), promises, PLAIN, seeded_keys(seed))
 
 
-def seen(microdata, group):
+def groups_of_people(microdata, group):
     names = [column.name for column in microdata.with_roles("quasi-identifier")]
     counted = count(group, int(group.max()) + 1, {"illness": microdata["illness"].counted_codes()})
     covers = {name: cover(group, *microdata[name].category()) for name in names}
@@ -104,14 +104,14 @@ def keeps(box, alpha, beta):
 
 
 def assert_is_disjoint_cover(microdata, group, alpha, beta):
-    found = boxes(microdata, group)
+    groups_found = boxes(microdata, group)
     assert len(group) == microdata.rows
-    assert all(rows > 0 for rows, _, _ in found)
-    assert all(keeps(box, alpha, beta) for box in found)
-    for (_, one, _), (_, other, _) in combinations(found, 2):
-        assert any(a.isdisjoint(b) for a, b in zip(one, other, strict=True))
-    shown = covering(seen(microdata, group), None)
-    assert joint_presence(shown).largest == single(shown).largest
+    assert all(rows > 0 for rows, _, _ in groups_found)
+    assert all(keeps(box, alpha, beta) for box in groups_found)
+    for (_, first, _), (_, other, _) in combinations(groups_found, 2):
+        assert any(a.isdisjoint(b) for a, b in zip(first, other, strict=True))
+    covers = covering(groups_of_people(microdata, group), None)
+    assert joint_presence(covers).largest == single(covers).largest
 
 
 def test_the_patients_of_the_paper():
@@ -119,17 +119,17 @@ def test_the_patients_of_the_paper():
     microdata = table(PATIENTS, ILLS)
     partings = set()
     for seed in range(12):
-        group = made(microdata, [promise(".45", ".5")], seed).group
+        group = make_partition(microdata, [promise(".45", ".5")], seed).group
         assert_is_disjoint_cover(microdata, group, ".45", ".5")
         partings.add(frozenset(frozenset(np.flatnonzero(group == j).tolist()) for j in set(group)))
     assert frozenset({frozenset(range(4)), frozenset(range(4, 8))}) in partings
-    whole = made(microdata, [promise(".2", ".25")])  # 8 of 40; no side has less
+    whole = make_partition(microdata, [promise(".2", ".25")])  # 8 of 40; no side has less
     assert whole.group.tolist() == [0] * 8
     assert whole.facts["largest_presence"] == "0.2"
     with pytest.raises(PromiseError, match="1 of 1 strata"):
-        made(microdata, [promise(".19", ".25")])
+        make_partition(microdata, [promise(".19", ".25")])
     with pytest.raises(PromiseError, match="1 of 1 strata"):
-        made(microdata, [promise(".2", ".24")])
+        make_partition(microdata, [promise(".2", ".24")])
 
 
 @pytest.mark.parametrize("enough", [128, 2])
@@ -168,22 +168,22 @@ def test_whatever_can_be_kept_is_kept(rows, seed, alpha, beta):
     microdata = random_table(rows, seed)
     [root] = boxes(microdata, np.zeros(rows, dtype=np.int64))
     if keeps(root, alpha, beta):
-        found = made(microdata, [promise(alpha, beta)], seed)
-        assert found.suppressed == 0
-        assert_is_disjoint_cover(microdata, found.group, alpha, beta)
+        partition = make_partition(microdata, [promise(alpha, beta)], seed)
+        assert partition.suppressed == 0
+        assert_is_disjoint_cover(microdata, partition.group, alpha, beta)
     else:
         with pytest.raises(PromiseError, match="1 of 1 strata break α"):
-            made(microdata, [promise(alpha, beta)], seed)
+            make_partition(microdata, [promise(alpha, beta)], seed)
 
 
 def test_tables_of_the_law_are_both_grouped_and_refused():
-    kept = [
+    verdicts = [
         keeps(boxes(random_table(30, seed), np.zeros(30, dtype=np.int64))[0], ".6", ".3")
         for seed in range(60)
     ]
-    assert 10 < sum(kept) < 60
+    assert 10 < sum(verdicts) < 60
     groups = [
-        made(random_table(30, seed), [promise(".6", ".5")], seed).facts["groups"]
+        make_partition(random_table(30, seed), [promise(".6", ".5")], seed).facts["groups"]
         for seed in range(20)
     ]
     assert max(groups) >= 3
@@ -194,15 +194,17 @@ def test_compiled_or_not_the_groups_are_the_same(monkeypatch, sample):
     monkeypatch.setattr(cover_search, "_SAMPLE", sample)
     monkeypatch.setattr(cover_search, "_TRIED_EACH", 60)
     monkeypatch.setattr(cover_search, "_TREES", 3)
-    microdata, asked = random_table(110, 3, sizes=(9, 5, 4, 3)), [promise(".5", ".5")]
-    found = []
+    microdata, promises = random_table(110, 3, sizes=(9, 5, 4, 3)), [promise(".5", ".5")]
+    partitions = []
     for worth_compiling in (0, 10**9, 0):
         monkeypatch.setattr(disjoint_cover, "_WORTH_COMPILING", worth_compiling)
-        found.append(made(microdata, asked, 4))
-    assert found[0].facts["groups"] > 3
-    assert found[0].facts == found[1].facts == found[2].facts
-    assert found[0].group.tolist() == found[1].group.tolist() == found[2].group.tolist()
-    assert_is_disjoint_cover(microdata, found[0].group, ".5", ".5")
+        partitions.append(make_partition(microdata, promises, 4))
+    assert partitions[0].facts["groups"] > 3
+    assert partitions[0].facts == partitions[1].facts == partitions[2].facts
+    assert (
+        partitions[0].group.tolist() == partitions[1].group.tolist() == partitions[2].group.tolist()
+    )
+    assert_is_disjoint_cover(microdata, partitions[0].group, ".5", ".5")
 
 
 @pytest.mark.parametrize("sample", [512, 7])
@@ -210,14 +212,14 @@ def test_values_listed_as_they_are_met_or_looked_for_make_the_same_groups(monkey
     monkeypatch.setattr(cover_search, "_SAMPLE", sample)
     monkeypatch.setattr(cover_search, "_TRIED_EACH", 60)
     monkeypatch.setattr(disjoint_cover, "_WORTH_COMPILING", 10**9)
-    microdata, asked = random_table(110, 3, sizes=(40, 5, 4)), [promise(".5", ".5")]
-    found = []
+    microdata, promises = random_table(110, 3, sizes=(40, 5, 4)), [promise(".5", ".5")]
+    partitions = []
     for few in (0, 10**9):
         monkeypatch.setattr(cover_tally, "_FEW", few)
-        found.append(made(microdata, asked, 4))
-    assert found[0].facts["groups"] > 3
-    assert found[0].facts == found[1].facts
-    assert found[0].group.tolist() == found[1].group.tolist()
+        partitions.append(make_partition(microdata, promises, 4))
+    assert partitions[0].facts["groups"] > 3
+    assert partitions[0].facts == partitions[1].facts
+    assert partitions[0].group.tolist() == partitions[1].group.tolist()
 
 
 def test_cuts_found_in_a_sample_keep_the_promise(monkeypatch):
@@ -225,16 +227,16 @@ def test_cuts_found_in_a_sample_keep_the_promise(monkeypatch):
     monkeypatch.setattr(cover_search, "_TRIED_EACH", 60)
     for seed in range(2):
         microdata = random_table(1500, seed, sizes=(30, 20, 9), ills=9)
-        found = made(microdata, [promise(".7", ".3")], seed)
-        assert found.facts["groups"] > 3
-        assert_is_disjoint_cover(microdata, found.group, ".7", ".3")
+        partition = make_partition(microdata, [promise(".7", ".3")], seed)
+        assert partition.facts["groups"] > 3
+        assert_is_disjoint_cover(microdata, partition.group, ".7", ".3")
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_groups_are_never_across_strata(seed):
     microdata = random_table(60, seed, sizes=(6, 4, 2))
-    kept = [promise("1", ".6")]
-    group = made(microdata, kept, seed, ["q2"]).group
+    promises = [promise("1", ".6")]
+    group = make_partition(microdata, promises, seed, ["q2"]).group
     assert (
         len({(g, q) for g, q in zip(group, microdata["q2"].codes, strict=True)}) == group.max() + 1
     )
@@ -244,33 +246,33 @@ def test_groups_are_never_across_strata(seed):
 def test_strata_that_break_a_promise_are_counted():
     microdata = table({"age": [1, 2, 3, 4], "sex": ["a", "a", "b", "b"]}, ["x", "y", "x", "x"])
     with pytest.raises(PromiseError, match=r"1 of 2 strata break α = 1 or β = 0\.5"):
-        made(microdata, [promise("1", ".5")], strata=["sex"])
-    assert made(microdata, [promise("1", ".8")]).suppressed == 0
+        make_partition(microdata, [promise("1", ".5")], strata=["sex"])
+    assert make_partition(microdata, [promise("1", ".8")]).suppressed == 0
 
 
 def test_strata_must_be_apart_for_whoever_joins():
     microdata = random_table(40, 1)
     about = {"quasi_identifiers": ("q0", "q1")}
     with pytest.raises(PromiseError, match=r"strata by \['q2'\] are not among them"):
-        made(microdata, [promise("1", ".8", **about)], strata=["q2"])
+        make_partition(microdata, [promise("1", ".8", **about)], strata=["q2"])
     alone = promise("1", ".9", presence="per-group", **about)
-    group = made(microdata, [alone], strata=["q2"]).group
-    assert alone.check(seen(microdata, group)).holds
+    group = make_partition(microdata, [alone], strata=["q2"]).group
+    assert alone.check(groups_of_people(microdata, group)).holds
 
 
 def test_only_what_all_promises_name_is_cut():
     microdata = random_table(60, 2, sizes=(16, 9, 3))
-    asked = [promise("1", ".6", quasi_identifiers=("q0", "q1")), promise(".9", ".7")]
-    group = made(microdata, asked).group
-    assert all(one.check(seen(microdata, group)).holds for one in asked)
+    promises = [promise("1", ".6", quasi_identifiers=("q0", "q1")), promise(".9", ".7")]
+    group = make_partition(microdata, promises).group
+    assert all(promise.check(groups_of_people(microdata, group)).holds for promise in promises)
     assert group.max() > 0
 
 
 def test_the_strictest_of_several_promises_is_kept():
     microdata = random_table(60, 5, sizes=(9, 6, 5), status=3)
     status = AlphaBeta(alpha=Decimal(1), beta=Decimal(".55"), sensitive="status")
-    asked = [promise("1", ".5"), promise(".7", ".8"), status]
-    group = made(microdata, asked).group
+    promises = [promise("1", ".5"), promise(".7", ".8"), status]
+    group = make_partition(microdata, promises).group
     assert group.max() > 0
     assert_is_disjoint_cover(microdata, group, ".7", ".5")
     for j in range(int(group.max()) + 1):
@@ -285,29 +287,29 @@ def test_other_promises_are_kept(other):
     groups = 0
     for seed in range(4):
         microdata = random_table(60, seed, sizes=(9, 6, 3), status=4)
-        group = made(microdata, [promise("1", ".7"), other], seed).group
+        group = make_partition(microdata, [promise("1", ".7"), other], seed).group
         assert_is_disjoint_cover(microdata, group, "1", ".7")
         codes, values = microdata["status"].category()
-        shown = count(group, int(group.max()) + 1, {"status": Coded(codes, values)})
-        assert not other.failing(shown).any()
-        groups += len(shown)
+        groups_shown = count(group, int(group.max()) + 1, {"status": Coded(codes, values)})
+        assert not other.failing(groups_shown).any()
+        groups += len(groups_shown)
     assert groups > 4
 
 
 def test_promises_that_cannot_be_kept_are_refused():
     microdata = random_table(30, 1)
     with pytest.raises(PromiseError, match="needs an alpha-beta promise"):
-        made(microdata, [KAnonymity(k=2)])
-    drawn = DeltaPresence(min=Decimal(0), max=Decimal(1), reference="p.csv")
+        make_partition(microdata, [KAnonymity(k=2)])
+    presence = DeltaPresence(min=Decimal(0), max=Decimal(1), reference="p.csv")
     with pytest.raises(PromiseError, match="delta-presence cannot be kept by cutting groups"):
-        made(microdata, [promise("1", "1"), drawn])
+        make_partition(microdata, [promise("1", "1"), presence])
     with pytest.raises(PromiseError, match="k-anonymity cannot be kept: 1 of 1 strata"):
-        made(microdata, [promise("1", "1"), KAnonymity(k=31)])
+        make_partition(microdata, [promise("1", "1"), KAnonymity(k=31)])
 
 
 @given(seed=st.integers(0, 999))
 def test_uniting_boxes_apart_never_raises_the_largest_presence(seed):
-    """What makes a cut that breaks a promise useless, however its sides are cut on."""
+    """A cut that breaks a promise is useless, however its sides are cut on."""
     rng = np.random.default_rng(seed)
     microdata = random_table(25, seed, sizes=(5, 4, 3))
     column = microdata.columns[int(rng.integers(0, 3))]
@@ -326,7 +328,7 @@ def test_numbers_beyond_64_bits_are_compared_soundly():
     named = {f"q{i}": list(range(rows)) for i in range(12)}  # boxes of up to 200 ** 12
     microdata = table(named, list(range(rows)))
     tiny = Decimal(rows) / Decimal(100) ** 9
-    group = made(microdata, [promise(tiny, ".02")]).group
+    group = make_partition(microdata, [promise(tiny, ".02")]).group
     assert group.max() >= 1
     assert_is_disjoint_cover_in_size(microdata, group, tiny)
     exact = strictest_cover(microdata, [], [promise("0.1234567890123456789012345678", "1")])
@@ -350,11 +352,11 @@ def test_estimates_are_those_of_readers():
     group = tree.part()[vector]
     assert group.max() > 5
     sizes = np.bincount(group)
-    asked = queries(vectors, seeded_keys(2), True, 60)
+    questions = queries(vectors, seeded_keys(2), True, 60)
     desk = desk_for(vectors)
-    found = estimate(
+    estimates = estimate(
         vectors,
-        asked,
+        questions,
         tree.order,
         tree.leaves,
         fit(vectors, tree.order, tree.leaves, desk),
@@ -362,23 +364,23 @@ def test_estimates_are_those_of_readers():
     )
     shares = []
     for column in microdata.columns[:-1]:
-        shown = cover(group, *column.category())
+        cover_ = cover(group, *column.category())
         matrix = np.zeros((len(sizes), len(column.values)))
-        matrix[shown.group, shown.value] = occurrences(sizes, shown) / sizes[shown.group]
+        matrix[cover_.group, cover_.value] = occurrences(sizes, cover_) / sizes[cover_.group]
         shares.append(matrix)
-    assert len(asked.truth) == 60
+    assert len(questions.truth) == 60
     codes = np.stack([column.codes for column in microdata.columns], axis=1)
     for query in range(60):
-        ill = int(np.searchsorted(asked.starts, query, "right")) - 1
+        ill = int(np.searchsorted(questions.starts, query, "right")) - 1
         expected = np.bincount(group, codes[:, -1] == ill)
         inside = codes[:, -1] == ill
-        bounds = (asked.attributes[query], asked.low[query], asked.high[query])
+        bounds = (questions.attributes[query], questions.low[query], questions.high[query])
         for a, low, high in zip(*bounds, strict=True):
             low, high = low - vectors.begins[a], high - vectors.begins[a]
             expected = expected * shares[a][:, low:high].sum(axis=1)
             inside = inside & (codes[:, a] >= low) & (codes[:, a] < high)
-        assert asked.truth[query] == inside.sum() > 0
-        assert found[query] == pytest.approx(expected.sum(), rel=1e-9)
+        assert questions.truth[query] == inside.sum() > 0
+        assert estimates[query] == pytest.approx(expected.sum(), rel=1e-9)
 
 
 def test_the_search_lowers_the_error():
@@ -388,13 +390,13 @@ def test_the_search_lowers_the_error():
     errors = []
     for tried in (Effort(1, 0), Effort(1, 300_000)):
         search = Search.from_table(vectors, rule, lambda tree: tree, seeded_keys(1), True)
-        found = search.run([np.arange(len(vectors.rows))], tried)
-        errors.append(found.median + found.mean)
+        search_result = search.run([np.arange(len(vectors.rows))], tried)
+        errors.append(search_result.median + search_result.mean)
     assert errors[1] < 0.9 * errors[0]
 
 
 @pytest.mark.parametrize(
-    ("values", "beta", "kept"),
+    ("values", "beta", "rows_left"),
     [
         ("aaab", Fraction(1, 2), 2),
         ("aaaabbcc", Fraction(1, 2), 8),
@@ -403,15 +405,17 @@ def test_the_search_lowers_the_error():
         ("aaabbc", Fraction(1, 3), 3),
     ],
 )
-def test_as_few_rows_are_left_out_for_beta_as_can_be(monkeypatch, values, beta, kept):
+def test_as_few_rows_are_left_out_for_beta_as_can_be(monkeypatch, values, beta, rows_left):
     monkeypatch.setattr(cover_residue, "_SLACK", Fraction(1))
     codes = np.array([ord(v) - ord("a") for v in values])
     rows = within_beta(codes, [np.arange(len(codes))], beta, seeded_keys(1))
     counts = np.bincount(codes[rows], minlength=3)
-    assert len(rows) == kept
+    assert len(rows) == rows_left
     assert all(Fraction(int(n)) <= beta * len(rows) for n in counts)
     chosen = product(*(range(values.count(value) + 1) for value in "abc"))
-    assert len(rows) == max(sum(of) for of in chosen if all(n <= beta * sum(of) for n in of))
+    assert len(rows) == max(
+        sum(counts) for counts in chosen if all(n <= beta * sum(counts) for n in counts)
+    )
 
 
 def test_rows_too_many_for_beta_are_left_out_in_their_stratum():
@@ -420,7 +424,7 @@ def test_rows_too_many_for_beta_are_left_out_in_their_stratum():
     columns = {"q": list(range(8)), "part": strata, "s": values}
     roles = {"q": "quasi-identifier", "part": "quasi-identifier", "s": "sensitive"}
     microdata = Microdata(
-        tuple(encode(name, roles[name], pa.array(of)) for name, of in columns.items()), 8
+        tuple(encode(name, roles[name], pa.array(values)) for name, values in columns.items()), 8
     )
     promise = AlphaBeta(
         alpha=1, beta=Decimal("0.5"), quasi_identifiers=("q", "part"), sensitive="s"
@@ -431,7 +435,9 @@ def test_rows_too_many_for_beta_are_left_out_in_their_stratum():
     )
     with pytest.raises(PromiseError, match="1 of 2 strata"):
         disjoint_cover.partition(microdata, ["part"], [promise], refusing, seeded_keys(1))
-    found = disjoint_cover.partition(microdata, ["part"], [promise], suppressing, seeded_keys(1))
-    assert found.suppressed == found.facts["suppressed"]
-    assert 2 <= found.suppressed < 4
-    assert (found.group[3:] >= 0).all()
+    partition = disjoint_cover.partition(
+        microdata, ["part"], [promise], suppressing, seeded_keys(1)
+    )
+    assert partition.suppressed == partition.facts["suppressed"]
+    assert 2 <= partition.suppressed < 4
+    assert (partition.group[3:] >= 0).all()

@@ -124,7 +124,7 @@ SHOWN = {
 
 
 def way(parameters):
-    """How a form shows people."""
+    """Return how a form shows people."""
     return "subdomains" if parameters.declares else parameters.shows
 
 
@@ -167,16 +167,18 @@ def random_table(rng, rows):
 
 def schema_of(form):
     """The columns that a form shows: insensitive ones stand beside no redistributed values."""
-    shown = {name: column for name, column in SCHEMA.items() if column.role != "insensitive"}
-    return shown if SHOWN[form].method == "redistributed" else SCHEMA
+    columns_shown = {
+        name: column for name, column in SCHEMA.items() if column.role != "insensitive"
+    }
+    return columns_shown if SHOWN[form].method == "redistributed" else SCHEMA
 
 
-def parted(microdata, method, promises, strata):
+def partition_by(microdata, method, promises, strata):
     parameters = METHODS[method]
     return PARTITIONS[parameters.method](microdata, strata, promises, parameters, seeded_keys(1))
 
 
-def published(microdata, partition, form):
+def publish_tables(microdata, partition, form):
     form_ = FORMS[SHOWN[form].method]
     tables = form_.publish(microdata, partition, SHOWN[form], seeded_keys(2))
     schemas = form_.schemas(schema_of(form), SHOWN[form])
@@ -200,13 +202,13 @@ def read_by(promise, method):
 
 
 @cache
-def partitioned(promise, method, seed):
+def try_partition(promise, method, seed):
     """The partition, whatever the form, and the rows that it keeps; or how it is refused."""
     microdata, strata, promises = people(seed), strata_of(seed), read_by(promise, method)
     if not feasible(microdata, promises, strata):
         return "refused before"
     try:
-        partition = parted(microdata, method, promises, strata)
+        partition = partition_by(microdata, method, promises, strata)
     except PromiseError:
         return "refused"
     return partition, microdata.take(np.flatnonzero(partition.group >= 0)).table()
@@ -216,21 +218,21 @@ def partitioned(promise, method, seed):
 def test_kept_or_refused(promise, method, form):
     outcomes = Counter()
     for seed in range(6):
-        microdata, found = people(seed), partitioned(promise, method, seed)
-        if isinstance(found, str):
-            outcomes[found] += 1
+        microdata, result = people(seed), try_partition(promise, method, seed)
+        if isinstance(result, str):
+            outcomes[result] += 1
             continue
-        partition, rows = found
+        partition, rows = result
         try:
-            tables = published(microdata, partition, form)
+            tables = publish_tables(microdata, partition, form)
         except PromiseError:
             outcomes["refused"] += 1
             continue
         outcomes["kept"] += 1
-        kept = [p for p in read_by(promise, method) if way(SHOWN[form]) in p.ways]
-        holds_on(tables, form, kept, microdata.rows - partition.suppressed)
+        promises_kept = [p for p in read_by(promise, method) if way(SHOWN[form]) in p.ways]
+        holds_on(tables, form, promises_kept, microdata.rows - partition.suppressed)
         represents(rows, tables, form)
-        within(microdata, partition, strata_of(seed))
+        is_within_strata(microdata, partition, strata_of(seed))
     if PROMISES[promise].needs_covers and method not in JOINING:
         assert not outcomes["kept"], "only what is made for it is known to keep it"
         assert outcomes["refused"] >= 3
@@ -241,7 +243,7 @@ def test_kept_or_refused(promise, method, form):
 
 
 def feasible(microdata, promises, strata):
-    """What is verified before any partition is made: each stratum as one group."""
+    """Tell if each stratum as one group keeps the promises: verified before partitions."""
     coarsest = groups_of(microdata, strata, ["wage"], QUASI)
     verdicts = [promise.feasible(coarsest) for promise in promises]
     return all(verdict is None or verdict.holds for verdict in verdicts)
@@ -250,32 +252,32 @@ def feasible(microdata, promises, strata):
 def holds_on(tables, form, promises, rows):
     form_, seen = FORMS[SHOWN[form].method], {}
     for model in promises:
-        by = tuple(model.adversary_columns)
-        if by not in seen:
-            seen[by] = form_.groups(tables, schema_of(form), by, ["wage"])
-        assert model.check(seen[by]).holds, model.name
+        key_columns = tuple(model.adversary_columns)
+        if key_columns not in seen:
+            seen[key_columns] = form_.groups(tables, schema_of(form), key_columns, ["wage"])
+        assert model.check(seen[key_columns]).holds, model.name
     for name, rules in form_.rules(schema_of(form), SHOWN[form], rows, ["secret"]).items():
         assert {"expect_canonical_order", "expect_no_row_number"} <= {rule.type for rule in rules}
         for rule in rules:
             assert rule.type == "expect_no_row_number" or rule.holds(tables[name]), rule
 
 
-def counted_apart(tables, kept):
+def counted_apart(tables, represented):
     """Every value as often as it occurs, and of quasi-identifiers those that occur."""
-    shown = Counter()
+    counts = Counter()
     for row in tables["st"].to_pylist():
-        shown[row["wage"]] += row["count"]
-    assert shown == Counter(kept["wage"].to_pylist())
+        counts[row["wage"]] += row["count"]
+    assert counts == Counter(represented["wage"].to_pylist())
     for name in QUASI:
-        assert set(tables[f"at_{name}"][name].to_pylist()) == set(kept[name].to_pylist())
+        assert set(tables[f"at_{name}"][name].to_pylist()) == set(represented[name].to_pylist())
 
 
-def in_subdomains(tables, kept):
+def in_subdomains(tables, represented):
     """Every row of quasi-identifiers, and for each value as many subdomains that admit it."""
-    quasi = ([row[name] for name in QUASI] for row in kept.to_pylist())
-    told = ([row[name] for name in QUASI] for row in tables["qit"].to_pylist())
-    assert Counter(map(repr, quasi)) == Counter(map(repr, told))
-    for wage, times in Counter(kept["wage"].to_pylist()).items():
+    quasi = ([row[name] for name in QUASI] for row in represented.to_pylist())
+    rows_told = ([row[name] for name in QUASI] for row in tables["qit"].to_pylist())
+    assert Counter(map(repr, quasi)) == Counter(map(repr, rows_told))
+    for wage, times in Counter(represented["wage"].to_pylist()).items():
         rows = tables["st"].to_pylist()
         assert sum(r["count"] for r in rows if r["lower"] <= wage <= r["upper"]) >= times
 
@@ -283,32 +285,32 @@ def in_subdomains(tables, kept):
 APART = {"ambiguous": counted_apart, "redistributed": in_subdomains}
 
 
-def represents(kept, tables, form):
+def represents(represented, tables, form):
     """Every kept row is there once, behind labels that admit its own values."""
     if SHOWN[form].method in APART:
-        APART[SHOWN[form].method](tables, kept)
+        APART[SHOWN[form].method](tables, represented)
         return
     if SHOWN[form].method == "split":
-        counts = dict(Counter(kept["wage"].to_pylist()))
-        shown = tables["st"].group_by("wage").aggregate([("count", "sum")]).to_pylist()
-        assert {row["wage"]: row["count_sum"] for row in shown} == counts
-        assert sorted(tables["qit"]["note"].to_pylist()) == sorted(kept["note"].to_pylist())
+        counts = dict(Counter(represented["wage"].to_pylist()))
+        value_counts = tables["st"].group_by("wage").aggregate([("count", "sum")]).to_pylist()
+        assert {row["wage"]: row["count_sum"] for row in value_counts} == counts
+        assert sorted(tables["qit"]["note"].to_pylist()) == sorted(represented["note"].to_pylist())
         return
     table = tables["microdata"]
-    assert table.num_rows == kept.num_rows
+    assert table.num_rows == represented.num_rows
     if SHOWN[form].method == "permuted":
-        assert sorted(kept["wage"].to_pylist()) == sorted(table["wage"].to_pylist())
+        assert sorted(represented["wage"].to_pylist()) == sorted(table["wage"].to_pylist())
         return
     labels = read_labels(table, SCHEMA, reader_for(FORMS[SHOWN[form].method]))
     place = {note: row for row, note in enumerate(table["note"].to_pylist())}
-    for row in kept.to_pylist():
-        at = place[row["note"]]
-        assert table["wage"][at].as_py() == row["wage"]
+    for row in represented.to_pylist():
+        position = place[row["note"]]
+        assert table["wage"][position].as_py() == row["wage"]
         for name, (admitted, codes) in labels.items():
-            assert admits(admitted[codes[at]], row[name]), name
+            assert admits(admitted[codes[position]], row[name]), name
 
 
-def within(microdata, partition, strata):
+def is_within_strata(microdata, partition, strata):
     for name in strata:
         pairs = set(zip(partition.group.tolist(), microdata[name].codes.tolist(), strict=True))
         groups = [group for group, _ in pairs if group >= 0]
@@ -326,8 +328,8 @@ def test_a_budget_is_never_exceeded():
     for seed in range(30):
         rng = np.random.default_rng(seed)
         microdata = random_table(rng, 15)
-        partition = parted(microdata, "full-domain dropping", [K2], [])
-        published(microdata, partition, "generalized")
+        partition = partition_by(microdata, "full-domain dropping", [K2], [])
+        publish_tables(microdata, partition, "generalized")
         spent.append(partition.suppressed)
         assert partition.suppressed <= Fraction(3, 10) * 15
     assert any(spent)

@@ -71,10 +71,10 @@ def paths_and_cycles(rng):
     ties, rows = [], 0
     for _ in range(int(rng.integers(1, 6))):
         size, closed = int(rng.integers(2, 14)), rng.random() < 0.5
-        one = np.arange(rows, rows + size)
-        ties += list(pairwise(one))
+        first = np.arange(rows, rows + size)
+        ties += list(pairwise(first))
         if closed and size > 2:
-            ties.append((one[0], one[-1]))
+            ties.append((first[0], first[-1]))
         rows += size
     names = rng.permutation(rows)
     return np.sort(names[rng.permutation(np.array(ties))], axis=1), rows
@@ -136,13 +136,13 @@ def test_blocks_and_strata(monkeypatch, k):
         ),
         180,
     )
-    found = partition(table, ["region"], [KAnonymity(k=k)], FACTORS, seeded_keys(1))
+    partition_ = partition(table, ["region"], [KAnonymity(k=k)], FACTORS, seeded_keys(1))
     again = partition(table, ["region"], [KAnonymity(k=k)], FACTORS, seeded_keys(2))
-    assert np.array_equal(found.group, again.group)
-    assert found.facts["blocks"] == 1 + 4
-    assert np.bincount(found.group).min() >= k
-    assert (found.group[:k] == found.group[0]).all()
-    assert (found.group[k:] != found.group[0]).all()
+    assert np.array_equal(partition_.group, again.group)
+    assert partition_.facts["blocks"] == 1 + 4
+    assert np.bincount(partition_.group).min() >= k
+    assert (partition_.group[:k] == partition_.group[0]).all()
+    assert (partition_.group[k:] != partition_.group[0]).all()
     codes = np.stack([column.codes for column in table.columns], axis=1)
-    assert found.facts["stars"] == stars(codes, found.group)
-    assert found.facts["lower_bound"] <= found.facts["stars"]
+    assert partition_.facts["stars"] == stars(codes, partition_.group)
+    assert partition_.facts["lower_bound"] <= partition_.facts["stars"]

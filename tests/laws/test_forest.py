@@ -38,14 +38,14 @@ def fewest_stars(codes, k):
     cost = {s: of_set(s) for s in range(1 << rows) if k <= s.bit_count() < 2 * k}
 
     @cache
-    def least(left):
-        if not left:
+    def least(remaining):
+        if not remaining:
             return 0
-        lowest, best = left & -left, 10**9
-        part = rest = left ^ lowest
+        lowest, best = remaining & -remaining, 10**9
+        part = rest = remaining ^ lowest
         while True:
-            if (one := part | lowest) in cost:
-                best = min(best, cost[one] + least(left ^ one))
+            if (part_and_lowest := part | lowest) in cost:
+                best = min(best, cost[part_and_lowest] + least(remaining ^ part_and_lowest))
             if not part:
                 return best
             part = (part - 1) & rest
@@ -171,12 +171,12 @@ def test_the_search_never_raises_the_cost_and_compiled_it_finds_the_same():
         cluster[cluster == rows // k] = 0  # too few rows for another one
         for start in (cluster, cluster_by_forest(codes, k).cluster):
             near, _ = nearest(codes, 8)
-            found = improve(codes, start, near, k)
-            sizes = np.bincount(found)
+            clusters = improve(codes, start, near, k)
+            sizes = np.bincount(clusters)
             assert k <= sizes.min() <= sizes.max() < 2 * k
-            assert stars(codes, found) <= stars(codes, start)
-            assert np.array_equal(found, improve(codes, start, near, k, large=True))
-            lower += stars(codes, found) < stars(codes, start)
+            assert stars(codes, clusters) <= stars(codes, start)
+            assert np.array_equal(clusters, improve(codes, start, near, k, large=True))
+            lower += stars(codes, clusters) < stars(codes, start)
         assert np.array_equal(
             cluster_by_forest(codes, k).cluster, cluster_by_forest(codes, k, large=True).cluster
         )
@@ -205,9 +205,9 @@ def people(rng, rows, nulls=True):
     )
 
 
-def seen(table, group, *known):
+def groups_knowing(table, group, *known_columns):
     """The groups of rows that share a group and what is known."""
-    keys, bound = key([table[name] for name in known], table.rows)
+    keys, bound = key([table[name] for name in known_columns], table.rows)
     return count(
         group * bound + keys,
         (int(group.max()) + 1) * bound,
@@ -220,27 +220,31 @@ def test_groups_keep_to_their_stratum_and_the_facts_are_true(rows):
     rng = np.random.default_rng(rows)
     for k in (1, 2, 5):
         table = people(rng, rows)
-        found = partition(table, ["region"], [KAnonymity(k=k)], FOREST, seeded_keys(1))
+        partition_ = partition(table, ["region"], [KAnonymity(k=k)], FOREST, seeded_keys(1))
         again = partition(table, ["region"], [KAnonymity(k=k)], FOREST, seeded_keys(2))
-        assert np.array_equal(found.group, again.group)
-        sizes = np.bincount(found.group)
+        assert np.array_equal(partition_.group, again.group)
+        sizes = np.bincount(partition_.group)
         assert sizes.min() >= k
         regions = table["region"].codes
-        assert all(len(set(regions[found.group == g])) == 1 for g in range(len(sizes)))
+        assert all(len(set(regions[partition_.group == g])) == 1 for g in range(len(sizes)))
         codes = [c.category()[0] for c in table.with_roles("quasi-identifier")]
-        shown = sum(
-            int((found.group == g).sum())
+        stars = sum(
+            int((partition_.group == g).sum())
             for c in codes
             for g in range(len(sizes))
-            if len(set(c[found.group == g])) > 1
+            if len(set(c[partition_.group == g])) > 1
         )
-        assert found.facts["stars"] == shown
-        assert found.facts["lower_bound"] <= shown <= found.facts["stars_before_local_search"]
-        assert found.facts["groups"] == len(sizes)
-        bound = found.facts["lower_bound"]
-        ratio = Fraction(shown, bound) if bound else 1
-        assert Fraction(found.facts["proven_ratio"]) == ratio
-        assert found.facts["forest_weight"] <= found.facts["lower_bound"]
+        assert partition_.facts["stars"] == stars
+        assert (
+            partition_.facts["lower_bound"]
+            <= stars
+            <= partition_.facts["stars_before_local_search"]
+        )
+        assert partition_.facts["groups"] == len(sizes)
+        bound = partition_.facts["lower_bound"]
+        ratio = Fraction(stars, bound) if bound else 1
+        assert Fraction(partition_.facts["proven_ratio"]) == ratio
+        assert partition_.facts["forest_weight"] <= partition_.facts["lower_bound"]
 
 
 OTHERS = [
@@ -260,16 +264,16 @@ def test_other_promises_are_kept(promise, k):
     for rows in (60, 150, 300):
         table = people(rng, rows)
         promises = [KAnonymity(k=k), promise]
-        found = partition(table, ["region"], promises, FOREST, seeded_keys(1))
-        known = promise.known_columns
-        assert promise.check(seen(table, found.group, *known)).holds
-        assert np.bincount(found.group).min() >= k
+        partition_ = partition(table, ["region"], promises, FOREST, seeded_keys(1))
+        known_columns = promise.known_columns
+        assert promise.check(groups_knowing(table, partition_.group, *known_columns)).holds
+        assert np.bincount(partition_.group).min() >= k
         assert all(
-            len(set(table["region"].codes[found.group == g])) == 1
-            for g in range(found.facts["groups"])
+            len(set(table["region"].codes[partition_.group == g])) == 1
+            for g in range(partition_.facts["groups"])
         )
-        merged += found.facts["merged_for_other_promises"]
-        assert found.facts["stars"] >= found.facts["stars_before_merging"]
+        merged += partition_.facts["merged_for_other_promises"]
+        assert partition_.facts["stars"] >= partition_.facts["stars_before_merging"]
     assert merged > 0
 
 

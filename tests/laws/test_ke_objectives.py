@@ -36,16 +36,16 @@ CUTS = {
 }
 
 
-def called(objective, values, k, e, dtype=np.int64):
+def call_cut(objective, values, k, e, dtype=np.int64):
     distinct, counts = np.unique(np.array(values, dtype=object), return_counts=True)
     return CUTS[objective](distinct.astype(dtype), counts, k, e)
 
 
-def groups_of(values, found):
+def groups_of(values, cut_found):
     """The values of each group, and what the objective came to."""
-    bounds, group = found[0], np.arange(len(found[0]) - 1)
-    if isinstance(found, ke_overlapping.Overlapping):
-        group = found.group
+    bounds, group = cut_found[0], np.arange(len(cut_found[0]) - 1)
+    if isinstance(cut_found, ke_overlapping.Overlapping):
+        group = cut_found.group
     ordered, members = sorted(values), {}
     for piece, (start, end) in enumerate(itertools.pairwise(bounds.tolist())):
         members.setdefault(int(group[piece]), []).extend(ordered[start:end])
@@ -68,8 +68,8 @@ def all_set_partitions(items):
         return
     first, rest = items[0], items[1:]
     for partition in all_set_partitions(rest):
-        for at in range(len(partition)):
-            yield [*partition[:at], [first, *partition[at]], *partition[at + 1 :]]
+        for place in range(len(partition)):
+            yield [*partition[:place], [first, *partition[place]], *partition[place + 1 :]]
         yield [[first], *partition]
 
 
@@ -92,12 +92,12 @@ def largest(groups):
     return max(map(range_of, groups))
 
 
-def weighted(groups):
+def weighted_sum(groups):
     return sum(len(group) * range_of(group) for group in groups)
 
 
 def narrow(groups):
-    """What `max` minimises, in this order."""
+    """Return what `max` minimises, in this order."""
     return largest(groups), sum(map(range_of, groups)), -len(groups)
 
 
@@ -116,15 +116,15 @@ def least_over_all_set_partitions(values, k, e):
         while True:
             group = sub | lowest
             if group in ranges and (mask ^ group) in best:
-                found = max(best[mask ^ group], ranges[group])
-                best[mask] = min(found, best.get(mask, found))
+                largest = max(best[mask ^ group], ranges[group])
+                best[mask] = min(largest, best.get(mask, largest))
             if not sub:
                 break
             sub = (sub - 1) & rest
     return best.get(full)
 
 
-def drawn(rng, most):
+def draw_values(rng, most):
     top = rng.choice([2, 5, 9, 20])
     values = [rng.randint(-top // 2, top) for _ in range(rng.randint(1, most))]
     return values, rng.randint(1, 4), rng.randint(0, 6)
@@ -133,39 +133,39 @@ def drawn(rng, most):
 def test_weighted_and_max_over_all_runs():
     rng, feasible = random.Random(1), 0
     for _ in range(1200):
-        values, k, e = drawn(rng, 9)
+        values, k, e = draw_values(rng, 9)
         runs = list(all_runs(sorted(values)))
-        found, narrowest = called("weighted", values, k, e), called("max", values, k, e)
-        best = best_of(runs, k, e, weighted)
-        assert (None if found is None else found[1]) == best, (values, k, e)
-        if found is None:
+        weighted_cut, narrowest = call_cut("weighted", values, k, e), call_cut("max", values, k, e)
+        best = best_of(runs, k, e, weighted_sum)
+        assert (None if weighted_cut is None else weighted_cut[1]) == best, (values, k, e)
+        if weighted_cut is None:
             assert narrowest is None
             continue
         feasible += 1
-        assert weighted(groups_of(values, found)) == best
+        assert weighted_sum(groups_of(values, weighted_cut)) == best
         groups = groups_of(values, narrowest)
         assert largest(groups) == narrowest[1]
         assert narrow(groups) == best_of(runs, k, e, narrow), (values, k, e)
-        assert all(valid(group, k, e) for group in groups + groups_of(values, found))
+        assert all(valid(group, k, e) for group in groups + groups_of(values, weighted_cut))
     assert feasible > 500
 
 
 def test_largest_range_over_all_set_partitions():
     rng, feasible, overlap = random.Random(2), 0, 0
     for _ in range(2500):
-        values, k, e = drawn(rng, 8)
-        found = called("max-overlapping", values, k, e)
+        values, k, e = draw_values(rng, 8)
+        cut_found = call_cut("max-overlapping", values, k, e)
         best = least_over_all_set_partitions(values, k, e)
-        assert (None if found is None else found.largest) == best, (values, k, e)
-        if found is None:
+        assert (None if cut_found is None else cut_found.largest) == best, (values, k, e)
+        if cut_found is None:
             continue
         feasible += 1
-        overlap += found.largest < found.apart
-        groups = groups_of(values, found)
+        overlap += cut_found.largest < cut_found.apart
+        groups = groups_of(values, cut_found)
         assert all(valid(group, k, e) for group in groups)
-        assert largest(groups) == found.largest == found.bound
-        assert found.apart == called("max", values, k, e)[1]
-        assert found.largest <= found.apart <= 2 * found.largest
+        assert largest(groups) == cut_found.largest == cut_found.bound
+        assert cut_found.apart == call_cut("max", values, k, e)[1]
+        assert cut_found.largest <= cut_found.apart <= 2 * cut_found.largest
     assert feasible > 1000
     assert overlap > 100
 
@@ -173,13 +173,13 @@ def test_largest_range_over_all_set_partitions():
 def test_the_enumerations_agree():
     rng, feasible = random.Random(3), 0
     for _ in range(60):
-        values, k, e = drawn(rng, 6)
+        values, k, e = draw_values(rng, 6)
         everything = list(all_set_partitions(values))
         best = best_of(everything, k, e, largest)
         assert least_over_all_set_partitions(values, k, e) == best
         feasible += best is not None
         if best is not None:
-            assert called("weighted", values, k, e)[1] >= best_of(everything, k, e, weighted)
+            assert call_cut("weighted", values, k, e)[1] >= best_of(everything, k, e, weighted_sum)
     assert feasible > 20
 
 
@@ -206,10 +206,10 @@ def test_weighted_equals_the_recurrence_on_larger_cases(monkeypatch, compiled):
             values = rng.integers(0, top, int(rng.integers(300, 900)))
             if top == 1000:
                 values = values**2 // 700  # denser below
-            found = called("weighted", values.tolist(), k, e)
-            assert found[1] == least_weighted_by_recurrence(values, k, e)
-            groups = groups_of(values.tolist(), found)
-            assert weighted(groups) == found[1]
+            cut_found = call_cut("weighted", values.tolist(), k, e)
+            assert cut_found[1] == least_weighted_by_recurrence(values, k, e)
+            groups = groups_of(values.tolist(), cut_found)
+            assert weighted_sum(groups) == cut_found[1]
             assert all(valid(group, k, e) for group in groups)
 
 
@@ -217,17 +217,22 @@ def test_weighted_equals_the_recurrence_on_larger_cases(monkeypatch, compiled):
     st.lists(st.integers(-20, 40), min_size=1, max_size=40), st.integers(1, 5), st.integers(0, 12)
 )
 def test_overlapping_groups_are_never_wider_and_at_most_twice_as_narrow(values, k, e):
-    found = called("max-overlapping", values, k, e)
-    apart = called("max", values, k, e)
-    if found is None:
+    cut_found = call_cut("max-overlapping", values, k, e)
+    apart = call_cut("max", values, k, e)
+    if cut_found is None:
         assert apart is None
         return
-    assert all(valid(group, k, e) for group in groups_of(values, found))
-    assert largest(groups_of(values, found)) == found.largest <= apart[1] <= 2 * found.largest
+    assert all(valid(group, k, e) for group in groups_of(values, cut_found))
+    assert (
+        largest(groups_of(values, cut_found))
+        == cut_found.largest
+        <= apart[1]
+        <= 2 * cut_found.largest
+    )
 
 
 def decides(values, k, e, limit):
-    """Whether some cut has no range above a limit, by counting what reaches each end."""
+    """Tell if some cut has no range above a limit, by counting what reaches each end."""
     x = sorted(values)
     reach = [True] + [False] * len(x)
     for end in range(1, len(x) + 1):
@@ -240,12 +245,12 @@ def decides(values, k, e, limit):
 
 @given(st.lists(st.integers(0, 60), min_size=5, max_size=25), st.integers(1, 4), st.integers(0, 12))
 def test_max_is_the_least_limit_that_can_be_kept(values, k, e):
-    found = called("max", values, k, e)
-    if found is None:
+    cut_found = call_cut("max", values, k, e)
+    if cut_found is None:
         assert not decides(values, k, e, 10**9)
         return
-    assert decides(values, k, e, found[1])
-    assert not decides(values, k, e, found[1] - 1)
+    assert decides(values, k, e, cut_found[1])
+    assert not decides(values, k, e, cut_found[1] - 1)
 
 
 @pytest.mark.parametrize("objective", sorted(CUTS))
@@ -258,41 +263,43 @@ def test_compiled_interpreted_and_big_integers_agree(monkeypatch, objective):
         for e in (0, 1, 9)
         for _ in range(4)
     ]
-    interpreted = [called(objective, *case) for case in cases]
+    interpreted = [call_cut(objective, *case) for case in cases]
     for module in (ke_runs, ke_weighted, ke_max, ke_overlapping):
         monkeypatch.setattr(module, "WORTH_COMPILING", 0)
     monkeypatch.setattr(ke_chain, "_STEPS_WORTH_COMPILING", 0)
     scale, found_any = 2**50, 0
     for (values, k, e), expected in zip(cases, interpreted, strict=True):
-        compiled = called(objective, values, k, e)
-        stretched = called(objective, [v * scale for v in values], k, e * scale)
-        big = called(objective, [v * scale**2 for v in values], k, e * scale**2, object)
+        compiled = call_cut(objective, values, k, e)
+        stretched = call_cut(objective, [v * scale for v in values], k, e * scale)
+        big = call_cut(objective, [v * scale**2 for v in values], k, e * scale**2, object)
         if expected is None:
             assert compiled is stretched is big is None
             continue
         found_any += 1
-        at = 2 if objective == "max-overlapping" else 1
-        for found, times in ((compiled, 1), (stretched, scale), (big, scale**2)):
-            assert found[at] == expected[at] * times
-            assert groups_of(range(len(values)), found) == groups_of(range(len(values)), expected)
+        cost_place = 2 if objective == "max-overlapping" else 1
+        for cut_found, times in ((compiled, 1), (stretched, scale), (big, scale**2)):
+            assert cut_found[cost_place] == expected[cost_place] * times
+            assert groups_of(range(len(values)), cut_found) == groups_of(
+                range(len(values)), expected
+            )
     assert found_any > 60
 
 
 def test_where_the_search_would_take_too_long_the_answer_is_at_most_twice_the_optimum(monkeypatch):
-    rng, kept = random.Random(6), 0
+    rng, successes = random.Random(6), 0
     for _ in range(300):
-        values, k, e = drawn(rng, 14)
-        exact = called("max-overlapping", values, k, e)
+        values, k, e = draw_values(rng, 14)
+        exact = call_cut("max-overlapping", values, k, e)
         monkeypatch.setattr(ke_overlapping, "_STEPS", 0)
-        quick = called("max-overlapping", values, k, e)
+        quick = call_cut("max-overlapping", values, k, e)
         monkeypatch.undo()
         if exact is None:
             assert quick is None
             continue
         assert quick.largest == quick.apart == exact.apart
         assert quick.bound <= exact.largest <= quick.largest <= 2 * quick.bound
-        kept += quick.bound < quick.largest
-    assert kept > 20
+        successes += quick.bound < quick.largest
+    assert successes > 20
 
 
 def table(rows):
@@ -304,7 +311,7 @@ def table(rows):
     return Microdata(columns, len(rows))
 
 
-def made(microdata, promises, objective, seed=0, strata=("region",)):
+def make_partition(microdata, promises, objective, seed=0, strata=("region",)):
     parameters = KEParameters.model_construct(method="ke", objective=objective)
     return ke.partition(microdata, list(strata), promises, parameters, seeded_keys(seed))
 
@@ -320,36 +327,36 @@ def test_every_group_keeps_the_promise_within_its_stratum(objective, rows, seed)
     parts = [[v for v, s in rows if s == name] for name in {s for _, s in rows}]
     if not all(valid(part, 3, 5) for part in parts):
         with pytest.raises(PromiseError, match="cannot be kept"):
-            made(microdata, [promise], objective, seed)
+            make_partition(microdata, [promise], objective, seed)
         return
-    found = made(microdata, [promise], objective, seed)
-    groups = count(found.group, len(rows), {"loss": microdata["loss"].counted_codes()})
+    partition = make_partition(microdata, [promise], objective, seed)
+    groups = count(partition.group, len(rows), {"loss": microdata["loss"].counted_codes()})
     assert groups.rows == len(rows)
-    assert sorted(set(found.group.tolist())) == list(range(len(groups)))
+    assert sorted(set(partition.group.tolist())) == list(range(len(groups)))
     assert promise.check(groups).holds
-    assert len({(g, s) for g, (_, s) in zip(found.group, rows, strict=True)}) == len(groups)
-    assert found.facts["merged_for_other_promises"] == 0
-    assert found.facts["groups"] == len(groups)
-    assert_facts(found, [v for v, _ in rows])
+    assert len({(g, s) for g, (_, s) in zip(partition.group, rows, strict=True)}) == len(groups)
+    assert partition.facts["merged_for_other_promises"] == 0
+    assert partition.facts["groups"] == len(groups)
+    assert_facts(partition, [v for v, _ in rows])
 
 
-def assert_facts(found, values):
+def assert_facts(partition, values):
     members = [
-        [values[row] for row in np.flatnonzero(found.group == g)]
-        for g in range(found.facts["groups"])
+        [values[row] for row in np.flatnonzero(partition.group == g)]
+        for g in range(partition.facts["groups"])
     ]
-    assert found.facts["sum_of_ranges"] == str(sum(map(range_of, members)))
-    assert found.facts["weighted_sum_of_ranges"] == str(weighted(members))
-    assert found.facts["largest_range"] == str(largest(members))
+    assert partition.facts["sum_of_ranges"] == str(sum(map(range_of, members)))
+    assert partition.facts["weighted_sum_of_ranges"] == str(weighted_sum(members))
+    assert partition.facts["largest_range"] == str(largest(members))
     proven = {
         "sum": ("least_sum_of_ranges", "sum_of_ranges"),
         "weighted": ("least_weighted_sum_of_ranges_of_runs", "weighted_sum_of_ranges"),
         "max": ("least_largest_range_of_runs", "largest_range"),
         "max-overlapping": ("largest_range_is_at_least", "largest_range"),
     }
-    if found.facts["objective"] in proven:
-        bound, reached = proven[found.facts["objective"]]
-        assert found.facts[bound] == found.facts[reached]
+    if partition.facts["objective"] in proven:
+        bound, reached = proven[partition.facts["objective"]]
+        assert partition.facts[bound] == partition.facts[reached]
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -365,11 +372,11 @@ def test_other_promises_are_kept_by_merging(objective):
             DistinctLDiversity(l=6, sensitive="loss"),
         ]
         microdata = table(rows)
-        found = made(microdata, promises, objective, seed)
-        groups = count(found.group, len(rows), {"loss": microdata["loss"].counted_codes()})
+        partition = make_partition(microdata, promises, objective, seed)
+        groups = count(partition.group, len(rows), {"loss": microdata["loss"].counted_codes()})
         assert all(promise.check(groups).holds for promise in promises)
-        assert len({(g, s) for g, (_, s) in zip(found.group, rows, strict=True)}) == len(groups)
-        merged += found.facts["merged_for_other_promises"] > 0
+        assert len({(g, s) for g, (_, s) in zip(partition.group, rows, strict=True)}) == len(groups)
+        merged += partition.facts["merged_for_other_promises"] > 0
     assert merged == 12
 
 
@@ -380,9 +387,9 @@ def test_a_promise_that_a_whole_stratum_breaks_is_refused():
         DistinctLDiversity(l=9, sensitive="loss"),
     ]
     with pytest.raises(PromiseError, match="a whole stratum breaks it"):
-        made(table(rows), promises, "max")
+        make_partition(table(rows), promises, "max")
     with pytest.raises(PromiseError, match="to read k and e from"):
-        made(table(rows), promises[1:], "max")
+        make_partition(table(rows), promises[1:], "max")
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -401,13 +408,13 @@ def test_promises_about_other_attributes_and_about_who_knows_them_are_kept(objec
             DistinctLDiversity(l=2, sensitive="job"),
             DistinctLDiversity(l=2, sensitive="loss", known=("job",)),
         ]
-        found = made(Microdata(columns, 90), promises, objective, seed, ())
-        for group in range(found.facts["groups"]):
-            inside = found.group == group
+        partition = make_partition(Microdata(columns, 90), promises, objective, seed, ())
+        for group in range(partition.facts["groups"]):
+            inside = partition.group == group
             assert set(job[inside]) == {"cook", "nun"}
-            assert all(len(set(loss[inside & (job == one)])) >= 2 for one in ("cook", "nun"))
-        merged += found.facts["merged_for_other_promises"] > 0
-        assert found.facts["groups"] > 1
+            assert all(len(set(loss[inside & (job == job_)])) >= 2 for job_ in ("cook", "nun"))
+        merged += partition.facts["merged_for_other_promises"] > 0
+        assert partition.facts["groups"] > 1
     assert merged == 12
 
 
@@ -417,7 +424,7 @@ def test_a_promise_about_a_population_is_refused():
         DeltaPresence(min=Decimal(0), max=Decimal(1), reference="people.csv"),
     ]
     with pytest.raises(PromiseError, match="delta-presence cannot be kept by merging groups"):
-        made(table([(value, "a") for value in range(8)]), promises, "sum")
+        make_partition(table([(value, "a") for value in range(8)]), promises, "sum")
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -433,12 +440,12 @@ def test_a_promise_about_a_population_is_refused():
 def test_units_are_exact(objective, values, e, largest_range):
     microdata = table([(value, "a") for value in values])
     promise = KEAnonymity(k=2, e=e, sensitive="loss")
-    found = made(microdata, [promise], objective)
-    groups = count(found.group, 6, {"loss": microdata["loss"].counted_codes()})
+    partition = make_partition(microdata, [promise], objective)
+    groups = count(partition.group, 6, {"loss": microdata["loss"].counted_codes()})
     assert promise.check(groups).holds
     if objective != "random":
-        assert found.facts["largest_range"] == largest_range
-        assert found.facts["sum_of_ranges"] == str(3 * Decimal(largest_range))
+        assert partition.facts["largest_range"] == largest_range
+        assert partition.facts["sum_of_ranges"] == str(3 * Decimal(largest_range))
 
 
 @pytest.mark.parametrize("objective", ["sum", "weighted", "max", "max-overlapping"])
@@ -448,7 +455,7 @@ def test_who_of_several_with_equal_values_goes_where_is_drawn(objective):
     promise = KEAnonymity(k=2, e=Decimal(5), sensitive="loss")
     seen = Counter()
     for seed in range(400):
-        group = made(microdata, [promise], objective, seed, ()).group
+        group = make_partition(microdata, [promise], objective, seed, ()).group
         assert group.max() == 1
         first = tuple(np.flatnonzero(group[2:6] == 0).tolist())
         seen[first] += 1
@@ -504,7 +511,7 @@ def test_all_objectives_on_many_values_where_compiled():
     assert len(values) >= ke_runs.WORTH_COMPILING
     microdata = table([(int(v), "a") for v in values])
     promise = KEAnonymity(k=4, e=Decimal(40), sensitive="loss")
-    facts = {name: made(microdata, [promise], name).facts for name in OBJECTIVES}
+    facts = {name: make_partition(microdata, [promise], name).facts for name in OBJECTIVES}
     for objective in OBJECTIVES:
         assert facts[objective]["merged_for_other_promises"] == 0
         for name, measured in (
@@ -521,9 +528,9 @@ def test_strata_that_share_compiled_loops_are_cut_as_without(objective, monkeypa
     values, strata = rng.integers(0, 900, 400), rng.integers(0, 8, 400)
     microdata = table([(int(v), "abcdefgh"[s]) for v, s in zip(values, strata, strict=True)])
     promise = KEAnonymity(k=3, e=Decimal(9), sensitive="loss")
-    interpreted = made(microdata, [promise], objective)
+    interpreted = make_partition(microdata, [promise], objective)
     monkeypatch.setattr(ke, "_WORTH_COMPILING", 400)
     monkeypatch.setattr(ke, "WORTH_COMPILING", 400)
-    compiled = made(microdata, [promise], objective)
+    compiled = make_partition(microdata, [promise], objective)
     assert compiled.group.tolist() == interpreted.group.tolist()
     assert compiled.facts == interpreted.facts

@@ -25,21 +25,21 @@ def best_of_all_set_partitions(values, k, e):
     for mask in range(1, full + 1):
         lowest = mask & -mask
         rest = sub = mask ^ lowest
-        found = []
+        costs = []
         while True:
             group = sub | lowest
-            if group in range_of and (left := best.get(mask ^ group)) is not None:
-                found.append((left[0] + range_of[group], left[1] - 1))
+            if group in range_of and (best_rest := best.get(mask ^ group)) is not None:
+                costs.append((best_rest[0] + range_of[group], best_rest[1] - 1))
             if not sub:
                 break
             sub = (sub - 1) & rest
-        if found:
-            best[mask] = min(found)
+        if costs:
+            best[mask] = min(costs)
     return best.get(full)
 
 
-def summary(found):
-    return None if found is None else (int(found[1]), 1 - len(found[0]))
+def summary(cut_found):
+    return None if cut_found is None else (int(cut_found[1]), 1 - len(cut_found[0]))
 
 
 def test_cost_and_number_of_groups_over_all_set_partitions():
@@ -67,7 +67,7 @@ def test_compiled_equals_interpreted(monkeypatch, dtype):
     interpreted = [cut(values, k, e, dtype) for values, k, e in cases]
     monkeypatch.setattr(ke, "_WORTH_COMPILING", 0)
     for (values, k, e), expected in zip(cases, interpreted, strict=True):
-        found = cut(values, k, e)
-        assert summary(found) == summary(expected)
-        if found is not None:
-            assert found[0].tolist() == expected[0].tolist()
+        cut_found = cut(values, k, e)
+        assert summary(cut_found) == summary(expected)
+        if cut_found is not None:
+            assert cut_found[0].tolist() == expected[0].tolist()

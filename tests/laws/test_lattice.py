@@ -54,7 +54,7 @@ def some_rows(seed):
     def draw(values):
         return values[int(len(values) * rng.random() ** skew)]
 
-    drawn = {
+    values_of_columns = {
         "a": "wxyz",
         "b": [None, 1, 5, 9],
         "c": range(4),
@@ -63,7 +63,8 @@ def some_rows(seed):
         "t": "mn",
     }
     return [
-        {name: draw(values) for name, values in drawn.items()} for _ in range(rng.integers(4, 25))
+        {name: draw(values) for name, values in values_of_columns.items()}
+        for _ in range(rng.integers(4, 25))
     ]
 
 
@@ -126,7 +127,7 @@ def microdata(rows, stratum_role="insensitive"):
 
 
 def search(rows, promises, strata=(), stratum_role="insensitive", **parameters):
-    """What the partition finds, or None where it refuses."""
+    """Return what the partition finds, or None if it refuses."""
     try:
         return partition(
             microdata(rows, stratum_role),
@@ -141,7 +142,7 @@ def search(rows, promises, strata=(), stratum_role="insensitive", **parameters):
 
 
 def broken(promise, group, everybody):  # noqa: C901 - a definition each
-    """Whether a group of rows breaks a promise, from its definition."""
+    """Tell if a group of rows breaks a promise, from its definition."""
     if isinstance(promise, KAnonymity):
         return len(group) < promise.k
     values = [row[promise.sensitive] for row in group]
@@ -166,13 +167,14 @@ def broken(promise, group, everybody):  # noqa: C901 - a definition each
 
 def distance(promise, values, everybody):
     every = [row[promise.sensitive] for row in everybody]
-    known = sorted(set(every))
+    ordered_values = sorted(set(every))
     gaps = [
-        Fraction(values.count(v), len(values)) - Fraction(every.count(v), len(every)) for v in known
+        Fraction(values.count(v), len(values)) - Fraction(every.count(v), len(every))
+        for v in ordered_values
     ]
     if promise.distance == "equal":
         return sum(map(abs, gaps)) / 2
-    return sum(map(abs, itertools.accumulate(gaps))) / max(len(known) - 1, 1)
+    return sum(map(abs, itertools.accumulate(gaps))) / max(len(ordered_values) - 1, 1)
 
 
 def logarithm(promise, values, everybody):
@@ -183,7 +185,7 @@ def logarithm(promise, values, everybody):
     return max(abs(math.log(values.count(v) / len(values) / expected[v])) for v in values)
 
 
-def shown(row, node, starred):
+def labels_of_row(row, node, starred):
     return {
         name: TREES[name][row[name]][TOPS[name] if starred and name in TOPS else level]
         for name, level in node.items()
@@ -197,13 +199,15 @@ def suppressed(rows, node, promises, strata, mode):
         seen = [i for i in range(len(rows)) if mode == "star" or i not in gone]
         failing = set()
         for promise in promises:
-            by = promise.adversary_columns if promise.quasi_identifiers else QIS
-            known = [n for n in promise.adversary_columns if n not in TREES]
+            key_columns = promise.adversary_columns if promise.quasi_identifiers else QIS
+            known_columns = [n for n in promise.adversary_columns if n not in TREES]
             groups = defaultdict(list)
             for i in seen:
-                labels = shown(rows[i], node, i in gone)
-                own = [str(labels[n]) + type(labels[n]).__name__ for n in by if n in labels]
-                beside = [rows[i][n] for n in (*known, *strata)]
+                labels = labels_of_row(rows[i], node, i in gone)
+                own = [
+                    str(labels[n]) + type(labels[n]).__name__ for n in key_columns if n in labels
+                ]
+                beside = [rows[i][n] for n in (*known_columns, *strata)]
                 groups[(*own, *beside)].append(i)
             for group in groups.values():
                 if broken(promise, [rows[i] for i in group], [rows[i] for i in seen]):
@@ -229,9 +233,10 @@ def precision(rows, node, gone, strata, k):
 
 
 def blocks(rows, node, gone, strata):
-    kept = [row for i, row in enumerate(rows) if i not in gone]
+    rows_kept = [row for i, row in enumerate(rows) if i not in gone]
     return Counter(
-        (*shown(row, node, False).values(), *(row[name] for name in strata)) for row in kept
+        (*labels_of_row(row, node, False).values(), *(row[name] for name in strata))
+        for row in rows_kept
     )
 
 
@@ -244,7 +249,7 @@ def average_class_size(rows, node, gone, strata, k):
     return Fraction(len(rows) - len(gone), len(blocks(rows, node, gone, strata)) * k)
 
 
-def admitted(rows, row, node, name):
+def values_below(rows, row, node, name):
     """The values that occur below the node of a row."""
     label = TREES[name][row[name]][node[name]]
     return {other[name] for other in rows if TREES[name][other[name]][node[name]] == label}
@@ -252,7 +257,7 @@ def admitted(rows, row, node, name):
 
 def ncp(rows, node, gone, strata, k):
     cells = sum(
-        penalty(admitted(rows, row, node, name), {other[name] for other in rows}, name)
+        penalty(values_below(rows, row, node, name), {other[name] for other in rows}, name)
         for i, row in enumerate(rows)
         for name in node
         if i not in gone
@@ -272,7 +277,7 @@ def entropy(rows, node, gone, strata, k):
     total = 0.0
     for i, row in enumerate(rows):
         for name in node:
-            values = admitted(rows, row, node, name)
+            values = values_below(rows, row, node, name)
             like = len(rows) if i in gone else sum(other[name] in values for other in rows)
             total += math.log(like / sum(other[name] == row[name] for other in rows))
     return total / len(rows)
@@ -282,15 +287,15 @@ def kl(rows, node, gone, strata, k):
     beside = [*(name for name in strata if name not in node), "s", "t"]
     every = Counter(tuple(row[name] for name in (*node, *beside)) for row in rows)
     domains = {name: {row[name] for row in rows} for name in node}
-    told = Counter()
+    counts = Counter()
     for i, other in enumerate(rows):
-        cells = domains if i in gone else {q: admitted(rows, other, node, q) for q in node}
+        cells = domains if i in gone else {q: values_below(rows, other, node, q) for q in node}
         for vector in every:
             values = dict(zip((*node, *beside), vector, strict=True))
             same = all(values[name] == other[name] for name in beside)
             if same and all(values[name] in cells[name] for name in node):
-                told[vector] += 1 / math.prod(map(len, cells.values()))
-    return sum(n * math.log(n / told[vector]) for vector, n in every.items()) / len(rows)
+                counts[vector] += 1 / math.prod(map(len, cells.values()))
+    return sum(n * math.log(n / counts[vector]) for vector, n in every.items()) / len(rows)
 
 
 COSTS = {
@@ -311,13 +316,13 @@ def nodes(fixed=()):
 
 def all_costs(rows, promises, metric, budget=0, mode="drop", strata=()):
     """By node that keeps the promises: its cost and what it suppresses."""
-    found = {}
+    costs = {}
     for node in nodes(strata):
-        gone, kept = suppressed(rows, node, promises, strata, mode)
-        if kept and len(gone) <= budget:
+        gone, groups_kept = suppressed(rows, node, promises, strata, mode)
+        if groups_kept and len(gone) <= budget:
             price = cost(metric, rows, node, gone, strata, promises)
-            found[tuple(node.values())] = (price, gone)
-    return found
+            costs[tuple(node.values())] = (price, gone)
+    return costs
 
 
 def require_best(best, every):
@@ -339,15 +344,18 @@ def require_groups(best, rows, gone, strata, mode):
     label = [
         None
         if mode == "drop" and i in gone
-        else (*map(repr, shown(row, node, i in gone).values()), *(row[name] for name in strata))
+        else (
+            *map(repr, labels_of_row(row, node, i in gone).values()),
+            *(row[name] for name in strata),
+        )
         for i, row in enumerate(rows)
     ]
-    of = {}
+    group_of_text = {}
     for text, group in zip(label, best.group.tolist(), strict=True):
         assert (group < 0) == (text is None)
-        assert of.setdefault(text, group) == group
-    numbers = {group for text, group in of.items() if text is not None}
-    assert numbers == set(range(len(of) - (None in of)))
+        assert group_of_text.setdefault(text, group) == group
+    numbers = {group for text, group in group_of_text.items() if text is not None}
+    assert numbers == set(range(len(group_of_text) - (None in group_of_text)))
     for i, group in enumerate(best.group.tolist()):
         for name in QIS if group >= 0 else []:
             top = TOPS[name] if i in gone and name not in strata else node[name]
@@ -370,8 +378,8 @@ def test_the_best_node_without_suppression(promises):
         tried[best is not None] += 1
         if best is not None:
             require_groups(best, rows, set(), strata, "drop")
-            found = {tuple(node["levels"]) for node in best.facts["minimal_nodes"]}
-            assert found == minimal(every)
+            minimal_levels = {tuple(node["levels"]) for node in best.facts["minimal_nodes"]}
+            assert minimal_levels == minimal(every)
 
     law()
     assert min(tried[True], tried[False]) >= 1
@@ -472,11 +480,11 @@ def test_groups_keep_the_promises_and_never_cross_strata():
         if best is None:
             return
         table = microdata(rows)
-        kept = np.flatnonzero(best.group >= 0)
+        rows_kept = np.flatnonzero(best.group >= 0)
         town = np.array([row["town"] for row in rows])
-        group = encode("group", "quasi-identifier", pa.array(best.group[kept]))
-        taken = table.take(kept)
-        together = Microdata((*taken.columns, group), len(kept))
+        group = encode("group", "quasi-identifier", pa.array(best.group[rows_kept]))
+        taken = table.take(rows_kept)
+        together = Microdata((*taken.columns, group), len(rows_kept))
         for g in range(int(best.group.max()) + 1):
             assert len(set(town[best.group == g])) == 1
         for promise in promises:
@@ -503,20 +511,20 @@ def test_suppressed_rows_keep_their_stratum():
         suppressed="star",
     )
     assert best.facts["levels"] == {"a": 0, "b": 0, "c": 0}
-    kept, starred = best.group[[0, 6]], best.group[[4, 10]]
+    groups_kept, starred = best.group[[0, 6]], best.group[[4, 10]]
     assert best.group.tolist() == [
-        *[kept[0]] * 4,
+        *[groups_kept[0]] * 4,
         *[starred[0]] * 2,
-        *[kept[1]] * 4,
+        *[groups_kept[1]] * 4,
         *[starred[1]] * 2,
     ]
-    assert sorted([*kept, *starred]) == [0, 1, 2, 3]
+    assert sorted([*groups_kept, *starred]) == [0, 1, 2, 3]
     assert {name: levels[starred].tolist() for name, levels in best.recoding.items()} == {
         "a": [2, 2],
         "b": [1, 1],
         "c": [0, 0],
     }
-    assert not any(levels[kept].any() for levels in best.recoding.values())
+    assert not any(levels[groups_kept].any() for levels in best.recoding.values())
     assert (
         search(
             rows,
@@ -556,12 +564,12 @@ def test_counterexamples_rule_out_exactly_where_their_group_fails():
         ruled = judge.rule_out(row, (0, 0))
         for node in itertools.product(range(3), range(2)):
             raised = levels[0][node[0]], levels[1][node[1]]
-            shown = {
+            values_shown = {
                 s
                 for x, y, z, s in zip(*(column.tolist() for column in codes), strict=True)
                 if raised[0][x] == raised[0][a] and raised[1][y] == raised[1][c] and z == town
             }
-            assert ruled[node] == (len(shown) < 2 + l)
+            assert ruled[node] == (len(values_shown) < 2 + l)
             tried[bool(ruled[node])] += 1
 
     law()
@@ -641,15 +649,15 @@ def rolled_up(counts, levels, node):
         yield from rolled_up(raised, levels, (*node, level))
 
 
-def discernible(kept, gone, node, table):
-    return sum(size**2 for size in kept.values()) + table.rows * gone
+def discernible(groups_kept, gone, node, table):
+    return sum(size**2 for size in groups_kept.values()) + table.rows * gone
 
 
-def class_size(kept, gone, node, table):
-    return Fraction(sum(kept.values()), len(kept) * 5)
+def class_size(groups_kept, gone, node, table):
+    return Fraction(sum(groups_kept.values()), len(groups_kept) * 5)
 
 
-def certainty(kept, gone, node, table):
+def certainty(groups_kept, gone, node, table):
     cells = gone * len(FIVE) * Fraction(1)
     for axis, name in enumerate(FIVE):
         values = table[name].values.to_pylist()
@@ -657,7 +665,7 @@ def certainty(kept, gone, node, table):
         for value, above in zip(values, table[name].levels()[node[axis]].tolist(), strict=True):
             below[above].append(value)
         sizes = Counter()
-        for key, size in kept.items():
+        for key, size in groups_kept.items():
             sizes[key[axis]] += size
         for above, size in sizes.items():
             if name == "age":
@@ -694,10 +702,10 @@ def test_all_nodes_of_adult(five, promise, keeps, metric, price, share):
     budget = math.floor(Fraction(share) * table.rows)
     costs = {}
     for node, groups in every.items():
-        kept = {key: sum(shown) for key, shown in groups.items() if keeps(shown)}
-        gone = table.rows - sum(kept.values())
+        groups_kept = {key: sum(counts) for key, counts in groups.items() if keeps(counts)}
+        gone = table.rows - sum(groups_kept.values())
         if gone <= budget:
-            costs[node] = (price(kept, gone, node, table), sum(node), node, gone)
+            costs[node] = (price(groups_kept, gone, node, table), sum(node), node, gone)
     parameters = FullDomainParameters(
         method="full-domain", metric=metric, suppression=Decimal(share)
     )
@@ -708,8 +716,8 @@ def test_all_nodes_of_adult(five, promise, keeps, metric, price, share):
     assert best.facts["cost"] == float(least)
     assert best.facts["rows_suppressed"] == best.suppressed == gone
     if not budget:
-        found = {tuple(one["levels"]) for one in best.facts["minimal_nodes"]}
-        assert found == minimal(costs)
+        minimal_levels = {tuple(node["levels"]) for node in best.facts["minimal_nodes"]}
+        assert minimal_levels == minimal(costs)
 
 
 @pytest.mark.parametrize("bound", [4, 2**20, 2**40])  # in a table, sorted, and beyond 64 bits
@@ -717,10 +725,10 @@ def test_collapsed_rows_are_the_different_ones_with_their_counts(bound):
     rng = np.random.default_rng(bound)
     codes = tuple(rng.integers(0, 3, 400) * (bound // 4) for _ in range(3))
     counts = rng.integers(1, 9, 400)
-    found = lattice_rows.LatticeRows(codes, (bound,) * 3, counts).collapse()
+    collapsed = lattice_rows.LatticeRows(codes, (bound,) * 3, counts).collapse()
     expected = Counter()
     for *row, times in zip(*codes, counts, strict=True):
         expected[tuple(int(code) for code in row)] += int(times)
-    rows = list(zip(*(column.tolist() for column in found.codes), strict=True))
+    rows = list(zip(*(column.tolist() for column in collapsed.codes), strict=True))
     assert rows == sorted(expected)
-    assert found.counts.tolist() == [expected[row] for row in rows]
+    assert collapsed.counts.tolist() == [expected[row] for row in rows]

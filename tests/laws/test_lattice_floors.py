@@ -26,10 +26,10 @@ def floors_of(rows, metric):
 def test_no_suppression_costs_less_than_the_floor_which_none_reaches(metric):
     @given(ROWS, st.data())
     def law(rows, data):
-        found = floors_of(rows, metric)
+        floors = floors_of(rows, metric)
         gone = data.draw(st.sets(st.sampled_from(range(len(rows)))))
         for node in nodes():
-            floor = found[tuple(node.values())]
+            floor = floors[tuple(node.values())]
             without = cost(metric, rows, node, set(), (), [KAnonymity(k=1)])
             assert floor == pytest.approx(float(without), abs=1e-9)
             assert not too_dear(floor, without)

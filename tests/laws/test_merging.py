@@ -43,26 +43,26 @@ def groups_in_order(rng):
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: str(promise.parameters()))
 def test_what_can_be_kept_is_kept(promise):
     rng = np.random.default_rng(11)
-    kept = merged = 0
+    successes = merged = 0
     for _ in range(300):
         groups, stratum = groups_in_order(rng)
         coarsest = promise.failing(merge(groups, stratum))
         into = merge_until_kept(groups, stratum, [promise])
         after = merge(groups, into)
-        of = np.array([stratum[into == g][0] for g in range(len(after))])
+        stratum_of_group = np.array([stratum[into == g][0] for g in range(len(after))])
         assert np.array_equal(np.unique(np.diff(into)), np.intersect1d(np.diff(into), [0, 1]))
         for g in range(len(after)):
             assert len(set(stratum[into == g])) == 1
         broken = promise.failing(after)
         for g in np.flatnonzero(broken):  # only where the whole stratum breaks it
-            assert coarsest[of[g]]
-            assert (of == of[g]).sum() == 1
+            assert coarsest[stratum_of_group[g]]
+            assert (stratum_of_group == stratum_of_group[g]).sum() == 1
         if not promise.failing(groups).any():
             assert into.tolist() == list(range(len(groups)))
-        kept += not broken.any()
+        successes += not broken.any()
         merged += len(after) < len(groups)
     assert merged > 50
-    assert kept > 20
+    assert successes > 20
 
 
 def test_groups_that_fail_are_joined_in_pairs():
@@ -91,17 +91,17 @@ def test_the_partition_keeps_promises_that_it_does_not_aim_at():
             EntropyLDiversity(l=Decimal(6), sensitive="loss"),
             RecursiveLDiversity(l=3, c=Decimal(2), sensitive="loss"),
         ]
-        found = partition(
+        partition_ = partition(
             table,
             ["town"],
             promises,
             KEParameters(method="ke"),
             seeded_keys(int(rng.integers(1000))),
         )
-        groups = count(found.group, rows, {"loss": table["loss"].counted_codes()})
+        groups = count(partition_.group, rows, {"loss": table["loss"].counted_codes()})
         for promise in promises:
             assert promise.check(groups).holds
-        assert all(len(set(town[found.group == g])) == 1 for g in range(len(groups)))
-        assert found.facts["groups"] == len(groups)
-        tried += found.facts["merged_for_other_promises"] > 0
+        assert all(len(set(town[partition_.group == g])) == 1 for g in range(len(groups)))
+        assert partition_.facts["groups"] == len(groups)
+        tried += partition_.facts["merged_for_other_promises"] > 0
     assert tried > 30

@@ -1,4 +1,4 @@
-"""What a generalized table has lost: worked values, bounds, and that coarser is never better."""
+"""Losses of a generalized table: worked values, bounds, and that coarser is never better."""
 
 import itertools
 from collections import Counter
@@ -27,7 +27,7 @@ ROWS = st.integers(0, 2**32).map(
 )
 
 
-def generalized(rows, node, gone=(), levels=LEVELS, units=UNITS, k=1):
+def generalize_table(rows, node, gone=(), levels=LEVELS, units=UNITS, k=1):
     """The table at a node; the last column is the sensitive value. Rows `gone` are suppressed."""
     domains = tuple(
         domain(rows[:, axis], nodes, of_axis)
@@ -61,7 +61,7 @@ def nodes():
 
 def test_worked_divergence():
     rows = np.array([[0, 0], [0, 0], [1, 0], [2, 1]])  # a, a, b, c; b and c are merged
-    table = generalized(
+    table = generalize_table(
         rows, [1], levels=[np.array([[0, 1, 2], [0, 1, 1], [0, 0, 0]])], units=[None]
     )
     assert METRICS["kl"](table) == pytest.approx(0.34657, abs=5e-6)
@@ -69,7 +69,9 @@ def test_worked_divergence():
 
 def test_worked_sizes():
     rows = np.repeat([[0, 0], [1, 1], [2, 2]], 4, axis=0)
-    table = generalized(rows, [0], levels=[np.array([[0, 1, 2], [0, 0, 0]])], units=[None], k=4)
+    table = generalize_table(
+        rows, [0], levels=[np.array([[0, 1, 2], [0, 0, 0]])], units=[None], k=4
+    )
     assert METRICS["discernibility"](table) == 48
     assert METRICS["average-class-size"](table) == 1
 
@@ -78,12 +80,12 @@ def test_worked_penalties():
     ages = np.array([20, 30, 60])
     tree = np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]])
     rows = np.array([[0, 0], [1, 0], [2, 0], [2, 0]])
-    numeric = generalized(rows, [1], levels=[tree], units=[ages])
+    numeric = generalize_table(rows, [1], levels=[tree], units=[ages])
     assert METRICS["ncp"](numeric) == Fraction(2 * 10, 4 * 40)
-    categorical = generalized(rows, [1], levels=[tree], units=[None])
+    categorical = generalize_table(rows, [1], levels=[tree], units=[None])
     assert METRICS["ncp"](categorical) == Fraction(2 * 2, 4 * 3)
     assert METRICS["precision"](categorical) == Fraction(1, 2)
-    suppressed = generalized(rows, [1], gone=[2, 3], levels=[tree], units=[ages])
+    suppressed = generalize_table(rows, [1], gone=[2, 3], levels=[tree], units=[ages])
     assert METRICS["ncp"](suppressed) == Fraction(2 * 10 + 2 * 40, 4 * 40)
     assert METRICS["precision"](suppressed) == Fraction(3, 4)
     assert METRICS["discernibility"](suppressed) == 2**2 + 2 * 4
@@ -93,7 +95,7 @@ def test_worked_penalties():
 
 def test_values_that_do_not_occur_have_no_influence():
     rows = np.array([[1, 0], [3, 0]])
-    table = generalized(rows, [1], levels=LEVELS[:1], units=[None])  # {0, 1} and {2, 3}
+    table = generalize_table(rows, [1], levels=LEVELS[:1], units=[None])  # {0, 1} and {2, 3}
     assert METRICS["ncp"](table) == METRICS["entropy"](table) == METRICS["kl"](table) == 0
 
 
@@ -104,7 +106,7 @@ def test_coarser_is_never_better(metric):
     @settings(max_examples=max(settings().max_examples // 3, 16))
     @given(ROWS)
     def law(rows):
-        costs = {node: METRICS[metric](generalized(rows, node)) for node in nodes()}
+        costs = {node: METRICS[metric](generalize_table(rows, node)) for node in nodes()}
         for node, axis in itertools.product(costs, range(3)):
             above = tuple(level + (i == axis) for i, level in enumerate(node))
             if above in costs:
@@ -119,16 +121,16 @@ def test_coarser_is_never_better(metric):
 def test_bounds(rows, data):
     node = data.draw(st.sampled_from(list(nodes())))
     gone = data.draw(st.sets(st.integers(0, len(rows) - 1), max_size=len(rows) - 1))
-    table, bottom = generalized(rows, node, gone), generalized(rows, (0, 0, 0))
+    table, bottom = generalize_table(rows, node, gone), generalize_table(rows, (0, 0, 0))
     for metric in ("precision", "ncp"):
         assert METRICS[metric](bottom) == 0
         assert 0 <= METRICS[metric](table) <= 1
     for metric in ("height", "entropy", "kl"):
         assert METRICS[metric](bottom) == 0
         assert METRICS[metric](table) >= 0
-    assert METRICS["precision"](generalized(rows, TOPS)) == 1
+    assert METRICS["precision"](generalize_table(rows, TOPS)) == 1
     several = [len(set(column)) > 1 for column in rows.T.tolist()[:3]]
-    assert METRICS["ncp"](generalized(rows, TOPS)) == Fraction(sum(several), 3)
+    assert METRICS["ncp"](generalize_table(rows, TOPS)) == Fraction(sum(several), 3)
     sizes = table.sizes.tolist()
     assert METRICS["discernibility"](table) == sum(n * n for n in sizes) + len(rows) * len(gone)
 

@@ -58,9 +58,9 @@ def least_by_recurrence(values, k, e):
     return least[-1]
 
 
-def assert_is_valid_cut(values, k, e, found):
+def assert_is_valid_cut(values, k, e, cut_found):
     ordered = sorted(values)
-    bounds, cost = found
+    bounds, cost = cut_found
     groups = [ordered[i:j] for i, j in itertools.pairwise(bounds)]
     assert list(itertools.chain(*groups)) == ordered
     assert all(valid(group, k, e) for group in groups)
@@ -73,12 +73,12 @@ def test_optimal_among_all_partitions():
     for _ in range(3000):
         values = [rng.randint(0, 8) for _ in range(rng.randint(1, 6))]
         k, e = rng.randint(1, 4), rng.randint(0, 5)
-        found = cut(values, k, e)
+        cut_found = cut(values, k, e)
         best = least_over_all_partitions(values, k, e)
-        assert (None if found is None else found[1]) == best
-        if found is not None:
+        assert (None if cut_found is None else cut_found[1]) == best
+        if cut_found is not None:
             feasible += 1
-            assert_is_valid_cut(values, k, e, found)
+            assert_is_valid_cut(values, k, e, cut_found)
     assert feasible > 1000
 
 
@@ -86,10 +86,10 @@ def test_optimal_among_all_partitions():
     st.lists(st.integers(-30, 30), min_size=1, max_size=50), st.integers(1, 5), st.integers(0, 12)
 )
 def test_equals_the_recurrence(values, k, e):
-    found = cut(values, k, e)
-    assert (None if found is None else found[1]) == least_by_recurrence(values, k, e)
-    if found is not None:
-        assert_is_valid_cut(values, k, e, found)
+    cut_found = cut(values, k, e)
+    assert (None if cut_found is None else cut_found[1]) == least_by_recurrence(values, k, e)
+    if cut_found is not None:
+        assert_is_valid_cut(values, k, e, cut_found)
 
 
 @pytest.mark.parametrize("scale", [1, 2**70])

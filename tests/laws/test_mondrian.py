@@ -106,10 +106,10 @@ def sets(*rows):
 )
 def test_patients_of_the_paper(order, expected):
     microdata = table({name: PATIENTS[name] for name in order})
-    found = cut(microdata, [KAnonymity(k=2)])
-    assert parts(found.group) == expected
+    partition = cut(microdata, [KAnonymity(k=2)])
+    assert parts(partition.group) == expected
     sizes = sorted(map(len, expected))
-    assert found.facts == {
+    assert partition.facts == {
         "mode": "strict",
         "groups": len(expected),
         "smallest_group": sizes[0],
@@ -118,8 +118,8 @@ def test_patients_of_the_paper(order, expected):
 
 
 def test_the_value_before_the_median_is_tried():
-    found = cut(table({"age": [1, 1, 2, 2, 2, 2, 3]}), [KAnonymity(k=2)])
-    assert parts(found.group) == sets({0, 1}, {2, 3, 4, 5, 6})
+    partition = cut(table({"age": [1, 1, 2, 2, 2, 2, 3]}), [KAnonymity(k=2)])
+    assert parts(partition.group) == sets({0, 1}, {2, 3, 4, 5, 6})
 
 
 def test_a_hierarchy_is_cut_into_the_children_of_the_lowest_common_ancestor():
@@ -129,23 +129,23 @@ def test_a_hierarchy_is_cut_into_the_children_of_the_lowest_common_ancestor():
     rows = ["Bern", "Bern", "Bonn", "Bonn", "Lyon", "Lyon", "Cork", "Oslo", "Oslo", "Ghent"]
     microdata = with_hierarchy(table({"town": rows}), "town", [country, area])
     for parameters in (STRICT, RELAXED):
-        found = cut(microdata, [KAnonymity(k=2)], parameters)
-        assert parts(found.group) == sets({0, 1}, {2, 3}, {4, 5}, {6, 7, 8, 9})
-        found = cut(microdata, [KAnonymity(k=4)], parameters)
-        assert parts(found.group) == sets({0, 1, 2, 3, 4, 5}, {6, 7, 8, 9})
+        partition = cut(microdata, [KAnonymity(k=2)], parameters)
+        assert parts(partition.group) == sets({0, 1}, {2, 3}, {4, 5}, {6, 7, 8, 9})
+        partition = cut(microdata, [KAnonymity(k=4)], parameters)
+        assert parts(partition.group) == sets({0, 1, 2, 3, 4, 5}, {6, 7, 8, 9})
         assert len(parts(cut(microdata, [KAnonymity(k=5)], parameters).group)) == 1
 
 
 def test_nulls_are_the_lowest_values_and_a_child_of_the_root():
     ages = [None, 3, None, 4, 3, 4]
-    found = cut(table({"age": ages}), [KAnonymity(k=2)])
-    assert parts(found.group) == sets({0, 2}, {1, 4}, {3, 5})
+    partition = cut(table({"age": ages}), [KAnonymity(k=2)])
+    assert parts(partition.group) == sets({0, 2}, {1, 4}, {3, 5})
     town = ["a", None, "b", None, "a", "b"]
     microdata = with_hierarchy(table({"town": town}), "town", [{"a": "x", "b": "x"}])
-    found = cut(microdata, [KAnonymity(k=2)])
-    assert parts(found.group) == sets({1, 3}, {0, 4}, {2, 5})
-    found = cut(microdata, [KAnonymity(k=3)])
-    assert len(parts(found.group)) == 1
+    partition = cut(microdata, [KAnonymity(k=2)])
+    assert parts(partition.group) == sets({1, 3}, {0, 4}, {2, 5})
+    partition = cut(microdata, [KAnonymity(k=3)])
+    assert len(parts(partition.group)) == 1
 
 
 def test_no_rows_and_no_quasi_identifiers():
@@ -153,8 +153,8 @@ def test_no_rows_and_no_quasi_identifiers():
     promises = [KAnonymity(k=2), DistinctLDiversity(l=2, sensitive="s")]
     for parameters in (STRICT, RELAXED):
         assert cut(empty, promises, parameters).group.tolist() == []
-        found = cut(table({}, {"s": ["a", "b"]}), promises, parameters)
-        assert found.group.tolist() == [0, 0]
+        partition = cut(table({}, {"s": ["a", "b"]}), promises, parameters)
+        assert partition.group.tolist() == [0, 0]
 
 
 def test_a_stratum_that_breaks_a_promise():
@@ -228,25 +228,35 @@ COUNTED = st.one_of(
     st.integers(1, 5).map(lambda k: KAnonymity(k=k)),
     st.integers(1, 3).map(lambda l: DistinctLDiversity(l=l, sensitive="s")),
     st.tuples(st.integers(1, 4), st.sampled_from(["0.4", "0.5", "0.8"])).map(
-        lambda drawn: AlphaK(k=drawn[0], alpha=Decimal(drawn[1]), sensitive="s")
+        lambda partition_input: AlphaK(
+            k=partition_input[0], alpha=Decimal(partition_input[1]), sensitive="s"
+        )
     ),
     st.tuples(st.integers(1, 4), st.sampled_from(["0.5", "1", "2.5"])).map(
-        lambda drawn: RecursiveLDiversity(l=drawn[0], c=Decimal(drawn[1]), sensitive="s")
+        lambda partition_input: RecursiveLDiversity(
+            l=partition_input[0], c=Decimal(partition_input[1]), sensitive="s"
+        )
     ),
     st.tuples(st.sampled_from(["0.1", "0.25", "0.5"]), st.sampled_from(["equal", "ordered"])).map(
-        lambda drawn: TCloseness(t=Decimal(drawn[0]), distance=drawn[1], sensitive="s")
+        lambda partition_input: TCloseness(
+            t=Decimal(partition_input[0]), distance=partition_input[1], sensitive="s"
+        )
     ),
     st.sampled_from(["1", "1.4", "2", "3"]).map(
         lambda l: EntropyLDiversity(l=Decimal(l), sensitive="s")
     ),
     st.tuples(st.integers(1, 3), st.integers(0, 3)).map(
-        lambda drawn: KEAnonymity(k=drawn[0], e=drawn[1], sensitive="s")
+        lambda partition_input: KEAnonymity(
+            k=partition_input[0], e=partition_input[1], sensitive="s"
+        )
     ),
     st.sampled_from(["0.3", "0.8", "2"]).map(
         lambda delta: DeltaDisclosure(delta=Decimal(delta), sensitive="s")
     ),
     st.tuples(st.sampled_from(["0.5", "1", "3"]), st.sampled_from(["enhanced", "basic"])).map(
-        lambda drawn: BetaLikeness(beta=Decimal(drawn[0]), variant=drawn[1], sensitive="s")
+        lambda partition_input: BetaLikeness(
+            beta=Decimal(partition_input[0]), variant=partition_input[1], sensitive="s"
+        )
     ),
 )
 OTHERS = (
@@ -268,7 +278,7 @@ OTHERS = (
 PROMISES = st.lists(COUNTED | st.sampled_from(OTHERS), min_size=1, max_size=2)
 
 
-def named(promises, microdata):
+def name_attributes(promises, microdata):
     """The promises with the quasi-identifiers that they are about, as a spec fills them in."""
     qi = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
     return [
@@ -279,8 +289,8 @@ def named(promises, microdata):
 
 def broken_groups(promise, microdata, group):
     """For each row whether its group, known values told apart, breaks a promise."""
-    known = [microdata[name] for name in getattr(promise, "known", None) or ()]
-    apart = group * 100 + key(known, microdata.rows)[0]
+    known_columns = [microdata[name] for name in getattr(promise, "known", None) or ()]
+    apart = group * 100 + key(known_columns, microdata.rows)[0]
     numbers, place = np.unique(apart, return_inverse=True)
     sensitive = [promise.sensitive] if promise.sensitive else []
     seen = count(place, len(numbers), {name: microdata[name].counted_codes() for name in sensitive})
@@ -300,11 +310,11 @@ class Oracle:
     def final(self, rows):
         for name in sorted(self.qi, key=lambda name: -self.width(name, rows)):
             for children in self.cuts(name, rows):
-                if len(children) > 1 and all(map(self.kept, children)):
+                if len(children) > 1 and all(map(self.keeps_promises, children)):
                     return {part for child in children for part in self.final(child)}
         return {frozenset(rows)}
 
-    def kept(self, rows):
+    def keeps_promises(self, rows):
         group = np.isin(np.arange(self.microdata.rows), sorted(rows)).astype(np.int64)
         return not any(
             broken_groups(promise, self.microdata, group)[group > 0].any()
@@ -323,16 +333,16 @@ class Oracle:
         return Fraction(max(here) - min(here)) / Fraction(length or 1)
 
     def lies(self, name):
-        known = sorted({v for v in self.values[name] if v is not None})
+        values = sorted({v for v in self.values[name] if v is not None})
         if name.startswith("text"):
-            ranked = [*([None] if None in self.values[name] else []), *known]
+            ranked = [*([None] if None in self.values[name] else []), *values]
             return {value: rank for rank, value in enumerate(ranked)}
         number = (lambda v: v.toordinal()) if name.startswith("date") else Fraction
-        return {value: number(value) for value in known} | {None: number(known[0])}
+        return {value: number(value) for value in values} | {None: number(values[0])}
 
     def top(self, name, rows):
         paths = [path(self.values[name][row]) for row in rows]
-        return min(level for level in range(4) if len({one[level] for one in paths}) == 1)
+        return min(level for level in range(4) if len({label[level] for label in paths}) == 1)
 
     def cuts(self, name, rows):
         values = self.values[name]
@@ -343,9 +353,10 @@ class Oracle:
             return [list(children.values())]
         ordered = sorted(order(values[row]) for row in rows)
         median = ordered[(len(ordered) - 1) // 2]
-        at = [median, *[value for value in ordered if value < median][-1:]]
+        candidates = [median, *[value for value in ordered if value < median][-1:]]
         sides = [
-            [{r for r in rows if (order(values[r]) <= v) == low} for low in (1, 0)] for v in at
+            [{r for r in rows if (order(values[r]) <= v) == low} for low in (1, 0)]
+            for v in candidates
         ]
         return [children for children in sides if all(children)]
 
@@ -363,12 +374,12 @@ def test_strict_is_what_the_definition_says():
     seen = Counter()
 
     @given(tables(), PROMISES)
-    def law(drawn, promises):
-        microdata, strata = drawn
-        promises = named(promises, microdata)
+    def law(table_and_strata, promises):
+        microdata, strata = table_and_strata
+        promises = name_attributes(promises, microdata)
         oracle = Oracle(microdata, promises)
         begin = [set(rows.tolist()) for rows in by_stratum(microdata, strata)]
-        if not all(map(oracle.kept, begin)):
+        if not all(map(oracle.keeps_promises, begin)):
             seen["refused"] += 1
             with pytest.raises(PromiseError, match="cannot be kept"):
                 cut(microdata, promises, strata=strata)
@@ -391,7 +402,7 @@ def test_strict_keeps_each_promise_as_the_definition_says(promise):
     }
     few = {"s": rng.integers(0, 4, 120), "other": rng.integers(0, 2, 120)}
     microdata = with_hierarchy(table(qi, few), "tree", TREE)
-    promises = named([promise], microdata)
+    promises = name_attributes([promise], microdata)
     group = cut(microdata, promises).group
     assert 5 < len(parts(group)) < 120
     assert parts(group) == Oracle(microdata, promises).final(set(range(120)))
@@ -403,23 +414,23 @@ def test_every_group_keeps_every_promise_within_its_stratum(
     plots_drawn, promises, parameters, seed
 ):
     microdata, strata = plots_drawn
-    promises = named(promises, microdata)
+    promises = name_attributes(promises, microdata)
     try:
-        found = cut(microdata, promises, parameters, strata, seed)
+        partition = cut(microdata, promises, parameters, strata, seed)
     except PromiseError:
         whole = key([microdata[name] for name in strata], microdata.rows)[0]
         assert any(broken_groups(promise, microdata, whole).any() for promise in promises)
         return
-    assert not any(broken_groups(promise, microdata, found.group).any() for promise in promises)
+    assert not any(broken_groups(promise, microdata, partition.group).any() for promise in promises)
     within = [set(rows.tolist()) for rows in by_stratum(microdata, strata)]
-    assert all(sum(part <= rows for rows in within) == 1 for part in parts(found.group))
-    assert found.facts["groups"] == len(parts(found.group))
+    assert all(sum(part <= rows for rows in within) == 1 for part in parts(partition.group))
+    assert partition.facts["groups"] == len(parts(partition.group))
 
 
 @given(tables(), st.integers(1, 5))
 def test_strict_boxes_are_disjoint(plots_drawn, k):
     microdata, _ = plots_drawn
-    found = parts(cut(microdata, [KAnonymity(k=min(k, microdata.rows))]).group)
+    members = parts(cut(microdata, [KAnonymity(k=min(k, microdata.rows))]).group)
     oracle = Oracle(microdata, [])
 
     def box(name, rows):
@@ -427,13 +438,13 @@ def test_strict_boxes_are_disjoint(plots_drawn, k):
         if name.startswith("tree"):
             top = oracle.top(name, rows)
             return {v for v in values if path(v)[top] == path(values[min(rows)])[top]}
-        shown = [order(values[row]) for row in rows]
-        return {v for v in values if min(shown) <= order(v) <= max(shown)}
+        values_shown = [order(values[row]) for row in rows]
+        return {v for v in values if min(values_shown) <= order(v) <= max(values_shown)}
 
-    boxes = [{name: box(name, rows) for name in oracle.qi} for rows in found]
-    for number, one in enumerate(boxes):
+    boxes = [{name: box(name, rows) for name in oracle.qi} for rows in members]
+    for number, box_ in enumerate(boxes):
         for other in boxes[:number]:
-            assert any(not one[name] & other[name] for name in oracle.qi)
+            assert any(not box_[name] & other[name] for name in oracle.qi)
 
 
 @given(tables(), PROMISES, st.randoms(use_true_random=False))
@@ -443,29 +454,31 @@ def test_the_order_of_rows_makes_no_difference_to_strict(plots_drawn, promises, 
     random.shuffle(shuffled)
     other = microdata.take(np.array(shuffled))
     try:
-        found = parts(cut(microdata, named(promises, microdata), strata=strata).group)
+        groups_of_rows = parts(
+            cut(microdata, name_attributes(promises, microdata), strata=strata).group
+        )
     except PromiseError:
         with pytest.raises(PromiseError):
-            cut(other, named(promises, other), strata=strata)
+            cut(other, name_attributes(promises, other), strata=strata)
         return
-    again = parts(cut(other, named(promises, other), strata=strata).group)
-    assert {frozenset(shuffled[row] for row in part) for part in again} == found
+    again = parts(cut(other, name_attributes(promises, other), strata=strata).group)
+    assert {frozenset(shuffled[row] for row in part) for part in again} == groups_of_rows
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 6), st.integers(0, 99))
 def test_relaxed_parts_of_one_ordered_attribute_have_k_to_2k_rows(values, k, seed):
     if len(values) < k:
         values = values * k
-    found = cut(table({"age": values}), [KAnonymity(k=k)], RELAXED, seed=seed)
-    runs = sorted(sorted(values[row] for row in part) for part in parts(found.group))
+    partition = cut(table({"age": values}), [KAnonymity(k=k)], RELAXED, seed=seed)
+    runs = sorted(sorted(values[row] for row in part) for part in parts(partition.group))
     assert all(k <= len(run) < 2 * k for run in runs)
     assert [value for run in runs for value in run] == sorted(values)
 
 
 def test_chance_parts_equal_rows():
     microdata = table({"age": [7] * 64})
-    drawn = [cut(microdata, [KAnonymity(k=2)], RELAXED, seed=seed) for seed in range(20)]
-    with_first = [np.flatnonzero(one.group == one.group[0]) for one in drawn]
+    partitions = [cut(microdata, [KAnonymity(k=2)], RELAXED, seed=seed) for seed in range(20)]
+    with_first = [np.flatnonzero(partition.group == partition.group[0]) for partition in partitions]
     assert all(len(pair) == 2 for pair in with_first)
     assert len({int(pair[1]) for pair in with_first}) > 8
     assert cut(microdata, [KAnonymity(k=2)], STRICT).facts["groups"] == 1
@@ -478,8 +491,8 @@ def test_a_promise_about_some_attributes_holds_for_what_they_show(plots_drawn, k
     k = min(k, microdata.rows)
     group = cut(microdata, [KAnonymity(k=k, quasi_identifiers=(name,))], RELAXED).group
     codes, _ = microdata[name].category()
-    shown = [(codes[group == one].min(), codes[group == one].max()) for one in group]
-    assert min(shown.count(one) for one in shown) >= k
+    ends = [(codes[group == group_].min(), codes[group == group_].max()) for group_ in group]
+    assert min(ends.count(end) for end in ends) >= k
 
 
 # Parts that are left by chance.
@@ -496,7 +509,7 @@ class OneTry(Oracle):
         for name in sorted(self.qi, key=lambda name: -self.width(name, rows)):
             for children in self.cuts(name, rows):
                 if len(children) > 1 and min(map(len, children)) >= self.least:
-                    if all(map(self.kept, children)):
+                    if all(map(self.keeps_promises, children)):
                         return {part for child in children for part in self.final(child)}
                     return {frozenset(rows)}
         return {frozenset(rows)}
@@ -507,12 +520,12 @@ def test_where_chance_never_leaves_one_cut_alone_is_tried():
     hardly = MondrianParameters(method="mondrian", leave=Decimal("1e-9"))
 
     @given(tables(), st.lists(COUNTED, min_size=1, max_size=2))
-    def law(drawn, promises):
-        microdata, strata = drawn
-        promises = named(promises, microdata)
+    def law(table_and_strata, promises):
+        microdata, strata = table_and_strata
+        promises = name_attributes(promises, microdata)
         oracle = OneTry(microdata, promises, usual_rows(promises))
         begin = [set(rows.tolist()) for rows in by_stratum(microdata, strata)]
-        if all(map(oracle.kept, begin)):
+        if all(map(oracle.keeps_promises, begin)):
             expected = {part for rows in begin for part in oracle.final(rows)}
             seen["cut"] += len(expected) > len(begin)
             assert parts(cut(microdata, promises, hardly, strata).group) == expected
@@ -525,22 +538,22 @@ def test_where_chance_never_leaves_one_cut_alone_is_tried():
 def test_parts_are_left_as_often_as_is_said(rows):
     many, share, least = 200_000, Decimal("0.3"), 2
     chance = draw_leaving(share, least, many, seeded_keys(rows))
-    found = chance.leaves(np.arange(many), np.full(many, rows))
+    is_left = chance.leaves(np.arange(many), np.full(many, rows))
     expected = float(chance_of_leaving(share, least, rows))
     assert expected == pytest.approx(0.3 * min(1, 8 / rows))
-    assert found.mean() == pytest.approx(expected, abs=5 * np.sqrt(expected / many))
+    assert is_left.mean() == pytest.approx(expected, abs=5 * np.sqrt(expected / many))
     smaller = chance.leaves(np.arange(many), np.full(many, rows // 2))
     together = expected * float(chance_of_leaving(share, least, rows // 2))
-    both = (found & smaller).mean()
+    both = (is_left & smaller).mean()
     assert both == pytest.approx(together, abs=5 * np.sqrt(together / many) + 1e-9)
 
 
 def test_chance_draws_anew():
     microdata = table({"age": list(range(64))})
-    drawn = {
+    partitions = {
         frozenset(parts(cut(microdata, [KAnonymity(k=2)], LEFT, seed=n).group)) for n in (1, 2)
     }
-    assert len(drawn) == 2
+    assert len(partitions) == 2
 
 
 # The compiled path, which large tables take.
@@ -556,14 +569,14 @@ def worth_compiling(rows):
 
 
 def both_ways(microdata, promises, parameters, strata, seed):
-    found = []
+    partitions = []
     for rows in (0, 10**9):
         with worth_compiling(rows):
             try:
-                found.append(cut(microdata, promises, parameters, strata, seed))
+                partitions.append(cut(microdata, promises, parameters, strata, seed))
             except PromiseError as error:
-                found.append(str(error))
-    return found
+                partitions.append(str(error))
+    return partitions
 
 
 def test_the_compiled_partition_is_the_same():
@@ -574,9 +587,9 @@ def test_the_compiled_partition_is_the_same():
         st.lists(COUNTED, min_size=1, max_size=3),
         st.integers(0, 99),
     )
-    def law(drawn, promises, seed):
-        microdata, strata = drawn
-        promises = named(promises, microdata)
+    def law(table_and_strata, promises, seed):
+        microdata, strata = table_and_strata
+        promises = name_attributes(promises, microdata)
         for parameters in (STRICT, RELAXED, LEFT, LEFT_RELAXED):
             compiled, plain = both_ways(microdata, promises, parameters, strata, seed)
             if isinstance(plain, str):
@@ -614,7 +627,7 @@ def test_the_compiled_partition_of_a_larger_table_is_the_same(parameters):
         [KAnonymity(k=2), TCloseness(t=Decimal("0.1"), distance="ordered", sensitive="s")],
         [KAnonymity(k=2), EntropyLDiversity(l=Decimal("2.5"), sensitive="s")],
     ):
-        promises = named(promises, microdata)
+        promises = name_attributes(promises, microdata)
         compiled, plain = both_ways(microdata, promises, parameters, ["half"], 4)
         assert compiled.facts["groups"] > (100 if parameters.leave else 400)
         assert parts(compiled.group) == parts(plain.group)
@@ -635,10 +648,10 @@ def test_moves_by_levels_are_those_of_the_hierarchical_distance(rows):
     expected = hierarchical_distance(groups.sensitive["s"], groups.sizes)
     spread = spread_rule([TCloseness(t=1, distance="hierarchical", sensitive="s")], coded)
     tally = np.bincount(coded.codes[part], minlength=coded.values)
-    found = np.flatnonzero(tally)
+    moves = np.flatnonzero(tally)
     for _ in range(2):  # the room is as it was
         assert (
-            mondrian_spread._by_levels(found, part.sum(), spread, tally) == expected.numerators[1]
+            mondrian_spread._by_levels(moves, part.sum(), spread, tally) == expected.numerators[1]
         )
 
 
@@ -650,7 +663,7 @@ def test_distances_along_a_hierarchy_are_kept_compiled(parameters, monkeypatch):
     microdata = table(qi, {"s": rng.choice(sorted(TREE[0]), rows)})
     microdata = with_hierarchy(microdata, "s", TREE)
     close = TCloseness(t=Decimal("0.3"), distance="hierarchical", sensitive="s")
-    promises = named([KAnonymity(k=2), close], microdata)
+    promises = name_attributes([KAnonymity(k=2), close], microdata)
     compiled, plain = both_ways(microdata, promises, parameters, [], 4)
     assert parts(compiled.group) == parts(plain.group)
     assert len(parts(plain.group)) > 80
@@ -672,7 +685,7 @@ def test_shares_of_a_larger_table_are_kept_compiled(promise, monkeypatch):
     rows = 5000
     qi = {"integer": rng.geometric(0.1, rows), "wide": rng.integers(0, 10**9, rows)}
     microdata = table(qi, {"s": rng.choice(4, rows, p=[0.4, 0.3, 0.2, 0.1])})
-    promises = named([KAnonymity(k=2), promise], microdata)
+    promises = name_attributes([KAnonymity(k=2), promise], microdata)
     compiled, plain = both_ways(microdata, promises, STRICT, [], 4)
     assert parts(compiled.group) == parts(plain.group)
     assert len(parts(plain.group)) > 80
@@ -706,11 +719,15 @@ def test_too_many_different_numbers_of_rows_are_not_looked_for(monkeypatch):
 
 @given(st.fractions(0, 1, max_denominator=60), st.booleans(), st.integers(1, 40))
 def test_the_nearest_fraction_is_the_largest_within_a_bound(bound, itself, most):
-    def within(share):
+    def is_within_bound(share):
         return share == 0 or (share <= bound if itself else share < bound)
 
-    all_ = {Fraction(n, of) for of in range(1, most + 1) for n in range(of + 1)}
-    assert nearest(within, most) == max(filter(within, all_))
+    all_ = {
+        Fraction(n, denominator)
+        for denominator in range(1, most + 1)
+        for n in range(denominator + 1)
+    }
+    assert nearest(is_within_bound, most) == max(filter(is_within_bound, all_))
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=40))

@@ -22,13 +22,13 @@ def all_distances(codes):
     return apart
 
 
-def check(codes, many, found, distance):
+def check(codes, many, neighbours, distance):
     rows = len(codes)
     apart = all_distances(codes)
-    assert found.shape == distance.shape == (rows, min(many, rows - 1))
-    assert np.array_equal(distance, np.sort(apart, axis=1)[:, : found.shape[1]])
-    assert np.array_equal(np.take_along_axis(apart, found, axis=1), distance)
-    assert all(len(set(row)) == len(row) for row in found.tolist())
+    assert neighbours.shape == distance.shape == (rows, min(many, rows - 1))
+    assert np.array_equal(distance, np.sort(apart, axis=1)[:, : neighbours.shape[1]])
+    assert np.array_equal(np.take_along_axis(apart, neighbours, axis=1), distance)
+    assert all(len(set(row)) == len(row) for row in neighbours.tolist())
 
 
 def following(row, rows):
@@ -39,23 +39,23 @@ def following(row, rows):
 def in_groups(codes, many):
     """The rows that share all but so many columns, those that follow first, for any choice."""
     rows, columns = codes.shape
-    found = [[] for _ in range(rows)]
+    neighbours = [[] for _ in range(rows)]
     for differ in range(columns + 1):
-        for kept in combinations(range(columns), columns - differ):
-            for row, others in enumerate(found):
-                alike = codes[:, list(kept)] == codes[row, list(kept)]
+        for names_kept in combinations(range(columns), columns - differ):
+            for row, others in enumerate(neighbours):
+                alike = codes[:, list(names_kept)] == codes[row, list(names_kept)]
                 met = [o for o in following(row, rows) if alike[o].all() and o not in others]
                 others.extend(met[: many - len(others)])
-    return found
+    return neighbours
 
 
 @given(st.integers(0, 2**32), st.integers(2, 60), st.integers(1, 7), st.integers(1, 20))
 def test_by_comparing(seed, rows, columns, many):
     codes = table(np.random.default_rng(seed), rows, columns)
-    found, distance = nearest(codes, many)
-    check(codes, many, found, distance)
+    neighbours, distance = nearest(codes, many)
+    check(codes, many, neighbours, distance)
     apart = all_distances(codes)
-    for row, others in enumerate(found.tolist()):
+    for row, others in enumerate(neighbours.tolist()):
         ranked = sorted(following(row, rows), key=apart[row].__getitem__)
         assert others == ranked[:many]
 
@@ -77,8 +77,8 @@ def test_by_grouping(monkeypatch, until_compared):
     for _ in range(150):
         rows, many = int(rng.integers(2, 150)), int(rng.integers(1, 20))
         codes = table(rng, rows, int(rng.integers(1, 7)))
-        found, distance = nearest_by_groups(codes, min(many, rows - 1))
-        check(codes, many, found, distance)
+        neighbours, distance = nearest_by_groups(codes, min(many, rows - 1))
+        check(codes, many, neighbours, distance)
         far += distance.max() > 2
     assert far > 30
 
@@ -87,23 +87,23 @@ def test_keys_that_do_not_fit_in_an_integer():
     rng = np.random.default_rng(2)
     codes = rng.integers(0, 2**31 - 1, (40, 5)).astype(np.int32)
     codes[20:, :3] = codes[:20, :3]
-    found, distance = nearest_by_groups(codes, 3)
-    check(codes, 3, found, distance)
+    neighbours, distance = nearest_by_groups(codes, 3)
+    check(codes, 3, neighbours, distance)
     assert (distance[:, 0] == 2).all()
 
 
 def test_some_rows_of_a_large_table():
     rng = np.random.default_rng(4)
     codes = table(rng, 5000, 6)
-    found, distance = nearest(codes, 6)
+    neighbours, distance = nearest(codes, 6)
     some = rng.choice(5000, 200, replace=False)
     assert np.array_equal(distance[some], nearest_directly(codes, some, 6)[1])
-    assert np.array_equal((codes[found] != codes[:, None]).sum(axis=2), distance)
-    assert (found != np.arange(5000)[:, None]).all()
+    assert np.array_equal((codes[neighbours] != codes[:, None]).sum(axis=2), distance)
+    assert (neighbours != np.arange(5000)[:, None]).all()
     again = nearest(codes, 6)
-    assert np.array_equal(found, again[0])
+    assert np.array_equal(neighbours, again[0])
 
 
 def test_a_row_alone_has_no_neighbour():
-    found, distance = nearest(np.zeros((1, 3), dtype=np.int32), 4)
-    assert found.shape == distance.shape == (1, 0)
+    neighbours, distance = nearest(np.zeros((1, 3), dtype=np.int32), 4)
+    assert neighbours.shape == distance.shape == (1, 0)

@@ -46,10 +46,10 @@ def hierarchies(draw, most_leaves=5, largest=3):
 def ranges_of(target, steps):
     """Ranges where neighbouring leaves are so many units apart."""
     low, high = [inf] * len(target.parent), [-inf] * len(target.parent)
-    at = 0
+    position = 0
     for leaf in in_order(target, 0):
-        low[leaf] = high[leaf] = at
-        at += steps[leaf % len(steps)]
+        low[leaf] = high[leaf] = position
+        position += steps[leaf % len(steps)]
     for node in range(len(target.parent) - 1, 0, -1):
         above = target.parent[node]
         low[above], high[above] = min(low[above], low[node]), max(high[above], high[node])
@@ -64,8 +64,8 @@ def in_order(target, node):
 @st.composite
 def groups(draw, most_values=6, **sizes):
     target, ranges = draw(hierarchies(**sizes))
-    at = draw(st.lists(st.sampled_from(leaves(target)), min_size=1, max_size=most_values))
-    return target, ranges, np.bincount(at, minlength=len(target.parent))
+    leaves_drawn = draw(st.lists(st.sampled_from(leaves(target)), min_size=1, max_size=most_values))
+    return target, ranges, np.bincount(leaves_drawn, minlength=len(target.parent))
 
 
 def total(copies, ranges):
@@ -95,9 +95,9 @@ def least_of_all_fakes(target, ranges, counts, fakes):
 def least_by_recurrence(target, ranges, counts, fakes):
     """The paper's recurrence, mended, over all splits of x fakes when r values are not kept."""
     children = [np.flatnonzero(target.parent == n).tolist() for n in range(len(target.parent))]
-    held = [int(n) for n in counts]
-    for node in range(len(held) - 1, 0, -1):
-        held[target.parent[node]] += held[node]
+    counts_held = [int(n) for n in counts]
+    for node in range(len(counts_held) - 1, 0, -1):
+        counts_held[target.parent[node]] += counts_held[node]
     weight = target.weight.copy()
     for family in children:
         if family:
@@ -105,17 +105,21 @@ def least_by_recurrence(target, ranges, counts, fakes):
 
     @cache
     def least(node, x, r):
-        if r > held[node] + x:
+        if r > counts_held[node] + x:
             return inf
         if not children[node]:
             return 0
-        return min(shared(node, x, r, split) for split in splits(x, len(children[node])))
+        return min(share_node(node, x, r, split) for split in splits(x, len(children[node])))
 
-    def shared(node, x, r, split):
+    def share_node(node, x, r, split):
         family = [(c, f, int(weight[c])) for c, f in zip(children[node], split, strict=True)]
-        sums, room = sum(w for *_, w in family), held[node] + x - r
-        times = min([room // sums, *((held[c] + f) // w for c, f, w in family if w)]) if sums else 0
-        below = sum(least(c, f, held[c] + f - w * times) for c, f, w in family)
+        sums, room = sum(w for *_, w in family), counts_held[node] + x - r
+        times = (
+            min([room // sums, *((counts_held[c] + f) // w for c, f, w in family if w)])
+            if sums
+            else 0
+        )
+        below = sum(least(c, f, counts_held[c] + f - w * times) for c, f, w in family)
         return below + (room - times * sums) * int(ranges[node])
 
     return least(0, fakes, 0)
@@ -162,18 +166,18 @@ def test_the_mended_recurrence_finds_the_same(group, fakes):
 @given(groups(most_values=60, most_leaves=12), st.integers(0, 30))
 def test_what_is_found_is_private_and_generalizes(group, most):
     target, ranges, counts = group
-    found = with_fakes(target, counts, ranges, most)
-    assert imbalance(target, found.copies) == 0
-    assert generalizes(target, found.copies, counts, int(found.fakes.sum()))
-    assert generalizes(target, found.copies, counts + found.fakes)
-    assert found.copies.sum() == counts.sum() + found.fakes.sum()
-    assert found.fakes.min() >= 0
-    assert found.fakes.sum() <= most
-    assert not found.fakes[np.unique(target.parent[1:])].any()
-    assert total(found.copies, ranges) == found.cost
+    result = with_fakes(target, counts, ranges, most)
+    assert imbalance(target, result.copies) == 0
+    assert generalizes(target, result.copies, counts, int(result.fakes.sum()))
+    assert generalizes(target, result.copies, counts + result.fakes)
+    assert result.copies.sum() == counts.sum() + result.fakes.sum()
+    assert result.fakes.min() >= 0
+    assert result.fakes.sum() <= most
+    assert not result.fakes[np.unique(target.parent[1:])].any()
+    assert total(result.copies, ranges) == result.cost
     exactly = costs(target, counts, ranges, most)
-    assert found.cost == min(exactly)
-    assert found.fakes.sum() == exactly.index(found.cost)
+    assert result.cost == min(exactly)
+    assert result.fakes.sum() == exactly.index(result.cost)
 
 
 @given(groups(most_values=30, most_leaves=10), st.integers(0, 12))
@@ -188,11 +192,11 @@ def test_more_fakes_allowed_do_not_cost_more(group, most):
 @given(groups(most_values=30, most_leaves=10))
 def test_without_fakes_both_find_the_same(group):
     target, ranges, counts = group
-    found = with_fakes(target, counts, ranges, 0)
-    assert found.copies.tolist() == minimum(target, counts).tolist()
-    assert not found.fakes.any()
+    result = with_fakes(target, counts, ranges, 0)
+    assert result.copies.tolist() == minimum(target, counts).tolist()
+    assert not result.fakes.any()
     free = with_fakes(target, counts, ranges * 0, 5)
-    assert free.copies.tolist() == found.copies.tolist()
+    assert free.copies.tolist() == result.copies.tolist()
     assert free.cost == free.fakes.sum() == 0
 
 
@@ -208,9 +212,9 @@ def test_a_common_divisor_of_weights_changes_nothing(group, most, times):
 def test_ranges_of_any_size_are_exact(group, most):
     target, ranges, counts = group
     huge = np.array([int(length) * 10**30 + int(length > 0) for length in ranges], dtype=object)
-    found = with_fakes(target, counts, huge, most)
-    assert found.cost == total(found.copies, huge)
-    assert found.cost // 10**30 == with_fakes(target, counts, ranges, most).cost
+    result = with_fakes(target, counts, huge, most)
+    assert result.cost == total(result.copies, huge)
+    assert result.cost // 10**30 == with_fakes(target, counts, ranges, most).cost
     before = fakes._FITTING
     try:
         fakes._FITTING = 0
@@ -229,7 +233,7 @@ def test_several_groups_are_each_one(worth_compiling, group, seed):
     before = module._WORTH_COMPILING
     try:
         module._WORTH_COMPILING = 10**9
-        apart = [minimum(target, of).tolist() for of in several]
+        apart = [minimum(target, counts).tolist() for counts in several]
         module._WORTH_COMPILING = worth_compiling
         assert minimum(target, several).tolist() == apart
         assert minimum(target, several[0]).tolist() == apart[0]
@@ -242,11 +246,16 @@ def test_several_groups_are_each_one(worth_compiling, group, seed):
 def test_only_nodes_that_can_get_a_subdomain_are_in_reach(group, most):
     target, ranges, counts = group
     among = families(target)
-    found = reach(among, counts, most)
-    passing = {found.nodes[at] for at, times in enumerate(found.high) if times}
-    assert set(found.nodes) == {0, *(child for node in passing for child in among.children[node])}
-    shown = np.flatnonzero(with_fakes(target, counts, ranges, most).copies)
-    assert set(shown.tolist()) <= set(found.nodes)
+    nodes_in_reach = reach(among, counts, most)
+    passing = {
+        nodes_in_reach.nodes[place] for place, times in enumerate(nodes_in_reach.high) if times
+    }
+    assert set(nodes_in_reach.nodes) == {
+        0,
+        *(child for node in passing for child in among.children[node]),
+    }
+    nodes_shown = np.flatnonzero(with_fakes(target, counts, ranges, most).copies)
+    assert set(nodes_shown.tolist()) <= set(nodes_in_reach.nodes)
 
 
 def test_a_small_group_reaches_few_of_many_nodes():
@@ -255,31 +264,31 @@ def test_a_small_group_reaches_few_of_many_nodes():
     target = annotate(tree, uniform(leaves)).target
     counts = np.zeros(len(target.parent), dtype=np.int64)
     counts[tree.leaf[:60]] = 1
-    found = reach(families(target), counts, 2)
-    assert len(found.nodes) < 16
+    nodes_in_reach = reach(families(target), counts, 2)
+    assert len(nodes_in_reach.nodes) < 16
 
 
 def test_weights_beyond_int64_share_nothing_of_a_small_group():
     target = Target(np.array([-1, 0, 0]), np.array([1, 10**30, 10**30 + 1], dtype=object))
     counts = np.array([0, 5, 7])
     assert minimum(target, counts).tolist() == [12, 0, 0]
-    found = with_fakes(target, counts, np.array([1, 0, 0]), 3)
-    assert (found.copies.tolist(), found.cost) == ([12, 0, 0], 12)
+    result = with_fakes(target, counts, np.array([1, 0, 0]), 3)
+    assert (result.copies.tolist(), result.cost) == ([12, 0, 0], 12)
 
 
 def test_no_values_need_nothing():
     target = Target(np.array([-1, 0, 0]), np.array([1, 1, 2]))
     nothing = np.zeros(3, dtype=np.int64)
     assert minimum(target, nothing).tolist() == [0, 0, 0]
-    found = with_fakes(target, nothing, np.array([1, 0, 0]), 3)
-    assert (found.copies.tolist(), found.cost, found.fakes.sum()) == ([0, 0, 0], 0, 0)
+    result = with_fakes(target, nothing, np.array([1, 0, 0]), 3)
+    assert (result.copies.tolist(), result.cost, result.fakes.sum()) == ([0, 0, 0], 0, 0)
 
 
 def test_a_single_value_is_shown_as_it_is():
     target = Target(np.array([-1]), np.array([1]))
     assert minimum(target, np.array([7])).tolist() == [7]
-    found = with_fakes(target, np.array([7]), np.array([0]), 2)
-    assert (found.copies.tolist(), found.fakes.tolist(), found.cost) == ([7], [0], 0)
+    result = with_fakes(target, np.array([7]), np.array([0]), 2)
+    assert (result.copies.tolist(), result.fakes.tolist(), result.cost) == ([7], [0], 0)
 
 
 def test_arguments_stay_as_they_are():

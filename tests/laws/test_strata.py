@@ -52,7 +52,7 @@ def asks(target, **more):
     return PPrivacy(target=target, sensitive="wage", **more)
 
 
-def made(method, rows, *promises, strata=("region",), type_=None):
+def make_partition(method, rows, *promises, strata=("region",), type_=None):
     make = PARTITIONS[METHODS[method].method]
     return make(table(rows, type_), strata, promises, METHODS[method], seeded_keys(1))
 
@@ -66,12 +66,12 @@ def distributions(partition, rows):
 @BOTH
 @given(rows=ROWS, strata=st.sampled_from([(), ("region",), ("region", "year")]))
 def test_groups_are_what_they_are_called(method, rows, strata):
-    partition = made(method, rows, asks("source"), strata=strata)
-    told = {"region": 0, "year": 1, "age": 2}
-    by = strata if method == "stratum" else dict.fromkeys([*strata, "year", "age"])
-    wanted = [tuple(row[told[name]] for name in by) for row in rows]
-    pairs = set(zip(wanted, partition.group.tolist(), strict=True))
-    assert len(pairs) == len(set(wanted)) == len(set(partition.group.tolist()))
+    partition = make_partition(method, rows, asks("source"), strata=strata)
+    places = {"region": 0, "year": 1, "age": 2}
+    key_columns = strata if method == "stratum" else dict.fromkeys([*strata, "year", "age"])
+    expected = [tuple(row[places[name]] for name in key_columns) for row in rows]
+    pairs = set(zip(expected, partition.group.tolist(), strict=True))
+    assert len(pairs) == len(set(expected)) == len(set(partition.group.tolist()))
     assert set(partition.group.tolist()) == set(range(len(pairs)))
     assert partition.facts["groups"] == len(partition.target_distributions.target) == len(pairs)
     assert partition.suppressed == 0
@@ -80,12 +80,12 @@ def test_groups_are_what_they_are_called(method, rows, strata):
 @BOTH
 @given(rows=ROWS, per=st.sampled_from(["stratum", "table"]))
 def test_a_source_is_that_of_the_stratum_or_of_the_table(method, rows, per):
-    partition = made(method, rows, asks("source", per=per))
+    partition = make_partition(method, rows, asks("source", per=per))
     values = sorted({row[3] for row in rows})
-    for row, found in zip(rows, distributions(partition, rows), strict=True):
+    for row, target in zip(rows, distributions(partition, rows), strict=True):
         beside = [other[3] for other in rows if per == "table" or other[0] == row[0]]
         counts = Counter(beside)
-        assert list(found) == [Fraction(counts[value], len(beside)) for value in values]
+        assert list(target) == [Fraction(counts[value], len(beside)) for value in values]
     assert len(set(partition.target_distributions.distributions)) == len(
         partition.target_distributions.distributions
     )
@@ -95,11 +95,13 @@ def test_a_source_is_that_of_the_stratum_or_of_the_table(method, rows, per):
 def test_what_all_strata_share_stands_once(method):
     rows = [("n", 0, 0, 1), ("n", 0, 1, 3), ("s", 0, 0, 1), ("s", 1, 0, 2), (None, 0, 0, 9)]
     quarters = (Fraction(1, 4),) * 4
-    assert made(method, rows, asks("uniform")).target_distributions.distributions == (quarters,)
-    zipf = made(method, rows, asks({"zipf": 1})).target_distributions.distributions
+    assert make_partition(method, rows, asks("uniform")).target_distributions.distributions == (
+        quarters,
+    )
+    zipf = make_partition(method, rows, asks({"zipf": 1})).target_distributions.distributions
     weights = [Fraction(w, 10**12) for w in (10**12, 5 * 10**11, 333333333333, 25 * 10**10)]
     assert zipf == (tuple(weight / sum(weights) for weight in weights),)
-    (normal,) = made(
+    (normal,) = make_partition(
         method, rows, asks({"normal": {"mean": 2, "variance": 1}})
     ).target_distributions.distributions
     assert normal[0] == normal[2] < normal[1]
@@ -109,10 +111,10 @@ def test_what_all_strata_share_stands_once(method):
 def test_dates_have_an_order_for_a_normal_distribution_and_texts_have_not():
     days = [("n", 0, 0, date(1970, 1, day)) for day in (1, 2, 3)]
     normal = asks({"normal": {"mean": 1, "variance": 1}})
-    (found,) = made("stratum", days, normal).target_distributions.distributions
-    assert found[0] == found[2] < found[1]
+    (target,) = make_partition("stratum", days, normal).target_distributions.distributions
+    assert target[0] == target[2] < target[1]
     with pytest.raises(SpecError, match="no order"):
-        made("stratum", [("n", 0, 0, "a")], normal)
+        make_partition("stratum", [("n", 0, 0, "a")], normal)
 
 
 def given_file(tmp_path, text):
@@ -127,12 +129,14 @@ APART = "region;probability;value\nn;0.5;1\nn;.5;2\ns;1;2\n;1;1.0\n\nnowhere;0.3
 @BOTH
 def test_a_file_gives_all_strata_one_target_or_each_its_own(method, tmp_path):
     rows = [("n", 0, 0, 1), ("s", 0, 1, 2), ("s", 0, 0, 1), (None, 1, 0, 3)]
-    one = made(method, rows, given_file(tmp_path, "value,probability\n1,0.25\n3,0.75\n"))
-    assert one.target_distributions.distributions == ((Fraction(1, 4), 0, Fraction(3, 4)),)
-    own = made(method, rows, given_file(tmp_path, APART))
+    common = make_partition(
+        method, rows, given_file(tmp_path, "value,probability\n1,0.25\n3,0.75\n")
+    )
+    assert common.target_distributions.distributions == ((Fraction(1, 4), 0, Fraction(3, 4)),)
+    own = make_partition(method, rows, given_file(tmp_path, APART))
     half = Fraction(1, 2)
-    wanted = [(half, half, 0), (0, 1, 0), (0, 1, 0), (1, 0, 0)]
-    assert distributions(own, rows) == wanted
+    expected = [(half, half, 0), (0, 1, 0), (0, 1, 0), (1, 0, 0)]
+    assert distributions(own, rows) == expected
 
 
 @pytest.mark.parametrize(
@@ -155,7 +159,7 @@ def test_a_file_gives_all_strata_one_target_or_each_its_own(method, tmp_path):
 def test_a_file_that_gives_no_distribution_is_refused(text, reason, tmp_path):
     rows = [("n", 0, 0, 1), ("s", 0, 0, 2)]
     with pytest.raises(InputError, match=reason):
-        made("stratum", rows, given_file(tmp_path, text))
+        make_partition("stratum", rows, given_file(tmp_path, text))
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
@@ -171,14 +175,14 @@ def test_what_cannot_be_aimed_at_is_refused(method):
     rows = [("n", 0, 0, 1), ("s", 0, 0, 2)]
     close = TCloseness(t=Decimal(1), distance="equal", sensitive="wage")
     with pytest.raises(PromiseError, match="needs a p-privacy promise"):
-        made(method, rows, close)
+        make_partition(method, rows, close)
     with pytest.raises(PromiseError, match="cannot be promised of declared distributions"):
-        made(method, rows, asks("source"), KAnonymity(k=2, quasi_identifiers=("age",)))
+        make_partition(method, rows, asks("source"), KAnonymity(k=2, quasi_identifiers=("age",)))
     with pytest.raises(PromiseError, match="several targets"):
-        made(method, rows, asks("source"), asks("uniform"))
+        make_partition(method, rows, asks("source"), asks("uniform"))
     with pytest.raises(PromiseError, match="has nulls"):
-        made(method, [("n", 0, 0, None), ("n", 0, 0, 1)], asks("source"))
-    assert made(method, rows, asks("source"), asks("source", tolerance="0.1"), close)
+        make_partition(method, [("n", 0, 0, None), ("n", 0, 0, 1)], asks("source"))
+    assert make_partition(method, rows, asks("source"), asks("source", tolerance="0.1"), close)
 
 
 @BOTH
@@ -194,21 +198,21 @@ def test_distributions_that_are_too_far_apart_are_refused(method, rows, t):
             for v in range(4)
         )
         farthest = max(farthest, sum(map(abs, differ)) / 2)
-    made(method, rows, asks("source", per="table"), close)
+    make_partition(method, rows, asks("source", per="table"), close)
     if farthest <= Fraction(t):
-        assert made(method, rows, asks("source"), close)
+        assert make_partition(method, rows, asks("source"), close)
     else:
         with pytest.raises(PromiseError, match=r"groups break it \(t = "):
-            made(method, rows, asks("source"), close)
+            make_partition(method, rows, asks("source"), close)
 
 
 def test_other_distances_have_the_order_and_the_hierarchy_of_the_column():
     rows = [("n", 0, 0, 1), ("s", 0, 0, 2), ("s", 0, 0, 3)]
     ordered = TCloseness(t=Decimal("0.7"), distance="ordered", sensitive="wage")
-    assert made("stratum", rows, asks("source"), ordered)
+    assert make_partition("stratum", rows, asks("source"), ordered)
     texts = [(*row[:3], str(row[3])) for row in rows]
     with pytest.raises(PromiseError, match=r"groups break it \(t = "):
-        made("stratum", texts, asks("source"), ordered)
+        make_partition("stratum", texts, asks("source"), ordered)
 
 
 def test_whose_source_is_written_as_it_is_read_and_only_of_a_source():
@@ -222,9 +226,11 @@ def test_groups_of_rows_in_any_order():
     rng = np.random.default_rng(3)
     rows = [tuple(int(n) for n in rng.integers(0, 3, 4)) for _ in range(30)]
     rows = [("ns"[row[0] % 2], *row[1:]) for row in rows]
-    first = made("exact-qi", rows, asks("source"))
+    first = make_partition("exact-qi", rows, asks("source"))
     order = rng.permutation(len(rows))
-    again = made("exact-qi", [rows[at] for at in order], asks("source"))
+    again = make_partition("exact-qi", [rows[position] for position in order], asks("source"))
     assert again.group.tolist() == first.group[order].tolist()
-    shuffled = [rows[at] for at in order]
-    assert distributions(again, shuffled) == [distributions(first, rows)[at] for at in order]
+    shuffled = [rows[position] for position in order]
+    assert distributions(again, shuffled) == [
+        distributions(first, rows)[position] for position in order
+    ]

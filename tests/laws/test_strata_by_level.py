@@ -42,7 +42,7 @@ def test_no_group_crosses_a_node(tmp_path, capsys, changes):
     regions = {}
     for row in table.select(["town", "group_id"]).to_pylist():
         regions.setdefault(row["group_id"], set()).add(WHERE[row["town"]])
-    assert all(len(of) == 1 for of in regions.values())
+    assert all(len(rows_of_region) == 1 for rows_of_region in regions.values())
     assert set().union(*regions.values()) == {"north", "south"}
     if changes:
         assert len(regions) == 2

@@ -33,8 +33,8 @@ WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=14).filter(any)
 
 @given(weights=WEIGHTS)
 def test_whole_weights_are_exact_chances(weights):
-    found = chances(np.array(weights))
-    assert found == tuple(Fraction(weight, sum(weights)) for weight in weights)
+    chances_found = chances(np.array(weights))
+    assert chances_found == tuple(Fraction(weight, sum(weights)) for weight in weights)
 
 
 def families(tree):
@@ -92,7 +92,7 @@ def test_a_median_tree_is_cut_where_the_weights_are_nearest(weights, arity):
             assert max(sizes(tree, children)) - min(sizes(tree, children)) <= 1
         elif len(parts) == 2:
             first, last = tree.first[children[0]], tree.last[children[1]]
-            cuts = [sum(weights[first:at]) for at in range(first + 1, last + 1)]
+            cuts = [sum(weights[first:position]) for position in range(first + 1, last + 1)]
             assert abs(2 * parts[0] - sum(parts)) == min(abs(2 * c - sum(parts)) for c in cuts)
 
 
@@ -117,7 +117,7 @@ def test_a_taxonomy_has_a_node_for_each_set_of_leaves(groups, random):
     tree, order = taxonomy_tree(ancestors_of(hierarchy))
     assert_is_tree(tree, len(rows))
     assert sorted(order.tolist()) == list(range(len(rows)))
-    found = [
+    leaf_sets = [
         frozenset(order[low : high + 1].tolist())
         for low, high in zip(tree.first, tree.last, strict=True)
     ]
@@ -126,13 +126,13 @@ def test_a_taxonomy_has_a_node_for_each_set_of_leaves(groups, random):
         for level in range(4)
         for label in hierarchy.level(level)
     }
-    assert len(found) == len(set(found))
-    assert set(found) == expected
+    assert len(leaf_sets) == len(set(leaf_sets))
+    assert set(leaf_sets) == expected
 
 
 def test_a_taxonomy_of_ordered_runs_keeps_the_order():
-    known = from_order("pain", [2, 4], ["0", "1", "2", "3", "4", "5"])
-    tree, order = taxonomy_tree(ancestors_of(known))
+    hierarchy = from_order("pain", [2, 4], ["0", "1", "2", "3", "4", "5"])
+    tree, order = taxonomy_tree(ancestors_of(hierarchy))
     assert order.tolist() == [0, 1, 2, 3, 4, 5]
     assert sorted(sizes(tree, range(len(tree.parent)))) == [1] * 6 + [2, 2, 2, 4, 6]
 
@@ -152,42 +152,42 @@ def shares(target):
     }
 
 
-def asked(tree, weights):
+def weights_below(tree, weights):
     """The weight of the values below each node."""
     spans = zip(tree.first, tree.last, strict=True)
     return [sum(weights[low : high + 1]) for low, high in spans]
 
 
-def off(parts, found):
+def difference(parts, weights_found):
     return sum(
-        abs(Fraction(n, sum(found)) - Fraction(part, sum(parts)))
-        for n, part in zip(found, parts, strict=True)
+        abs(Fraction(n, sum(weights_found)) - Fraction(part, sum(parts)))
+        for n, part in zip(weights_found, parts, strict=True)
     )
 
 
 def best_sums(parts, denominator):
     """The least difference of any positive weights that add up to so much, and the least sum."""
     return min(
-        (off(parts, found), sum(found))
-        for found in product(range(1, denominator + 1), repeat=len(parts))
-        if sum(found) <= denominator
+        (difference(parts, weights_found), sum(weights_found))
+        for weights_found in product(range(1, denominator + 1), repeat=len(parts))
+        if sum(weights_found) <= denominator
     )
 
 
 @given(WEIGHTS, st.integers(2, 4))
 def test_exact_annotations_are_the_distribution(weights, arity):
     tree = balanced_tree(len(weights), arity)
-    found = annotate(tree, np.array(weights))
-    assert found.distance == 0
-    chances = probabilities(found.target)
+    annotated = annotate(tree, np.array(weights))
+    assert annotated.distance == 0
+    chances = probabilities(annotated.target)
     assert [chances[leaf] for leaf in tree.leaf] == [Fraction(w, sum(weights)) for w in weights]
-    assert all(gcd(*parts) in (0, 1) for parts in shares(found.target).values())
+    assert all(gcd(*parts) in (0, 1) for parts in shares(annotated.target).values())
 
 
 @given(WEIGHTS, st.integers(2, 3), st.integers(2, 9))
 def test_rounded_annotations_are_as_near_as_the_denominator_allows(weights, arity, denominator):
     tree = balanced_tree(len(weights), arity)
-    above = asked(tree, weights)
+    above = weights_below(tree, weights)
     most = max(
         (sum(above[c] > 0 for c in children) for children in families(tree).values()), default=0
     )
@@ -195,19 +195,19 @@ def test_rounded_annotations_are_as_near_as_the_denominator_allows(weights, arit
         with pytest.raises(SpecError, match=f"{most} possible parts"):
             annotate(tree, np.array(weights), denominator)
         return
-    found = annotate(tree, np.array(weights), denominator)
-    for node, given_ in shares(found.target).items():
+    annotated = annotate(tree, np.array(weights), denominator)
+    for node, shares_given in shares(annotated.target).items():
         parts = [above[c] for c in np.flatnonzero(tree.parent == node)]
-        possible = [(part, n) for part, n in zip(parts, given_, strict=True) if part]
-        assert all(n == 0 for part, n in zip(parts, given_, strict=True) if not part)
+        possible = [(part, n) for part, n in zip(parts, shares_given, strict=True) if part]
+        assert all(n == 0 for part, n in zip(parts, shares_given, strict=True) if not part)
         if possible:
             exactly, rounded = zip(*possible, strict=True)
-            assert (off(exactly, rounded), sum(rounded)) == best_sums(exactly, denominator)
+            assert (difference(exactly, rounded), sum(rounded)) == best_sums(exactly, denominator)
             assert min(rounded) >= 1
-    chances = probabilities(found.target)
+    chances = probabilities(annotated.target)
     pairs = zip(weights, tree.leaf, strict=True)
     gaps = [abs(Fraction(w, sum(weights)) - chances[leaf]) for w, leaf in pairs]
-    assert found.distance == sum(gaps) / 2
+    assert annotated.distance == sum(gaps) / 2
 
 
 def test_three_parts_are_told_by_the_smallest_of_equally_good_sums():
@@ -220,14 +220,14 @@ def test_three_parts_are_told_by_the_smallest_of_equally_good_sums():
         ([0, 7, 7], 2, [0, 1, 1]),
         ([0, 7, 0], 1, [0, 1, 0]),
     ):
-        found = annotate(balanced_tree(3, 3), np.array(weights), denominator)
-        assert found.target.weight[1:].tolist() == expected
+        annotated = annotate(balanced_tree(3, 3), np.array(weights), denominator)
+        assert annotated.target.weight[1:].tolist() == expected
 
 
 def test_of_two_parts_none_is_rounded_away():
     for weights, expected in (([98, 1], [9, 1]), ([1, 98], [1, 9]), ([2, 1], [2, 1])):
-        found = annotate(balanced_tree(2, 2), np.array(weights), 10)
-        assert found.target.weight[1:].tolist() == expected
+        annotated = annotate(balanced_tree(2, 2), np.array(weights), 10)
+        assert annotated.target.weight[1:].tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -266,14 +266,14 @@ def test_distributions_of_counts():
 )
 def test_normal_weights_are_as_the_density(amounts, mean, variance):
     values = exact(pa.array([Decimal(a) / 4 for a in sorted(amounts)], pa.decimal128(9, 2)), "s")
-    found = normal(values, Decimal(mean) / 4, Decimal(variance) / 16)
+    weights_found = normal(values, Decimal(mean) / 4, Decimal(variance) / 16)
     distances = [(a - mean) ** 2 for a in sorted(amounts)]
     expected = [exp((min(distances) - d) / (2 * variance)) for d in distances]
-    shares_ = [int(n) / max(found.tolist()) for n in found]
+    shares_ = [int(n) / max(weights_found.tolist()) for n in weights_found]
     assert shares_ == pytest.approx(expected, abs=1e-11)
-    assert found.min() >= 1
-    assert [n for _, n in sorted(zip(distances, found.tolist(), strict=True))] == sorted(
-        found.tolist(), reverse=True
+    assert weights_found.min() >= 1
+    assert [n for _, n in sorted(zip(distances, weights_found.tolist(), strict=True))] == sorted(
+        weights_found.tolist(), reverse=True
     )
 
 
@@ -285,11 +285,11 @@ def test_far_from_the_mean_of_a_normal_nothing_is_impossible():
 
 @pytest.mark.parametrize("s", ["0", "0.1", "1", "2.5", "60", "100000000"])
 def test_zipf_weights_are_as_the_law(s):
-    found = zipf(50, Decimal(s))
-    shares_ = [int(n) / int(found[0]) for n in found]
+    weights_found = zipf(50, Decimal(s))
+    shares_ = [int(n) / int(weights_found[0]) for n in weights_found]
     assert shares_ == pytest.approx([float(rank) ** -float(s) for rank in range(1, 51)], abs=1e-11)
-    assert found.min() >= 1
-    assert sorted(found.tolist(), reverse=True) == found.tolist()
+    assert weights_found.min() >= 1
+    assert sorted(weights_found.tolist(), reverse=True) == weights_found.tolist()
 
 
 def given_by(path, text, domain):
@@ -350,9 +350,9 @@ def test_files_that_cannot_be_read(tmp_path):
     st.integers(2, 16),
 )
 def test_ratios_in_bulk_are_the_nearest(pairs, denominator):
-    one, other = np.array(pairs).T
+    first, other = np.array(pairs).T
     fractions = {Fraction(a, b) for b in range(2, denominator + 1) for a in range(1, b)}
-    for a, b, tied, pair in zip(*nearest_ratios(one, other, denominator), pairs, strict=True):
+    for a, b, tied, pair in zip(*nearest_ratios(first, other, denominator), pairs, strict=True):
         share = Fraction(pair[0], sum(pair))
         off = abs(share - Fraction(int(a), int(a + b)))
         gaps = [abs(share - fraction) for fraction in fractions]
