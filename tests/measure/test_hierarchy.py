@@ -23,18 +23,18 @@ def spec(small):
 
 def test_labels_with_how_many_values_they_stand_for(spec, capsys):
     assert run(["hierarchy", spec, "--column", "age", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out)
     ages = {int(r["age"]) for r in people() if int(r["age"]) > 18 and r["wage"]}
-    assert (found["column"], found["values"]) == ("age", len(ages))
+    assert (document["column"], document["values"]) == ("age", len(ages))
     tens = Counter(f"{age // 10 * 10}-{age // 10 * 10 + 9}" for age in ages)
-    assert found["levels"][1] == {"level": 2, "labels": dict(tens)}
-    assert found["levels"][2]["labels"] == {"*": len(ages)}
+    assert document["levels"][1] == {"level": 2, "labels": dict(tens)}
+    assert document["levels"][2]["labels"] == {"*": len(ages)}
 
 
 def test_the_values_themselves_are_not_listed(spec, capsys):
     assert run(["hierarchy", spec, "--column", "town"]) == 0
-    shown = capsys.readouterr().out
-    assert shown == "town: 3 values\nlevel 1: south (2), north (1)\nlevel 2: * (3)\n"
+    output = capsys.readouterr().out
+    assert output == "town: 3 values\nlevel 1: south (2), north (1)\nlevel 2: * (3)\n"
 
 
 @pytest.mark.parametrize("column", ["wage", "height"])

@@ -25,10 +25,10 @@ green,30,f
 def test_three_households(tmp_path, capsys):
     """Three women and two men of 30: a household of both is found with 1 - 2/3 * 1/2 = 2/3."""
     (tmp_path / "t.csv").write_text(ROWS, encoding="utf-8")
-    asked = ["measure", str(tmp_path / "t.csv"), "--qi", "age,sex", "--household", "household"]
-    assert run([*asked, "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["household_risk"] == {
+    command = ["measure", str(tmp_path / "t.csv"), "--qi", "age,sex", "--household", "household"]
+    assert run([*command, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["household_risk"] == {
         "households": 3,
         "highest": 0.666667,
         "average": float(f"{(2 / 3 + 2 / 3 + 1 / 3) / 3:.6g}"),
@@ -46,14 +46,14 @@ K = "{model: k-anonymity, k: 2}"
 def test_a_household_that_is_like_no_other(tmp_path, capsys):
     """Each group has two households or more, and green is alone by its one member."""
     (tmp_path / "t.csv").write_text(ROWS, encoding="utf-8")
-    asked = ["measure", str(tmp_path / "t.csv"), "--qi", "age,sex", "--household", "household"]
-    assert run([*asked, "--model", K, "--model", WHOLE, "--format", "json"]) == 3
+    command = ["measure", str(tmp_path / "t.csv"), "--qi", "age,sex", "--household", "household"]
+    assert run([*command, "--model", K, "--model", WHOLE, "--format", "json"]) == 3
     plain, whole = json.loads(capsys.readouterr().out)["promises"]
     assert (plain["holds"], plain["households"]) == (True, {"k": 2, "groups": 2, "failing": 0})
     assert (whole["holds"], whole["households"]) == (False, {"k": 1, "groups": 2, "failing": 1})
     assert whole["observed"] == plain["observed"] == {"k": 2, "groups": 2, "failing": 0}
     (tmp_path / "t.csv").write_text(ROWS + "white,30,f\n", encoding="utf-8")
-    assert run([*asked, "--model", WHOLE]) == 0
+    assert run([*command, "--model", WHOLE]) == 0
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ def test_a_household_that_is_like_no_other(tmp_path, capsys):
 )
 def test_promises_refused(tmp_path, capsys, model, more, message):
     (tmp_path / "t.csv").write_text(ROWS, encoding="utf-8")
-    asked = ["measure", str(tmp_path / "t.csv"), "--qi", "age", "--sensitive", "sex"]
-    households = [part for one in more for part in ("--household", one)]
-    assert run([*asked, *households, "--model", model]) == 2
+    command = ["measure", str(tmp_path / "t.csv"), "--qi", "age", "--sensitive", "sex"]
+    households = [part for household in more for part in ("--household", household)]
+    assert run([*command, *households, "--model", model]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_a_missing_household_is_refused(tmp_path, capsys):
     (tmp_path / "t.csv").write_text(ROWS + ",30,f\n", encoding="utf-8")
-    asked = ["measure", str(tmp_path / "t.csv"), "--qi", "age,sex", "--household", "household"]
-    assert run(asked) == 2
+    command = ["measure", str(tmp_path / "t.csv"), "--qi", "age,sex", "--household", "household"]
+    assert run(command) == 2
     assert "column 'household': a household is missing" in capsys.readouterr().err
 
 
@@ -89,27 +89,29 @@ def test_as_each_household_by_itself(rows):
     kinds = sorted({kind for _, kind in rows})
     household = np.array([names.index(name) for name, _ in rows], dtype=np.int64)
     group = np.array([kinds.index(kind) for _, kind in rows], dtype=np.int64)
-    found = household_risk(household, group)
+    risk_found = household_risk(household, group)
     sizes = Counter(kind for _, kind in rows)
-    members = {name: sorted(kind for of, kind in rows if of == name) for name in names}
-    risks = [1 - prod(1 - Fraction(1, sizes[k]) for k in of) for of in members.values()]
-    assert found.highest == pytest.approx(float(max(risks)))
-    assert found.average == pytest.approx(float(sum(risks) / len(risks)))
-    most = [max(Fraction(1, sizes[kind]) for kind in of) for of in members.values()]
-    assert found.by_member == sum(most) / len(most)
-    assert found.least == min(sum(kind in of for of in members.values()) for kind in kinds)
+    members = {name: sorted(kind for name_, kind in rows if name_ == name) for name in names}
+    risks = [1 - prod(1 - Fraction(1, sizes[k]) for k in kinds) for kinds in members.values()]
+    assert risk_found.highest == pytest.approx(float(max(risks)))
+    assert risk_found.average == pytest.approx(float(sum(risks) / len(risks)))
+    most = [max(Fraction(1, sizes[kind]) for kind in kinds) for kinds in members.values()]
+    assert risk_found.by_member == sum(most) / len(most)
+    assert risk_found.least == min(
+        sum(kind in kinds for kinds in members.values()) for kind in kinds
+    )
     alike = Counter(map(tuple, members.values()))
-    assert (found.least_alike, found.alone) == (
+    assert (risk_found.least_alike, risk_found.alone) == (
         min(alike.values()),
         sum(n == 1 for n in alike.values()),
     )
-    assert found.households == len(names)
+    assert risk_found.households == len(names)
 
 
 def test_one_large_household_takes_no_longer_than_its_members():
     many = 200_000
     household = np.append(np.zeros(many, dtype=np.int64), np.arange(1, many + 1))
     group = np.append(np.arange(many) % 7, np.arange(many) % 5)
-    found = household_risk(household, group)
-    assert found.alone == 1
-    assert found.least_alike == 1
+    risk_found = household_risk(household, group)
+    assert risk_found.alone == 1
+    assert risk_found.least_alike == 1

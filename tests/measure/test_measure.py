@@ -49,15 +49,15 @@ def patients(tmp_path):
 
 
 def test_the_inpatient_table(patients):
-    found = measure(str(patients), ["zip", "age"], ["condition"])
-    assert (found["rows"], found["groups"], found["k"]) == (12, 3, 4)
-    assert found["l"] == {"distinct": 1, "entropy": 1, "recursive_c": {"2": None, "3": None}}
-    assert found["t"]["equal"] == pytest.approx(7 / 12)
-    assert found["t"]["ordered"] is None
-    assert (found["alpha"], found["ke"]) == (1, {"k": 1, "e": None})
-    assert found["delta"] is None  # no row of the last group has heart
-    assert found["risk"]["rows_alone"] == 0
-    assert found["risk"]["homogeneity"]["condition"]["1.0"] == {
+    report = measure(str(patients), ["zip", "age"], ["condition"])
+    assert (report["rows"], report["groups"], report["k"]) == (12, 3, 4)
+    assert report["l"] == {"distinct": 1, "entropy": 1, "recursive_c": {"2": None, "3": None}}
+    assert report["t"]["equal"] == pytest.approx(7 / 12)
+    assert report["t"]["ordered"] is None
+    assert (report["alpha"], report["ke"]) == (1, {"k": 1, "e": None})
+    assert report["delta"] is None  # no row of the last group has heart
+    assert report["risk"]["rows_alone"] == 0
+    assert report["risk"]["homogeneity"]["condition"]["1.0"] == {
         "groups": 1,
         "rows": 4,
         "revealed": 4,
@@ -68,11 +68,11 @@ def test_every_row_of_a_null_is_measured(tmp_path):
     """A unique row with a null quasi-identifier makes k 1: nulls are a category of their own."""
     path = tmp_path / "t.csv"
     path.write_text("q,s\na,1\na,2\n,3\n", encoding="utf-8")
-    found = measure(str(path), ["q"], ["s"])
-    assert (found["rows"], found["groups"], found["k"]) == (3, 2, 1)
+    report = measure(str(path), ["q"], ["s"])
+    assert (report["rows"], report["groups"], report["k"]) == (3, 2, 1)
     path.write_text("q,s\na,1\na,\n,3\n,\n", encoding="utf-8")
-    found = measure(str(path), ["q"], ["s"])
-    assert (found["k"], found["l"]["distinct"], found["ke"]) == (2, 2, {"k": 2, "e": None})
+    report = measure(str(path), ["q"], ["s"])
+    assert (report["k"], report["l"]["distinct"], report["ke"]) == (2, 2, {"k": 2, "e": None})
 
 
 ROWS = st.lists(
@@ -93,37 +93,39 @@ def test_any_table_as_rows_tell(tmp_path_factory, rows):
     types = [("p", pa.string()), ("q", pa.int64()), ("s", pa.float64())]
     s = [float(value) for value in s]
     pq.write_table(pa.table(dict(zip("pqs", (p, q, s), strict=True)), pa.schema(types)), path)
-    found = measure(str(path), ["p", "q"], ["s"])
+    report = measure(str(path), ["p", "q"], ["s"])
     groups = {}
     for *key, value in rows:
         groups.setdefault(tuple(key), []).append(value)
-    assert (found["rows"], found["groups"]) == (len(rows), len(groups))
-    assert found["k"] == min(map(len, groups.values()))
-    assert found["l"]["distinct"] == min(len(set(g)) for g in groups.values())
+    assert (report["rows"], report["groups"]) == (len(rows), len(groups))
+    assert report["k"] == min(map(len, groups.values()))
+    assert report["l"]["distinct"] == min(len(set(g)) for g in groups.values())
     counts = {key: sorted(Counter(g).values(), reverse=True) for key, g in groups.items()}
     for l in ("2", "3"):
         tails = [(r[0], sum(r[int(l) - 1 :])) for r in counts.values()]
-        wanted = max(Fraction(a, b) for a, b in tails) if all(b for _, b in tails) else None
-        seen = found["l"]["recursive_c"][l]
-        assert seen == (None if wanted is None else pytest.approx(float(wanted)))
-    assert found["alpha"] == pytest.approx(max(r[0] / sum(r) for r in counts.values()))
+        expected = max(Fraction(a, b) for a, b in tails) if all(b for _, b in tails) else None
+        seen = report["l"]["recursive_c"][l]
+        assert seen == (None if expected is None else pytest.approx(float(expected)))
+    assert report["alpha"] == pytest.approx(max(r[0] / sum(r) for r in counts.values()))
     spans = min(max(g) - min(g) for g in groups.values())
-    assert found["ke"]["e"] == pytest.approx(float(spans))
+    assert report["ke"]["e"] == pytest.approx(float(spans))
     share = Counter(value for *_, value in rows)
     distance = max(
         sum(abs(Fraction(g.count(v), len(g)) - Fraction(share[v], len(rows))) for v in share) / 2
         for g in groups.values()
     )
-    assert found["t"]["equal"] == pytest.approx(float(distance))
+    assert report["t"]["equal"] == pytest.approx(float(distance))
     if any(set(g) != set(share) for g in groups.values()):
-        assert found["delta"] is None
+        assert report["delta"] is None
     else:
         parts = [
             Fraction(g.count(v) * len(rows), len(g) * share[v])
             for g in groups.values()
             for v in share
         ]
-        assert found["delta"] == pytest.approx(max(abs(math.log(part)) for part in parts), abs=1e-6)
+        assert report["delta"] == pytest.approx(
+            max(abs(math.log(part)) for part in parts), abs=1e-6
+        )
 
 
 def test_partitions_patterns_and_folders(tmp_path, patients):
@@ -135,35 +137,35 @@ def test_partitions_patterns_and_folders(tmp_path, patients):
     (tmp_path / "half").mkdir()
     pq.write_table(table.slice(0, 5), tmp_path / "half" / "1.parquet")
     pq.write_table(table.slice(5), tmp_path / "half" / "2.parquet")
-    wanted = measure(str(patients), ["zip", "age"], ["condition"])
+    expected = measure(str(patients), ["zip", "age"], ["condition"])
     for place in ("parts", "half", "half/*.parquet", "half/?.parquet", "parts/**/*.parquet"):
-        assert measure(str(tmp_path / place), ["zip", "age"], ["condition"]) == wanted
+        assert measure(str(tmp_path / place), ["zip", "age"], ["condition"]) == expected
     for half in (1, 2):
         lines = patients.read_text().splitlines()
         rows = lines[1:6] if half == 1 else lines[6:]
         (tmp_path / f"half{half}.csv").write_text("\n".join([lines[0], *rows]) + "\n")
-    assert measure(str(tmp_path / "half?.csv"), ["zip", "age"], ["condition"]) == wanted
+    assert measure(str(tmp_path / "half?.csv"), ["zip", "age"], ["condition"]) == expected
 
 
 def test_a_dictionary_that_the_file_brings_along(tmp_path):
     values = pa.DictionaryArray.from_arrays(pa.array([0, 0, 2]), pa.array(["x", "unused", "y"]))
     pq.write_table(pa.table({"q": values, "s": values}), tmp_path / "t.parquet")
-    found = measure(str(tmp_path / "t.parquet"), ["q"], ["s"])
-    assert (found["groups"], found["k"], found["l"]["distinct"]) == (2, 1, 1)
+    report = measure(str(tmp_path / "t.parquet"), ["q"], ["s"])
+    assert (report["groups"], report["k"], report["l"]["distinct"]) == (2, 1, 1)
 
 
 def test_several_sensitive_attributes(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("q,s1,s2\ng,a,x\ng,b,y\n", encoding="utf-8")
-    found = measure(str(path), ["q"], ["s1", "s2"])
-    assert found["sensitive"]["s1"]["l"]["distinct"] == 2
-    assert found["sensitive"]["s1"]["multi_attribute"]["distinct"] == 1
+    report = measure(str(path), ["q"], ["s1", "s2"])
+    assert report["sensitive"]["s1"]["l"]["distinct"] == 2
+    assert report["sensitive"]["s1"]["multi_attribute"]["distinct"] == 1
     promises = [
         DistinctLDiversity(l=2, sensitive="s1"),
         DistinctLDiversity(l=2, sensitive="s1", known=("s2",)),
     ]
-    found = measure(str(path), ["q"], ["s1", "s2"], promises)
-    assert [one["holds"] for one in found["promises"]] == [True, False]
+    report = measure(str(path), ["q"], ["s1", "s2"], promises)
+    assert [promise["holds"] for promise in report["promises"]] == [True, False]
 
 
 def test_a_population(tmp_path):
@@ -172,14 +174,14 @@ def test_a_population(tmp_path):
     (tmp_path / "p.csv").write_text(people, encoding="utf-8")
     file, whom = str(tmp_path / "t.csv"), str(tmp_path / "p.csv")
     promise = DeltaPresence(min=Decimal("0"), max=Decimal("0.5"), reference=whom)
-    found = measure(file, ["q"], ["s"], [promise], population=whom)
-    assert found["promises"][0]["holds"]
-    assert found["promises"][0]["observed"] == {"min": 0, "max": "0.5", "groups": 2, "failing": 0}
-    assert found["risk"]["journalist"] == {"highest": 0.5, "average": 0.333333, "elsewhere": 1}
-    assert found["risk"]["marketer"] == 0.333333
+    report = measure(file, ["q"], ["s"], [promise], population=whom)
+    assert report["promises"][0]["holds"]
+    assert report["promises"][0]["observed"] == {"min": 0, "max": "0.5", "groups": 2, "failing": 0}
+    assert report["risk"]["journalist"] == {"highest": 0.5, "average": 0.333333, "elsewhere": 1}
+    assert report["risk"]["marketer"] == 0.333333
     (tmp_path / "p.csv").write_text("q,s\n1,1\n", encoding="utf-8")
-    found = measure(file, ["q"], ["s"], [promise])
-    assert found["promises"][0]["observed"]["max"] is None
+    report = measure(file, ["q"], ["s"], [promise])
+    assert report["promises"][0]["observed"]["max"] is None
     pq.write_table(pa.table({"q": [1], "s": [1]}), tmp_path / "p.parquet")
     promise = replace(promise, reference=str(tmp_path / "p.parquet"))
     with pytest.raises(InputError, match="holds int64, the table string: give both one type"):
@@ -192,10 +194,10 @@ def test_the_models_that_need_a_population_on_a_table(tmp_path, capsys):
     model = f"{{model: bayes-optimal, rho1: 0.2, rho2: 0.4, population: {tmp_path}/p.csv}}"
     arguments = ["measure", str(tmp_path / "t.csv"), "--qi", "q", "--sensitive", "s"]
     assert run([*arguments, "--model", model, "--format", "json"]) == 3
-    shown = capsys.readouterr()
-    promise = json.loads(shown.out)["promises"][0]
+    output = capsys.readouterr()
+    promise = json.loads(output.out)["promises"][0]
     assert (promise["holds"], promise["observed"]["rho2"]) == (False, "0.5")
-    assert "bayes-optimal does not hold" in shown.err
+    assert "bayes-optimal does not hold" in output.err
 
 
 def test_exact_rows_hide_no_presence(patients, capsys):
@@ -220,9 +222,9 @@ def test_exact_rows_hide_no_presence(patients, capsys):
 )
 def test_promises_that_are_none(patients, capsys, model, reason):
     assert run(["measure", str(patients), "--qi", "zip", "--model", model]) == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith(f"sfumato: {reason}")
-    assert len(shown.splitlines()) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"sfumato: {reason}")
+    assert len(error.splitlines()) == 1
 
 
 def test_files_that_are_none(tmp_path, patients):
@@ -257,7 +259,7 @@ def test_it_starts_without_prefect_pandas_and_great_expectations(patients):
 def test_a_hierarchy_of_the_sensitive_attribute(tmp_path, patients):
     file = tmp_path / "conditions.csv"
     file.write_text("heart,organ,*\nviral,infection,*\ncancer,organ,*\n", encoding="utf-8")
-    found = measure(
+    report = measure(
         str(patients), ["zip", "age"], ["condition"], hierarchies={"condition": str(file)}
     )
     q = {"heart": Fraction(3, 12), "viral": Fraction(4, 12), "cancer": Fraction(5, 12)}
@@ -269,7 +271,7 @@ def test_a_hierarchy_of_the_sensitive_attribute(tmp_path, patients):
             {"cancer": Fraction(1)},
         )
     ]
-    assert found["t"]["hierarchical"] == pytest.approx(float(max(moved)))
+    assert report["t"]["hierarchical"] == pytest.approx(float(max(moved)))
     file.write_text("heart,organ,*\nviral,infection,*\n", encoding="utf-8")
     with pytest.raises(InputError, match="row 5: column 'condition': a value absent from its") as e:
         measure(str(patients), ["zip"], ["condition"], hierarchies={"condition": str(file)})
@@ -291,17 +293,17 @@ def test_promises_on_different_columns_at_once(tmp_path, capsys):
     options = [option for model in models for option in ("--model", model)]
     arguments = ["measure", str(path), "--qi", "a,b,c", "--sensitive", "s,r", *options]
     assert run([*arguments, "--format", "json"]) == 3
-    shown = capsys.readouterr()
-    decided = json.loads(shown.out)["promises"]
-    assert [one["holds"] for one in decided] == [True, True, True, False]
-    assert [one["observed"].get("k") for one in decided[:2]] == [
+    output = capsys.readouterr()
+    decided = json.loads(output.out)["promises"]
+    assert [promise["holds"] for promise in decided] == [True, True, True, False]
+    assert [promise["observed"].get("k") for promise in decided[:2]] == [
         min(Counter(row[:3] for row in rows).values()),
         min(Counter(row[1] for row in rows).values()),
     ]
 
 
-def told(path, *options, capsys):
-    """What the command says as a document."""
+def document_of(path, *options, capsys):
+    """Return what the command says as a document."""
     assert run(["measure", str(path), *options, "--format", "json"]) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -318,16 +320,16 @@ ALIKE = [  # two texts of one value
 ]
 
 
-@pytest.mark.parametrize(("type_", "one", "other"), ALIKE)
-def test_quasi_identifiers_are_texts_unless_they_have_a_type(tmp_path, capsys, type_, one, other):
+@pytest.mark.parametrize(("type_", "first", "other"), ALIKE)
+def test_quasi_identifiers_are_texts_unless_they_have_a_type(tmp_path, capsys, type_, first, other):
     path = tmp_path / "t.csv"
-    path.write_text(f"q,s\n{one},1\n{other},2\n", encoding="utf-8")
+    path.write_text(f"q,s\n{first},1\n{other},2\n", encoding="utf-8")
     for types in ([], ["--types", "q=string"], ["--types", "q=string, s=integer"]):
-        found = told(path, "--qi", "q", "--sensitive", "s", *types, capsys=capsys)
-        assert (found["groups"], found["k"], found["l"]["distinct"]) == (2, 1, 1)
+        report = document_of(path, "--qi", "q", "--sensitive", "s", *types, capsys=capsys)
+        assert (report["groups"], report["k"], report["l"]["distinct"]) == (2, 1, 1)
     types = ["--types", f"q={type_}"]
-    found = told(path, "--qi", "q", "--sensitive", "s", *types, capsys=capsys)
-    assert (found["groups"], found["k"], found["l"]["distinct"]) == (1, 2, 2)
+    report = document_of(path, "--qi", "q", "--sensitive", "s", *types, capsys=capsys)
+    assert (report["groups"], report["k"], report["l"]["distinct"]) == (1, 2, 2)
 
 
 def test_blanks_are_part_of_a_text(tmp_path):
@@ -335,19 +337,23 @@ def test_blanks_are_part_of_a_text(tmp_path):
     path.write_text("s, q\n1,7\n2, 7\n3, ?\n4,?\n", encoding="utf-8")
     assert measure(str(path), ["q"], ["s"], written=Written(nulls=("?",)))["groups"] == 3
     typed = Written(nulls=("?",), types={"q": "integer"})
-    found = measure(str(path), ["q"], ["s"], written=typed)
-    assert (found["groups"], found["k"], found["ke"]) == (2, 2, {"k": 2, "e": 1})
+    report = measure(str(path), ["q"], ["s"], written=typed)
+    assert (report["groups"], report["k"], report["ke"]) == (2, 2, {"k": 2, "e": 1})
 
 
 def test_the_types_of_sensitive_attributes_are_inferred_or_given(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("q,s\na,1\na,1.0\na,3\n", encoding="utf-8")
-    found = measure(str(path), ["q"], ["s"])
-    assert (found["l"]["distinct"], found["ke"], found["t"]["ordered"]) == (2, {"k": 2, "e": 2}, 0)
-    assert measure(str(path), ["q"], ["s"], written=Written(types={"s": "decimal"})) == found
-    found = measure(str(path), ["q"], ["s"], written=Written(types={"s": "string"}))
-    assert (found["l"]["distinct"], found["ke"]) == (3, {"k": 3, "e": None})
-    assert found["t"]["ordered"] is None
+    report = measure(str(path), ["q"], ["s"])
+    assert (report["l"]["distinct"], report["ke"], report["t"]["ordered"]) == (
+        2,
+        {"k": 2, "e": 2},
+        0,
+    )
+    assert measure(str(path), ["q"], ["s"], written=Written(types={"s": "decimal"})) == report
+    report = measure(str(path), ["q"], ["s"], written=Written(types={"s": "string"}))
+    assert (report["l"]["distinct"], report["ke"]) == (3, {"k": 3, "e": None})
+    assert report["t"]["ordered"] is None
 
 
 def test_the_quasi_identifiers_of_a_promise_are_texts(tmp_path):
@@ -359,8 +365,8 @@ def test_the_quasi_identifiers_of_a_promise_are_texts(tmp_path):
     ]
 
     def holding(**types):
-        found = measure(str(path), ["q"], ["s"], promises, written=Written(types=types))
-        return found["k"], *(one["holds"] for one in found["promises"])
+        report = measure(str(path), ["q"], ["s"], promises, written=Written(types=types))
+        return report["k"], *(promise["holds"] for promise in report["promises"])
 
     assert holding() == (2, False, False)
     assert holding(z="integer", x="decimal") == (2, True, True)
@@ -371,18 +377,20 @@ def test_a_column_that_is_sensitive_and_tells_groups_apart(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("q,s\na,1\na,2\na,1\na,2\n", encoding="utf-8")
     promise = KAnonymity(k=2, quasi_identifiers=("s",))
-    found = measure(str(path), ["q"], ["s"], [promise])
-    assert found["promises"][0]["holds"]
-    assert found["ke"] == {"k": 2, "e": 1}
+    report = measure(str(path), ["q"], ["s"], [promise])
+    assert report["promises"][0]["holds"]
+    assert report["ke"] == {"k": 2, "e": 1}
     path.write_text("q,s\na,1\na,2\na,1.0\na,2\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"t\.csv: column 's': is a quasi-identifier and") as told:
+    with pytest.raises(
+        InputError, match=r"t\.csv: column 's': is a quasi-identifier and"
+    ) as caught:
         measure(str(path), ["q"], ["s"], [promise])
-    assert "--types" in str(told.value)
+    assert "--types" in str(caught.value)
     for type_, k, e in (("decimal", 2, 1), ("string", 1, None)):
         written = Written(types={"s": type_})
-        found = measure(str(path), ["q"], ["s"], [promise], written=written)
-        assert found["promises"][0]["observed"]["k"] == k
-        assert found["ke"] == {"k": 4 - k, "e": e}
+        report = measure(str(path), ["q"], ["s"], [promise], written=written)
+        assert report["promises"][0]["observed"]["k"] == k
+        assert report["ke"] == {"k": 4 - k, "e": e}
 
 
 @pytest.mark.parametrize(
@@ -398,17 +406,17 @@ def test_a_column_that_is_sensitive_and_tells_groups_apart(tmp_path):
 def test_types_that_do_not_fit(patients, capsys, types, reason):
     arguments = ["measure", str(patients), "--qi", "zip,age", "--sensitive", "condition"]
     assert run([*arguments, "--types", types]) == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith("sfumato: ")
-    assert reason in shown
-    assert len(shown.splitlines()) == 1
-    assert "<30" not in shown
+    error = capsys.readouterr().err
+    assert error.startswith("sfumato: ")
+    assert reason in error
+    assert len(error.splitlines()) == 1
+    assert "<30" not in error
 
 
 def test_each_type_is_named_in_the_help(capsys):
     assert run(["measure", "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert all(type_ in shown for type_ in TYPES)
+    output = capsys.readouterr().out
+    assert all(type_ in output for type_ in TYPES)
 
 
 def test_a_column_that_is_not_measured_has_no_type(patients):
@@ -420,10 +428,10 @@ def test_texts_of_several_files(tmp_path):
     (tmp_path / "1.csv").write_text("q,s\n02139,1\n7,1\n", encoding="utf-8")
     (tmp_path / "2.csv").write_text("s,q\n2,2139\n2,7.00\n", encoding="utf-8")
     place = str(tmp_path / "?.csv")
-    found = measure(place, ["q"], ["s"])
-    assert (found["rows"], found["groups"], found["k"]) == (4, 4, 1)
-    found = measure(place, ["q"], ["s"], written=Written(types={"q": "decimal"}))
-    assert (found["groups"], found["k"], found["l"]["distinct"]) == (2, 2, 2)
+    report = measure(place, ["q"], ["s"])
+    assert (report["rows"], report["groups"], report["k"]) == (4, 4, 1)
+    report = measure(place, ["q"], ["s"], written=Written(types={"q": "decimal"}))
+    assert (report["groups"], report["k"], report["l"]["distinct"]) == (2, 2, 2)
     with pytest.raises(InputError, match=r"2\.csv: row 2: column 'q': not an integer") as refused:
         measure(place, ["q"], ["s"], written=Written(types={"q": "integer"}))
     assert "7.00" not in str(refused.value)
@@ -440,8 +448,8 @@ def test_names_of_folders_are_texts(tmp_path):
         pq.write_table(table, tmp_path / f"zip={zip_}" / "year=2020" / "part-0.parquet")
 
     def groups(qi, **types):
-        found = measure(str(tmp_path), qi, ["s"], written=Written(types=types))
-        return found["groups"], found["k"]
+        report = measure(str(tmp_path), qi, ["s"], written=Written(types=types))
+        return report["groups"], report["k"]
 
     assert groups(["zip"]) == groups(["zip", "year"]) == groups(["zip"], zip="string") == (3, 2)
     assert groups(["zip"], zip="integer") == groups(["year", "zip"], zip="integer") == (2, 2)
@@ -465,30 +473,30 @@ def test_parquet_has_types_of_its_own(tmp_path, capsys):
         assert line.endswith(f"(the file has types of its own) cannot be of type {type_}")
 
 
-def drawn(table, people, qi=("q",), sensitive=(), **types):
-    """How many people look like the rows of each group, at most and on average, or why not."""
+def population_figures(table, people, qi=("q",), sensitive=(), **types):
+    """Return how many people look like the rows of each group (most, mean), or why not."""
     written = Written(nulls=("?",), types=types)
     promise = DeltaPresence(min=Decimal(0), max=Decimal(1), reference=str(people))
-    found = measure(str(table), qi, sensitive, [promise], str(people), written=written)
-    one = found["promises"][0]["observed"]
-    return one["min"], one["max"], found["risk"]["journalist"]["elsewhere"]
+    report = measure(str(table), qi, sensitive, [promise], str(people), written=written)
+    observed = report["promises"][0]["observed"]
+    return observed["min"], observed["max"], report["risk"]["journalist"]["elsewhere"]
 
 
 def test_a_population_is_read_by_the_types_of_the_table(tmp_path):
     table, people = tmp_path / "t.csv", tmp_path / "p.csv"
     table.write_text("q,s\n02139,1\n ?,1\n", encoding="utf-8")
     people.write_text("q,s\n" + "02139,1\n" * 2 + "2139,1\n" * 3 + "?,1\n" * 2)
-    assert drawn(table, people) == (0, "0.5", 3)
-    assert drawn(table, people, q="integer") == ("0.2", "0.5", 0)
+    assert population_figures(table, people) == (0, "0.5", 3)
+    assert population_figures(table, people, q="integer") == ("0.2", "0.5", 0)
     table.write_text("q\n2.5\n3\n")
     people.write_text("q\n2.50\n2.5\n3.000\n")
-    assert drawn(table, people, q="decimal") == ("0.5", 1, 0)
+    assert population_figures(table, people, q="decimal") == ("0.5", 1, 0)
     numbers = tmp_path / "p.parquet"
     pq.write_table(pa.table({"q": pa.array([7, 7, 8], pa.int32())}), numbers)
     table.write_text("q\n07\n8\n")
-    assert drawn(table, numbers, q="integer") == ("0.5", 1, 0)
+    assert population_figures(table, numbers, q="integer") == ("0.5", 1, 0)
     with pytest.raises(InputError, match="holds int32, the table string"):
-        drawn(table, numbers)
+        population_figures(table, numbers)
 
 
 def test_a_population_of_text_for_a_table_with_types(tmp_path):
@@ -496,19 +504,19 @@ def test_a_population_of_text_for_a_table_with_types(tmp_path):
     prices = pa.array([Decimal("1.5"), Decimal("2")], pa.decimal128(10, 3))
     pq.write_table(pa.table({"q": [7, 8], "r": ["07", "8"], "s": prices}), table)
     people.write_text("s,q,r\n1.50,7,07\n1.5,07,07\n2,8,8\n2,8,08\n")
-    assert drawn(table, people, ["q", "r", "s"]) == (0, 1, 1)
-    assert drawn(table, people, ["q", "s"]) == ("0.5", "0.5", 0)
+    assert population_figures(table, people, ["q", "r", "s"]) == (0, 1, 1)
+    assert population_figures(table, people, ["q", "s"]) == ("0.5", "0.5", 0)
     people.write_text("s,q,r\n1.50,SECRET,07\n")
     with pytest.raises(InputError, match=r"p\.csv: row 1: column 'q': not an int") as refused:
-        drawn(table, people, ["q"])
+        population_figures(table, people, ["q"])
     assert "SECRET" not in str(refused.value)
 
 
 def test_text_that_is_not_in_utf_8_is_told_apart(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("q,s\né,1\né,2\nè,3\n".encode("latin-1"))
-    found = measure(str(path), ["q"], ["s"])
-    assert (found["groups"], found["k"]) == (2, 1)
+    report = measure(str(path), ["q"], ["s"])
+    assert (report["groups"], report["k"]) == (2, 1)
     with pytest.raises(InputError, match="row 1: column 'q': not in UTF-8"):
         measure(str(path), ["q"], ["s"], written=Written(types={"q": "integer"}))
 
@@ -518,9 +526,9 @@ def test_a_hierarchy_of_an_attribute_with_a_type(tmp_path):
     path.write_text("q,s\na,01\na,1\nb,2\n", encoding="utf-8")
     file.write_text("01,low,*\n1,low,*\n2,high,*\n", encoding="utf-8")
     tree = {"s": str(file)}
-    found = measure(
+    report = measure(
         str(path), ["q"], ["s"], hierarchies=tree, written=Written(types={"s": "string"})
     )
-    assert found["t"]["hierarchical"] == pytest.approx(2 / 3)
-    assert found["l"]["distinct"] == 1
+    assert report["t"]["hierarchical"] == pytest.approx(2 / 3)
+    assert report["l"]["distinct"] == 1
     assert measure(str(path), ["q"], ["s"], hierarchies=tree)["t"]["hierarchical"] == 2 / 3
