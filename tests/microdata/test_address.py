@@ -1,4 +1,4 @@
-"""Where a source is, and whether it is the file that was meant."""
+"""The address of a source, and the check that it is the file that was meant."""
 
 import hashlib
 
@@ -51,8 +51,8 @@ def test_the_environment_is_not_told(tmp_path):
 
 def test_pin(tmp_path):
     (tmp_path / "a.csv").write_text("x\nyes\n", encoding="utf-8")
-    found = hashlib.sha256(b"x\nyes\n").hexdigest()
-    ingested = ingest(Source(uri="a.csv", sha256=found), X, "refuse", tmp_path, {})
+    digest = hashlib.sha256(b"x\nyes\n").hexdigest()
+    ingested = ingest(Source(uri="a.csv", sha256=digest), X, "refuse", tmp_path, {})
     assert values(ingested, "x") == ["yes"]
     source = Source(uri="a.csv", sha256="0" * 64)
     message = refusal(lambda: ingest(source, X, "refuse", tmp_path, {}), InputError)

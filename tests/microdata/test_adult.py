@@ -42,7 +42,7 @@ def columns():
     }
 
 
-def ingested(source, nulls):
+def ingest_adult(source, nulls):
     return ingest(source, columns(), nulls, HIERARCHIES, {})
 
 
@@ -84,23 +84,23 @@ def test_every_shipped_spec_pins_the_shipped_table(spec):
 @pytest.mark.parametrize("where", [None, WITH_LOSS])
 def test_a_line_knows_the_rows_again_that_it_read_from_the_text(where, nulls, tmp_path):
     """The keyed fingerprint by which a line finds the version that stands."""
-    before = ingested(text_source(tmp_path, where), nulls).microdata
-    now = ingested(parquet_source(where), nulls).microdata
+    before = ingest_adult(text_source(tmp_path, where), nulls).microdata
+    now = ingest_adult(parquet_source(where), nulls).microdata
     assert fingerprint(now, b"a key") == fingerprint(before, b"a key")
 
 
 def test_people_with_a_capital_loss(source):
-    found = ingested(source(WITH_LOSS), "drop-row")
-    assert found.read == 32_561
-    assert found.dropped_by_filter + found.dropped_for_nulls == 32_561 - 1_427
-    assert found.microdata.rows == 1_427
-    assert len(found.microdata["capital-loss"].values) == 89
+    result = ingest_adult(source(WITH_LOSS), "drop-row")
+    assert result.read == 32_561
+    assert result.dropped_by_filter + result.dropped_for_nulls == 32_561 - 1_427
+    assert result.microdata.rows == 1_427
+    assert len(result.microdata["capital-loss"].values) == 89
 
 
 def test_all_of_it_against_plain_python(source):
-    found = ingested(source(), "category")
+    result = ingest_adult(source(), "category")
     records = [line.split(", ") for line in original_text().split("\n") if line]
     for position, name in enumerate(HEADER):
         texts = [None if record[position] == "?" else record[position] for record in records]
         expected = [int(t) for t in texts] if name in NUMBERS else texts
-        assert found.microdata[name].array().to_pylist() == expected
+        assert result.microdata[name].array().to_pylist() == expected

@@ -27,12 +27,12 @@ def shares(table, name):
     return np.sort(counts)[::-1] / table.num_rows
 
 
-def information(one, other):
+def information(first, other):
     """The mutual information of two columns of codes, in nats."""
     joint = np.bincount(
-        one * (other.max() + 1) + other, minlength=(one.max() + 1) * (other.max() + 1)
+        first * (other.max() + 1) + other, minlength=(first.max() + 1) * (other.max() + 1)
     )
-    joint = joint.reshape(one.max() + 1, -1) / len(one)
+    joint = joint.reshape(first.max() + 1, -1) / len(first)
     alone = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     there = joint > 0
     return float((joint[there] * np.log(joint[there] / alone[there])).sum())
@@ -87,23 +87,23 @@ DEPEND = [
 ]
 
 
-@pytest.mark.parametrize(("name", "of"), DEPEND)
-def test_dependence(table, name, of):
-    one, other = codes(table, name), codes(table, of)
+@pytest.mark.parametrize(("name", "other_name"), DEPEND)
+def test_dependence(table, name, other_name):
+    first, other = codes(table, name), codes(table, other_name)
     shuffled = np.random.default_rng(0).permutation(other)
-    assert information(one, other) > 0.01
-    assert information(one, other) > 3 * information(one, shuffled)
+    assert information(first, other) > 0.01
+    assert information(first, other) > 3 * information(first, shuffled)
 
 
 def test_no_conditional_independence_of_salary_and_age(table):
     """Neither the education nor the occupation explains all of it."""
     salary, age = codes(table, "salary-class"), codes(table, "age") // 10
     for name in ("education", "occupation"):
-        by = codes(table, name)
-        some = by == np.argmax(np.bincount(by))
+        cells = codes(table, name)
+        some = cells == np.argmax(np.bincount(cells))
         shuffled = np.random.default_rng(0).permutation(age[some])
-        found = information(salary[some], age[some])
-        assert found > 3 * information(salary[some], shuffled)
+        shared = information(salary[some], age[some])
+        assert shared > 3 * information(salary[some], shuffled)
 
 
 @pytest.mark.parametrize(("density", "values"), [(1, 50), (2, 25), (3, 17), (4, 13), (5, 10)])

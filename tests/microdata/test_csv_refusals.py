@@ -229,8 +229,8 @@ def test_digits_are_never_lost(tmp_path, beside):
         with pytest.raises(InputError, match="row 2: column 'x': not a decimal, or more than 38"):
             ingest_csv(tmp_path, content, {"x": column("decimal")})
     content = f"x\n{beside}\n-{'0' * 400}{'9' * 36}.0\n"
-    found = ingest_csv(tmp_path, content, {"x": column("decimal")})
-    assert values(found, "x")[1] == -(10**36 - 1)
+    result = ingest_csv(tmp_path, content, {"x": column("decimal")})
+    assert values(result, "x")[1] == -(10**36 - 1)
 
 
 def test_the_first_wrong_row_is_named_wherever_threads_split_the_file(tmp_path):

@@ -41,15 +41,15 @@ def test_of_texts_and_of_few_values_none_is_far(values):
 
 def test_of_skewed_amounts_few_are_far():
     rng = np.random.default_rng(1)
-    found = [far(np.round(rng.lognormal(10, 1, 2000), 2).tolist()) for _ in range(20)]
-    assert sum(map(len, found)) <= 5
+    counts = [far(np.round(rng.lognormal(10, 1, 2000), 2).tolist()) for _ in range(20)]
+    assert sum(map(len, counts)) <= 5
 
 
 @given(st.lists(st.integers(-1000, 1000), max_size=40))
 def test_what_is_left_is_most_and_near(values):
-    left = sorted(set(values) - set(far(values)))
-    kept = [value for value in values if value in left]
-    assert not values or kept
+    remaining = sorted(set(values) - set(far(values)))
+    near_values = [value for value in values if value in remaining]
+    assert not values or near_values
     for value in far(values):
-        nearest = min(abs(value - other) for other in left)
-        assert nearest > left[-1] - left[0]
+        nearest = min(abs(value - other) for other in remaining)
+        assert nearest > remaining[-1] - remaining[0]

@@ -91,7 +91,7 @@ def test_files_that_cannot_be_read(tmp_path):
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=2, max_size=2), min_size=1, max_size=5))
 def test_nesting_against_brute_force(uppers):
     rows = tuple((str(i), *upper, "*") for i, upper in enumerate(uppers))
-    nests = all(one[1] != two[1] or one[2] == two[2] for one in rows for two in rows)
+    nests = all(row[1] != two[1] or row[2] == two[2] for row in rows for two in rows)
     if nests:
         assert Hierarchy("h", rows).level(2) == tuple(row[2] for row in rows)
     else:
@@ -140,15 +140,15 @@ def test_a_value_absent_from_its_hierarchy(tmp_path):
         lambda: ingest_csv(tmp_path, content, columns, where="city <> 'Bonn'"), InputError
     )
     assert message == (f"{FILE}: row 3: column 'city': a value absent from its hierarchy h.csv")
-    kept = ingest_csv(tmp_path, content, columns, where="id IN ('1', '4')")
-    assert values(kept, "city") == ["Rome", "Oslo"]
+    result = ingest_csv(tmp_path, content, columns, where="id IN ('1', '4')")
+    assert values(result, "city") == ["Rome", "Oslo"]
 
 
 def test_nulls_need_no_leaf(tmp_path):
     (tmp_path / "h.csv").write_text("Rome;*\n", encoding="utf-8")
     columns = {"a": column(), "city": column(role="quasi-identifier", hierarchy="h.csv")}
-    kept = ingest_csv(tmp_path, "a,city\n1,\n2,Rome\n", columns)
-    assert values(kept, "city") == [None, "Rome"]
+    result = ingest_csv(tmp_path, "a,city\n1,\n2,Rome\n", columns)
+    assert values(result, "city") == [None, "Rome"]
 
 
 def test_leaves_are_compared_as_text(tmp_path):
@@ -159,8 +159,8 @@ def test_leaves_are_compared_as_text(tmp_path):
         "d": column("date", role="quasi-identifier", hierarchy="d.csv"),
         "n": column("integer", role="quasi-identifier", hierarchy={"intervals": [10]}),
     }
-    kept = ingest_csv(tmp_path, "i,d,n\n-1,2020-02-29,7\n+20,2020-02-29,-3\n", columns)
-    read = hierarchies(columns, kept.microdata, tmp_path)
+    result = ingest_csv(tmp_path, "i,d,n\n-1,2020-02-29,7\n+20,2020-02-29,-3\n", columns)
+    read = hierarchies(columns, result.microdata, tmp_path)
     assert list(read) == ["i", "d", "n"]
     assert read["n"].rows == (("-3", "-10 to -1", "*"), ("7", "0-9", "*"))
     message = refusal(lambda: ingest_csv(tmp_path, "i,d,n\n1,2020-02-29,7\n", columns), InputError)
@@ -169,18 +169,18 @@ def test_leaves_are_compared_as_text(tmp_path):
 
 def test_intervals_of_a_column_without_values(tmp_path):
     columns = {"n": column("integer", role="quasi-identifier", hierarchy={"intervals": [10]})}
-    kept = ingest_csv(tmp_path, "n\n1\n", columns, where="n > 1")
-    assert kept.microdata.rows == 0
+    result = ingest_csv(tmp_path, "n\n1\n", columns, where="n > 1")
+    assert result.microdata.rows == 0
 
 
 def test_dates_generalize_to_periods():
     days = [dt.date(1999, 12, 31), dt.date(2000, 1, 1), dt.date(2000, 3, 31), dt.date(2000, 4, 1)]
-    known = from_dates("x", ["month", "quarter", "year", "decade", "century"], days)
-    assert known.level(1) == ("1999-12", "2000-01", "2000-03", "2000-04")
-    assert known.level(2) == ("1999-Q4", "2000-Q1", "2000-Q1", "2000-Q2")
-    assert known.level(3) == ("1999", "2000", "2000", "2000")
-    assert known.level(4) == ("1990s", "2000s", "2000s", "2000s")
-    assert known.level(5) == ("19xx", "20xx", "20xx", "20xx")
+    hierarchy = from_dates("x", ["month", "quarter", "year", "decade", "century"], days)
+    assert hierarchy.level(1) == ("1999-12", "2000-01", "2000-03", "2000-04")
+    assert hierarchy.level(2) == ("1999-Q4", "2000-Q1", "2000-Q1", "2000-Q2")
+    assert hierarchy.level(3) == ("1999", "2000", "2000", "2000")
+    assert hierarchy.level(4) == ("1990s", "2000s", "2000s", "2000s")
+    assert hierarchy.level(5) == ("19xx", "20xx", "20xx", "20xx")
 
 
 @given(
@@ -189,12 +189,12 @@ def test_dates_generalize_to_periods():
 )
 def test_periods_nest(days, chosen):
     steps = [period for period in PERIODS if period in chosen]
-    known = from_dates("x", steps, sorted(days))
+    hierarchy = from_dates("x", steps, sorted(days))
     for day in days:
         for level, step in enumerate(steps, start=1):
             same = {d for d in days if PERIODS[step](d) == PERIODS[step](day)}
-            label = known.generalize(day.isoformat(), level)
-            assert {d for d in days if known.generalize(d.isoformat(), level) == label} == same
+            label = hierarchy.generalize(day.isoformat(), level)
+            assert {d for d in days if hierarchy.generalize(d.isoformat(), level) == label} == same
 
 
 @given(
@@ -203,10 +203,10 @@ def test_periods_nest(days, chosen):
 )
 def test_prefixes_hide_what_they_do_not_keep(codes, lengths):
     steps = sorted(lengths, reverse=True)
-    known = from_prefixes("x", steps, sorted(codes))
+    hierarchy = from_prefixes("x", steps, sorted(codes))
     for code in codes:
         for level, length in enumerate(steps, start=1):
-            label = known.generalize(code, level)
+            label = hierarchy.generalize(code, level)
             assert len(label) == len(code)
             assert label.rstrip("*") == code[:length]
 
@@ -217,9 +217,9 @@ def test_built_hierarchies_of_a_source(tmp_path):
         "zip": column("string", role=QI, hierarchy={"prefixes": [4, 3]}),
     }
     ingested = ingest_csv(tmp_path, "born,zip\n1987-03-09,13053\n1990-01-01,13068\n", columns)
-    known = hierarchies(columns, ingested.microdata, tmp_path)
-    assert known["born"].generalize("1987-03-09", 2) == "1987"
-    assert known["zip"].level(2) == ("130**", "130**")
+    trees = hierarchies(columns, ingested.microdata, tmp_path)
+    assert trees["born"].generalize("1987-03-09", 2) == "1987"
+    assert trees["zip"].level(2) == ("130**", "130**")
 
 
 @pytest.mark.parametrize(
@@ -244,19 +244,19 @@ def test_hierarchies_that_cannot_be_built(type_, hierarchy, reason):
 @given(st.integers(2, 20), st.sampled_from([[2], [3, 6], [2, 4, 8]]))
 def test_runs_of_an_order_join_neighbours(number, runs):
     values = [f"v{place}" for place in range(number)]
-    known = from_order("x", runs, values)
+    hierarchy = from_order("x", runs, values)
     for level, length in enumerate(runs, start=1):
-        labels = known.level(level)
+        labels = hierarchy.level(level)
         for place, other in combinations(range(number), 2):
             assert (labels[place] == labels[other]) == (place // length == other // length)
-    assert known.leaves == tuple(values)
+    assert hierarchy.leaves == tuple(values)
 
 
 def test_an_order_is_a_hierarchy_of_a_source(tmp_path):
     hierarchy = {"ordered": [1, 2, 3], "runs": [2]}
     columns = {"n": column("integer", role=QI, hierarchy=hierarchy)}
     ingested = ingest_csv(tmp_path, "n\n3\n1\n", columns)
-    known = hierarchies(columns, ingested.microdata, tmp_path)["n"]
-    assert known.rows == (("1", "1 to 2", "*"), ("2", "1 to 2", "*"), ("3", "3", "*"))
+    tree = hierarchies(columns, ingested.microdata, tmp_path)["n"]
+    assert tree.rows == (("1", "1 to 2", "*"), ("2", "1 to 2", "*"), ("3", "3", "*"))
     message = refusal(lambda: ingest_csv(tmp_path, "n\n4\n", columns), InputError)
     assert message.endswith("row 1: column 'n': a value absent from its hierarchy n")

@@ -46,14 +46,14 @@ def normal(*texts):
     return normal_form(pa.array(texts, pa.string())).to_pylist()
 
 
-@pytest.mark.parametrize(("one", "other", "kind"), KINDS)
-def test_spellings_of_a_value_have_one_normal_form(one, other, kind):
-    assert len(set(normal(one, other))) == 1
-    assert kind_of_difference(one, other) == kind_of_difference(other, one) == kind
+@pytest.mark.parametrize(("first", "other", "kind"), KINDS)
+def test_spellings_of_a_value_have_one_normal_form(first, other, kind):
+    assert len(set(normal(first, other))) == 1
+    assert kind_of_difference(first, other) == kind_of_difference(other, first) == kind
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ("1.05", "1.5"),
         ("E11.01", "E11.1"),
@@ -68,8 +68,8 @@ def test_spellings_of_a_value_have_one_normal_form(one, other, kind):
         ("", "0"),
     ],
 )
-def test_other_values_have_other_normal_forms(one, other):
-    assert len(set(normal(one, other))) == 2
+def test_other_values_have_other_normal_forms(first, other):
+    assert len(set(normal(first, other))) == 2
 
 
 def test_nulls_stay_null_and_nothing_is_changed_in_place():

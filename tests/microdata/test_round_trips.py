@@ -103,7 +103,9 @@ def test_csv_and_parquet_agree_and_are_saved_whole(tmp_path_factory, table):
     }
     columns = {name: column(type_) for name, (type_, _) in table.items()}
     parquet = ingest_parquet(directory, pa.table(arrays), columns).microdata
-    padded = {name: (type_, _padded(type_, values)) for name, (type_, values) in table.items()}
+    padded = {
+        name: (type_, _pad_decimals(type_, values)) for name, (type_, values) in table.items()
+    }
     text = _ingested_csv(directory, padded)
     save(parquet, directory)
     loaded = load(directory)
@@ -116,7 +118,7 @@ def test_csv_and_parquet_agree_and_are_saved_whole(tmp_path_factory, table):
     assert loaded.rows == parquet.rows == text.rows
 
 
-def _padded(type_, values):
+def _pad_decimals(type_, values):
     """Decimals with all the decimals of the Arrow type."""
     if type_ != "decimal":
         return values

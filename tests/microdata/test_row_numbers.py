@@ -25,9 +25,9 @@ def source(tmp_path):
 
 
 def test_rows_are_numbered_in_the_whole_file(source, tmp_path):
-    found = ingest(source, COLUMNS, "refuse", tmp_path, {}).microdata
-    assert found["person"].array().to_pylist() == [1, 3, 4]
-    assert found["town"].array().to_pylist() == ["a", "a", "c"]
+    microdata = ingest(source, COLUMNS, "refuse", tmp_path, {}).microdata
+    assert microdata["person"].array().to_pylist() == [1, 3, 4]
+    assert microdata["town"].array().to_pylist() == ["a", "a", "c"]
 
 
 def test_a_column_of_that_name_is_another_one(source, tmp_path):

@@ -1,4 +1,4 @@
-"""Which rows a release represents: filter, null policies, units; each drop is counted."""
+"""The rows that a release represents: filter, null policies, units; each drop is counted."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ def people(**keys):
 
 
 @pytest.mark.parametrize(
-    ("where", "kept"),
+    ("where", "ids"),
     [
         ("age > 30", [9, 10]),
         ("age IS NULL OR city = 'Rome'", [7, 8]),
@@ -28,18 +28,18 @@ def people(**keys):
         ("NOT age > 30", [7]),
     ],
 )
-def test_where_keeps_rows_in_order(tmp_path, where, kept):
+def test_where_keeps_rows_in_order(tmp_path, where, ids):
     ingested = ingest_csv(tmp_path, PEOPLE, people(), where=where)
-    assert values(ingested, "id") == kept
-    assert (ingested.read, ingested.dropped_by_filter) == (4, 4 - len(kept))
-    assert len(ingested.microdata["id"].values) == len(kept)
+    assert values(ingested, "id") == ids
+    assert (ingested.read, ingested.dropped_by_filter) == (4, 4 - len(ids))
+    assert len(ingested.microdata["id"].values) == len(ids)
 
 
 def test_where_sees_exact_typed_values(tmp_path):
     content = 'd,"t s",f\n0.10,2020-01-02,1\n0.1000001,2020-01-01,2\n'
     columns = {"d": column("decimal"), "t s": column("date"), "f": column("integer")}
-    kept = ingest_csv(tmp_path, content, columns, where="d = 0.1 AND \"t s\" > DATE '2020-01-01'")
-    assert values(kept, "f") == [1]
+    result = ingest_csv(tmp_path, content, columns, where="d = 0.1 AND \"t s\" > DATE '2020-01-01'")
+    assert values(result, "f") == [1]
 
 
 @pytest.mark.parametrize("where", ["age >", "nowhere > 1", "(SELECT true)"])
@@ -56,9 +56,9 @@ def test_where_that_fails_on_the_values(tmp_path):
 
 
 def test_null_policies(tmp_path):
-    kept = ingest_csv(tmp_path, PEOPLE, people(), "category")
-    assert values(kept, "age") == [30, None, 41, 50]
-    assert kept.microdata["age"].codes.tolist() == [0, -1, 1, 2]
+    result = ingest_csv(tmp_path, PEOPLE, people(), "category")
+    assert values(result, "age") == [30, None, 41, 50]
+    assert result.microdata["age"].codes.tolist() == [0, -1, 1, 2]
     dropped = ingest_csv(tmp_path, PEOPLE, people(), "drop-row")
     assert values(dropped, "id") == [7, 10]
     assert dropped.dropped_for_nulls == 2
@@ -77,8 +77,8 @@ def test_nulls_of_a_dropped_column_matter_only_where_it_says_so(tmp_path):
 
 
 def test_rows_that_the_filter_drops_may_have_nulls_but_not_errors(tmp_path):
-    kept = ingest_csv(tmp_path, PEOPLE, people(), "refuse", where="age <> 41")
-    assert (kept.read, kept.dropped_by_filter, kept.dropped_for_nulls) == (4, 2, 0)
+    result = ingest_csv(tmp_path, PEOPLE, people(), "refuse", where="age <> 41")
+    assert (result.read, result.dropped_by_filter, result.dropped_for_nulls) == (4, 2, 0)
     message = refusal(
         lambda: ingest_csv(tmp_path, PEOPLE, people(), "refuse", where="id >= 9"), InputError
     )
@@ -102,13 +102,19 @@ def test_a_repeated_unit_is_refused_with_both_rows(tmp_path):
 
 
 def test_the_first_of_the_rows_that_are_left_is_kept(tmp_path):
-    one = {"unit": True, "repeat": "keep-one"}
-    kept = ingest_csv(tmp_path, UNITS, people(id=one))
-    assert values(kept, "city") == ["Rome", "Oslo", "Oslo"]
-    assert kept.dropped_as_repeats == 2
-    kept = ingest_csv(tmp_path, UNITS, people(id=one, age={"nulls": "drop-row"}), where="age <> 50")
-    assert values(kept, "age") == [30, 41, 60]
-    assert (kept.dropped_by_filter, kept.dropped_for_nulls, kept.dropped_as_repeats) == (2, 0, 0)
+    unit = {"unit": True, "repeat": "keep-one"}
+    result = ingest_csv(tmp_path, UNITS, people(id=unit))
+    assert values(result, "city") == ["Rome", "Oslo", "Oslo"]
+    assert result.dropped_as_repeats == 2
+    result = ingest_csv(
+        tmp_path, UNITS, people(id=unit, age={"nulls": "drop-row"}), where="age <> 50"
+    )
+    assert values(result, "age") == [30, 41, 60]
+    assert (result.dropped_by_filter, result.dropped_for_nulls, result.dropped_as_repeats) == (
+        2,
+        0,
+        0,
+    )
 
 
 NOBODYS = "missing value, of a unit: nulls: drop-row leaves such rows out"
@@ -117,9 +123,9 @@ NOBODYS = "missing value, of a unit: nulls: drop-row leaves such rows out"
 @pytest.mark.parametrize("repeat", ["refuse", "keep-one", "all"])
 def test_rows_without_a_unit_are_left_out_where_it_says_so(tmp_path, repeat):
     columns = people(id={"unit": True, "repeat": repeat, "nulls": "drop-row"})
-    kept = ingest_csv(tmp_path, PEOPLE + ",1,x\n,2,y\n", columns, "category")
-    assert values(kept, "id") == [7, 8, 9, 10]
-    assert (kept.dropped_for_nulls, kept.dropped_as_repeats) == (2, 0)
+    result = ingest_csv(tmp_path, PEOPLE + ",1,x\n,2,y\n", columns, "category")
+    assert values(result, "id") == [7, 8, 9, 10]
+    assert (result.dropped_for_nulls, result.dropped_as_repeats) == (2, 0)
 
 
 @pytest.mark.parametrize("policy", [{"nulls": "category"}, {}, {"nulls": "refuse"}])
@@ -132,12 +138,12 @@ def test_a_unit_is_never_null(tmp_path, policy):
 
 
 @pytest.mark.parametrize("repeat", ["refuse", "keep-one"])
-@pytest.mark.parametrize("known", ["", "1"])
-def test_rows_whose_unit_is_missing_are_nobodys(tmp_path, known, repeat):
+@pytest.mark.parametrize("unit", ["", "1"])
+def test_rows_whose_unit_is_missing_are_nobodys(tmp_path, unit, repeat):
     columns = people(id={"unit": True, "repeat": repeat, "type": "string"})
-    content = f"id,age,city\n{known},1,x\n,2,x\n,3,x\n"
+    content = f"id,age,city\n{unit},1,x\n,2,x\n,3,x\n"
     message = refusal(lambda: ingest_csv(tmp_path, content, columns), InputError)
-    assert message == f"{FILE}: row {2 if known else 1}: column 'id': {NOBODYS}"
+    assert message == f"{FILE}: row {2 if unit else 1}: column 'id': {NOBODYS}"
 
 
 @given(

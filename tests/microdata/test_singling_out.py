@@ -39,10 +39,12 @@ def alone(rows, places):
 
 @given(ROWS)
 def test_all_minimal_sets_and_no_others(rows):
-    found = singling_out(microdata(rows), names(rows))
-    assert {subset.columns: subset.rows for subset in found.minimal} == by_hand(rows)
-    assert found.complete_up_to == len(rows[0])
-    assert [len(s.columns) for s in found.minimal] == sorted(len(s.columns) for s in found.minimal)
+    result = singling_out(microdata(rows), names(rows))
+    assert {subset.columns: subset.rows for subset in result.minimal} == by_hand(rows)
+    assert result.complete_up_to == len(rows[0])
+    assert [len(s.columns) for s in result.minimal] == sorted(
+        len(s.columns) for s in result.minimal
+    )
 
 
 def by_hand(rows):
@@ -68,17 +70,17 @@ def test_many_values_that_are_seldom_combined(copies):
     for _ in range(25):
         pairs = rng.integers(0, int(rng.integers(100, 400)), (int(rng.integers(100, 300)), 2))
         rows = [(int(a), int(b), c) for a, b in pairs for c in range(rng.integers(*copies))]
-        found = singling_out(microdata(rows), names(rows))
-        assert {s.columns: s.rows for s in found.minimal} == by_hand(rows)
-        found_some += bool(found.minimal)
+        result = singling_out(microdata(rows), names(rows))
+        assert {s.columns: s.rows for s in result.minimal} == by_hand(rows)
+        found_some += bool(result.minimal)
     assert found_some >= 20
 
 
 def test_nobody_is_alone_among_many_combinations():
     rows = [(i % 50, (7 * (i % 50) + i // 50) % 60, c) for i in range(100) for c in range(2)]
     assert not alone(rows, (0, 1))
-    found = singling_out(microdata(rows), names(rows)).minimal
-    assert {s.columns: s.rows for s in found} == by_hand(rows)
+    minimal = singling_out(microdata(rows), names(rows)).minimal
+    assert {s.columns: s.rows for s in minimal} == by_hand(rows)
 
 
 def test_keys_beyond_int64():
@@ -94,36 +96,36 @@ def test_keys_beyond_int64():
 @pytest.mark.timeout(20)
 def test_a_wide_table_of_which_every_column_singles_out_is_no_search():
     rows = [(i,) * 60 for i in range(5)]
-    found = singling_out(microdata(rows), names(rows))
-    assert found.complete_up_to == 60
-    assert found.minimal == tuple(Subset((name,), 5) for name in sorted(names(rows)))
+    result = singling_out(microdata(rows), names(rows))
+    assert result.complete_up_to == 60
+    assert result.minimal == tuple(Subset((name,), 5) for name in sorted(names(rows)))
 
 
 @pytest.mark.timeout(20)
 def test_a_wide_table_ends_with_its_budget():
     rows = [(0,) * 200, (0,) * 200]
-    found = singling_out(microdata(rows), names(rows), budget=300)
-    assert (found.minimal, found.complete_up_to) == ((), 1)
+    result = singling_out(microdata(rows), names(rows), budget=300)
+    assert (result.minimal, result.complete_up_to) == ((), 1)
 
 
 def test_a_null_is_a_category():
     rows = [(None, 1), (1, 1), (1, 2), (1, 2)]
-    found = singling_out(microdata(rows), ["q0", "q1"])
-    assert found.minimal == (Subset(("q0",), 1),)
+    result = singling_out(microdata(rows), ["q0", "q1"])
+    assert result.minimal == (Subset(("q0",), 1),)
 
 
 def test_columns_of_many_values():
     rows = [(i * 7919 % 100_003, i % 3) for i in range(300)] * 2
     assert singling_out(microdata(rows), ["q0", "q1"]).minimal == ()
     rows.append((5, 2))
-    found = singling_out(microdata(rows), ["q0", "q1"]).minimal
-    assert [(s.columns, s.rows) for s in found] == [(("q0",), 1)]
+    minimal = singling_out(microdata(rows), ["q0", "q1"]).minimal
+    assert [(s.columns, s.rows) for s in minimal] == [(("q0",), 1)]
 
 
 def test_a_budget_is_told():
     rows = [(0,) * 8, (0,) * 8]
-    found = singling_out(microdata(rows), [f"q{i}" for i in range(8)], budget=40)
-    assert (found.minimal, found.complete_up_to) == ((), 2)
+    result = singling_out(microdata(rows), [f"q{i}" for i in range(8)], budget=40)
+    assert (result.minimal, result.complete_up_to) == ((), 2)
     within = [singling_out(microdata(rows), names(rows), n).complete_up_to for n in (7, 8, 35, 36)]
     assert within == [0, 1, 1, 2]
 

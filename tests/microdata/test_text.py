@@ -1,4 +1,4 @@
-"""What texts of a CSV file mean."""
+"""The meaning of texts of a CSV file."""
 
 import datetime as dt
 from decimal import Decimal
@@ -8,7 +8,7 @@ import pytest
 
 from tests.microdata.sources import column, ingest_csv, values
 
-at = dt.datetime.fromisoformat
+parse_time = dt.datetime.fromisoformat
 
 
 @pytest.mark.parametrize(
@@ -24,18 +24,18 @@ at = dt.datetime.fromisoformat
             "timestamp",
             ["2020-02-29", "2020-02-29 10:30", "2020-02-29T10:30:01.5"],
             [
-                at("2020-02-29"),
-                at("2020-02-29 10:30"),
-                at("2020-02-29 10:30:01.500000"),
+                parse_time("2020-02-29"),
+                parse_time("2020-02-29 10:30"),
+                parse_time("2020-02-29 10:30:01.500000"),
             ],
         ),
         (
             "timestamp",
             ["2020-02-29T10:30Z", "2020-02-29 10:30:00+02:00", "2020-02-29T23:30:00.25-0130"],
             [
-                at("2020-02-29 10:30"),
-                at("2020-02-29 08:30"),
-                at("2020-03-01 01:00:00.250000"),
+                parse_time("2020-02-29 10:30"),
+                parse_time("2020-02-29 08:30"),
+                parse_time("2020-03-01 01:00:00.250000"),
             ],
         ),
         (
