@@ -39,47 +39,51 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="survivors alone, by all tests")
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--of", nargs="*", default=["*"], metavar="GLOB", help="of these files")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if "SFUMATO_MUTANTS" not in os.environ:
-        _go_inside(_snapshot(asked.commit))
+        _go_inside(_snapshot(options.commit))
     _settle()
-    covered, seconds, modules = _coverage(asked.group)
+    covered, seconds, modules = _coverage(options.group)
     worker.import_packages(modules)
     cost = _cost(covered, seconds)
     results = KEPT / "results.jsonl"
-    known = {one["key"]: one for one in _lines(results)}
-    wanted = [one for one in _wanted(asked.group) if any(fnmatch(one[0], g) for g in asked.of)]
-    random.Random(SEED).shuffle(wanted)  # so that what time allows is a sample of all
+    results_by_key = {result["key"]: result for result in _lines(results)}
+    mutants_to_try = [
+        mutant
+        for mutant in _select_mutants(options.group)
+        if any(fnmatch(mutant[0], g) for g in options.of)
+    ]
+    random.Random(SEED).shuffle(mutants_to_try)  # so that what time allows is a sample of all
     forks: dict[str, worker.Forks] = {}
-    noticed = _noticed(known.values())
-    end = time.monotonic() + 60 * asked.minutes
-    for file, mutant in wanted:
+    noticed = _count_noticed(results_by_key.values())
+    end = time.monotonic() + 60 * options.minutes
+    for file, mutant in mutants_to_try:
         key = hashlib.sha256(f"{file}\n{mutant.source}".encode()).hexdigest()[:16]
-        if (known.get(key, {}).get("verdict") == "survived") != asked.again:
+        if (results_by_key.get(key, {}).get("verdict") == "survived") != options.again:
             continue
-        if key in known and not asked.again:
+        if key in results_by_key and not options.again:
             continue
         if time.monotonic() > end:
             break
-        found = {"key": key, "file": file, "line": mutant.line, "what": mutant.what}
+        result = {"key": key, "file": file, "line": mutant.line, "what": mutant.what}
         first = noticed[file].most_common()
-        tests = _tests(covered.get(file, {}), mutant.line, cost, first, all_=asked.again)
+        tests = _tests(covered.get(file, {}), mutant.line, cost, first, all_=options.again)
         if tests:
             timeout = 30 + 5 * sum(seconds.get(test, 1.0) for test in tests)
             if file not in forks:
                 forks[file] = worker.Forks(file)
-            found["verdict"], found["by"] = forks[file].verdict(mutant.source, tests, timeout)
-            noticed[file].update(_by(found))
+            result["verdict"], result["by"] = forks[file].verdict(mutant.source, tests, timeout)
+            noticed[file].update(_noticing_tests(result))
         else:
-            found["verdict"], found["by"] = "not covered", ""
-        known[key] = found
+            result["verdict"], result["by"] = "not covered", ""
+        results_by_key[key] = result
         with results.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(found) + "\n")
-    _tell(wanted, known)
+            out.write(json.dumps(result) + "\n")
+    _tell(mutants_to_try, results_by_key)
 
 
-def _snapshot(of: str) -> Path:
-    commit = _git("rev-parse", of).strip()
+def _snapshot(revision: str) -> Path:
+    commit = _git("rev-parse", revision).strip()
     place = KEPT / commit
     if not place.exists():
         fresh = KEPT / f"{commit}.new"
@@ -120,10 +124,10 @@ _Covered = tuple[Mapping[str, Mapping[int, Sequence[str]]], Mapping[str, float],
 
 def _coverage(group: str) -> _Covered:
     """The tests that run each line of each file, the seconds of each test, and what all import."""
-    kept = Path(f"coverage-{group}.json")
-    if not kept.exists():
-        kept.write_text(json.dumps(_covered(group)), encoding="utf-8")
-    document = json.loads(kept.read_text(encoding="utf-8"))
+    coverage_file = Path(f"coverage-{group}.json")
+    if not coverage_file.exists():
+        coverage_file.write_text(json.dumps(_run_coverage(group)), encoding="utf-8")
+    document = json.loads(coverage_file.read_text(encoding="utf-8"))
     lines = {
         file: {int(line): tests for line, tests in of_file.items()}
         for file, of_file in document["lines"].items()
@@ -131,21 +135,26 @@ def _coverage(group: str) -> _Covered:
     return lines, document["seconds"], document["modules"]
 
 
-def _covered(group: str) -> dict[str, Any]:
+def _run_coverage(group: str) -> dict[str, Any]:
     """Run the tests of a group, in as many processes as there are cores, and join what they say."""
     files, shards = _test_files(group), os.cpu_count() or 1
     Path("coverage.rc").write_text(_RC.format(files="\n    ".join(_mutated_files(group))))
     with ThreadPoolExecutor(shards) as pool:
-        told = list(pool.map(_shard, range(shards), [files[n::shards] for n in range(shards)]))
+        documents = list(pool.map(_shard, range(shards), [files[n::shards] for n in range(shards)]))
     lines: defaultdict[str, defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for one in told:
-        for file, of_file in one["lines"].items():
+    for document in documents:
+        for file, of_file in document["lines"].items():
             for line, tests in of_file.items():
                 lines[file][line].update(tests)
     return {
-        "lines": {f: {n: sorted(t) for n, t in found.items()} for f, found in lines.items()},
-        "seconds": {test: taken for one in told for test, taken in one["seconds"].items()},
-        "modules": sorted({name for one in told for name in one["modules"]}),
+        "lines": {
+            f: {n: sorted(t) for n, t in tests_of_line.items()}
+            for f, tests_of_line in lines.items()
+        },
+        "seconds": {
+            test: taken for document in documents for test, taken in document["seconds"].items()
+        },
+        "modules": sorted({name for document in documents for name in document["modules"]}),
     }
 
 
@@ -157,12 +166,12 @@ include =
 
 def _test_files(group: str) -> list[str]:
     """The files of tests of a group, those of one room far from each other."""
-    found = [
+    files_found = [
         str(file)
         for place in map(Path, TESTS[group])
         for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])
     ]
-    return [file for file in found if file not in APART]
+    return [file for file in files_found if file not in APART]
 
 
 def _mutated_files(group: str) -> list[str]:
@@ -170,19 +179,19 @@ def _mutated_files(group: str) -> list[str]:
 
 
 def _shard(number: int, files: Sequence[str]) -> dict[str, Any]:
-    """What some files of tests run, from a process of their own."""
-    told, said = Path(f"shard-{number}.json"), Path(f"shard-{number}.log")
-    command = [sys.executable, "-m", "tests.mutants.shard", str(told), *files]
+    """Return what some files of tests run, from a process of their own."""
+    document_file, log_file = Path(f"shard-{number}.json"), Path(f"shard-{number}.log")
+    command = [sys.executable, "-m", "tests.mutants.shard", str(document_file), *files]
     environ = {**os.environ, "COVERAGE_FILE": f".coverage-{number}"}
-    with said.open("wb") as out:
+    with log_file.open("wb") as out:
         code = subprocess.run(command, env=environ, stdout=out, stderr=out, check=False).returncode
     if code != 0:
-        raise SystemExit(f"the tests fail without any mutant: see {said.absolute()}")
-    found: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
-    return found
+        raise SystemExit(f"the tests fail without any mutant: see {log_file.absolute()}")
+    document: dict[str, Any] = json.loads(document_file.read_text(encoding="utf-8"))
+    return document
 
 
-def _wanted(group: str) -> Iterator[tuple[str, Mutant]]:
+def _select_mutants(group: str) -> Iterator[tuple[str, Mutant]]:
     if group == "sample":
         yield from _sample()
     else:
@@ -192,8 +201,8 @@ def _wanted(group: str) -> Iterator[tuple[str, Mutant]]:
 
 def _files(patterns: Sequence[str]) -> list[str]:
     """The modules that patterns name, in their order; a package says nothing by itself."""
-    found = [str(path) for pattern in patterns for path in sorted(Path().glob(pattern))]
-    return [file for file in dict.fromkeys(found) if not file.endswith("__init__.py")]
+    paths = [str(path) for pattern in patterns for path in sorted(Path().glob(pattern))]
+    return [file for file in dict.fromkeys(paths) if not file.endswith("__init__.py")]
 
 
 def _mutants_of(file: str) -> Iterator[tuple[str, Mutant]]:
@@ -212,29 +221,29 @@ def _sample() -> Iterator[tuple[str, Mutant]]:
         yield from chance.sample(all_, min(len(all_), -(-SAMPLE * len(all_) // total)))
 
 
-def _noticed(known: Iterable[Mapping[str, str]]) -> defaultdict[str, Counter[str]]:
-    """How many mutants of each file each test has noticed."""
-    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for one in known:
-        found[one["file"]].update(_by(one))
-    return found
+def _count_noticed(results: Iterable[Mapping[str, str]]) -> defaultdict[str, Counter[str]]:
+    """Count the mutants of each file that each test has noticed."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for result in results:
+        counts[result["file"]].update(_noticing_tests(result))
+    return counts
 
 
-def _by(found: Mapping[str, str]) -> list[str]:
-    said = found["by"].split(" - ")[0].partition(" ")
-    return [said[2]] if said[0] in ("FAILED", "ERROR") else []
+def _noticing_tests(result: Mapping[str, str]) -> list[str]:
+    words = result["by"].split(" - ")[0].partition(" ")
+    return [words[2]] if words[0] in ("FAILED", "ERROR") else []
 
 
 def _cost(
     covered: Mapping[str, Mapping[int, Sequence[str]]], seconds: Mapping[str, float]
 ) -> Mapping[str, tuple[float, float]]:
-    """What each test takes for each file that it runs lines of, and in seconds.
+    """Return what each test takes for each file that it runs lines of, and in seconds.
 
     One that runs little else is likelier to notice what changed.
     """
     files: Counter[str] = Counter()
     for of_file in covered.values():
-        files.update({test for found in of_file.values() for test in found})
+        files.update({test for tests_of_line in of_file.values() for test in tests_of_line})
     return {test: (seconds.get(test, 1.0) * n, seconds.get(test, 1.0)) for test, n in files.items()}
 
 
@@ -250,9 +259,11 @@ def _tests(
 
     Begins with those that noticed the most mutants of its file, then the cheapest.
     """
-    tests = covered.get(line) or sorted({test for found in covered.values() for test in found})
+    tests = covered.get(line) or sorted(
+        {test for tests_of_line in covered.values() for test in tests_of_line}
+    )
     chosen, room, times = [_WRITTEN_FOR_THEM] if all_ else [], _MOST_SECONDS, dict(first)
-    for test in sorted(tests, key=lambda one: (-times.get(one, 0), cost[one])):
+    for test in sorted(tests, key=lambda test: (-times.get(test, 0), cost[test])):
         room -= cost[test][1]
         if room < 0 and chosen and not all_:
             break
@@ -266,16 +277,18 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def _tell(wanted: Sequence[tuple[str, Mutant]], known: Mapping[str, dict[str, Any]]) -> None:
-    keys = [hashlib.sha256(f"{f}\n{m.source}".encode()).hexdigest()[:16] for f, m in wanted]
-    tried = [known[key] for key in dict.fromkeys(keys) if key in known]
+def _tell(
+    mutants_to_try: Sequence[tuple[str, Mutant]], results_by_key: Mapping[str, dict[str, Any]]
+) -> None:
+    keys = [hashlib.sha256(f"{f}\n{m.source}".encode()).hexdigest()[:16] for f, m in mutants_to_try]
+    tried = [results_by_key[key] for key in dict.fromkeys(keys) if key in results_by_key]
     print(f"{len(tried)} of {len(set(keys))} mutants tried")
-    for verdict in sorted({one["verdict"] for one in tried}):
-        of_verdict = [one for one in tried if one["verdict"] == verdict]
+    for verdict in sorted({result["verdict"] for result in tried}):
+        of_verdict = [result for result in tried if result["verdict"] == verdict]
         print(f"{len(of_verdict):6} {verdict}")
         if verdict != "killed":
-            for one in of_verdict:
-                print(f"       {one['file']}:{one['line']}: {one['what']}")
+            for result in of_verdict:
+                print(f"       {result['file']}:{result['line']}: {result['what']}")
 
 
 if __name__ == "__main__":

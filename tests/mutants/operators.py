@@ -91,41 +91,44 @@ def _changes(node: ast.AST) -> Iterator[Change]:
 
 def _of_compare(node: ast.Compare) -> Iterator[Change]:
     for other in _COMPARED[type(node.ops[0])]:
-        yield f"{_name(node.ops[0])} to {other.__name__}", _with(ops=[other(), *node.ops[1:]])
+        yield (
+            f"{_name(node.ops[0])} to {other.__name__}",
+            _with_fields(ops=[other(), *node.ops[1:]]),
+        )
 
 
 def _of_constant(node: ast.Constant) -> Iterator[Change]:
     if isinstance(node.value, bool):
-        yield f"{node.value} to {not node.value}", _with(value=not node.value)
+        yield f"{node.value} to {not node.value}", _with_fields(value=not node.value)
     elif isinstance(node.value, int):
         for other in (node.value + 1, node.value - 1):
-            yield f"{node.value} to {other}", _with(value=other)
+            yield f"{node.value} to {other}", _with_fields(value=other)
 
 
 def _of_operation(node: ast.BinOp | ast.AugAssign) -> Iterator[Change]:
     if other := _COMPUTED.get(type(node.op)):
-        yield f"{_name(node.op)} to {other.__name__}", _with(op=other())
+        yield f"{_name(node.op)} to {other.__name__}", _with_fields(op=other())
 
 
 def _of_boolean(node: ast.BoolOp) -> Iterator[Change]:
     other = ast.Or if isinstance(node.op, ast.And) else ast.And
-    yield f"{_name(node.op)} to {other.__name__}", _with(op=other())
+    yield f"{_name(node.op)} to {other.__name__}", _with_fields(op=other())
 
 
 def _of_not(node: ast.UnaryOp) -> Iterator[Change]:
     if isinstance(node.op, ast.Not | ast.Invert | ast.USub):
-        yield f"no {_name(node.op)}", lambda found: found.operand  # type: ignore[attr-defined]
+        yield f"no {_name(node.op)}", lambda operation: operation.operand  # type: ignore[attr-defined]
 
 
 def _of_test(node: ast.If | ast.IfExp | ast.While) -> Iterator[Change]:
     for what, value in (("always", True), ("never", False)):
         if not (isinstance(node, ast.While) and value):
-            yield f"{_name(node)} {what}", _with(test=ast.Constant(value))
+            yield f"{_name(node)} {what}", _with_fields(test=ast.Constant(value))
 
 
 def _of_filter(node: ast.comprehension) -> Iterator[Change]:
     if node.ifs:
-        yield "no if of a comprehension", _with(ifs=[])
+        yield "no if of a comprehension", _with_fields(ifs=[])
 
 
 def _of_statement(node: ast.Expr | ast.Raise | ast.AugAssign | ast.Delete) -> Iterator[Change]:
@@ -140,26 +143,28 @@ def _of_assignment(node: ast.Assign) -> Iterator[Change]:
 
 def _of_with(node: ast.With) -> Iterator[Change]:
     if all(item.optional_vars is None for item in node.items):
-        yield "no with", lambda found: found.body  # type: ignore[attr-defined]
+        yield "no with", lambda statement: statement.body  # type: ignore[attr-defined]
 
 
 def _of_try(node: ast.Try) -> Iterator[Change]:
     if node.finalbody:
-        yield "no finally", _with(finalbody=[ast.Pass()])
+        yield "no finally", _with_fields(finalbody=[ast.Pass()])
 
 
 def _of_return(node: ast.Return) -> Iterator[Change]:
     if node.value is not None and not isinstance(node.value, ast.Constant):
-        yield "return None", _with(value=ast.Constant(None))
+        yield "return None", _with_fields(value=ast.Constant(None))
 
 
 def _of_call(node: ast.Call) -> Iterator[Change]:
-    if len(node.args) > 1 and not any(isinstance(one, ast.Starred) for one in node.args[:2]):
-        yield "swapped arguments", _with(args=[node.args[1], node.args[0], *node.args[2:]])
+    if len(node.args) > 1 and not any(
+        isinstance(argument, ast.Starred) for argument in node.args[:2]
+    ):
+        yield "swapped arguments", _with_fields(args=[node.args[1], node.args[0], *node.args[2:]])
     for number, keyword in enumerate(node.keywords):
         rest = node.keywords[:number] + node.keywords[number + 1 :]
         if keyword.arg is not None:
-            yield f"no {keyword.arg}=", _with(keywords=rest)
+            yield f"no {keyword.arg}=", _with_fields(keywords=rest)
 
 
 def _of_jump(node: ast.Continue | ast.Break) -> Iterator[Change]:
@@ -186,15 +191,15 @@ _CHANGES: dict[type | tuple[type, ...], Callable[..., Iterator[Change]]] = {
 }
 
 
-def _with(**fields: object) -> Callable[[ast.AST], ast.AST]:
+def _with_fields(**fields: object) -> Callable[[ast.AST], ast.AST]:
     """The same node with other fields."""
 
-    def changed(node: ast.AST) -> ast.AST:
+    def change_node(node: ast.AST) -> ast.AST:
         for name, value in fields.items():
             setattr(node, name, deepcopy(value))
         return node
 
-    return changed
+    return change_node
 
 
 def _name(node: ast.AST) -> str:

@@ -26,7 +26,7 @@ class _Seconds:
         self.seconds[report.nodeid] = before + report.duration
 
 
-def main(told: str, files: Sequence[str]) -> int:
+def main(document_path: str, files: Sequence[str]) -> int:
     """Write what the tests of some files run; returns what pytest does."""
     worker.import_packages()
     plugin = _Seconds()
@@ -36,7 +36,7 @@ def main(told: str, files: Sequence[str]) -> int:
         "seconds": plugin.seconds,
         "modules": worker.foreign_modules(),
     }
-    Path(told).write_text(json.dumps(document), encoding="utf-8")
+    Path(document_path).write_text(json.dumps(document), encoding="utf-8")
     return int(code)
 
 
@@ -46,8 +46,8 @@ def _lines_run() -> dict[str, dict[int, list[str]]]:
     data.read()
     return {
         str(Path(path).resolve().relative_to(Path.cwd())): {
-            line: sorted({one.partition("|")[0] for one in found if one})
-            for line, found in data.contexts_by_lineno(path).items()
+            line: sorted({context.partition("|")[0] for context in contexts if context})
+            for line, contexts in data.contexts_by_lineno(path).items()
         }
         for path in data.measured_files()
     }

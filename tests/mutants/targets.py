@@ -1,4 +1,4 @@
-"""What is mutated, and by which tests a mutant is noticed."""
+"""The files that are mutated, and the tests that may notice a mutant."""
 
 FIRST = (
     "tasks/microdata/table.py",

@@ -1,4 +1,4 @@
-"""What mutants showed that no other test had noticed."""
+"""Faults that mutants showed and no other test had noticed."""
 
 import os
 from pathlib import Path
@@ -40,7 +40,7 @@ from tests.lines import publish_prepared
 from tests.release.small import SPEC, people
 
 
-def grouped(values, groups):
+def group_table(values, groups):
     return pa.table({"a": values, "group_id": pa.array(groups, pa.int64())})
 
 
@@ -54,19 +54,19 @@ def test_locks_are_the_stewards_alone(tmp_path):
         assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
 
 
-def opened():
+def count_open_files():
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def test_no_file_stays_open(tmp_path):
     (tmp_path / "file").touch()
-    before = opened()
+    before = count_open_files()
     sync_tree(tmp_path)
     write_atomically(tmp_path / "file", b"")
     for lock in (hold_lock, hold_lock_if_free):
         with lock(tmp_path / "lock"):
             pass
-    assert opened() == before
+    assert count_open_files() == before
 
 
 def test_a_lock_that_cannot_be_taken_is_a_fault(tmp_path):
@@ -91,13 +91,13 @@ def test_what_is_staged_is_the_stewards_alone_from_the_first(small, monkeypatch)
     plan.line.public.mkdir(parents=True)
     copyfile, modes = publication.shutil.copyfile, []
 
-    def copied(source, place):
+    def note_mode_and_copy(source, place):
         if not modes:
             (staging,) = plan.line.public.glob(".staging-*")
             modes.append(staging.stat().st_mode & 0o777)
         return copyfile(source, place)
 
-    monkeypatch.setattr(publication.shutil, "copyfile", copied)
+    monkeypatch.setattr(publication.shutil, "copyfile", note_mode_and_copy)
     before = os.umask(0)
     try:
         staging = publication.stage(plan.line, sealed_candidate(candidate))
@@ -115,12 +115,14 @@ def test_what_is_recorded_already_is_not_recorded_again(small, monkeypatch):
 
     replace = publication.replace_record
     with monkeypatch.context() as patched:
-        patched.setattr(publication, "replace_record", lambda *of: (replace(*of), die()))
+        patched.setattr(
+            publication, "replace_record", lambda *arguments: (replace(*arguments), die())
+        )
         with pytest.raises(KeyboardInterrupt):
             publish_prepared(plan, run)
     before = read_record(plan.line.public)
-    known = identity(run / "deidentified")
-    assert publication.existing_version(plan.line, known, "disjoint") is not None
+    identification = identity(run / "deidentified")
+    assert publication.existing_version(plan.line, identification, "disjoint") is not None
     assert read_record(plan.line.public) == before
 
 
@@ -128,18 +130,18 @@ def test_people_are_counted_once_however_many_versions_are_about_them(small):
     small.write(people(), versions="accepted-risk").publish("one")
     small.write(people(seed=2), versions="accepted-risk").publish("two")
     plan, run = small.write(people(seed=3), versions="disjoint").prepare_run("three")
-    known = identity(run / "deidentified")
-    with pytest.raises(PromiseError, match=f" {len(known.units)} units are in an earlier"):
-        publication.existing_version(plan.line, known, "disjoint")
+    identification = identity(run / "deidentified")
+    with pytest.raises(PromiseError, match=f" {len(identification.units)} units are in an earlier"):
+        publication.existing_version(plan.line, identification, "disjoint")
 
 
 def test_where_earlier_people_are_not_known_nobody_is_taken_for_new(small):
     columns = {**SPEC["columns"], "person": {"role": "identifier"}}
     small.write(people(), columns=columns, unit="row").publish("one")
     plan, run = small.write(people(seed=2)).prepare_run("two")
-    known = identity(run / "deidentified")
+    identification = identity(run / "deidentified")
     with pytest.raises(PromiseError, match="the units of 0001 are not known here"):
-        publication.existing_version(plan.line, known, "disjoint")
+        publication.existing_version(plan.line, identification, "disjoint")
 
 
 def test_what_a_killed_run_began_is_finished_before_anything_is_decided(small, monkeypatch):
@@ -152,9 +154,9 @@ def test_what_a_killed_run_began_is_finished_before_anything_is_decided(small, m
         patched.setattr(publication, "_record", die)
         with pytest.raises(KeyboardInterrupt):
             publish_prepared(plan, run)
-    known = identity(run / "deidentified")
-    found = publication.existing_version(plan.line, known, "disjoint")
-    assert found == plan.line.public / "0001"
+    identification = identity(run / "deidentified")
+    version = publication.existing_version(plan.line, identification, "disjoint")
+    assert version == plan.line.public / "0001"
     assert list(read_record(plan.line.public).versions) == ["0001"]
 
 
@@ -175,7 +177,7 @@ def test_what_was_not_observed_is_not_told():
 
 
 @pytest.mark.parametrize(
-    ("owner", "name", "told"),
+    ("owner", "name", "words"),
     [
         (gate.gx, "get_context", "Great Expectations"),
         (gate, "frame_with", "t"),
@@ -184,7 +186,7 @@ def test_what_was_not_observed_is_not_told():
     ],
 )
 def test_a_failure_of_the_gate_tells_nothing_of_the_data(
-    groups_of, monkeypatch, tmp_path, owner, name, told
+    groups_of, monkeypatch, tmp_path, owner, name, words
 ):
     def fail(*_, **__):
         raise ValueError("CANARY")
@@ -193,7 +195,7 @@ def test_a_failure_of_the_gate_tells_nothing_of_the_data(
     promises = [(KAnonymity(k=1), groups_of([("g", 1)]))]
     with pytest.raises(PromiseError) as caught:
         judge("line", {"t": pa.table({"a": [1]})}, {"t": [NotEmpty()]}, promises, tmp_path)
-    assert str(caught.value) == f"{told} could not be evaluated (ValueError)"
+    assert str(caught.value) == f"{words} could not be evaluated (ValueError)"
 
 
 def test_a_candidate_says_which_rows_are_suppressed(small):
@@ -220,29 +222,31 @@ def test_suppressed_rows_are_not_permuted():
     )
     partition = Partition(np.array([0, -1, 0]))
     parameters = PermutedParameters(method="permuted")
-    shown = permuted.publish(Microdata(columns, 3), partition, parameters, seeded_keys(1))
-    table = shown["microdata"]
+    tables_published = permuted.publish(
+        Microdata(columns, 3), partition, parameters, seeded_keys(1)
+    )
+    table = tables_published["microdata"]
     assert table["age"].to_pylist() == [1, 3]
     assert sorted(table["wage"].to_pylist()) == [7, 9]
 
 
 def test_a_table_beside_permuted_rows_is_renamed_with_them():
-    tables = {"microdata": grouped(["y", "x"], [0, 1]), "lineage": grouped([7, 8], [0, 1])}
-    shown = permuted.canonical(tables)
-    assert shown["microdata"].to_pydict() == {"a": ["x", "y"], "group_id": [0, 1]}
-    assert shown["lineage"].to_pydict() == {"a": [8, 7], "group_id": [0, 1]}
+    tables = {"microdata": group_table(["y", "x"], [0, 1]), "lineage": group_table([7, 8], [0, 1])}
+    tables_published = permuted.canonical(tables)
+    assert tables_published["microdata"].to_pydict() == {"a": ["x", "y"], "group_id": [0, 1]}
+    assert tables_published["lineage"].to_pydict() == {"a": [8, 7], "group_id": [0, 1]}
 
 
 def test_groups_that_begin_alike_are_told_apart_by_what_follows():
     """Also where they begin with the smallest value of all."""
-    one = grouped([0, 0, 1, 0, 0, 2], [0, 0, 0, 1, 1, 1])
-    other = grouped([0, 0, 2, 0, 0, 1], [0, 0, 0, 1, 1, 1])
-    assert canonical_table(one).equals(canonical_table(other))
+    first = group_table([0, 0, 1, 0, 0, 2], [0, 0, 0, 1, 1, 1])
+    other = group_table([0, 0, 2, 0, 0, 1], [0, 0, 0, 1, 1, 1])
+    assert canonical_table(first).equals(canonical_table(other))
 
 
 def test_groups_are_numbered_by_the_first_table_that_tells_them_apart():
-    tables = {"one": grouped(["x", "y"], [0, 1]), "two": grouped(["z", "z"], [0, 1])}
-    renamed = {"one": grouped(["x", "y"], [1, 0]), "two": grouped(["z", "z"], [0, 1])}
+    tables = {"one": group_table(["x", "y"], [0, 1]), "two": group_table(["z", "z"], [0, 1])}
+    renamed = {"one": group_table(["x", "y"], [1, 0]), "two": group_table(["z", "z"], [0, 1])}
     ordered = canonical_apart(tables)
     assert ordered["one"].to_pydict() == {"a": ["x", "y"], "group_id": [0, 1]}
     again = canonical_apart(renamed)
@@ -250,24 +254,28 @@ def test_groups_are_numbered_by_the_first_table_that_tells_them_apart():
 
 
 def test_groups_that_one_table_does_not_tell_apart_are_ordered_by_the_other():
-    shown, counts = pa.array(["x", "x"]), pa.array([1, 2])
-    one = canonical_with({"qit": grouped(shown, [0, 1]), "st": grouped(counts, [0, 1])}, "qit")
-    two = canonical_with({"qit": grouped(shown, [0, 1]), "st": grouped(counts, [1, 0])}, "qit")
-    assert all(one[name].equals(two[name]) for name in one)
-    assert one["st"].to_pydict() == {"a": [1, 2], "group_id": [0, 1]}
+    values, counts = pa.array(["x", "x"]), pa.array([1, 2])
+    first = canonical_with(
+        {"qit": group_table(values, [0, 1]), "st": group_table(counts, [0, 1])}, "qit"
+    )
+    second = canonical_with(
+        {"qit": group_table(values, [0, 1]), "st": group_table(counts, [1, 0])}, "qit"
+    )
+    assert all(first[name].equals(second[name]) for name in first)
+    assert first["st"].to_pydict() == {"a": [1, 2], "group_id": [0, 1]}
 
 
 def test_a_table_without_rows_is_sorted():
-    assert is_sorted(grouped(pa.array([], pa.int64()), []))
-    assert not is_sorted(grouped([1], [1]))
+    assert is_sorted(group_table(pa.array([], pa.int64()), []))
+    assert not is_sorted(group_table([1], [1]))
 
 
 def test_a_table_without_rows_is_in_canonical_order():
-    nothing = grouped(pa.array([], pa.int64()), [])
+    nothing = group_table(pa.array([], pa.int64()), [])
     assert canonical_table(nothing).equals(nothing)
     both = {"one": nothing, "two": nothing}
-    for found in (canonical_with(both, "one"), canonical_apart(both)):
-        assert all(table.equals(nothing) for table in found.values())
+    for tables in (canonical_with(both, "one"), canonical_apart(both)):
+        assert all(table.equals(nothing) for table in tables.values())
 
 
 def test_who_knows_a_sensitive_value_sees_smaller_groups():
@@ -284,14 +292,14 @@ def test_who_knows_a_sensitive_value_sees_smaller_groups():
 
 
 def test_every_permuted_row_has_a_group():
-    told = permuted.schemas({}, PermutedParameters(method="permuted"))["microdata"]
-    assert not told.field("group_id").nullable
+    schema = permuted.schemas({}, PermutedParameters(method="permuted"))["microdata"]
+    assert not schema.field("group_id").nullable
 
 
 def test_a_manifest_says_formats_without_their_dot(small):
     directory = small.write(people()).publish("one").directory
     resources = open_release(directory).manifest["resources"]
-    found = {one["path"]: one["format"] for one in resources}
-    assert found["data/microdata.csv"] == "csv"
-    assert found["data/microdata.parquet"] == "parquet"
-    assert found["index.html"] == "html"
+    formats = {resource["path"]: resource["format"] for resource in resources}
+    assert formats["data/microdata.csv"] == "csv"
+    assert formats["data/microdata.parquet"] == "parquet"
+    assert formats["index.html"] == "html"

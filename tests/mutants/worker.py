@@ -48,7 +48,7 @@ def import_packages(more: Sequence[str] = ()) -> None:
 
 
 def foreign_modules() -> list[str]:
-    """What has been imported here, and is neither ours nor a test."""
+    """Return the modules that are imported here, and are neither ours nor a test."""
     ours = ("sfumato", "tests", "conftest", "__main__", "_pytest", "pytest")
     return [name for name in sys.modules if name.partition(".")[0] not in ours]
 
@@ -106,19 +106,19 @@ class Forks:
         there.close()
 
     def verdict(self, source: str, tests: Sequence[str], timeout: float) -> tuple[str, str]:
-        """What became of a mutant: `killed`, `survived`, `timeout`; and who noticed it."""
+        """Return a mutant's fate (`killed`, `survived`, `timeout`) and who noticed it."""
         self._here.send((source, tests, timeout))
-        found: tuple[str, str] = self._here.recv()
-        return found
+        verdict: tuple[str, str] = self._here.recv()
+        return verdict
 
 
-def _serve(file: str, asked: Connection) -> None:
+def _serve(file: str, connection: Connection) -> None:
     _import_ours(file)
     gc.collect()
     gc.freeze()  # else every child walks through, and so copies, all that was imported
     with suppress(EOFError):
         while True:
-            asked.send(_verdict(file, *asked.recv()))
+            connection.send(_verdict(file, *connection.recv()))
 
 
 def _import_ours(file: str) -> None:
@@ -126,9 +126,9 @@ def _import_ours(file: str) -> None:
     without = _Absent(_name(file))
     sys.meta_path.insert(0, without)
     for package in ("expectations", "tasks", "flows"):
-        for found in walk_packages([package], f"sfumato.{package}.", onerror=lambda _: None):
+        for module_info in walk_packages([package], f"sfumato.{package}.", onerror=lambda _: None):
             with suppress(ImportError):
-                importlib.import_module(found.name)
+                importlib.import_module(module_info.name)
     sys.meta_path.remove(without)
 
 
@@ -147,10 +147,10 @@ def _verdict(file: str, source: str, tests: Sequence[str], timeout: float) -> tu
         sys.meta_path.insert(0, _Mutated(file, source))
         return int(pytest.main(["-x", *QUIET, *tests], plugins=[_InOrder(tests)]))
 
-    with tempfile.TemporaryFile() as said:
-        code = in_child(run, said, timeout)
-        said.seek(0)
-        lines = said.read().decode(errors="replace").splitlines()
+    with tempfile.TemporaryFile() as output:
+        code = in_child(run, output, timeout)
+        output.seek(0)
+        lines = output.read().decode(errors="replace").splitlines()
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     if code is None:
         return "timeout", ""
@@ -159,14 +159,14 @@ def _verdict(file: str, source: str, tests: Sequence[str], timeout: float) -> tu
     return "killed", (failed or lines[-1:] or [""])[0][:200]
 
 
-def in_child(run: Callable[[], int], said: IO[bytes], timeout: float) -> int | None:
+def in_child(run: Callable[[], int], output: IO[bytes], timeout: float) -> int | None:
     """Run a function in a child; its exit code, None where the time was not enough."""
     if (child := os.fork()) == 0:
         code = 70
         try:
             os.setpgid(0, 0)
-            os.dup2(said.fileno(), 1)
-            os.dup2(said.fileno(), 2)
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
             code = run()
         except BaseException:  # noqa: BLE001 - the child ends here
             traceback.print_exc()
