@@ -1,4 +1,4 @@
-"""What `sfumato` brings where it is installed, told from a folder outside the repository."""
+"""The installed `sfumato`, examined from a folder outside the repository."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from sfumato.tasks.private.failure import sanitise_errors
 
 
 def fault() -> str:
-    """What is told of a foreign exception that an installed module raises."""
+    """Return the message about a foreign exception that an installed module raises."""
     try:
         with sanitise_errors("ingest"):
             address.local_path(None, Path(), {})

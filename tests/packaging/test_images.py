@@ -60,9 +60,9 @@ def test_no_password_is_written_down():
 @pytest.mark.parametrize(("service", "target"), [("server", "server"), ("worker", "worker")])
 def test_services_run_what_make_runs(service, target):
     """The harness of operation runs the same commands on a server and a worker of its own."""
-    said = (ROOT / "Makefile").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     command = compose()["services"][service]["command"]
-    assert f"prefect {command[1]} start" in said
+    assert f"prefect {command[1]} start" in makefile
     assert command[:3] == ["prefect", target, "start"]
 
 

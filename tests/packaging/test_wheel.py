@@ -57,7 +57,7 @@ def files_of(wheel):
 
 @pytest.fixture(scope="module")
 def site(wheel, tmp_path_factory):
-    """Where the wheel alone is installed, in an environment that has this one's dependencies."""
+    """Return the place where the wheel alone is installed, beside our dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=True)
     place = Path(sysconfig.get_path("purelib", "venv", {"base": folder, "installed_base": folder}))
@@ -73,7 +73,7 @@ def site(wheel, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def beside(tmp_path_factory):
+def other_project(tmp_path_factory):
     """A project whose own modules are called as ours are at the top of the repository."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "flows.py").write_text("raise RuntimeError('of another project')\n")
@@ -84,14 +84,14 @@ def beside(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run(site, beside):
+def run(site, other_project):
     """Run a program of the environment in that project, which is first on its path."""
     environment = site.parents[2]
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "SFUMATO_"))}
-    home = beside / "home"
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "SFUMATO_"))}
+    home = other_project / "home"
     home.mkdir()
-    plain = {**kept, "HOME": str(home), "PYTHONPATH": ".", "SFUMATO_WORK": str(home / "work")}
-    options = {"cwd": beside, "capture_output": True, "text": True, "timeout": 240}
+    plain = {**variables, "HOME": str(home), "PYTHONPATH": ".", "SFUMATO_WORK": str(home / "work")}
+    options = {"cwd": other_project, "capture_output": True, "text": True, "timeout": 240}
 
     def finish(*command, **environ):
         python = [str(environment / "bin" / "python"), "-W", "ignore"]
@@ -150,40 +150,40 @@ def test_an_sdist_gives_the_same_wheel(wheel, tmp_path):
 
 
 def test_nothing_else_is_installed(site):
-    found = {path.name for path in site.iterdir() if not path.name.endswith(".dist-info")}
-    assert found - {"bin", "dependencies.pth"} == {"sfumato"}
+    names = {path.name for path in site.iterdir() if not path.name.endswith(".dist-info")}
+    assert names - {"bin", "dependencies.pth"} == {"sfumato"}
 
 
 def test_modules_have_one_name_and_faults_a_place(run, site):
     done = run(str(ROOT / "tests" / "packaging" / "outside.py"))
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["places"] == [str(site / "sfumato" / name) for name in PACKAGES]
-    assert told["old_names"] == []
-    assert told["fault"].startswith("ingest: TypeError at tasks/microdata/notation/address.py:")
+    document = json.loads(done.stdout)
+    assert document["places"] == [str(site / "sfumato" / name) for name in PACKAGES]
+    assert document["old_names"] == []
+    assert document["fault"].startswith("ingest: TypeError at tasks/microdata/notation/address.py:")
 
 
 def test_the_python_face_answers(run):
     release = unpack_archives() / "format-2" / "public" / "corpus-permuted" / "0002"
-    asked = (
+    code = (
         "import sfumato; from pathlib import Path; assert Path(sfumato.__file__).parts[-2] == "
         f"'sfumato'; release = sfumato.open({str(release)!r}, check=True); "
         "found = release.query('SELECT COUNT(*) FROM microdata'); "
         "print(found.guaranteed, found.to_pandas()['count(*)_lower'].tolist(), sfumato.__all__)"
     )
-    done = run("-c", asked)
+    done = run("-c", code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("True [200] ['BoundedAnswer',")
 
 
-def test_commands_run_beside_modules_of_the_old_names(command, beside, prefect_api):
+def test_commands_run_beside_modules_of_the_old_names(command, other_project, prefect_api):
     published = Path(command("demo").splitlines()[-1])
-    assert published == beside / "releases" / "adult-capital-loss" / "0001"
+    assert published == other_project / "releases" / "adult-capital-loss" / "0001"
     assert "holds in all" in command("check", str(published))
     question = 'SELECT COUNT(*), AVG("capital-loss") FROM microdata'
     answer = json.loads(command("query", str(published), question, "--format", "json"))
     assert answer["guaranteed"] is True
-    small = Small(beside / "line").write(people())
+    small = Small(other_project / "line").write(people())
     again = command("release", str(small.spec), PREFECT_API_URL=prefect_api)
     assert "holds in all" in command("check", again.splitlines()[-1])
 
