@@ -19,25 +19,27 @@ def main() -> None:
     parser.add_argument("--again", type=Path, help="ask only the queries that such a file has")
     parser.add_argument("--shown", type=int, default=3, help="faults that are shown of each kind")
     parser.add_argument("--refusals", action="store_true", help="tell why pairs are refused")
-    given = parser.parse_args()
+    options = parser.parse_args()
     start = time.process_time()
-    run = Run(given.seed, given.queries)
-    figures = run.run() if given.again is None else _ask_again(run, given.again)
-    if given.keep is not None:
-        kept = dict.fromkeys(f"{one.seed}\t{one.query!r}\n" for one in figures.findings)
-        given.keep.write_text("".join(kept), encoding="utf-8")
+    run = Run(options.seed, options.queries)
+    figures = run.run() if options.again is None else _ask_again(run, options.again)
+    if options.keep is not None:
+        seeds_and_queries = dict.fromkeys(
+            f"{finding.seed}\t{finding.query!r}\n" for finding in figures.findings
+        )
+        options.keep.write_text("".join(seeds_and_queries), encoding="utf-8")
     _print_figures(figures, time.process_time() - start)
-    _print_faults(figures.findings, given.shown)
-    if given.refusals:
+    _print_faults(figures.findings, options.shown)
+    if options.refusals:
         _print_refusals(figures)
 
 
 def _ask_again(run: Run, file: Path) -> Figures:
     """Ask queries as `--keep` writes them, each of the release that it had a fault in."""
     names = {
-        name: of
+        name: names_of_parts
         for part in (rows, truths, aggregates, formulas, queries)
-        for name, of in vars(part).items()
+        for name, names_of_parts in vars(part).items()
     }
     for line in file.read_text(encoding="utf-8").splitlines():
         seed, written = line.split("\t")
@@ -59,31 +61,34 @@ def _print_figures(figures: Figures, seconds: float) -> None:
     print("\nform | queries | answered | faults | pairs answered | refused only | never asked")
     for name in sorted(figures.asked):
         answered, tried = figures.answered[name], figures.tried[name]
-        faults = sum(one.shape == name for one in figures.findings)
+        faults = sum(finding.shape == name for finding in figures.findings)
         refused = sum(not answered[pair] and tried[pair] > 0 for pair in PAIRS)
         met = sum(answered[pair] > 0 for pair in PAIRS)
         print(
             f"{name} | {figures.asked[name]} | {figures.by_shape[name]} | {faults} | {met} | "
             f"{refused} | {len(PAIRS) - met - refused}"
         )
-    met = sum(any(of[pair] for of in figures.answered.values()) for pair in PAIRS)
+    met = sum(any(counts[pair] for counts in figures.answered.values()) for pair in PAIRS)
     print(f"in some form: {met} of {len(PAIRS)} pairs")
 
 
-def _print_faults(findings: Iterable[Finding], shown: int) -> None:
+def _print_faults(findings: Iterable[Finding], number: int) -> None:
     kinds: dict[str, list[Finding]] = {}
-    for one in findings:
-        kinds.setdefault(one.fault.kind, []).append(one)
-    for kind, found in kinds.items():
-        queries = {(one.seed, one.sql) for one in found}
-        print(f"\n{kind}: {len(found)} in {len(queries)} queries")
-        counted = Counter(tag for one in found for tag in one.query.tags)
+    for finding in findings:
+        kinds.setdefault(finding.fault.kind, []).append(finding)
+    for kind, findings_of_kind in kinds.items():
+        queries = {(finding.seed, finding.sql) for finding in findings_of_kind}
+        print(f"\n{kind}: {len(findings_of_kind)} in {len(queries)} queries")
+        counted = Counter(tag for finding in findings_of_kind for tag in finding.query.tags)
         print("  with " + ", ".join(f"{tag} {times}" for tag, times in counted.most_common(8)))
-        for one in sorted(found, key=lambda one: len(one.sql))[:shown]:
-            print(f"  {one.sql}\n    {one.shape}, release {one.seed}, row {one.fault.key}")
+        for finding in sorted(findings_of_kind, key=lambda finding: len(finding.sql))[:number]:
             print(
-                f"    {one.fault.asked}: {one.fault.truth[:120]} in worlds, "
-                f"{one.fault.answer[:200]}"
+                f"  {finding.sql}\n    {finding.shape}, release {finding.seed}, "
+                f"row {finding.fault.key}"
+            )
+            print(
+                f"    {finding.fault.asked}: {finding.fault.truth[:120]} in worlds, "
+                f"{finding.fault.answer[:200]}"
             )
 
 
@@ -98,7 +103,7 @@ def _print_refusals(figures: Figures) -> None:
         for words, pairs in sorted(why.items(), key=lambda item: -len(item[1])):
             print(f"  {name}: {len(pairs)}: {words!r}: {'; '.join(pairs[:4])}")
     for pair in PAIRS:
-        if not any(of[pair] for of in figures.answered.values()):
+        if not any(counts[pair] for counts in figures.answered.values()):
             print(f"  in no form: {' + '.join(pair)}")
 
 

@@ -1,4 +1,4 @@
-"""How bounds deny a value.
+"""The ways in which bounds deny a value.
 
 Bounds in Python are exact, or rounded outward where they are roots: a value may be outside by
 nothing, of a root by 2^-100 of itself, which is what this side computes it to. JSON may be outward
@@ -67,7 +67,7 @@ def is_near(value: Any, end: Any, near: Fraction) -> bool:
     return abs(value - Fraction(end)) <= near * max(abs(value), 1)
 
 
-def placed(value: Any) -> tuple[bool, str, Any]:
+def sort_key_of(value: Any) -> tuple[bool, str, Any]:
     """Return a key that sorts values of any type."""
     text = value if isinstance(value, str) else ""
     return value is None, text, 0 if value is None or text else value

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.question.rest import REST
-from tests.pairs.faults import NEAR, OF_ROOT, fault_of, has_root, is_near, json_fault, placed
+from tests.pairs.faults import NEAR, OF_ROOT, fault_of, has_root, is_near, json_fault, sort_key_of
 from tests.pairs.possible.releases import PairedRelease
 from tests.pairs.possible.shapes import exactly
 from tests.pairs.semantics.answers import Answers, Found
@@ -58,18 +58,18 @@ class _Seen:
     present: int = 0
     kept: int = 0
 
-    def add(self, found: Sequence[Found]) -> None:
+    def add(self, cells: Sequence[Found]) -> None:
         """Add a world's rows: several where some column's values are none that a label names.
 
         What these come to together is not judged.
         """
-        if len(found) == 1:
-            self.found[id(found[0])] = found[0]
+        if len(cells) == 1:
+            self.found[id(cells[0])] = cells[0]
         self.present += 1
-        self.kept += any(row.kept for row in found)
+        self.kept += any(row.kept for row in cells)
 
     def values(self, place: int) -> set[Any]:
-        return {found.values[place] for found in self.found.values()}
+        return {row.values[place] for row in self.found.values()}
 
 
 def judge(release: PairedRelease, query: Query, answer: Answer) -> Judgement:
@@ -87,9 +87,9 @@ class _Judge:
         self._in_worlds = [self._answers.in_world(world) for world in self._worlds]
         self._result = Judgement()
         self._seen: dict[Key, _Seen] = {}
-        for found in self._in_worlds:
+        for rows_of_world in self._in_worlds:
             rows: dict[Key, list[Found]] = defaultdict(list)
-            for key, row in found.items():
+            for key, row in rows_of_world.items():
                 rows[self._place(key, row)].append(row)
             for key, of_key in rows.items():
                 self._seen.setdefault(key, _Seen()).add(of_key)
@@ -117,7 +117,7 @@ class _Judge:
         ]
 
     @cached_property
-    def _named(self) -> list[set[Any]]:
+    def _named_values(self) -> list[set[Any]]:
         """The values of each group column that some row of the answer names."""
         columns = zip(*self._keys, strict=True)
         return [{value for value in column if value is not REST} for column in columns]
@@ -133,7 +133,7 @@ class _Judge:
         """
         if key in self._keys or not self._has_rest or not row.kept:
             return key
-        pairs = zip(key, self._named, strict=True)
+        pairs = zip(key, self._named_values, strict=True)
         return tuple(value if value in named else REST for value, named in pairs)
 
     @cached_property
@@ -141,20 +141,22 @@ class _Judge:
         """True where LIMIT may have left rows out, of which all are certain then."""
         return self._query.limit is not None and all(self._answer.certain)
 
-    def _fault(self, kind: str, key: Key, asked: str = "", truth: Any = "", of: Any = "") -> None:
-        self._result.faults.append(Fault(kind, key, asked, str(truth), str(of)))
+    def _fault(
+        self, kind: str, key: Key, text: str = "", truth: Any = "", truth_shown: Any = ""
+    ) -> None:
+        self._result.faults.append(Fault(kind, key, text, str(truth), str(truth_shown)))
 
     def _judge_rows(self) -> None:
         """Judge which rows there are, and which are certain."""
         for key, sure in zip(self._keys, self._answer.certain, strict=True):
-            kept = self._seen.get(key, _Seen()).kept
-            if sure and kept < len(self._worlds):
-                self._fault("certain", key, truth=f"in {kept} of {len(self._worlds)} worlds")
-            self._result.loose_certain += not sure and kept == len(self._worlds)
+            rest_kept = self._seen.get(key, _Seen()).kept
+            if sure and rest_kept < len(self._worlds):
+                self._fault("certain", key, truth=f"in {rest_kept} of {len(self._worlds)} worlds")
+            self._result.loose_certain += not sure and rest_kept == len(self._worlds)
         if not self._is_cut:
             for key in (key for key, seen in self._seen.items() if seen.kept):
                 if key not in self._keys:
-                    self._fault("missing", key, of=self._keys)
+                    self._fault("missing", key, truth_shown=self._keys)
 
     def _judge_cell(self, key: Key, seen: _Seen, place: int, formula: Node, bounds: Bounds) -> None:
         """Judge the bounds of one formula in one row."""
@@ -184,7 +186,7 @@ class _Judge:
         near = NEAR if has_root(formula) else Fraction(0)
         for end in (bounds.lower, bounds.upper):
             if not any(is_near(value, end, near) for value in values):
-                self._fault("attained", key, formula.sql(), sorted(values, key=placed), bounds)
+                self._fault("attained", key, formula.sql(), sorted(values, key=sort_key_of), bounds)
                 return
 
     def _of_no_rows(self, key: Key, seen: _Seen, place: int) -> set[Any]:
@@ -193,33 +195,35 @@ class _Judge:
             return set()
         pairs = zip(self._worlds, self._in_worlds, strict=True)
         return {
-            self._answers.of_no_rows(world)[place] for world, found in pairs if key not in found
+            self._answers.of_no_rows(world)[place]
+            for world, rows_of_world in pairs
+            if key not in rows_of_world
         }
 
     def _judge_order(self) -> None:
         """Judge the order of rows, unless it goes by estimates, and those that LIMIT keeps."""
-        for found in self._in_worlds:
-            kept = {key: row.values for key, row in found.items() if row.kept}
-            here = [key for key in self._keys if key in kept]
+        for rows_of_world in self._in_worlds:
+            rows_kept = {key: row.values for key, row in rows_of_world.items() if row.kept}
+            here = [key for key in self._keys if key in rows_kept]
             if not self._answer.by_estimate:
                 pairs = pairwise(here)
-                if any(self._before(kept, after, first) for first, after in pairs):
-                    self._fault("order", (), truth=kept, of=self._keys)
+                if any(self._is_before(rows_kept, after, first) for first, after in pairs):
+                    self._fault("order", (), truth=rows_kept, truth_shown=self._keys)
                     return
             if not self._is_cut:
                 continue
-            others = [key for key in kept if key not in here]
-            wanted = min(self._query.limit, len(kept))
-            if len(self._keys) != wanted or any(
-                self._before(kept, other, key) for other in others for key in here
+            others = [key for key in rows_kept if key not in here]
+            length = min(self._query.limit, len(rows_kept))
+            if len(self._keys) != length or any(
+                self._is_before(rows_kept, other, key) for other in others for key in here
             ):
-                self._fault("limit", (), truth=kept, of=self._keys)
+                self._fault("limit", (), truth=rows_kept, truth_shown=self._keys)
                 return
 
-    def _before(self, kept: Mapping[Key, Key], first: Key, second: Key) -> bool:
+    def _is_before(self, rows_kept: Mapping[Key, Key], first: Key, second: Key) -> bool:
         """Tell whether a row has to stand before another; NULLs stand last."""
-        for of, place, down in self._query.order:
-            pair = [(key if of == "k" else kept[key])[place] for key in (first, second)]
+        for kind, place, down in self._query.order:
+            pair = [(key if kind == "k" else rows_kept[key])[place] for key in (first, second)]
             if pair[0] == pair[1]:
                 continue
             if None in pair:

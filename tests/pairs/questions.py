@@ -29,14 +29,16 @@ def equal(column: Node, value: object) -> Comparison:
     return Comparison(column, "=", Constant(value))
 
 
-def above(column: Node, value: object) -> Comparison:
+def is_above(column: Node, value: object) -> Comparison:
     """Return the condition that a column is above a value."""
     return Comparison(column, ">", Constant(value))
 
 
 def case(when: Node, then: object, otherwise: object = 0) -> Case:
     """Return a CASE of constants or columns."""
-    branches = [of if isinstance(of, Node) else Constant(of) for of in (then, otherwise)]
+    branches = [
+        result if isinstance(result, Node) else Constant(result) for result in (then, otherwise)
+    ]
     return Case(when, branches[0], branches[1])
 
 
@@ -45,30 +47,30 @@ def share(when: Node) -> Result:
     return Result(Aggregate("AVG", case(when, 1)))
 
 
-def total(of: Node, where: Node | None = None) -> Result:
+def total(column: Node, where: Node | None = None) -> Result:
     """Return a sum."""
-    return Result(Aggregate("SUM", of, where))
+    return Result(Aggregate("SUM", column, where))
 
 
-EITHER = Joined(equal(AGE, 1), "OR", above(S, 1))
-NEITHER = Negated(Joined(equal(AGE, 1), "AND", above(S, 1)))
-EMPTY = Joined(above(AGE, 90), "OR", above(S, 90))
+EITHER = Joined(equal(AGE, 1), "OR", is_above(S, 1))
+NEITHER = Negated(Joined(equal(AGE, 1), "AND", is_above(S, 1)))
+EMPTY = Joined(is_above(AGE, 90), "OR", is_above(S, 90))
 HALF = Arithmetic(S, "*", W)
 ALL = Apart(Aggregate("COUNT"))
 QUESTIONS: Mapping[str, tuple[tuple[Shape, ...], Query]] = {
-    "a share where OR joins": (EXACT, Query(where=EITHER, formulas=(share(above(S, 2)),))),
+    "a share where OR joins": (EXACT, Query(where=EITHER, formulas=(share(is_above(S, 2)),))),
     "a share in groups where NOT AND joins": (
         EXACT,
-        Query(keys=(SEX,), where=NEITHER, formulas=(share(above(S, 1)),)),
+        Query(keys=(SEX,), where=NEITHER, formulas=(share(is_above(S, 1)),)),
     ),
-    "a share of no row": (EXACT, Query(where=EMPTY, formulas=(share(above(S, 2)),))),
+    "a share of no row": (EXACT, Query(where=EMPTY, formulas=(share(is_above(S, 2)),))),
     "100 times a count by all rows": (
         EVERY,
-        Query(formulas=(Combined(total(case(above(S, 1), 100)), "/", ALL),)),
+        Query(formulas=(Combined(total(case(is_above(S, 1), 100)), "/", ALL),)),
     ),
     "100 times an exact count by all rows": (
         EXACT,
-        Query(formulas=(Combined(total(case(above(AGE, 0), 100)), "/", ALL),)),
+        Query(formulas=(Combined(total(case(is_above(AGE, 0), 100)), "/", ALL),)),
     ),
     "a sum by the count of a column with nulls": (
         EVERY,
@@ -84,17 +86,17 @@ QUESTIONS: Mapping[str, tuple[tuple[Shape, ...], Query]] = {
     ),
     "a sum of CASE of a column with nulls": (
         EVERY,
-        Query(keys=(SEX,), formulas=(total(case(above(S, 1), Y)),)),
+        Query(keys=(SEX,), formulas=(total(case(is_above(S, 1), Y)),)),
     ),
     "a sum of CASE of an exact column with nulls": (
         EVERY,
-        Query(keys=(Y,), formulas=(total(case(above(W, -9), Y)),)),
+        Query(keys=(Y,), formulas=(total(case(is_above(W, -9), Y)),)),
     ),
     "and what stands instead": (
         EVERY,
         Query(
             keys=(Y,),
-            formulas=(Called("COALESCE", (total(case(above(W, -9), Y)), Number(-3))),),
+            formulas=(Called("COALESCE", (total(case(is_above(W, -9), Y)), Number(-3))),),
         ),
     ),
     "a quantile of next to nothing": (
@@ -103,7 +105,7 @@ QUESTIONS: Mapping[str, tuple[tuple[Shape, ...], Query]] = {
     ),
     "a sum of CASE in a row that may be absent": (
         EXACT,
-        Query(keys=(S,), where=equal(AGE, 1), formulas=(total(case(above(S, -5), S)), total(S))),
+        Query(keys=(S,), where=equal(AGE, 1), formulas=(total(case(is_above(S, -5), S)), total(S))),
     ),
     "a count of a joined column with nulls": (
         (Shape("ambiguous"), Shape("ambiguous", composed=True)),

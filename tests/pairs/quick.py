@@ -21,12 +21,12 @@ def quick_sessions() -> Iterator[None]:
     config = {"threads": 1, "python_enable_replacements": "false"}
     with duckdb.connect(config=config) as shared:
 
-        def opened(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
+        def open_session(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
             cursor = shared.cursor()
             cursor.execute("PRAGMA disable_optimizer")  # planning takes longer than ten rows
             for name, table in tables.items():
                 cursor.register(name, pa.concat_tables(table.tables()))
             return cursor
 
-        with patch.object(session, "_open_database", opened):
+        with patch.object(session, "_open_database", open_session):
             yield

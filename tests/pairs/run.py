@@ -112,9 +112,9 @@ class Figures:
 def seed_release(seed: str, folder: Path) -> PairedRelease:
     """Return the release of a seed."""
     rng = random.Random(seed)
-    of = random_shape(rng)
+    shape = random_shape(rng)
     rows = rng.choice([6, 6, 8, 10, 12] if rng.random() < 0.85 else [16, 20, 24])
-    return random_release(rng, of, folder, rows)
+    return random_release(rng, shape, folder, rows)
 
 
 class Run:
@@ -137,7 +137,7 @@ class Run:
     def again(self, seed: str, queries: Iterable[Query]) -> Figures:
         """Ask some queries of the release of one seed."""
         with quick_sessions(), tempfile.TemporaryDirectory() as folder:
-            self.of(seed_release(seed, Path(folder)), queries, seed)
+            self.ask_release(seed_release(seed, Path(folder)), queries, seed)
         return self.figures
 
     def of_release(self, seed: str) -> None:
@@ -147,40 +147,44 @@ class Run:
             release = seed_release(seed, Path(folder))
             self.figures.worlds += len(release.worlds.worlds)
             self.figures.seconds["releases and worlds"] += time.process_time() - start
-            self.of(release, self._queries(random.Random(f"{seed} queries"), release), seed)
+            self.ask_release(
+                release, self._queries(random.Random(f"{seed} queries"), release), seed
+            )
 
-    def of(self, release: PairedRelease, queries: Iterable[Query], seed: str) -> None:
+    def ask_release(self, release: PairedRelease, queries: Iterable[Query], seed: str) -> None:
         """Ask queries of a release."""
         with engine(release.files, release.declared) as opened:
-            asked = open_tables(release.files, release.declared, opened)
+            tables = open_tables(release.files, release.declared, opened)
             for query in queries:
-                self._ask(asked, release, query, seed)
+                self._ask(tables, release, query, seed)
 
     def _queries(self, rng: random.Random, release: PairedRelease) -> Iterator[Query]:
-        maker = Maker(rng, release, OWN, self._avoided(release.shape))
+        maker = Maker(rng, release, OWN, self._constructs_to_avoid(release.shape))
         for _ in range(self._per_release):
             if self.figures.total >= self._wanted:
                 return
-            wanted = self._uncovered(rng, release.shape)
-            yield maker.query(wanted)
+            pair = self._pick_uncovered(rng, release.shape)
+            yield maker.query(pair)
 
-    def _uncovered(self, rng: random.Random, of: Shape) -> Pair:
+    def _pick_uncovered(self, rng: random.Random, shape: Shape) -> Pair:
         """Return a pair that was not answered yet, and not refused too often; else any."""
-        answered, tried = self.figures.answered[of.name], self.figures.tried[of.name]
-        pairs = [pair for pair in PAIRS if not self._avoided(of) & set(pair)]
+        answered, tried = self.figures.answered[shape.name], self.figures.tried[shape.name]
+        pairs = [pair for pair in PAIRS if not self._constructs_to_avoid(shape) & set(pair)]
         for _ in range(20):
             pair = rng.choice(pairs)
             if not answered[pair] and tried[pair] < _TRIES:
                 return pair
         return rng.choice(pairs)
 
-    def _avoided(self, of: Shape) -> set[str]:
+    def _constructs_to_avoid(self, shape: Shape) -> set[str]:
         """Return constructs that were refused every time in releases of this shape."""
-        alone = self.figures.alone[of.name]
-        often = self.figures.refused[of.name].items()
-        return {one for one, times in often if times >= _ALWAYS and not alone[one]}
+        alone = self.figures.alone[shape.name]
+        often = self.figures.refused[shape.name].items()
+        return {
+            construct for construct, times in often if times >= _ALWAYS and not alone[construct]
+        }
 
-    def _ask(self, asked: OpenTables, release: PairedRelease, query: Query, seed: str) -> None:
+    def _ask(self, tables: OpenTables, release: PairedRelease, query: Query, seed: str) -> None:
         figures, name, sql = self.figures, release.shape.name, query.sql()
         pairs = [pair for pair in PAIRS if query.tags.issuperset(pair)]
         figures.queries += 1
@@ -188,7 +192,7 @@ class Run:
         start = time.process_time()
         try:
             several = read_inquiries(sql, release.declared, self._own)
-            answer = ask_several(asked, several)
+            answer = ask_several(tables, several)
         except QueryError as error:
             figures.refused[name].update(query.tags)
             for pair in pairs:
@@ -197,7 +201,7 @@ class Run:
             return
         except Exception as error:  # noqa: BLE001 - every other exception is a fault
             what = f"{type(error).__name__}: {error}"
-            self._found(Fault("exception", answer=what), release, query, seed)
+            self._note_fault(Fault("exception", answer=what), release, query, seed)
             return
         finally:
             figures.seconds["answers"] += time.process_time() - start
@@ -210,8 +214,8 @@ class Run:
         for count in ("cells", "ends", "loose_rows", "loose_certain"):
             setattr(figures, count, getattr(figures, count) + getattr(judgement, count))
         for fault in judgement.faults:
-            self._found(fault, release, query, seed)
+            self._note_fault(fault, release, query, seed)
 
-    def _found(self, fault: Fault, release: PairedRelease, query: Query, seed: str) -> None:
+    def _note_fault(self, fault: Fault, release: PairedRelease, query: Query, seed: str) -> None:
         rows = len(release.worlds.original)
         self.figures.findings.append(Finding(seed, release.shape.name, query, rows, fault))

@@ -34,19 +34,19 @@ def test_answers_are_those_of_duckdb(seed, tmp_path, monkeypatch):
                 rows = connection.execute(query.sql()).fetchall()
             except duckdb.BinderException:  # a text is added up, or CASE is of several types
                 continue
-            wanted = Answers(query, release.rows).in_world(release.worlds.original)
-            found = {row[: len(query.keys)]: row[len(query.keys) :] for row in rows}
-            kept = {key: row.values for key, row in wanted.items() if row.kept}
-            assert_same(found, kept, query)
+            expected = Answers(query, release.rows).in_world(release.worlds.original)
+            rows_found = {row[: len(query.keys)]: row[len(query.keys) :] for row in rows}
+            rows_kept = {key: row.values for key, row in expected.items() if row.kept}
+            assert_same(rows_found, rows_kept, query)
             compared += 1
     assert compared > 60
 
 
 def null_by_zero(combined):
     """A calculation as SQL, in which what is divided by 0 is null: DuckDB makes it infinite."""
-    left, right = combined.left.sql(), combined.right.sql()
+    left_side, right = combined.left.sql(), combined.right.sql()
     right = f"NULLIF({right}, 0)" if combined.sign == "/" else right
-    return f"({left} {combined.sign} {right})"
+    return f"({left_side} {combined.sign} {right})"
 
 
 def differs(sql):
@@ -60,8 +60,8 @@ def original(release):
     columns = release.declared.columns
     return pa.table(
         {
-            name: pa.array([_value(row[name], of.type) for row in rows], of.arrow_type)
-            for name, of in columns.items()
+            name: pa.array([_value(row[name], column.type) for row in rows], column.arrow_type)
+            for name, column in columns.items()
         }
     )
 
@@ -72,13 +72,13 @@ def _value(value, type_):
     return Decimal(value) if type_ == "decimal" else value
 
 
-def assert_same(found, wanted, query):
-    keys = [{tuple(map(plain, key)) for key in of} for of in (found, wanted)]
+def assert_same(rows_found, expected, query):
+    keys = [{tuple(map(plain, key)) for key in rows} for rows in (rows_found, expected)]
     assert keys[0] == keys[1], query.sql()
-    by_key = {tuple(map(plain, key)): values for key, values in wanted.items()}
-    for key, values in found.items():
-        for value, of in zip(values, by_key[tuple(map(plain, key))], strict=True):
-            assert plain(value) == pytest.approx(plain(of)), (query.sql(), key)
+    by_key = {tuple(map(plain, key)): values for key, values in expected.items()}
+    for key, values in rows_found.items():
+        for value, expected_value in zip(values, by_key[tuple(map(plain, key))], strict=True):
+            assert plain(value) == pytest.approx(plain(expected_value)), (query.sql(), key)
 
 
 def plain(value):

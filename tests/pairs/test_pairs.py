@@ -15,7 +15,7 @@ from tests.pairs.faults import fault_of, json_fault
 from tests.pairs.judge import judge
 from tests.pairs.possible.releases import random_release
 from tests.pairs.possible.shapes import METHODS
-from tests.pairs.questions import AGE, COUNT, EXACT, QUESTIONS, S, above, total
+from tests.pairs.questions import AGE, COUNT, EXACT, QUESTIONS, S, is_above, total
 from tests.pairs.quick import quick_sessions
 from tests.pairs.run import PAIRS, Run
 from tests.pairs.semantics.queries import Query
@@ -29,9 +29,9 @@ def test_answers_to_random_queries_hold_those_of_every_world():
     assert figures.cells > 160
     assert figures.ends > 50
     assert set(METHODS) == {name.split()[0] for name in figures.asked}
-    met = {pair for of in figures.answered.values() for pair in of}
+    met = {pair for pairs_answered in figures.answered.values() for pair in pairs_answered}
     assert len(met) > len(PAIRS) / 2
-    assert {one for pair in met for one in pair} == set(CONSTRUCTS)
+    assert {construct for pair in met for construct in pair} == set(CONSTRUCTS)
 
 
 def test_and_those_of_a_new_seed_each_week():
@@ -41,23 +41,27 @@ def test_and_those_of_a_new_seed_each_week():
 
 
 def require_no_faults(figures):
-    faults = [(one.seed, one.shape, one.sql, one.fault) for one in figures.findings]
+    faults = [
+        (finding.seed, finding.shape, finding.sql, finding.fault) for finding in figures.findings
+    ]
     assert not faults, f"{len(faults)} faults: {faults[:3]}"
 
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory):
     """Some releases of each shape."""
-    found = {}
+    releases_by_shape = {}
     for shapes, _ in QUESTIONS.values():
-        for of in shapes:
-            found[of] = found.get(of) or [_release(tmp_path_factory, of, n) for n in range(3)]
-    return found
+        for shape in shapes:
+            releases_by_shape[shape] = releases_by_shape.get(shape) or [
+                _release(tmp_path_factory, shape, n) for n in range(3)
+            ]
+    return releases_by_shape
 
 
-def _release(tmp_path_factory, of, number):
+def _release(tmp_path_factory, shape, number):
     folder = tmp_path_factory.mktemp("release")
-    return random_release(random.Random(f"{of.name} {number}"), of, folder, 8)
+    return random_release(random.Random(f"{shape.name} {number}"), shape, folder, 8)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -67,7 +71,7 @@ def test_questions_that_were_answered_wrongly(name, releases):
     with quick_sessions():
         for release in chain.from_iterable(map(releases.get, shapes)):
             if query.names() <= {*release.declared.columns, "years", "rate"}:
-                run.of(release, [query], name)
+                run.ask_release(release, [query], name)
     require_no_faults(run.figures)
     least = 1 if "labelled" in name else 5  # most labels stand for several values: refused
     assert run.figures.total > least
@@ -75,7 +79,7 @@ def test_questions_that_were_answered_wrongly(name, releases):
 
 def test_the_judge_denies_what_a_world_denies(releases):
     """Bounds that are too narrow, a row that is left out, and one that is not certain."""
-    query = Query(keys=(S,), where=above(AGE, 0), formulas=(COUNT, total(S)))
+    query = Query(keys=(S,), where=is_above(AGE, 0), formulas=(COUNT, total(S)))
     answers = [
         (release, answer_on(release.files, release.declared, query.sql()))
         for release in chain.from_iterable(map(releases.get, EXACT))
@@ -92,12 +96,12 @@ def test_the_judge_denies_what_a_world_denies(releases):
         "twice": {"rows": (row, *answer.rows), "certain": (False, *answer.certain)},
         "certain": {"certain": (True,) * len(answer.rows)},
     }
-    found = {
+    kinds_found = {
         kind: {fault.kind for fault in judge(release, query, replace(answer, **change)).faults}
         for kind, change in kinds.items()
     }
-    assert found.pop("null") == {"outside"}
-    assert all(kind in faults for kind, faults in found.items()), found
+    assert kinds_found.pop("null") == {"outside"}
+    assert all(kind in faults for kind, faults in kinds_found.items()), kinds_found
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ class Arguments(Choices):
         if construct == "row arithmetic":
             return self._calculation(number)
         if construct == "whole weight":
-            return self._weighted("y" if "y" in self._measured else "age")
+            return self._weighted_product("y" if "y" in self._measured else "age")
         if construct == "fractional weight":
-            return self._weighted("w" if "w" in self._measured else "age")
+            return self._weighted_product("w" if "w" in self._measured else "age")
         if construct == "nulls exact":
             return Column("y" if "y" in self._measured else "sex")
         if construct == "nulls sensitive":
@@ -39,7 +39,7 @@ class Arguments(Choices):
             return Function(name, (number, Constant(self._rng.choice([0, 1, -3]))))
         return number
 
-    def _weighted(self, name: str) -> Node:
+    def _weighted_product(self, name: str) -> Node:
         pair = [Column(name), Column(self._rng.choice(self._sensitive))]
         self._rng.shuffle(pair)
         return Arithmetic(pair[0], "*", pair[1])
@@ -48,7 +48,7 @@ class Arguments(Choices):
         rng = self._rng
         then: Node = Constant(CONSTANTS[construct]) if construct in CONSTANTS else self._number()
         rest = rng.choice(["none", "zero", "zero", "zero", "zero", "constant", "column"])
-        when = self._conditions.of(rng.choice(CONDITIONS))
+        when = self._conditions.make(rng.choice(CONDITIONS))
         if rest == "constant" and rng.random() < 0.7:  # of no one column of the other side
             when = self._alike(then)
         if rest == "none":
@@ -64,7 +64,7 @@ class Arguments(Choices):
         """Return a condition on columns that are published together with those of a node."""
         names = node.names() or {self._rng.choice(["s", self._measured[0]])}
         sensitive = next(iter(names)) in self._sensitive
-        return self._conditions.on(self._sensitive if sensitive else self._measured)
+        return self._conditions.make_on(self._sensitive if sensitive else self._measured)
 
     def _calculation(self, number: Node) -> Node:
         other = self._number(number)

@@ -27,7 +27,7 @@ class Choices:
         self._rng, self._avoided = rng, avoided
         columns = release.declared.columns
         self._own = [table for table in own if table.key in columns]
-        self._sensitive = release.named("sensitive")
+        self._sensitive = release.names_with_roles("sensitive")
         self._exact = [name for name in columns if name not in self._sensitive]
         texts, recoded = {"sex", "kind"}, {"age"} if release.shape.labels else set()
         self._measured = [n for n in self._exact if n not in texts | recoded] or ["age"]
@@ -38,8 +38,8 @@ class Choices:
 
     def _wants(self, construct: str, chance: float = 0.0) -> bool:
         """Decide whether a construct is used; where it is, the query is tagged with it."""
-        drawn = self._rng.random() < chance and construct not in self._avoided
-        use = construct in self._wanted or drawn
+        is_wanted = self._rng.random() < chance and construct not in self._avoided
+        use = construct in self._wanted or is_wanted
         if use:
             self._tags.add(construct)
         return use
@@ -50,13 +50,13 @@ class Choices:
 
     def _pick(self, constructs: Sequence[str], chance: float = 0.0) -> list[str]:
         """Return those that are wanted, or now and then one that is not."""
-        picked = [one for one in constructs if one in self._wanted]
-        usual = [one for one in constructs if one not in self._avoided]
+        picked = [construct for construct in constructs if construct in self._wanted]
+        usual = [construct for construct in constructs if construct not in self._avoided]
         if not picked and usual and self._rng.random() < chance:
             picked = [self._rng.choice(usual)]
-        return [self._tag(one) for one in picked]
+        return [self._tag(construct) for construct in picked]
 
     def _where(self, chance: float) -> Node | None:
         picked = self._pick(CONDITIONS, chance)
-        made = [self._conditions.of(kind) for kind in picked]
-        return self._conditions.joined(made) if made else None
+        made = [self._conditions.make(kind) for kind in picked]
+        return self._conditions.join(made) if made else None

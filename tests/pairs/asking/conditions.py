@@ -15,7 +15,7 @@ class Conditions:
     def __init__(self, rng: random.Random, exact: Sequence[str], sensitive: Sequence[str]) -> None:
         self._rng, self._exact, self._sensitive = rng, exact, sensitive
 
-    def of(self, construct: str) -> Node:
+    def make(self, construct: str) -> Node:
         """Return a condition of a kind."""
         if construct == "exact condition":
             return self._simple(self._on_exact)
@@ -34,16 +34,16 @@ class Conditions:
         )
         return Negated(inner())
 
-    def on(self, names: Sequence[str]) -> Node:
+    def make_on(self, names: Sequence[str]) -> Node:
         """Return a condition on one of some columns of numbers."""
         return self._simple(lambda: self._on_number(self._rng.choice(list(names))))
 
-    def joined(self, conditions: Sequence[Node]) -> Node:
+    def join(self, conditions: Sequence[Node]) -> Node:
         """Return all of them, joined by AND or OR."""
-        found = conditions[0]
+        condition = conditions[0]
         for other in conditions[1:]:
-            found = Joined(found, self._rng.choice(["AND", "AND", "OR"]), other)
-        return found
+            condition = Joined(condition, self._rng.choice(["AND", "AND", "OR"]), other)
+        return condition
 
     def _both(self, kind: str) -> tuple[Node, str, Node]:
         sides = [self._simple(self._on_exact), self._simple(self._on_sensitive)]

@@ -54,7 +54,7 @@ class Dealt:
 
     def draw(self, rng: random.Random) -> Rows:
         """See `Group`."""
-        return self._rows([rng.sample(list(of), len(self.rows)) for of in self.bundles])
+        return self._rows([rng.sample(list(bundle), len(self.rows)) for bundle in self.bundles])
 
     def _rows(self, chosen: Iterable[Sequence[Values]]) -> Rows:
         pairs = zip(self.rows, *chosen, strict=True)
@@ -80,7 +80,9 @@ class Labelled:
 
     def draw(self, rng: random.Random) -> Rows:
         """See `Group`."""
-        return tuple(rng.choice(list(of)) for of in rng.sample(list(self.leaves), self.people))
+        return tuple(
+            rng.choice(list(leaf_set)) for leaf_set in rng.sample(list(self.leaves), self.people)
+        )
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,14 @@ class Covered:
     def options(self) -> int:
         """See `Group`."""
         size = len(self.counted)
-        return comb(size, self.people) * prod(len(of) ** size for of in self.admitted)
+        return comb(size, self.people) * prod(len(values) ** size for values in self.admitted)
 
     def every(self) -> Iterator[Rows]:
         """See `Group`."""
         size = len(self.counted)
         ways = [
-            [way for way in product(of, repeat=size) if set(way) == set(of)] for of in self.admitted
+            [way for way in product(values, repeat=size) if set(way) == set(values)]
+            for values in self.admitted
         ]
         for chosen in product(*ways):
             yield from combinations(self._rows(chosen), self.people)
@@ -109,14 +112,16 @@ class Covered:
     def draw(self, rng: random.Random) -> Rows:
         """See `Group`."""
         chosen = []
-        for of in self.admitted:
-            more = [rng.choice(list(of)) for _ in range(len(self.counted) - len(of))]
-            chosen.append(rng.sample([*of, *more], len(self.counted)))
+        for values in self.admitted:
+            more = [rng.choice(list(values)) for _ in range(len(self.counted) - len(values))]
+            chosen.append(rng.sample([*values, *more], len(self.counted)))
         return tuple(rng.sample(self._rows(chosen), self.people))
 
     def _rows(self, chosen: Iterable[Sequence[Any]]) -> list[Values]:
         exact = zip(*chosen, strict=True)
-        return [(*left, *right) for left, right in zip(exact, self.counted, strict=True)]
+        return [
+            (*exact_values, *right) for exact_values, right in zip(exact, self.counted, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ class Spread:
     def draw(self, rng: random.Random) -> Rows:
         """See `Group`."""
         chosen = rng.sample(list(self.subdomains), len(self.rows))
-        return self._rows([rng.choice(list(of)) for of in chosen])
+        return self._rows([rng.choice(list(values)) for values in chosen])
 
     def _rows(self, values: Sequence[Any]) -> Rows:
         return tuple((*row, value) for row, value in zip(self.rows, values, strict=True))

@@ -27,7 +27,9 @@ from tests.pairs.possible.shapes import Part
 def publish(rng: random.Random, declared: Declared, part: Part) -> dict[str, pa.Table]:
     """Return the published tables of a part, and its help tables."""
     microdata = Microdata(
-        tuple(_column(name, of, part.columns[name]) for name, of in declared.columns.items()),
+        tuple(
+            _column(name, column, part.columns[name]) for name, column in declared.columns.items()
+        ),
         len(part.group),
     )
     group, method = np.array(part.group, dtype=np.int64), declared.form.method
@@ -53,25 +55,25 @@ def _column(name: str, declared: DeclaredColumn, values: Sequence[Any]) -> Colum
     return encoded if rule is None else with_ancestors(encoded, hierarchy_of(encoded, rule))
 
 
-def _targets(of: Column, groups: int) -> TargetDistributions:
+def _targets(column: Column, groups: int) -> TargetDistributions:
     """Return the distribution of all values as that of each group."""
-    counts = np.bincount(of.codes[of.codes >= 0], minlength=len(of.values))
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     shares = tuple(Fraction(int(count), int(counts.sum())) for count in counts)
-    return TargetDistributions(of.name, np.zeros(groups, dtype=np.int64), (shares,))
+    return TargetDistributions(column.name, np.zeros(groups, dtype=np.int64), (shares,))
 
 
 def in_files(folder: Path, declared: Declared, parts: Sequence[Part]) -> dict[str, Source]:
     """Return the tables of all parts, in files, with numbers that run on."""
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for name in parts[0].tables:
         paths, added, first = [], [], Counter[str]()
         for number, part in enumerate(parts):
             path = folder / f"{name}-{number}.parquet"
             pq.write_table(part.tables[name], path)
             paths.append(path)
-            added.append({of: first[of] for of in declared.numbered_columns(name)})
+            added.append({column: first[column] for column in declared.numbered_columns(name)})
             first["group_id"] += part.groups
             targets = part.tables.get("targets")
             first["target"] += 0 if targets is None else len(set(targets["target"].to_pylist()))
-        found[name] = TableInParts(tuple(paths), tuple(added))
-    return found
+        sources[name] = TableInParts(tuple(paths), tuple(added))
+    return sources

@@ -35,21 +35,23 @@ class PairedRelease:
         """Every row of some world."""
         return [dict(zip(self.declared.columns, row, strict=True)) for row in self.worlds.rows]
 
-    def named(self, *roles: str) -> list[str]:
+    def names_with_roles(self, *roles: str) -> list[str]:
         """Return the columns with one of these roles."""
         return self.declared.names_with_roles(*roles)
 
 
-def random_release(rng: random.Random, of: Shape, folder: Path, rows: int) -> PairedRelease:
+def random_release(rng: random.Random, shape: Shape, folder: Path, rows: int) -> PairedRelease:
     """Return a release of about so many rows; one in parts is in files in a folder."""
-    declared = random_columns(rng, of)
+    declared = random_columns(rng, shape)
     domain = rng.choice(DOMAINS)
-    parts = [random_part(rng, of, declared, rows // of.parts, domain) for _ in range(of.parts)]
-    return release_of(rng, of, declared, parts, folder)
+    parts = [
+        random_part(rng, shape, declared, rows // shape.parts, domain) for _ in range(shape.parts)
+    ]
+    return release_of(rng, shape, declared, parts, folder)
 
 
 def release_of(
-    rng: random.Random, of: Shape, declared: Declared, parts: Sequence[Part], folder: Path
+    rng: random.Random, shape: Shape, declared: Declared, parts: Sequence[Part], folder: Path
 ) -> PairedRelease:
     """Return the release of these rows, and its worlds.
 
@@ -58,8 +60,8 @@ def release_of(
     """
     for part in parts:
         part.tables = publish(rng, declared, part)
-    groups = [group for part in parts for group in groups_of(of, declared, part)]
+    groups = [group for part in parts for group in groups_of(shape, declared, part)]
     original = [row for part in parts for row in part.rows()]
-    files = parts[0].tables if of.parts == 1 else in_files(folder, declared, parts)
-    complete = all(map(is_complete, parts)) if of.labels else True
-    return PairedRelease(of, declared, files, worlds_of(groups, original, rng), complete)
+    files = parts[0].tables if shape.parts == 1 else in_files(folder, declared, parts)
+    complete = all(map(is_complete, parts)) if shape.labels else True
+    return PairedRelease(shape, declared, files, worlds_of(groups, original, rng), complete)

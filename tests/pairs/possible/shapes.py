@@ -16,7 +16,7 @@ METHODS = ("generalized", "suppressed", "permuted", "split", "ambiguous", "redis
 
 @dataclass(frozen=True)
 class Shape:
-    """What is drawn of a release beforehand.
+    """The choices that are drawn before a release.
 
     Attributes:
         method: of the form.
@@ -58,10 +58,10 @@ class Part:
 
     def rows(self) -> Iterator[Values]:
         """Yield the represented rows."""
-        for row, group, left in zip(
+        for row, group, leavers in zip(
             zip(*self.columns.values(), strict=True), self.group, self.left, strict=True
         ):
-            if group >= 0 and not left:
+            if group >= 0 and not leavers:
                 yield tuple(map(exactly, row))
 
 

@@ -21,77 +21,79 @@ UNIVERSE: Mapping[str, Sequence[Any]] = {
 """Values that labels are read as; those that admit anything admit more."""
 
 
-def groups_of(of: Shape, declared: Declared, part: Part) -> list[Group]:
+def groups_of(shape: Shape, declared: Declared, part: Part) -> list[Group]:
     """Return the groups of a part."""
-    if of.labels:
-        return _labelled(of, declared, part)
-    if of.method == "ambiguous":
-        return _covered(declared, part)
-    return _exact(of, declared, part)
+    if shape.labels:
+        return _labelled_groups(shape, declared, part)
+    if shape.method == "ambiguous":
+        return _covered_groups(declared, part)
+    return _exact(shape, declared, part)
 
 
-def _exact(of: Shape, declared: Declared, part: Part) -> list[Group]:
+def _exact(shape: Shape, declared: Declared, part: Part) -> list[Group]:
     exact = [name for name, c in declared.columns.items() if c.role != "sensitive"]
     sensitive = declared.names_with_roles("sensitive")
-    shown = part.tables["microdata" if of.method == "permuted" else "qit"].to_pylist()
-    bundles = [sensitive] if of.together or len(sensitive) == 1 else [[n] for n in sensitive]
-    found: list[Group] = []
+    rows_shown = part.tables["microdata" if shape.method == "permuted" else "qit"].to_pylist()
+    bundles = [sensitive] if shape.together or len(sensitive) == 1 else [[n] for n in sensitive]
+    groups_read: list[Group] = []
     for number in range(part.groups):
-        rows = [_values(row, exact) for row in shown if row["group_id"] == number]
-        if of.method == "redistributed":
-            found.append(Spread(rows, _subdomains(part, number)))
+        rows = [_values(row, exact) for row in rows_shown if row["group_id"] == number]
+        if shape.method == "redistributed":
+            groups_read.append(Spread(rows, _subdomains(part, number)))
         else:
-            found.append(Dealt(rows, [_counted(part, number, names) for names in bundles]))
-    return found
+            groups_read.append(
+                Dealt(rows, [_counted_values(part, number, names) for names in bundles])
+            )
+    return groups_read
 
 
 def _values(row: Mapping[str, Any], names: Sequence[str]) -> Values:
     return tuple(exactly(row[name]) for name in names)
 
 
-def _counted(part: Part, number: int, names: Sequence[str]) -> list[Values]:
+def _counted_values(part: Part, number: int, names: Sequence[str]) -> list[Values]:
     """Return the values of a group in some columns, those of people who left among them."""
-    found = []
+    values_read = []
     for table, rows in part.tables.items():
         if table.startswith(("help_", "lineage", "qit")) or names[0] not in rows.column_names:
             continue
         for row in rows.to_pylist():
             if row["group_id"] == number:
-                found += [_values(row, names)] * row.get("count", 1)
-    return found
+                values_read += [_values(row, names)] * row.get("count", 1)
+    return values_read
 
 
 def _subdomains(part: Part, number: int) -> list[Values]:
     """Return the values of each subdomain of a group."""
     ends = part.tables["targets"].to_pylist()
     domain = sorted({row[side] for row in ends for side in ("lower", "upper")})
-    found = []
+    values_read = []
     for row in part.tables["st"].to_pylist():
         if row["group_id"] == number:
             within = tuple(value for value in domain if row["lower"] <= value <= row["upper"])
-            found += [within] * row["count"]
-    return found
+            values_read += [within] * row["count"]
+    return values_read
 
 
-def _labelled(of: Shape, declared: Declared, part: Part) -> list[Group]:
-    shown = part.tables["microdata"].to_pylist()
-    leaves = [_leaves(of, declared, row) for row in shown]
-    if not of.composed:
+def _labelled_groups(shape: Shape, declared: Declared, part: Part) -> list[Group]:
+    rows_shown = part.tables["microdata"].to_pylist()
+    leaves = [_leaves(shape, declared, row) for row in rows_shown]
+    if not shape.composed:
         return [Labelled([rows], 1) for rows in leaves]
     live = {row["group_id"]: row["rows"] for row in part.tables["lineage"].to_pylist()}
-    found: list[Group] = []
+    groups_read: list[Group] = []
     for number, people in live.items():
         members = [
-            rows for rows, row in zip(leaves, shown, strict=True) if row["group_id"] == number
+            rows for rows, row in zip(leaves, rows_shown, strict=True) if row["group_id"] == number
         ]
-        found.append(Labelled(members, people))
-    return found
+        groups_read.append(Labelled(members, people))
+    return groups_read
 
 
-def _leaves(of: Shape, declared: Declared, row: Mapping[str, Any]) -> list[Values]:
+def _leaves(shape: Shape, declared: Declared, row: Mapping[str, Any]) -> list[Values]:
     """Return the rows that a row of labels may be."""
     behind = [
-        _admitted(of.method, name, column, row[name])
+        _admitted_values(shape.method, name, column, row[name])
         if column.role == "quasi-identifier"
         else (exactly(row[name]),)
         for name, column in declared.columns.items()
@@ -100,21 +102,23 @@ def _leaves(of: Shape, declared: Declared, row: Mapping[str, Any]) -> list[Value
 
 
 @cache
-def _admitted(method: str, name: str, column: DeclaredColumn, label: str | None) -> tuple[Any, ...]:
+def _admitted_values(
+    method: str, name: str, column: DeclaredColumn, label: str | None
+) -> tuple[Any, ...]:
     read = reader_for(FORMS[method])(name, column)
     return tuple(value for value in UNIVERSE[name] if admits(read(label), value))
 
 
 def is_complete(part: Part) -> bool:
     """Tell whether no label stands for any value at all."""
-    shown = part.tables["microdata"]
-    return not any("*" in shown[name].to_pylist() for name in ("age", "sex", "kind"))
+    table = part.tables["microdata"]
+    return not any("*" in table[name].to_pylist() for name in ("age", "sex", "kind"))
 
 
-def _covered(declared: Declared, part: Part) -> list[Group]:
+def _covered_groups(declared: Declared, part: Part) -> list[Group]:
     rows = part.tables.get("lineage")
     live = {} if rows is None else {row["group_id"]: row["rows"] for row in rows.to_pylist()}
-    found: list[Group] = []
+    groups_read: list[Group] = []
     for number in range(part.groups):
         admitted = [
             [
@@ -124,6 +128,6 @@ def _covered(declared: Declared, part: Part) -> list[Group]:
             ]
             for name in declared.names_with_roles("quasi-identifier")
         ]
-        counted = _counted(part, number, declared.names_with_roles("sensitive"))
-        found.append(Covered(admitted, counted, live.get(number, len(counted))))
-    return found
+        counted = _counted_values(part, number, declared.names_with_roles("sensitive"))
+        groups_read.append(Covered(admitted, counted, live.get(number, len(counted))))
+    return groups_read

@@ -42,19 +42,19 @@ def worlds_of(groups: Sequence[Group], original: Sequence[Values], rng: random.R
     """
     places: dict[Values, int] = {}
 
-    def placed(rows: Iterable[Values]) -> tuple[int, ...]:
+    def number_rows(rows: Iterable[Values]) -> tuple[int, ...]:
         return tuple(sorted(places.setdefault(row, len(places)) for row in rows))
 
-    true = placed(original)
-    every = _every(groups, placed)
+    true = number_rows(original)
+    every = _every(groups, number_rows)
     if every is not None:
-        worlds = set(_joined(every))
+        worlds = set(_join_groups(every))
         assert true in worlds, "the original is in no world"
         return Worlds(tuple(places), tuple(sorted(worlds)), true, listed=True)
-    drawn = {true}
+    worlds_drawn = {true}
     for _ in range(DRAWN):
-        drawn.add(placed(chain(*(group.draw(rng) for group in groups))))
-    return Worlds(tuple(places), tuple(sorted(drawn)), true, listed=False)
+        worlds_drawn.add(number_rows(chain(*(group.draw(rng) for group in groups))))
+    return Worlds(tuple(places), tuple(sorted(worlds_drawn)), true, listed=False)
 
 
 def _every(
@@ -63,14 +63,16 @@ def _every(
     """Return the options of each group; None if the worlds are too many."""
     if any(group.options > _MOST_OPTIONS for group in groups):
         return None
-    found: list[set[tuple[int, ...]]] = []
+    options: list[set[tuple[int, ...]]] = []
     for group in groups:
-        found.append(set(map(placed, group.every())))
-        if prod(map(len, found)) > 20 * MOST_WORLDS:
+        options.append(set(map(placed, group.every())))
+        if prod(map(len, options)) > 20 * MOST_WORLDS:
             return None
-    return None if len(set(islice(_joined(found), 20 * MOST_WORLDS))) > MOST_WORLDS else found
+    return (
+        None if len(set(islice(_join_groups(options), 20 * MOST_WORLDS))) > MOST_WORLDS else options
+    )
 
 
-def _joined(of_groups: Sequence[set[tuple[int, ...]]]) -> Iterator[tuple[int, ...]]:
+def _join_groups(of_groups: Sequence[set[tuple[int, ...]]]) -> Iterator[tuple[int, ...]]:
     for chosen in product(*of_groups):
         yield tuple(sorted(chain(*chosen)))

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, floor, isqrt
 from typing import Any
 
-from tests.pairs.semantics.rows import Node, Row, written
+from tests.pairs.semantics.rows import Node, Row, as_sql
 
 _DIGITS = 256  # binary ones of a root that is irrational
 
@@ -92,7 +92,7 @@ class Aggregate(Node):
         """Return the call."""
         inner = "*" if self.argument is None else self.argument.sql()
         inner = f"DISTINCT {inner}" if self.distinct else inner
-        inner += "" if self.share is None else f", {written(self.share)}"
+        inner += "" if self.share is None else f", {as_sql(self.share)}"
         call = f"{self.kind}({inner})"
         return call if self.where is None else f"{call} FILTER (WHERE {self.where.sql()})"
 

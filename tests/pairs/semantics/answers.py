@@ -48,18 +48,18 @@ class Answers:
         cells = self._cells_of(world)
         together = list(cells.values())
         needed = world if self._looks_around else None
-        found = {}
+        rows_found = {}
         for key, places in cells.items():
-            known = (places, needed)
-            if known not in self._cells:
-                self._cells[known] = self._found(_Cell(self, places, together, world))
-            found[key] = self._cells[known]
-        return found
+            key_of_cell = (places, needed)
+            if key_of_cell not in self._cells:
+                self._cells[key_of_cell] = self._found_row(_Cell(self, places, together, world))
+            rows_found[key] = self._cells[key_of_cell]
+        return rows_found
 
     def of_no_rows(self, world: World) -> Key:
         """Return what the formulas come to where the cell has no rows, and others have some."""
         together = list(self._cells_of(world).values()) if self._looks_around else []
-        return self._found(_Cell(self, (), together, world)).values
+        return self._found_row(_Cell(self, (), together, world)).values
 
     def _cells_of(self, world: World) -> dict[Key, World]:
         """Return the rows of each row of the answer."""
@@ -72,21 +72,25 @@ class Answers:
                 cells[key].append(place)
         return {key: tuple(places) for key, places in cells.items()}
 
-    def aggregate(self, of: Aggregate, places: World) -> Any:
+    def aggregate(self, aggregate_node: Aggregate, places: World) -> Any:
         """Return an aggregate over some rows that the query reads."""
-        known = (id(of), places)
-        if known not in self._aggregates:
-            self._aggregates[known] = of.of_arguments([self._argument(of, at) for at in places])
-        return self._aggregates[known]
+        cache_key = (id(aggregate_node), places)
+        if cache_key not in self._aggregates:
+            self._aggregates[cache_key] = aggregate_node.of_arguments(
+                [self._argument(aggregate_node, position) for position in places]
+            )
+        return self._aggregates[cache_key]
 
-    def apart(self, of: Aggregate, where: Node | None, world: World) -> Any:
+    def apart(self, aggregate_node: Aggregate, where: Node | None, world: World) -> Any:
         """Return an aggregate over rows of the microdata on which a condition is true."""
-        known = (id(of), id(where), world)
-        if known not in self._apart:
+        cache_key = (id(aggregate_node), id(where), world)
+        if cache_key not in self._apart:
             rows = [self._base[place] for place in world]
             chosen = [row for row in rows if where is None or where.value(row) is True]
-            self._apart[known] = of.of_arguments([of.argument_of(row) for row in chosen])
-        return self._apart[known]
+            self._apart[cache_key] = aggregate_node.of_arguments(
+                [aggregate_node.argument_of(row) for row in chosen]
+            )
+        return self._apart[cache_key]
 
     @cached_property
     def _looks_around(self) -> bool:
@@ -94,17 +98,17 @@ class Answers:
         nodes = [*self.query.formulas, *([self.query.having] if self.query.having else [])]
         return any(isinstance(part, Apart | Total) for node in nodes for part in node.parts())
 
-    def _found(self, cell: Cell) -> Found:
+    def _found_row(self, cell: Cell) -> Found:
         values = tuple(formula.in_cell(cell) for formula in self.query.formulas)
         having = self.query.having
         return Found(values, having is None or having.in_cell(cell) is True)
 
-    def _argument(self, of: Aggregate, place: int) -> Any:
-        known = (id(of), place)
-        if known not in self._arguments:
+    def _argument(self, aggregate_node: Aggregate, place: int) -> Any:
+        cache_key = (id(aggregate_node), place)
+        if cache_key not in self._arguments:
             row = self._read[place]
-            self._arguments[known] = None if row is None else of.argument_of(row)
-        return self._arguments[known]
+            self._arguments[cache_key] = None if row is None else aggregate_node.argument_of(row)
+        return self._arguments[cache_key]
 
     def _row(self, row: Row) -> Row | None:
         """Return the row that is read where a row of the microdata is there; None if none is."""
@@ -113,7 +117,7 @@ class Answers:
             return None
         read: Row | None = {**row, **{name: node.value(row) for name, node in query.derived}}
         if query.own is not None and read is not None:
-            read = query.own.joined(read, query.outer)
+            read = query.own.join_row(read, query.outer)
         if read is None or (query.where is not None and query.where.value(read) is not True):
             return None
         return read
@@ -128,15 +132,15 @@ class _Cell:
     together: Sequence[World]
     world: World
 
-    def aggregate(self, of: Aggregate) -> Any:
-        return self.answers.aggregate(of, self.places)
+    def aggregate(self, aggregate_node: Aggregate) -> Any:
+        return self.answers.aggregate(aggregate_node, self.places)
 
-    def total(self, outer: str, of: Aggregate) -> Any:
-        values = [self.answers.aggregate(of, places) for places in self.together]
-        known = [value for value in values if value is not None]
-        if not known:
+    def total(self, outer: str, aggregate_node: Aggregate) -> Any:
+        values = [self.answers.aggregate(aggregate_node, places) for places in self.together]
+        present = [value for value in values if value is not None]
+        if not present:
             return None
-        return sum(known) if outer == "SUM" else best_of(max if outer == "MAX" else min)(*known)
+        return sum(present) if outer == "SUM" else best_of(max if outer == "MAX" else min)(*present)
 
-    def apart(self, of: Aggregate, where: Node | None) -> Any:
-        return self.answers.apart(of, where, self.world)
+    def apart(self, aggregate_node: Aggregate, where: Node | None) -> Any:
+        return self.answers.apart(aggregate_node, where, self.world)

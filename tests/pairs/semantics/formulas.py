@@ -7,22 +7,22 @@ from math import ceil, floor
 from typing import Any, Protocol
 
 from tests.pairs.semantics.aggregates import Aggregate, root
-from tests.pairs.semantics.rows import ARITHMETIC, LENIENT, Node, Truth, written
+from tests.pairs.semantics.rows import ARITHMETIC, LENIENT, Node, Truth, as_sql
 from tests.pairs.semantics.truths import COMPARED, both, negation
 
 
 class Cell(Protocol):
     """A row of an answer in a world."""
 
-    def aggregate(self, of: Aggregate) -> Any:
+    def aggregate(self, aggregate_node: Aggregate) -> Any:
         """Return an aggregate over its rows."""
         ...
 
-    def total(self, outer: str, of: Aggregate) -> Any:
+    def total(self, outer: str, aggregate_node: Aggregate) -> Any:
         """Return the aggregate (SUM, MIN or MAX) over all rows of the answer of an aggregate."""
         ...
 
-    def apart(self, of: Aggregate, where: Node | None) -> Any:
+    def apart(self, aggregate_node: Aggregate, where: Node | None) -> Any:
         """Return an aggregate over all rows of the world on which a condition is true."""
         ...
 
@@ -67,7 +67,7 @@ class Number(Node):
 
     def sql(self) -> str:
         """Return it as SQL."""
-        return written(self.constant)
+        return as_sql(self.constant)
 
     def in_cell(self, cell: Cell) -> Any:
         """Return it."""
@@ -121,8 +121,10 @@ class Combined(Node):
 
     def in_cell(self, cell: Cell) -> Any:
         """Return the result."""
-        left, right = self.left.in_cell(cell), self.right.in_cell(cell)
-        return None if left is None or right is None else ARITHMETIC[self.sign](left, right)
+        left_side, right = self.left.in_cell(cell), self.right.in_cell(cell)
+        return (
+            None if left_side is None or right is None else ARITHMETIC[self.sign](left_side, right)
+        )
 
 
 @dataclass(frozen=True)
@@ -154,12 +156,12 @@ class Compared(Node):
 
     def sql(self) -> str:
         """Return it as SQL."""
-        return f"{self.left.sql()} {self.sign} {written(self.constant)}"
+        return f"{self.left.sql()} {self.sign} {as_sql(self.constant)}"
 
     def in_cell(self, cell: Cell) -> Truth:
         """Return whether it holds."""
-        left = self.left.in_cell(cell)
-        return None if left is None else COMPARED[self.sign](left, self.constant)
+        first = self.left.in_cell(cell)
+        return None if first is None else COMPARED[self.sign](first, self.constant)
 
 
 @dataclass(frozen=True)
@@ -176,10 +178,10 @@ class Both(Node):
 
     def in_cell(self, cell: Cell) -> Truth:
         """Return the truth value."""
-        left, right = self.left.in_cell(cell), self.right.in_cell(cell)
+        left_side, right = self.left.in_cell(cell), self.right.in_cell(cell)
         if self.kind == "AND":
-            return both(left, right)
-        return negation(both(negation(left), negation(right)))
+            return both(left_side, right)
+        return negation(both(negation(left_side), negation(right)))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ class OwnTable:
     rows: Mapping[Any, Row]
     columns: tuple[str, ...]
 
-    def joined(self, row: Row, outer: bool) -> Row | None:
+    def join_row(self, row: Row, outer: bool) -> Row | None:
         """Return a row with its columns; None if it has no partner and the join is inner."""
         partner = self.rows.get(row[self.key])
         if partner is None:
@@ -65,39 +65,41 @@ class Query:
         source = "microdata"
         before = ""
         if self.through in ("filter", "calculated"):
-            shown = ", ".join(["*", *(f"{node.sql()} AS {name}" for name, node in self.derived)])
-            before = f"WITH c AS (SELECT {shown} FROM microdata{_where(self.inner)}) "
+            selection = ", ".join(
+                ["*", *(f"{node.sql()} AS {name}" for name, node in self.derived)]
+            )
+            before = f"WITH c AS (SELECT {selection} FROM microdata{_where(self.inner)}) "
             source = "c"
         if self.own is not None:
             kind = "LEFT JOIN" if self.outer else "JOIN"
             source += f" {kind} {self.own.name} USING ({self.own.key})"
         if self.through == "grouped":
-            return self._grouped(source)
+            return self._grouped_sql(source)
         having = "" if self.having is None else f" HAVING {self.having.sql()}"
-        by = "" if self.distinct else self._by()
-        shown = f"{'DISTINCT ' if self.distinct else ''}{self._shown()}"
+        group_by = "" if self.distinct else self._group_by()
+        selection = f"{'DISTINCT ' if self.distinct else ''}{self._selection()}"
         rows = f"{source}{_where(self.where)}"
-        return f"{before}SELECT {shown} FROM {rows}{by}{having}{self._order()}"
+        return f"{before}SELECT {selection} FROM {rows}{group_by}{having}{self._order()}"
 
-    def _grouped(self, source: str) -> str:
+    def _grouped_sql(self, source: str) -> str:
         """Return a query that picks rows of one that groups, the formulas by their names."""
-        inner = f"SELECT {self._shown()} FROM {source}{_where(self.where)}{self._by()}"
+        inner = f"SELECT {self._selection()} FROM {source}{_where(self.where)}{self._group_by()}"
         having = "" if self.having is None else self.having.sql()
         for place, formula in enumerate(self.formulas):
             having = having.replace(formula.sql(), f"a{place}")
         picked = f" WHERE {having}" if having else ""
         return f"WITH g AS ({inner}) SELECT * FROM g{picked}{self._order()}"
 
-    def _shown(self) -> str:
+    def _selection(self) -> str:
         keys = [f"{node.sql()} AS k{place}" for place, node in enumerate(self.keys)]
         formulas = [f"{node.sql()} AS a{place}" for place, node in enumerate(self.formulas)]
         return ", ".join(keys + formulas)
 
-    def _by(self) -> str:
+    def _group_by(self) -> str:
         return f" GROUP BY {', '.join(node.sql() for node in self.keys)}" if self.keys else ""
 
     def _order(self) -> str:
-        order = [f"{of}{place}{' DESC' if down else ''}" for of, place, down in self.order]
+        order = [f"{kind}{place}{' DESC' if down else ''}" for kind, place, down in self.order]
         text = f" ORDER BY {', '.join(order)}" if order else ""
         return text if self.limit is None else f"{text} LIMIT {self.limit}"
 

@@ -42,7 +42,7 @@ class Node:
         raise NotImplementedError
 
 
-def written(value: Any) -> str:
+def as_sql(value: Any) -> str:
     """Return a constant as SQL."""
     if value is None:
         return "NULL"
@@ -80,16 +80,16 @@ class Constant(Node):
 
     def sql(self) -> str:
         """Return it as SQL."""
-        return written(self.constant)
+        return as_sql(self.constant)
 
     def value(self, row: Row) -> Any:
         """Return it, whatever the row."""
         return self.constant
 
 
-def divide(left: Any, right: Any) -> Any:
+def divide(dividend: Any, right: Any) -> Any:
     """Return a quotient; NULL if the divisor is 0."""
-    return Fraction(left) / Fraction(right) if right else None
+    return Fraction(dividend) / Fraction(right) if right else None
 
 
 def coalesce(*values: Any) -> Any:
@@ -106,8 +106,8 @@ def best_of(choose: Callable[..., Any]) -> Callable[..., Any]:
     """Return GREATEST or LEAST, which leave NULLs out."""
 
     def best(*values: Any) -> Any:
-        known = [value for value in values if value is not None]
-        return choose(known) if known else None
+        present = [value for value in values if value is not None]
+        return choose(present) if present else None
 
     return best
 
@@ -117,8 +117,8 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": divide,
-    "//": lambda left, right: left // right if right else None,
-    "%": lambda left, right: left % right if right else None,
+    "//": lambda left_side, right: left_side // right if right else None,
+    "%": lambda left_side, right: left_side % right if right else None,
 }
 """Operators on two numbers; // and % are used on numbers that are not negative alone."""
 STRICT: Mapping[str, Callable[..., Any]] = {"ABS": abs}
@@ -144,8 +144,10 @@ class Arithmetic(Node):
 
     def value(self, row: Row) -> Any:
         """Return the result."""
-        left, right = self.left.value(row), self.right.value(row)
-        return None if left is None or right is None else ARITHMETIC[self.sign](left, right)
+        left_side, right = self.left.value(row), self.right.value(row)
+        return (
+            None if left_side is None or right is None else ARITHMETIC[self.sign](left_side, right)
+        )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tests.pairs.semantics.rows import Arithmetic, Case, Column, Constant, Funct
 from tests.pairs.semantics.truths import Among, Comparison, IsNull, Joined, Negated
 
 X, Y, G = map(Column, "xyg")
-TRUE, FALSE, UNKNOWN = (Comparison(Constant(of), "=", Constant(1)) for of in (1, 0, None))
+TRUE, FALSE, UNKNOWN = (Comparison(Constant(value), "=", Constant(1)) for value in (1, 0, None))
 TRUTHS = (TRUE, FALSE, UNKNOWN)
 ROWS = [
     {"g": "a", "x": 1, "y": None},
@@ -122,8 +122,8 @@ def answer(query, rows=ROWS, world=WORLD):
 
 def test_rows_of_an_answer():
     calls = tuple(map(Result, (Aggregate("COUNT"), Aggregate("SUM", Y), Aggregate("AVG", X))))
-    found = answer(Query(keys=(G,), formulas=calls))
-    assert {key: row.values for key, row in found.items()} == {
+    rows_found = answer(Query(keys=(G,), formulas=calls))
+    assert {key: row.values for key, row in rows_found.items()} == {
         ("a",): (2, 3, Fraction(3, 2)),
         ("b",): (1, 5, None),
         (None,): (2, 2, 4),
@@ -151,18 +151,18 @@ def test_calculations_of_aggregates():
         Called("NULLIF", (count, Number(1))),
         Called("ROUND", (Combined(total, "/", Number(8)), Number(0))),
     )
-    found = answer(Query(keys=(G,), formulas=formulas))
+    rows_found = answer(Query(keys=(G,), formulas=formulas))
     third, eleventh = Fraction(1, 3), Fraction(1, 11)
-    assert found["a",].values == (3, 3 * third, 3 * eleventh, 3, None, 0)
-    assert found["b",].values == (None, None, None, -3, None, None)
-    assert found[None,].values == (4, 8 * third, 8 * eleventh, 8, 2, 1)
+    assert rows_found["a",].values == (3, 3 * third, 3 * eleventh, 3, None, 0)
+    assert rows_found["b",].values == (None, None, None, -3, None, None)
+    assert rows_found[None,].values == (4, 8 * third, 8 * eleventh, 8, 2, 1)
 
 
 def test_having_keeps_what_is_true():
     least = Compared(Result(Aggregate("SUM", X)), ">", 3)
     having = Both(least, "OR", Not(Compared(Result(Aggregate("COUNT")), "=", 2)))
-    found = answer(Query(keys=(G,), having=having))
-    assert {key: row.kept for key, row in found.items()} == {
+    rows_found = answer(Query(keys=(G,), having=having))
+    assert {key: row.kept for key, row in rows_found.items()} == {
         ("a",): False,
         ("b",): True,
         (None,): True,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.pairs.semantics.rows import Node, Row, Truth, written
+from tests.pairs.semantics.rows import Node, Row, Truth, as_sql
 
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -31,8 +31,8 @@ class Comparison(Node):
 
     def value(self, row: Row) -> Truth:
         """Return whether it holds."""
-        left, right = self.left.value(row), self.right.value(row)
-        return None if left is None or right is None else COMPARED[self.sign](left, right)
+        left_side, right = self.left.value(row), self.right.value(row)
+        return None if left_side is None or right is None else COMPARED[self.sign](left_side, right)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Among(Node):
 
     def sql(self) -> str:
         """Return it as SQL."""
-        return f"{self.operand.sql()} IN ({', '.join(map(written, self.constants))})"
+        return f"{self.operand.sql()} IN ({', '.join(map(as_sql, self.constants))})"
 
     def value(self, row: Row) -> Truth:
         """Return whether it is one of them; NULL among them makes that NULL if it is none."""
@@ -70,11 +70,11 @@ class IsNull(Node):
         return (self.operand.value(row) is None) != self.negated
 
 
-def both(left: Truth, right: Truth) -> Truth:
+def both(left_side: Truth, right: Truth) -> Truth:
     """Return AND of two truth values."""
-    if left is False or right is False:
+    if left_side is False or right is False:
         return False
-    return None if left is None or right is None else True
+    return None if left_side is None or right is None else True
 
 
 def negation(truth: Truth) -> Truth:
@@ -96,10 +96,10 @@ class Joined(Node):
 
     def value(self, row: Row) -> Truth:
         """Return the truth value."""
-        left, right = self.left.value(row), self.right.value(row)
+        left_side, right = self.left.value(row), self.right.value(row)
         if self.kind == "AND":
-            return both(left, right)
-        return negation(both(negation(left), negation(right)))
+            return both(left_side, right)
+        return negation(both(negation(left_side), negation(right)))
 
 
 @dataclass(frozen=True)
