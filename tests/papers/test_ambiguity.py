@@ -52,9 +52,9 @@ def presence_of(group):
 
 def test_the_papers_groups_have_a_third_and_four_ninths():
     """Group 2 has four people and three diseases: its presence is 4/9 and not 3/9."""
-    shown = presence_of([0, 0, 0, 0, 1, 1, 1, 1])
-    assert [shown.presence(0), shown.presence(1)] == [Fraction(1, 3), Fraction(4, 9)]
-    assert shown.admitted_counts.tolist() == [[4, 3], [1, 1], [3, 3]]
+    presence = presence_of([0, 0, 0, 0, 1, 1, 1, 1])
+    assert [presence.presence(0), presence.presence(1)] == [Fraction(1, 3), Fraction(4, 9)]
+    assert presence.admitted_counts.tolist() == [[4, 3], [1, 1], [3, 3]]
 
 
 def test_what_the_rule_asks_of_a_group():
@@ -76,12 +76,12 @@ def test_what_the_rule_asks_of_a_group():
 @pytest.mark.parametrize("seed", range(20))
 def test_the_papers_people_in_groups_of_two(seed):
     """A pair that differs in age and zip alone covers four combinations: 2/4 is enough."""
-    found = ambiguity.partition(people(), [], [promise("0.5", "0.5")], GIVEN, seeded_keys(seed))
-    assert found.suppressed == found.facts["suppressed"] <= 2
-    shown = presence_of(found.group)
-    assert single(shown).largest <= Fraction(1, 2)
-    for group in range(found.facts["groups"]):
-        diseases = [PEOPLE[row][3] for row in np.flatnonzero(found.group == group)]
+    partition = ambiguity.partition(people(), [], [promise("0.5", "0.5")], GIVEN, seeded_keys(seed))
+    assert partition.suppressed == partition.facts["suppressed"] <= 2
+    presence = presence_of(partition.group)
+    assert single(presence).largest <= Fraction(1, 2)
+    for group in range(partition.facts["groups"]):
+        diseases = [PEOPLE[row][3] for row in np.flatnonzero(partition.group == group)]
         assert len(set(diseases)) == len(diseases) >= 2
 
 
@@ -90,12 +90,12 @@ def test_the_second_row_of_a_group_differs_in_all_that_it_can():
     alan = (45, "F", 11000, "flu")
     rows = [alan, (60, "M", 12000, "stroke"), alan, (45, "M", 11000, "stroke"), alan]
     for seed in range(20):
-        found = ambiguity.partition(
+        partition = ambiguity.partition(
             people(rows), [], [promise("0.25", "0.5")], GIVEN, seeded_keys(seed)
         )
-        assert found.facts["groups"] == 1
-        assert (found.group[1], found.group[3]) == (0, -1)
-        assert sorted(found.group[::2].tolist()) == [-1, -1, 0]
+        assert partition.facts["groups"] == 1
+        assert (partition.group[1], partition.group[3]) == (0, -1)
+        assert sorted(partition.group[::2].tolist()) == [-1, -1, 0]
 
 
 def test_together_the_papers_groups_keep_less():
@@ -103,8 +103,8 @@ def test_together_the_papers_groups_keep_less():
     alone = promise("0.34", "0.34")
     rows = [(a, g, z, d) for a, g, z, d in PEOPLE for _ in range(6)]
     rows = [(a, g, z, f"{d}{i % 6}") for i, (a, g, z, d) in enumerate(rows)]
-    found = ambiguity.partition(people(rows), [], [alone], GIVEN, seeded_keys(1))
-    assert found.facts["groups"] > 4
+    partition = ambiguity.partition(people(rows), [], [alone], GIVEN, seeded_keys(1))
+    assert partition.facts["groups"] > 4
     with pytest.raises(PromiseError, match=r"do not keep α = 0\.34 together"):
         ambiguity.partition(
             people(rows), [], [promise("0.34", "0.34", "combined")], GIVEN, seeded_keys(1)

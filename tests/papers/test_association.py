@@ -1,4 +1,4 @@
-"""What joined tables tell of a person's sensitive value: at most β, however many groups cover it.
+"""Joined tables about a person's sensitive value: at most β, however many groups cover it.
 
 Source: Wang, Ambiguity. Worlds are enumerated: of each group a set of as many combinations as it
 has rows, and an assignment of its sensitive values to them.
@@ -38,12 +38,12 @@ def covering(groups, vector):
 def test_the_associations_of_the_paper():
     alan = ((45, 20, 50, 60), ("M",), (11000, 12000, 23000))
     diseases = ("diabetes", "flu", "diarrhea", "stroke")
-    found, worlds = 0, 0
+    hits, worlds = 0, 0
     for world in itertools.islice(records((alan, diseases)), None):
         worlds += 1
-        found += world.get((45, "M", 11000)) == "diabetes"
-    assert Fraction(found, worlds) == Fraction(4, 48)
-    assert Fraction(found, worlds) / presence((alan, diseases)) == Fraction(1, 4)
+        hits += world.get((45, "M", 11000)) == "diabetes"
+    assert Fraction(hits, worlds) == Fraction(4, 48)
+    assert Fraction(hits, worlds) / presence((alan, diseases)) == Fraction(1, 4)
 
 
 @pytest.mark.parametrize("groups", list(itertools.combinations(GROUPS, 2)))

@@ -40,14 +40,14 @@ class Even:
     def counts(self, values):
         return self.tree.at_leaves(np.array([values.count(v) for v in self.domain]))
 
-    def shown(self, copies):
+    def subdomains_of(self, copies):
         """The subdomains by their ends, ascending."""
         nodes = np.repeat(np.arange(len(copies)), copies)
         ends = zip(self.tree.first[nodes], self.tree.last[nodes], strict=True)
         return sorted((self.domain[low], self.domain[high]) for low, high in ends)
 
     def minimum(self, values):
-        return self.shown(minimum(self.target, self.counts(values)))
+        return self.subdomains_of(minimum(self.target, self.counts(values)))
 
 
 def ones(*values):
@@ -55,7 +55,7 @@ def ones(*values):
 
 
 @pytest.mark.parametrize(
-    ("values", "shown"),
+    ("values", "subdomains"),
     [
         ([30, 30, 40, 40, 50, 60], [*ones(30, 40, 50, 60), (30, 60), (30, 60)]),
         ([30, 40, 50], [(30, 40), (50, 60), (30, 60)]),
@@ -63,8 +63,8 @@ def ones(*values):
         ([30, 40, 50, 60], ones(30, 40, 50, 60)),
     ],
 )
-def test_least_ranges_of_the_paper(values, shown):
-    assert Even(SALARIES).minimum(values) == sorted(shown)
+def test_least_ranges_of_the_paper(values, subdomains):
+    assert Even(SALARIES).minimum(values) == sorted(subdomains)
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,20 @@ def test_the_running_table(zips, alone, whole):
     group = [row for row in PEOPLE if row[0].startswith(zips)]
     part = {"911": 1, "912": 0, "913": 1}[zips]
     subgroups = [
-        [s for *key, s in group if key[part] == of] for of in sorted({r[part] for r in group})
+        [s for *key, s in group if key[part] == key_value]
+        for key_value in sorted({r[part] for r in group})
     ]
     if whole:
-        shown = salaries.minimum([row[2] for row in group])
+        subdomains = salaries.minimum([row[2] for row in group])
         expected = {
             "911": ones(30, 40, 50, 60),
             "912": [(30, 40), (30, 60), (50, 60)],
             "913": [(30, 40), (30, 60), (30, 60), (50, 60)],
         }
-        assert shown == expected[zips]
+        assert subdomains == expected[zips]
     else:
-        found = [salaries.minimum(of) for of in subgroups]
-        assert sorted(found) == sorted(sorted(of) for of in alone)
+        subdomains_apart = [salaries.minimum(group_salaries) for group_salaries in subgroups]
+        assert sorted(subdomains_apart) == sorted(sorted(ranges) for ranges in alone)
 
 
 @pytest.mark.parametrize(("budget", "passed"), [(15, [2, 4, 4, 2]), (5, [0, 0, 0, 0])])
@@ -122,11 +123,11 @@ def test_least_ranges_with_exactly_so_many_fakes(domain, values, expected):
     most = len(expected) - 1
     assert costs(even.target, counts, even.ranges, most) == expected
     assert (minimum(even.target, counts) * even.ranges).sum() == expected[0]
-    found = with_fakes(even.target, counts, even.ranges, most)
-    assert found.cost == min(expected) == (found.copies * even.ranges).sum()
-    assert found.fakes.sum() == expected.index(min(expected))
-    assert imbalance(even.target, found.copies) == 0
-    assert generalizes(even.target, found.copies, counts + found.fakes)
+    result = with_fakes(even.target, counts, even.ranges, most)
+    assert result.cost == min(expected) == (result.copies * even.ranges).sum()
+    assert result.fakes.sum() == expected.index(min(expected))
+    assert imbalance(even.target, result.copies) == 0
+    assert generalizes(even.target, result.copies, counts + result.fakes)
 
 
 @pytest.mark.parametrize(
@@ -140,26 +141,26 @@ def test_one_chosen_fake_among_sixteen_values(fake, cost):
 
 def test_the_best_single_fake_is_found():
     even = Even(range(1, 17))
-    found = with_fakes(even.target, even.counts(SIXTEEN), even.ranges, 1)
-    assert found.fakes[even.tree.leaf].tolist() == [v == 8 for v in even.domain]
+    result = with_fakes(even.target, even.counts(SIXTEEN), even.ranges, 1)
+    assert result.fakes[even.tree.leaf].tolist() == [v == 8 for v in even.domain]
     wide = [(1, 16), (9, 10), (11, 12), (13, 14), (15, 16)]
-    assert even.shown(found.copies) == sorted([*wide, *wide, *ones(*range(1, 9))])
+    assert even.subdomains_of(result.copies) == sorted([*wide, *wide, *ones(*range(1, 9))])
 
 
 def test_two_chosen_fakes_that_are_a_local_optimum():
     even = Even(range(1, 9))
-    shown = even.minimum([1, 3, 5, 7, 1, 5])
-    assert shown == [(1, 2), (1, 4), (3, 4), (5, 6), (5, 8), (7, 8)]
-    assert sum(high - low for low, high in shown) == 10
-    found = with_fakes(even.target, even.counts([1, 3, 5, 7]), even.ranges, 2)
-    assert (found.cost, found.fakes.sum()) == (4, 0)
+    subdomains = even.minimum([1, 3, 5, 7, 1, 5])
+    assert subdomains == [(1, 2), (1, 4), (3, 4), (5, 6), (5, 8), (7, 8)]
+    assert sum(high - low for low, high in subdomains) == 10
+    result = with_fakes(even.target, even.counts([1, 3, 5, 7]), even.ranges, 2)
+    assert (result.cost, result.fakes.sum()) == (4, 0)
 
 
 def test_eight_fakes_make_three_of_each():
     even = Even(SALARIES)
-    found = with_fakes(even.target, even.counts([40, 60, 60, 60]), even.ranges, 8)
-    assert even.shown(found.copies) == sorted(ones(*SALARIES) * 3)
-    assert found.fakes[even.tree.leaf].tolist() == [3, 2, 3, 0]
+    result = with_fakes(even.target, even.counts([40, 60, 60, 60]), even.ranges, 8)
+    assert even.subdomains_of(result.copies) == sorted(ones(*SALARIES) * 3)
+    assert result.fakes[even.tree.leaf].tolist() == [3, 2, 3, 0]
 
 
 def test_a_groups_own_distribution_costs_nothing():
@@ -184,7 +185,7 @@ def test_exact_ratios_leave_small_groups_at_the_root_and_rounded_ones_do_not():
     for denominator in (None, 16):
         annotated = annotate(tree, weights, denominator)
         copies = [minimum(annotated.target, group) for group in groups]
-        assert all(imbalance(annotated.target, of) == 0 for of in copies)
-        at_root[denominator] = sum(int(of[0]) for of in copies)
+        assert all(imbalance(annotated.target, group_copies) == 0 for group_copies in copies)
+        at_root[denominator] = sum(int(group_copies[0]) for group_copies in copies)
     assert at_root[None] == 1427
     assert at_root[16] < 1427 // 2

@@ -19,8 +19,8 @@ SALARIES = [30, 40, 50, 60, 40, 30, 50, 40, 60, 60, 60]
 GROUPS = [0] * 4 + [1] * 3 + [2] * 4
 
 
-def released(fakes=0):
-    """What is declared, and the tables with the help table."""
+def release_tables(fakes=0):
+    """Return what is declared, and the tables with the help table."""
     declared = declare(
         "permuted",
         zip=column("quasi-identifier", "integer"),
@@ -29,8 +29,8 @@ def released(fakes=0):
     ).model_copy(update={"form": shape("redistributed", fakes=fakes)})
     columns = {"zip": ZIPS, "gender": GENDERS, "salary": SALARIES}
     encoded = tuple(
-        encode(name, of.role, pa.array(columns[name], of.arrow_type))
-        for name, of in declared.columns.items()
+        encode(name, declaration.role, pa.array(columns[name], declaration.arrow_type))
+        for name, declaration in declared.columns.items()
     )
     aims = TargetDistributions("salary", np.zeros(3, np.int64), ((Fraction(1, 4),) * 4,))
     partition = Partition(np.array(GROUPS, dtype=np.int64), target_distributions=aims)
@@ -42,7 +42,7 @@ def released(fakes=0):
 
 
 def mean(where, fakes=0):
-    declared, tables = released(fakes)
+    declared, tables = release_tables(fakes)
     query = f"SELECT AVG(salary) AS mean FROM microdata WHERE {where}"
     (row,) = answer_on(tables, declared, query).rows
     return row["mean"]
@@ -68,8 +68,8 @@ def test_means(where, fakes, lower, upper):
 def test_true_means_are_within():
     for first in (911, 912, 913):
         bounds = mean(f"zip BETWEEN {first}00 AND {first}99", 8)
-        of = [s for z, s in zip(ZIPS, SALARIES, strict=True) if z // 100 == first]
-        assert bounds.lower <= Fraction(sum(of), len(of)) <= bounds.upper
+        salaries = [s for z, s in zip(ZIPS, SALARIES, strict=True) if z // 100 == first]
+        assert bounds.lower <= Fraction(sum(salaries), len(salaries)) <= bounds.upper
     assert mean("zip >= 91300").upper == 55
 
 
@@ -77,7 +77,7 @@ def test_true_means_are_within():
     ("prefix", "bounds"), [(911, (70, 110)), (912, (110, 160)), (913, (30, 60))]
 )
 def test_salaries_of_females_by_group(prefix, bounds):
-    declared, tables = released()
+    declared, tables = release_tables()
     query = f"SELECT SUM(salary) AS s FROM microdata WHERE gender = 'F' AND zip / 100 >= {prefix}"
     (row,) = answer_on(tables, declared, f"{query} AND zip / 100 < {prefix + 1}").rows
     assert (row["s"].lower, row["s"].upper) == bounds

@@ -51,7 +51,9 @@ def inpatients():
     zips, ages, nations, conditions = zip(*rows, strict=True)
     return Microdata(
         (
-            column("zip", zips, lambda z: [z[:kept] + "*" * (5 - kept) for kept in (4, 3, 2)]),
+            column(
+                "zip", zips, lambda z: [z[:digits] + "*" * (5 - digits) for digits in (4, 3, 2)]
+            ),
             column(
                 "age",
                 [int(age) for age in ages],
@@ -64,7 +66,7 @@ def inpatients():
     )
 
 
-def found(table, *promises, strata=(), **parameters):
+def partition_table(table, *promises, strata=(), **parameters):
     return partition(
         table,
         list(strata),
@@ -89,7 +91,7 @@ PROMISES = [
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.name)
 def test_the_only_minimal_node_gives_the_three_diverse_table(promise):
-    best = found(inpatients(), promise)
+    best = partition_table(inpatients(), promise)
     assert [minimal["levels"] for minimal in best.facts["minimal_nodes"]] == [[1, 2, 1]]
     assert best.facts["nodes"] == 5 * 4 * 2
     assert sorted(map(sorted, members(best))) == sorted(map(sorted, THREE_DIVERSE))
@@ -104,7 +106,7 @@ def test_the_only_minimal_node_gives_the_three_diverse_table(promise):
     ("metric", "cost"), [("discernibility", 48), ("average-class-size", 1), ("height", 4)]
 )
 def test_metrics_of_the_three_diverse_table(metric, cost):
-    assert found(inpatients(), KAnonymity(k=4), metric=metric).facts["cost"] == cost
+    assert partition_table(inpatients(), KAnonymity(k=4), metric=metric).facts["cost"] == cost
 
 
 def test_kullback_leibler_divergence():
@@ -115,7 +117,7 @@ def test_kullback_leibler_divergence():
         ),
         4,
     )
-    best = found(table, KAnonymity(k=2), metric="kl")
+    best = partition_table(table, KAnonymity(k=2), metric="kl")
     assert members(best) == [{1, 2}, {3, 4}]
     assert best.facts["cost"] == pytest.approx(np.log(2) / 2)
 
@@ -130,10 +132,10 @@ def test_more_may_have_to_be_suppressed_at_the_root_than_below_it():
         12,
     )
     half = AlphaK(alpha=Decimal("0.5"), k=1, sensitive="s")
-    best = found(table, half, suppression=Decimal("0.85"))  # 10 of 12 rows
+    best = partition_table(table, half, suppression=Decimal("0.85"))  # 10 of 12 rows
     assert best.group.tolist() == [0, 0, *[-1] * 10]
     assert best.facts["rows_suppressed"] == 10
     with pytest.raises(PromiseError, match="with at most 9 of 12 rows suppressed"):
-        found(table, half, suppression=Decimal("0.8"))
+        partition_table(table, half, suppression=Decimal("0.8"))
     with pytest.raises(PromiseError, match="with all quasi-identifiers at the root"):
-        found(table, half)
+        partition_table(table, half)

@@ -45,18 +45,20 @@ def partitions(rows):
         return
     for rest in partitions(rows[1:]):
         yield [[rows[0]], *rest]
-        for i, one in enumerate(rest):
-            yield [*rest[:i], [rows[0], *one], *rest[i + 1 :]]
+        for i, cluster in enumerate(rest):
+            yield [*rest[:i], [rows[0], *cluster], *rest[i + 1 :]]
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_fewest_stars(k):
     costs = []
-    for one in partitions(list(range(7))):
-        if min(map(len, one)) >= k:
-            shown = [[PEOPLE[row] for row in cluster] for cluster in one]
-            varied = [sum(len(set(c)) > 1 for c in zip(*rows, strict=True)) for rows in shown]
-            costs.append((sum(map(int.__mul__, varied, map(len, one))), one))
+    for cluster_rows in partitions(list(range(7))):
+        if min(map(len, cluster_rows)) >= k:
+            cluster_values = [[PEOPLE[row] for row in cluster] for cluster in cluster_rows]
+            varied = [
+                sum(len(set(c)) > 1 for c in zip(*rows, strict=True)) for rows in cluster_values
+            ]
+            costs.append((sum(map(int.__mul__, varied, map(len, cluster_rows))), cluster_rows))
     least, clusters = min(costs)
     assert (least, sorted(map(set, clusters), key=min)) == OPTIMA[k]
     cluster = np.empty(7, dtype=np.int64)
@@ -69,15 +71,15 @@ def test_the_fewest_stars(k):
 @pytest.mark.parametrize("name", METHODS)
 def test_both_methods_find_them(name, k):
     method, parameters, weight = METHODS[name]
-    found = method.partition(table(), [], [KAnonymity(k=k)], parameters, seeded_keys(1))
+    partition = method.partition(table(), [], [KAnonymity(k=k)], parameters, seeded_keys(1))
     least, clusters = OPTIMA[k]
-    groups = [set(np.flatnonzero(found.group == g)) for g in range(len(clusters))]
+    groups = [set(np.flatnonzero(partition.group == g)) for g in range(len(clusters))]
     assert sorted(groups, key=min) == clusters
-    assert found.facts["stars"] == least
-    assert found.facts["lower_bound"] <= least
-    assert found.facts["groups"] == len(clusters)
-    assert found.suppressed == 0
-    assert found.facts["stars_before_local_search"] <= 3 * found.facts[weight]
+    assert partition.facts["stars"] == least
+    assert partition.facts["lower_bound"] <= least
+    assert partition.facts["groups"] == len(clusters)
+    assert partition.suppressed == 0
+    assert partition.facts["stars_before_local_search"] <= 3 * partition.facts[weight]
 
 
 @pytest.mark.parametrize("k", [2, 3])
