@@ -102,7 +102,7 @@ class ComposedLine:
 def part_of(release: Release, **shares: str) -> Path:
     """The directory of the part with these values, or starts of ranges, of columns."""
     for part in release.declared.made_of:
-        told = {s.column: (s.values or (s.least,))[0] for s in part.where[0]}
-        if all(told.get(name) == value for name, value in shares.items()):
+        values_of_part = {s.column: (s.values or (s.least,))[0] for s in part.where[0]}
+        if all(values_of_part.get(name) == value for name, value in shares.items()):
             return release.directory / "parts" / part.name
     raise LookupError(shares)

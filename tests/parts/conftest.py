@@ -14,14 +14,14 @@ def earlier_tests_apart():
 
 
 @pytest.fixture
-def divided(tmp_path, monkeypatch):
+def divided_line(tmp_path, monkeypatch):
     """A line in parts whose source is not written yet."""
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     return Divided(tmp_path / "line")
 
 
 @pytest.fixture(scope="session")
-def published(tmp_path_factory):
+def published_parts(tmp_path_factory):
     """A published version of such a line, and the line."""
     place = tmp_path_factory.mktemp("parts")
     with pytest.MonkeyPatch.context() as patch:
@@ -35,7 +35,7 @@ def published_as(tmp_path_factory):
     """Gives the version of such a line with some changes to its spec, made once, and the line."""
     made = {}
 
-    def of(name, changes):
+    def publish_changed(name, changes):
         if name not in made:
             place = tmp_path_factory.mktemp("parts")
             with pytest.MonkeyPatch.context() as patch:
@@ -44,13 +44,13 @@ def published_as(tmp_path_factory):
                 made[name] = line.publish("one").directory, line
         return made[name]
 
-    return of
+    return publish_changed
 
 
 @pytest.fixture
-def release(published):
+def release(published_parts):
     """A version that nothing changes."""
-    return published[0]
+    return published_parts[0]
 
 
 @pytest.fixture

@@ -80,10 +80,10 @@ class Divided:
         for old in source.iterdir():
             old.unlink()
         self.spec.write_text(yaml.safe_dump(spec), encoding="utf-8")
-        shown = rows.select(list(spec["columns"]))
-        size = -(-shown.num_rows // files)
+        table = rows.select(list(spec["columns"]))
+        size = -(-table.num_rows // files)
         for number in range(files):
-            pq.write_table(shown.slice(number * size, size), source / f"{number}.parquet")
+            pq.write_table(table.slice(number * size, size), source / f"{number}.parquet")
         return self
 
     def plan(self) -> ResolvedRun:
@@ -113,9 +113,9 @@ def publish_in_parts(
 ) -> Published:
     """Publish the source of a line in parts, or find the version that stands."""
     workers, divided = workers or InTurn(), divide(resolved, run)
-    found = existing_version(resolved.line, identity(divided), rule_of(resolved.terms.versions))
-    if found is not None:
-        return Published(found, existed=True)
+    version = existing_version(resolved.line, identity(divided), rule_of(resolved.terms.versions))
+    if version is not None:
+        return Published(version, existed=True)
     candidate = write_candidates(divided, resolved.terms, run, draw, workers, resolved.continuing)
     together = partial(examine, {}, {})
     seal_candidates(

@@ -40,7 +40,10 @@ SETS = [
     {"kind": "arbitrary", "aggregate": name, "of": "cost", "selected": [5, 60]}
     for name in ("sum", "avg", "min", "max", "count")
 ]
-COUNTS = [{"kind": "counts", "of": of, "selectivity": [10, 60]} for of in ("ward", "cost")]
+COUNTS = [
+    {"kind": "counts", "of": column_name, "selectivity": [10, 60]}
+    for column_name in ("ward", "cost")
+]
 WORKLOADS = {
     "permuted": [*RANGES, *SETS, *COUNTS],
     "split": [*RANGES, *SETS, *COUNTS],
@@ -53,11 +56,11 @@ WORKLOADS = {
 
 
 def workloads(kind):
-    asked = [{**one, "queries": 4} for one in WORKLOADS[kind]]
-    return Evaluation.model_validate({"workloads": asked}).workloads
+    workloads_of_kind = [{**workload, "queries": 4} for workload in WORKLOADS[kind]]
+    return Evaluation.model_validate({"workloads": workloads_of_kind}).workloads
 
 
-def written(release, place):
+def write_as_one(release, place):
     """The same groups as a release of one table."""
     tables, declared = as_one(release)
     for name, table in tables.items():
@@ -84,11 +87,11 @@ def test_figures_are_those_of_one_table(published_as, tmp_path, kind):
     assert len(opened.declared.made_of) == 6
     original = original_of_version(stage, release, resolved.line)
     roles = {name: column.role for name, column in opened.declared.columns.items()}
-    whole = read_rows_of([one for part in read_parts(stage) for one in part.strata], roles)
-    one = written(release, tmp_path / "one")
+    whole = read_rows_of([stratum for part in read_parts(stage) for stratum in part.strata], roles)
+    single = write_as_one(release, tmp_path / "one")
     in_parts, as_table = (
-        evaluate(asked, rows, workloads(kind), seeded_keys(1), lambda *_: None)
-        for asked, rows in ((opened, original), (one, whole))
+        evaluate(source, rows, workloads(kind), seeded_keys(1), lambda *_: None)
+        for source, rows in ((opened, original), (single, whole))
     )
     assert list(map(bounds, in_parts)) == list(map(bounds, as_table))
     assert list(map(guess, in_parts)) == pytest.approx(list(map(guess, as_table)))
@@ -96,28 +99,28 @@ def test_figures_are_those_of_one_table(published_as, tmp_path, kind):
     assert len(in_parts) == 8 * len(WORKLOADS[kind])
 
 
-def test_parts_are_read_once_for_many_queries(published, monkeypatch, tmp_path):
+def test_parts_are_read_once_for_many_queries(published_parts, monkeypatch, tmp_path):
     """Blocks of three queries, of which each reads the six parts once, and none is asked alone."""
-    release, line = published
+    release, line = published_parts
     stage = divide(line.plan(), private_directory(tmp_path / "again"))
     original = original_of_version(stage, release, line.plan().line)
-    asked, read = workloads("permuted")[:1], []
+    workloads_asked, read = workloads("permuted")[:1], []
     opened = open_release(release)
-    before = evaluate(opened, original, asked, seeded_keys(3), lambda *_: None)
+    before = evaluate(opened, original, workloads_asked, seeded_keys(3), lambda *_: None)
     each = EngineInParts._each
 
-    def noted(engine):
+    def note_engine(engine):
         read.append(1)
         return each(engine)
 
     monkeypatch.setattr(in_parts, "_AT_ONCE", 3)
-    monkeypatch.setattr(EngineInParts, "_each", noted)
-    assert evaluate(opened, original, asked, seeded_keys(3), lambda *_: None) == before
+    monkeypatch.setattr(EngineInParts, "_each", note_engine)
+    assert evaluate(opened, original, workloads_asked, seeded_keys(3), lambda *_: None) == before
     assert len(read) == 3 + 2  # and once each for what is known without the release
 
 
-def test_questions_that_parts_do_not_answer_are_asked_of_all_by_sql(published):
-    release, _ = published
+def test_questions_that_parts_do_not_answer_are_asked_of_all_by_sql(published_parts):
+    release, _ = published_parts
     opened = open_release(release)
     questions = [
         question_of(Aggregate(name, "cost", "x"), parse_one("age > 40"), opened.declared)
@@ -136,11 +139,11 @@ def test_truths_of_parts_make_that_of_all(parts, kind):
     values = [value for part in parts for value in part]
     joined = joined_truth(kind)
     for part in parts:
-        joined.add(*answered(part, kind))
-    assert joined.answer == answered(values, kind)[1]
+        joined.add(*answer_of_rows(part, kind))
+    assert joined.answer == answer_of_rows(values, kind)[1]
 
 
-def answered(values, kind):
+def answer_of_rows(values, kind):
     aggregate = Aggregate(kind.name, "v", "x")
     truth = truth_of(encode("v", "sensitive", pa.array(values, pa.int64())), aggregate)
     everybody = np.ones(len(values), dtype=bool)
@@ -158,19 +161,19 @@ def test_vectors_of_all_parts_are_counted_in_their_order(parts, others, wide):
         if wide:
             patch.setattr(keys, "INT64_MAX", 1)
         tables = [table_of(rows) for rows in parts]
-        known = VectorKeys.for_parts(["town", "n"], tables)
-        found, counts = count_vectors(known.of_rows(table) for table in tables)
+        keys_of_parts = VectorKeys.for_parts(["town", "n"], tables)
+        vectors, counts = count_vectors(keys_of_parts.of_rows(table) for table in tables)
         counted = Counter(row for rows in parts for row in rows)
         ordered = sorted(counted, key=lambda row: [(v is not None, v or 0) for v in row])
         assert counts.tolist() == [counted[row] for row in ordered]
         columns = [
             encode(name, "quasi-identifier", table_of(others)[name]) for name in ("town", "n")
         ]
-        of_others = known.of_original(columns) if others else []
+        of_others = keys_of_parts.of_original(columns) if others else []
         for row, key in zip(others, of_others, strict=True):
-            assert (key in found) == (row in counted)
+            assert (key in vectors) == (row in counted)
             if row in counted:
-                assert found[ordered.index(row)] == key
+                assert vectors[ordered.index(row)] == key
 
 
 def table_of(rows):
@@ -181,6 +184,8 @@ def table_of(rows):
 @given(st.lists(st.lists(st.integers(0, 4) | st.none(), max_size=6), min_size=1, max_size=3))
 def test_values_are_drawn_as_often_as_rows_have_them(parts):
     columns = [encode("v", "sensitive", pa.array(part, pa.int64())) for part in parts]
-    known = frequent_values("v", columns)
-    drawn = [known.draw(lambda _, n=n: np.array([n], np.uint64)) for n in range(known.rows)]
-    assert Counter(drawn) == Counter(value for part in parts for value in part)
+    frequent = frequent_values("v", columns)
+    values_drawn = [
+        frequent.draw(lambda _, n=n: np.array([n], np.uint64)) for n in range(frequent.rows)
+    ]
+    assert Counter(values_drawn) == Counter(value for part in parts for value in part)

@@ -75,7 +75,9 @@ for called, partition, target in [
     ("exact-qi", "exact-qi", {"target": "source", "per": "table"}),
 ]:
     FORMS[called] = {
-        "columns": {name: of for name, of in SPEC["columns"].items() if name != "ward"},
+        "columns": {
+            name: definition for name, definition in SPEC["columns"].items() if name != "ward"
+        },
         "promises": [{"model": "p-privacy", **target}],
         "partition": {"method": partition},
         "form": {"method": "redistributed", "fakes": 0.1},
@@ -99,8 +101,8 @@ def test_answers_are_those_of_one_table(published_as, kind):
     assert len(opened.declared.made_of) == 6
     tables, declared = as_one(release)
     for query in QUERIES:
-        asked = (partial(answer, opened, query), partial(answer_on, tables, declared, query))
-        in_parts, as_table = map(answered_by, asked)
+        answerers = (partial(answer, opened, query), partial(answer_on, tables, declared, query))
+        in_parts, as_table = map(answered_by, answerers)
         assert in_parts == as_table, query
 
 
@@ -108,11 +110,11 @@ def test_estimates_are_those_of_one_table(release):
     opened = replace(open_release(release), verified=True)
     tables, declared = as_one(release)
     for query in QUERIES:
-        found, wanted = (
+        answer_found, expected_answer = (
             document(answer(opened, query)),
             document(answer_on(tables, declared, query)),
         )
-        for row, expected in zip(found["rows"], wanted["rows"], strict=True):
+        for row, expected in zip(answer_found["rows"], expected_answer["rows"], strict=True):
             for name, bounds in row.items():
                 if isinstance(bounds, dict) and bounds["estimate"] is not None:
                     assert bounds["estimate"] == pytest.approx(expected[name]["estimate"], rel=1e-9)
@@ -122,12 +124,12 @@ def test_the_ready_sql_sees_all_parts(release, monkeypatch):
     monkeypatch.chdir(release)
     with duckdb.connect() as connection:
         connection.execute((release / "sql" / "duckdb.sql").read_text(encoding="utf-8"))
-        told = connection.execute(
+        counts = connection.execute(
             "SELECT COUNT(*), COUNT(DISTINCT group_id), MAX(group_id) FROM microdata"
         ).fetchone()
         helped = connection.execute("SELECT MAX(group_id), COUNT(*) FROM help_cost").fetchone()
     groups = sum(part.groups for part in open_release(release).declared.made_of)
-    assert told == (600, groups, groups - 1)
+    assert counts == (600, groups, groups - 1)
     assert helped == (groups - 1, 600)
 
 
@@ -142,19 +144,19 @@ def test_a_database_is_given_one_table(release, tmp_path, capsys):
     answered = json.loads(capsys.readouterr().out)
     with duckdb.connect(str(database)) as connection:
         rows = connection.sql(rewritten).to_arrow_table().to_pylist()
-    wanted = [(row["year"], row["count(*)"]["lower"]) for row in answered["rows"]]
-    assert sorted((row["year"], row["count(*)_lower"]) for row in rows) == sorted(wanted)
+    expected = [(row["year"], row["count(*)"]["lower"]) for row in answered["rows"]]
+    assert sorted((row["year"], row["count(*)_lower"]) for row in rows) == sorted(expected)
 
 
 def answered_by(ask):
-    """What is answered, estimates apart, or why nothing is."""
+    """Return the answer, estimates apart, or why there is none."""
     try:
         return _without_estimates(document(ask()))
     except QueryError as error:
         return str(error)
 
 
-def _without_estimates(found):
+def _without_estimates(document):
     rows = [
         {
             name: {k: v for k, v in value.items() if k != "estimate"}
@@ -162,9 +164,9 @@ def _without_estimates(found):
             else value
             for name, value in row.items()
         }
-        for row in found["rows"]
+        for row in document["rows"]
     ]
-    return {**found, "rows": rows}
+    return {**document, "rows": rows}
 
 
 def test_parts_are_disjoint_and_all_rows(release):
@@ -172,7 +174,8 @@ def test_parts_are_disjoint_and_all_rows(release):
     table = read_table(files_of_tables(opened, [])["microdata"])
     source = visits().drop_columns(["person"])
     counted = [
-        sorted(of.select(["age", "year", "town"]).to_pylist(), key=str) for of in (table, source)
+        sorted(table.select(["age", "year", "town"]).to_pylist(), key=str)
+        for table in (table, source)
     ]
     assert counted[0] == counted[1]
     for name in ("cost", "ward"):
@@ -183,11 +186,11 @@ def test_parts_are_disjoint_and_all_rows(release):
 def test_parts_are_asked_one_after_another(release, monkeypatch):
     """SQL over all of them is for what codes and group ids do not answer."""
 
-    def asked(*_arguments):
+    def refuse_asking(*_arguments):
         raise AssertionError
 
     for name in ("_bounds_by_help", "_bounds_by_values"):
-        monkeypatch.setattr(RowsEngine, name, asked)
+        monkeypatch.setattr(RowsEngine, name, refuse_asking)
     opened = open_release(release)
     for query in QUERIES:
         if "STDDEV" not in query:

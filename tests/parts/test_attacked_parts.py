@@ -44,14 +44,14 @@ BARS = {
 }
 
 
-def written(divided, **changes):
+def write_with_bars(divided, **changes):
     """A line whose bars are about its costs alone."""
     columns = {**SPEC["columns"], "ward": {"role": "drop"}}
     return divided.write(visits(), columns=columns, **changes)
 
 
-def test_what_parts_tell_is_what_all_of_them_tell(divided):
-    release = divided.write(visits()).publish("one").directory
+def test_what_parts_tell_is_what_all_of_them_tell(divided_line):
+    release = divided_line.write(visits()).publish("one").directory
     bars = AttackBars.model_validate(BARS)
     parts, missing = attack_all_parts(release, bars, InTurn())
     assert len(parts) > 1
@@ -59,40 +59,45 @@ def test_what_parts_tell_is_what_all_of_them_tell(divided):
     tables, declared = as_one(release)
     declared = declared.model_copy(update={"window": bars.window})
     whole = targets_of(declared, tables, Microdata((), 0))
-    for found, expected in zip(pool_limits(parts), measure_limits(bars.root, whole), strict=True):
-        assert found == expected
+    for scores_found, expected in zip(
+        pool_limits(parts), measure_limits(bars.root, whole), strict=True
+    ):
+        assert scores_found == expected
     together = pool_scores(parts)
     for name, scores in attack_release(whole).items():
-        found = {score.measure: score for score in together[name]}
-        assert {*found} == {score.measure for score in scores}
+        scores_found = {score.measure: score for score in together[name]}
+        assert {*scores_found} == {score.measure for score in scores}
         for score in scores:
             if "as likely as" not in score.measure:  # than among the people of the part
-                assert found[score.measure].share == pytest.approx(score.share)
+                assert scores_found[score.measure].share == pytest.approx(score.share)
 
 
 @pytest.fixture
-def attacked(divided):
+def attack_in_parts(divided_line):
     """Attack a line's candidate in parts."""
 
     def attack(name, bars, judging=lambda _: ()):
-        resolved, run_ = written(divided, attacks=bars).plan(), divided.folder / name
+        resolved, run_ = (
+            write_with_bars(divided_line, attacks=bars).plan(),
+            divided_line.folder / name,
+        )
         run_.mkdir(parents=True, mode=0o700)
         divided_ = divide(resolved, run_)
         candidate = write_candidates(divided_, resolved.terms, run_, seeded_keys(1), InTurn())
-        given = candidate, divided_, resolved.terms, resolved.withheld, examine_in
+        arguments = candidate, divided_, resolved.terms, resolved.withheld, examine_in
         together = partial(examine, {}, {})
-        seal_candidates(*given, together, InTurn(), bars=resolved.line.bars)
-        whose, asked = identity(divided_), resolved.spec.attacks
-        found = attack_candidates(candidate, asked, whose, resolved.line, judging, InTurn())
+        seal_candidates(*arguments, together, InTurn(), bars=resolved.line.bars)
+        whose, bars_asked = identity(divided_), resolved.spec.attacks
+        outcome = attack_candidates(candidate, bars_asked, whose, resolved.line, judging, InTurn())
         published = publish(resolved.line, sealed_candidate(candidate), whose, TIME)
-        return found, run_, published.directory
+        return outcome, run_, published.directory
 
     return attack
 
 
-def test_bars_are_judged_stated_and_told_in_private(attacked):
-    found, run_, version = attacked("one", BARS)
-    assert {one.limit.attack: one.is_kept for one in found.judged} == {
+def test_bars_are_judged_stated_and_told_in_private(attack_in_parts):
+    outcome, run_, version = attack_in_parts("one", BARS)
+    assert {verdict.limit.attack: verdict.is_kept for verdict in outcome.judged} == {
         "homogeneity": True,
         "background": False,
         "known-people": True,
@@ -104,43 +109,45 @@ def test_bars_are_judged_stated_and_told_in_private(attacked):
     stated = [bar.attack for bar in open_release(version).declared.bars.bars]
     assert stated == ["homogeneity", "homogeneity", "known-people", "small-range"]
     validation = json.loads((version / "validation.json").read_bytes())
-    assert [one["observed"] for one in validation if one["table"] == "attacks"] == [None] * 4
+    assert [result["observed"] for result in validation if result["table"] == "attacks"] == [
+        None
+    ] * 4
     assert "Bars on attacks: kept" in (version / PAGE).read_text(encoding="utf-8")
     assert check(version)
 
 
-def test_what_breaks_a_bar_is_refused_and_not_drawn_anew(attacked):
+def test_what_breaks_a_bar_is_refused_and_not_drawn_anew(attack_in_parts):
     broken = {"background": {"known": 2, **SURE}}
     with pytest.raises(PromiseError, match=r"background\.max-share-above: 0 of 'cost': is not"):
-        attacked("one", broken)
+        attack_in_parts("one", broken)
     judged = []
     with pytest.raises(PromiseError, match="the refusal stands until"):
-        attacked("two", broken, judged.append)
+        attack_in_parts("two", broken, judged.append)
     assert judged == []
 
 
-def test_what_needs_the_truth_is_refused_when_the_spec_is_read(divided):
-    divided.write(visits(), attacks={"definetti": SURE})
+def test_what_needs_the_truth_is_refused_when_the_spec_is_read(divided_line):
+    divided_line.write(visits(), attacks={"definetti": SURE})
     with pytest.raises(SpecError, match=r"attacks\.definetti: is not judged of releases in parts"):
-        divided.plan()
+        divided_line.plan()
 
 
-def test_the_command_attacks_parts(divided, tmp_path, capsys):
-    version = written(divided, attacks=BARS).publish("one").directory
-    asked = ["attack", str(version), "--truth", str(divided.spec)]
-    assert run(asked) == 0
-    told = capsys.readouterr().out
-    assert "own value guessed from the group alone (without the release: " in told
-    assert "bar       attacks.background.max-share-above: 0 of 'cost': not kept" in told
-    assert run([*asked, "--register", str(tmp_path / "any.csv")]) == 2
+def test_the_command_attacks_parts(divided_line, tmp_path, capsys):
+    version = write_with_bars(divided_line, attacks=BARS).publish("one").directory
+    command = ["attack", str(version), "--truth", str(divided_line.spec)]
+    assert run(command) == 0
+    output = capsys.readouterr().out
+    assert "own value guessed from the group alone (without the release: " in output
+    assert "bar       attacks.background.max-share-above: 0 of 'cost': not kept" in output
+    assert run([*command, "--register", str(tmp_path / "any.csv")]) == 2
     assert "is in parts, where --register cannot be asked: leave it out" in capsys.readouterr().err
 
 
-def test_a_score_that_fails_is_said_once(divided):
+def test_a_score_that_fails_is_said_once(divided_line):
     def broken(_):
         raise ZeroDivisionError
 
-    release = divided.write(visits()).publish("one").directory
+    release = divided_line.write(visits()).publish("one").directory
     with patch.dict(ATTACKS, {"skewness": broken}):
         _, missing = attack_all_parts(release, AttackBars(), InTurn())
     assert missing == ["cost: skewness", "ward: skewness"]
@@ -148,9 +155,14 @@ def test_a_score_that_fails_is_said_once(divided):
 
 def test_what_is_not_known_of_one_part_is_not_judged_of_all():
     limit = KeptBar(attack="small-range", limit="max-share-above", most=1, belief=0.5)
-    known = MeasuredLimit(limit, "cost", refuses=True, number=150, share=0.5)
-    parts = [AttackedPart(1, {}, [one]) for one in (known, replace(known, number=0, share=None))]
+    known_limit = MeasuredLimit(limit, "cost", refuses=True, number=150, share=0.5)
+    parts = [
+        AttackedPart(1, {}, [limit])
+        for limit in (known_limit, replace(known_limit, number=0, share=None))
+    ]
     assert pool_limits(parts)[0].share is None
     assert not pool_limits(parts)[0].judged_bar.is_kept
-    few = [AttackedPart(1, {}, [replace(known, number=60, share=share)]) for share in (0.5, 0.25)]
+    few = [
+        AttackedPart(1, {}, [replace(known_limit, number=60, share=share)]) for share in (0.5, 0.25)
+    ]
     assert pool_limits(few)[0].judged_bar.observed == 0.375, "together they are enough"

@@ -1,4 +1,4 @@
-"""What a release in parts may not be: a part missing, added, exchanged, altered, cut otherwise."""
+"""Faults of a release in parts: a part missing, added, exchanged, altered, cut otherwise."""
 
 import json
 import shutil
@@ -72,7 +72,7 @@ def digest_of(release):
     return open_release(release).manifest["sfumato"]["digest"]
 
 
-def told_anew(release, told=None, **rows):
+def told_anew(release, manifest_changes=None, **rows):
     """All that stands beside the parts, made of them again, with other row counts."""
     declared = open_release(release).declared
     seen = SeenParts(declared)
@@ -81,12 +81,12 @@ def told_anew(release, told=None, **rows):
         part = assess(own.declared, read_tables(own.declared, own.directory / "data"))
         seen.add(see_part(part, declared.promises))
     made_of = tuple(
-        of.model_copy(update={"digest": digest_of(release / "parts" / of.name)})
-        for of in declared.made_of
+        part.model_copy(update={"digest": digest_of(release / "parts" / part.name)})
+        for part in declared.made_of
     )
     counts = declared.rows.model_copy(update=rows)
     shutil.rmtree(release / "sql")
-    other = {"made_of": made_of, "rows": counts, **(told or {})}
+    other = {"made_of": made_of, "rows": counts, **(manifest_changes or {})}
     complete_whole(release, declared.model_copy(update=other), seen)
 
 
@@ -135,9 +135,9 @@ FORGERIES = {
 
 
 def test_it_holds(release):
-    found = check(release)
-    assert found.derived == "equal"
-    ((_, verdict),) = found.verdicts
+    report = check(release)
+    assert report.derived == "equal"
+    ((_, verdict),) = report.verdicts
     assert verdict.holds
     assert verdict.groups == sum(part.groups for part in open_release(release).declared.made_of)
     assert check(part(release, 1)).verdicts  # a part is a release, too
@@ -150,8 +150,8 @@ def test_forgeries_are_refused(writable, forgery, sealed_anew, capsys):
     if sealed_anew:
         reseal(writable)
     assert run(["check", str(writable)]) == 3
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
     with pytest.raises(PromiseError):
         check(writable)
 
@@ -164,8 +164,8 @@ def test_counts_that_follow_from_no_part_are_refused(writable):
         check(writable)
 
 
-@pytest.mark.parametrize(("by", "holds"), [(0, True), (5, True), (-1, False)])
-def test_a_composed_version_counts_who_is_in_parts_that_are_not_shown(tmp_path, by, holds):
+@pytest.mark.parametrize(("added", "holds"), [(0, True), (5, True), (-1, False)])
+def test_a_composed_version_counts_who_is_in_parts_that_are_not_shown(tmp_path, added, holds):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
         line = ComposedLine(tmp_path / "line")
@@ -176,7 +176,7 @@ def test_a_composed_version_counts_who_is_in_parts_that_are_not_shown(tmp_path, 
     shutil.copytree(published, place, copy_function=shutil.copyfile)
     rows = open_release(place).declared.rows
     assert rows.not_represented_versions == 1
-    counts = {"read": rows.read + by, "not_represented_versions": 1 + by}
+    counts = {"read": rows.read + added, "not_represented_versions": 1 + added}
     told_anew(place, **counts)
     if holds:
         assert check(place).derived == "equal"
@@ -214,9 +214,9 @@ def test_what_is_altered_is_not_asked(writable, forgery):
     assert run(["query", str(writable), "SELECT COUNT(*) FROM microdata"]) == 3
 
 
-def test_promises_that_compare_with_all_rows_are_judged_by_all_rows(divided):
+def test_promises_that_compare_with_all_rows_are_judged_by_all_rows(divided_line):
     release = (
-        divided.write(visits(), promises=[*SPEC["promises"], T_CLOSE], parts={"rows": 400})
+        divided_line.write(visits(), promises=[*SPEC["promises"], T_CLOSE], parts={"rows": 400})
         .publish("one")
         .directory
     )
@@ -242,10 +242,10 @@ def test_a_part_may_not_promise_less(writable):
 
 def test_the_manifest_lists_every_file(release):
     document = json.loads((release / MANIFEST).read_bytes())
-    listed = {one["path"] for one in document["resources"]}
-    found = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
-    assert listed == found - {MANIFEST}
+    listed = {resource["path"] for resource in document["resources"]}
+    paths = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
+    assert listed == paths - {MANIFEST}
     assert document["sfumato"]["format"] == 3
-    described = [one for one in document["resources"] if "schema" in one]
-    tables = [one for one in described if "/data/" in one["path"]]
+    described = [resource for resource in document["resources"] if "schema" in resource]
+    tables = [resource for resource in described if "/data/" in resource["path"]]
     assert len(tables) == 6

@@ -33,22 +33,22 @@ def line(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def evolved(tmp_path_factory):
+def line_of_kind(tmp_path_factory):
     """Gives a line of a kind with three versions, to be read alone."""
 
     @cache
-    def made(kind):
+    def make_line(kind):
         folder = tmp_path_factory.mktemp("evolved")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SFUMATO_WORK", str(folder / "work"))
-            found = ComposedLine(folder / "line", kind)
+            line = ComposedLine(folder / "line", kind)
             for number in range(3):
                 if number:
-                    found.move(join=36)
-                found.publish()
-            return found
+                    line.move(join=36)
+                line.publish()
+            return line
 
-    return made
+    return make_line
 
 
 def newest(line):
@@ -58,30 +58,30 @@ def newest(line):
 
 def groups_of_people(line, version):
     """The group of everybody who holds a slot in a version that is shown, by ids of all parts."""
-    known = MapInParts.open(line.private / "map" / version.name)
-    found = {}
-    for number, part in enumerate(known.parts):
-        slots = known.read(number)
-        shown = slots.is_held & (slots.published >= 0)
-        ids = slots.published[shown] + part.first_group
-        found |= dict(zip(slots.key[shown].tolist(), ids.tolist(), strict=True))
-    return found
+    map_of_line = MapInParts.open(line.private / "map" / version.name)
+    groups_by_person = {}
+    for number, part in enumerate(map_of_line.parts):
+        slots = map_of_line.read(number)
+        is_shown = slots.is_held & (slots.published >= 0)
+        ids = slots.published[is_shown] + part.first_group
+        groups_by_person |= dict(zip(slots.key[is_shown].tolist(), ids.tolist(), strict=True))
+    return groups_by_person
 
 
 def lineages(release):
-    """How all groups go on, by ids of all parts."""
-    found = []
+    """Return how all groups go on, by ids of all parts."""
+    lineages_found = []
     for part in release.declared.made_of:
         opened = open_release(release.directory / "parts" / part.name)
         table = read_tables(opened.declared, opened.directory / "data")[LINEAGE]
-        found += table[PREVIOUS].to_pylist()
-    return found
+        lineages_found += table[PREVIOUS].to_pylist()
+    return lineages_found
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_version_and_each_of_its_parts_names_the_one_before(evolved, kind):
+def test_every_version_and_each_of_its_parts_names_the_one_before(line_of_kind, kind):
     before, digests = None, {}
-    for place in evolved(kind).versions:
+    for place in line_of_kind(kind).versions:
         assert check(place).derived == "equal"
         release = open_release(place)
         assert release.declared.predecessor == before
@@ -95,8 +95,8 @@ def test_every_version_and_each_of_its_parts_names_the_one_before(evolved, kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_survivors_stay_in_their_groups_beside_the_same_values(evolved, kind):
-    line = evolved(kind)
+def test_survivors_stay_in_their_groups_beside_the_same_values(line_of_kind, kind):
+    line = line_of_kind(kind)
     was, now = (groups_of_people(line, place) for place in line.versions[1:])
     previous = lineages(open_release(line.versions[2]))
     stayed = was.keys() & now.keys()
@@ -108,14 +108,14 @@ def test_survivors_stay_in_their_groups_beside_the_same_values(evolved, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nobody_is_in_two_slots(evolved, kind):
-    line = evolved(kind)
+def test_nobody_is_in_two_slots(line_of_kind, kind):
+    line = line_of_kind(kind)
     (slots,) = maps_of(line.private)
-    held = slots.key[slots.is_held]
-    assert len(np.unique(held)) == len(held)
+    names_held = slots.key[slots.is_held]
+    assert len(np.unique(names_held)) == len(names_held)
     assert len(np.unique(slots.group)) == int(slots.group.max()) + 1
-    shown = slots.published[slots.published >= 0]
-    assert len(np.unique(shown)) == shown.max() + 1
+    ids_shown = slots.published[slots.published >= 0]
+    assert len(np.unique(ids_shown)) == ids_shown.max() + 1
 
 
 def test_who_moves_over_a_cut_is_withheld_and_finds_the_old_place_again(line):
@@ -140,10 +140,10 @@ def test_who_moves_with_newcomers_is_not_one_of_them(line):
     line.people |= {n: line.person(n, year=2021, job=f"job {n % 3}") for n in range(900, 906)}
     rows = line.publish().declared.rows
     assert (rows.published, rows.not_represented_versions) == (155, 1)
-    known, place = newest(line), part_of(open_release(line.versions[1]), year="2021")
+    map_of_line, place = newest(line), part_of(open_release(line.versions[1]), year="2021")
     assert place.name == "0003"
-    held, _ = known.names(2)
-    assert sum(name in names for name in held.tolist()) == 30
+    names_held, _ = map_of_line.names(2)
+    assert sum(name in names for name in names_held.tolist()) == 30
 
 
 def test_people_in_two_parts_are_refused_by_the_gate(line, monkeypatch):
@@ -163,10 +163,10 @@ def test_a_map_with_people_in_two_parts_is_refused_before_anything_is_made(line,
     line.move()
     real = people.MapInParts.names
 
-    def doubled(known, number):
-        return real(known, 0) if number == 1 else real(known, number)
+    def double_first(maps, number):
+        return real(maps, 0) if number == 1 else real(maps, number)
 
-    monkeypatch.setattr(people.MapInParts, "names", doubled)
+    monkeypatch.setattr(people.MapInParts, "names", double_first)
     with pytest.raises(PromiseError, match="people have slots in two parts"):
         line.publish()
 
@@ -179,8 +179,8 @@ def test_a_redraw_in_place_of_a_continuation_is_refused(tmp_path, monkeypatch, k
     line.move()
 
     def forgetting(goes_on, part):
-        found = real(goes_on, part)
-        return type(found)(None, found.out, found.predecessor, found.made_after)
+        partition = real(goes_on, part)
+        return type(partition)(None, partition.out, partition.predecessor, partition.made_after)
 
     real = continued.PartContinuation.slots_before
     monkeypatch.setattr(continued.PartContinuation, "slots_before", forgetting)
@@ -194,8 +194,8 @@ def test_a_part_that_does_not_say_what_it_continues_is_refused(line, monkeypatch
     real = continued.PartContinuation.slots_before
 
     def silent(goes_on, part):
-        found = real(goes_on, part)
-        return type(found)(found.slots, found.out, None, found.made_after)
+        partition = real(goes_on, part)
+        return type(partition)(partition.slots, partition.out, None, partition.made_after)
 
     monkeypatch.setattr(continued.PartContinuation, "slots_before", silent)
     with pytest.raises(PromiseError, match="does not continue the part of the version before"):
@@ -268,7 +268,7 @@ def forgetful(slots):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda slots: take_slots(slots, np.arange(1, len(slots))), "in other hands"),
         (forgetful, "in other hands"),
@@ -276,13 +276,13 @@ def forgetful(slots):
         (lambda slots: replace(slots, published=slots.published + 1), "has groups that are"),
     ],
 )
-def test_slots_of_a_part_that_is_not_shown_stay_in_their_hands(line, monkeypatch, change, said):
+def test_slots_of_a_part_that_is_not_shown_stay_in_their_hands(line, monkeypatch, change, message):
     line.publish()
     for number in range(120, 150):
         del line.people[number]
     real = shown.close_slots
     monkeypatch.setattr(shown, "close_slots", lambda slots: change(real(slots)))
-    with pytest.raises(PromiseError, match=said):
+    with pytest.raises(PromiseError, match=message):
         line.publish()
 
 
@@ -295,16 +295,16 @@ def test_names_and_slots_need_room_on_disk(line, monkeypatch):
         line.publish()
 
 
-@pytest.mark.parametrize("of", ["where", "first_group", "digest"])
-def test_a_map_of_other_parts_than_are_published_is_refused(line, monkeypatch, of):
+@pytest.mark.parametrize("field", ["where", "first_group", "digest"])
+def test_a_map_of_other_parts_than_are_published_is_refused(line, monkeypatch, field):
     real = shown.join_maps
     other = {"where": "elsewhere", "first_group": 7, "digest": "0" * 64}
 
-    def changed(path, parts, cuts):
+    def change_first(path, parts, cuts):
         (first, place), *rest = parts
-        real(path, [(replace(first, **{of: other[of]}), place), *rest], cuts)
+        real(path, [(replace(first, **{field: other[field]}), place), *rest], cuts)
 
-    monkeypatch.setattr(shown, "join_maps", changed)
+    monkeypatch.setattr(shown, "join_maps", change_first)
     with pytest.raises(PromiseError, match="the map of the version is not that of its parts"):
         line.publish()
 
@@ -378,8 +378,8 @@ def test_the_same_people_and_values_find_the_version_that_stands(line):
 
 def test_the_same_rows_of_people_who_changed_places_are_another_version(line):
     line.publish()
-    one, other = line.people[1], line.people[2]
-    line.people[1], line.people[2] = {**other, "id": 1}, {**one, "id": 2}
+    first, other = line.people[1], line.people[2]
+    line.people[1], line.people[2] = {**other, "id": 1}, {**first, "id": 2}
     assert line.publish().directory.name == "0002"
 
 

@@ -26,11 +26,11 @@ QUERIES = [
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory):
+def release_of_kind(tmp_path_factory):
     """The second version of a line of a kind, whose groups have been left by some."""
 
     @cache
-    def made(kind):
+    def make_line(kind):
         folder = tmp_path_factory.mktemp("asked")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SFUMATO_WORK", str(folder / "work"))
@@ -39,41 +39,44 @@ def released(tmp_path_factory):
             line.move(join=36, leave=20)
             return line, line.publish()
 
-    return made
+    return make_line
 
 
 @pytest.mark.parametrize("kind", ["permuted", "split", "generalized", "suppressed"])
-def test_answers_are_those_of_one_table(released, kind):
-    _, release = released(kind)
+def test_answers_are_those_of_one_table(release_of_kind, kind):
+    _, release = release_of_kind(kind)
     assert release.declared.rows.vacant > 10
     opened = replace(open_release(release.directory), verified=True)
     tables, declared = as_one(release.directory)
     for query in QUERIES:
-        asked = (partial(answer, opened, query), partial(answer_on, tables, declared, query))
-        in_parts, as_table = map(answered_by, asked)
+        answerers = (partial(answer, opened, query), partial(answer_on, tables, declared, query))
+        in_parts, as_table = map(answered_by, answerers)
         assert in_parts == as_table, query
 
 
-def test_groups_go_on_from_groups_of_all_parts(released):
-    line, release = released("split")
+def test_groups_go_on_from_groups_of_all_parts(release_of_kind):
+    line, release = release_of_kind("split")
     lineage = read_table(files_of_tables(release, [])[LINEAGE])
     before = open_release(line.versions[0]).declared
     previous = lineage[PREVIOUS].to_pylist()
     assert previous == lineages(release)
     assert lineage[GROUP_ID].to_pylist() == list(range(len(previous)))
-    known = sorted(number for number in previous if number is not None)
-    assert known == sorted(set(known))
-    assert known[-1] >= before.made_of[-1].first_group
-    assert known[-1] < sum(part.groups for part in before.made_of)
+    numbers = sorted(number for number in previous if number is not None)
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] >= before.made_of[-1].first_group
+    assert numbers[-1] < sum(part.groups for part in before.made_of)
 
 
 @pytest.mark.parametrize("kind", ["permuted", "generalized"])
-def test_the_ready_sql_numbers_groups_through_all_parts(released, kind, monkeypatch):
-    _, release = released(kind)
+def test_the_ready_sql_numbers_groups_through_all_parts(release_of_kind, kind, monkeypatch):
+    _, release = release_of_kind(kind)
     monkeypatch.chdir(release.directory)
     with duckdb.connect() as connection:
         connection.execute((release.directory / "sql" / "duckdb.sql").read_text(encoding="utf-8"))
-        asked = "SELECT COUNT(DISTINCT group_id), MAX(group_id) FROM {}"
-        found = [connection.execute(asked.format(of)).fetchone() for of in ("microdata", "lineage")]
+        sql = "SELECT COUNT(DISTINCT group_id), MAX(group_id) FROM {}"
+        counts = [
+            connection.execute(sql.format(table_name)).fetchone()
+            for table_name in ("microdata", "lineage")
+        ]
     groups = sum(part.groups for part in release.declared.made_of)
-    assert found == [(groups, groups - 1)] * 2
+    assert counts == [(groups, groups - 1)] * 2

@@ -33,19 +33,19 @@ def test_the_command_goes_on_part_by_part(line, start, prefect_api):
     line.move(join=36)
     line.people[3] = line.person(3, year=2021)
     process = start("release", str(line.write()))
-    out, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
+    out, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
     version = open_release(line.folder / "public" / line.name / "0002")
     assert out.splitlines()[-1] == str(version.directory)
     assert check(version.directory).derived == "equal"
     tables, text = told_of(prefect_api)
-    told = json.loads(tables[f"{line.name}-composition"]["data"])
-    assert version.declared.rows.vacant in [number for row in told for number in row.values()]
+    document = json.loads(tables[f"{line.name}-composition"]["data"])
+    assert version.declared.rows.vacant in [number for row in document for number in row.values()]
     reports = line.private / "reports" / "0002"
     assert json.loads((reports / "composition.json").read_bytes())["withheld"] == 1
     assert [path for path in (line.private / "runs").iterdir() if path.is_dir()] == []
     names = [name.hex() for name in groups_of_people(line, version.directory)]
-    assert not any(name in out + said + text for name in names)
+    assert not any(name in out + error + text for name in names)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -56,12 +56,12 @@ def test_the_map_is_that_of_the_versions_there_are(line, start, point):
     line.move(join=36)
     spec = str(line.write())
     killed = start("release", spec, stop=f"plain,{point}")
-    _, said = killed.communicate(timeout=120)
-    assert killed.returncode == -signal.SIGKILL, said
+    _, error = killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL, error
     assert list(whole.broken(public, before)) == []
     again = start("release", spec, stop="plain,")
-    _, said = again.communicate(timeout=120)
-    assert again.returncode == 0, said
+    _, error = again.communicate(timeout=120)
+    assert again.returncode == 0, error
     assert sorted(read_state(line.private).versions) == ["0001", "0002"]
     line.versions.append(public / "0002")
     assert len(groups_of_people(line, public / "0002")) > 150

@@ -1,4 +1,4 @@
-"""What is done with a composed line in parts: forgetting, backups, drafts, other lines."""
+"""Commands on a composed line in parts: forgetting, backups, drafts, other lines."""
 
 import hashlib
 import json
@@ -60,7 +60,7 @@ def test_whoever_is_forgotten_is_linked_to_no_slot_and_stays_out(line, tmp_path)
     for path in line.private.rglob("*"):
         if path.is_file() and path.name != "erased":
             content = path.read_bytes()
-            assert not any(one in content for one in gone)
+            assert not any(name in content for name in gone)
     (slots,) = maps_of(line.private)
     assert not gone & set(slots.key.tolist())
     line.people[3] = line.person(3, year=2021)
@@ -77,12 +77,14 @@ def test_a_backup_is_put_back_part_by_part_as_it_was(line, tmp_path):
     line.publish()
     file = tmp_path / "backup"
     back_up(line.divided.spec, file)
-    known = newest(line)
-    before = [known.read(number).key.tolist() for number in range(len(known.parts))]
+    map_of_line = newest(line)
+    before = [map_of_line.read(number).key.tolist() for number in range(len(map_of_line.parts))]
     shutil.rmtree(line.private)
     restore(line.divided.spec, file)
-    known = newest(line)
-    assert [known.read(number).key.tolist() for number in range(len(known.parts))] == before
+    map_of_line = newest(line)
+    assert [
+        map_of_line.read(number).key.tolist() for number in range(len(map_of_line.parts))
+    ] == before
     line.move(join=36)
     assert check(line.publish().directory).derived == "equal"
 
@@ -141,8 +143,8 @@ def test_a_version_is_measured_by_the_rows_that_it_shows(line):
     second = line.publish()
     _, divided = line.divided.divide("again")
     original = original_of_version(divided, second.directory, line.divided.plan().line)
-    found = [rows.rows for rows in original.each(["age", "job"])]
-    assert found == [part.rows for part in second.declared.made_of]
+    counts = [rows.rows for rows in original.each(["age", "job"])]
+    assert counts == [part.rows for part in second.declared.made_of]
     ages = [p["age"] for p in line.people.values() if p["year"] == 2021 and p["id"] != 3]
     assert sorted(list(original.each(["age"]))[2]["age"].array().to_pylist()) == sorted(ages)
     line.move(join=36)
@@ -154,11 +156,11 @@ def test_a_version_is_measured_by_the_rows_that_it_shows(line):
 
 
 def test_two_versions_are_compared_in_totals(line):
-    one = line.publish()
+    first = line.publish()
     line.move(join=36)
     other = line.publish()
-    groups = difference(one, other)["groups"]
-    numbers = [sum(part.groups for part in of.declared.made_of) for of in (one, other)]
+    groups = difference(first, other)["groups"]
+    numbers = [sum(part.groups for part in version.declared.made_of) for version in (first, other)]
     assert groups["continued"] + groups["ended"] == numbers[0]
     assert groups["continued"] + groups["new"] == numbers[1]
     assert groups["new"] > 0
@@ -178,11 +180,11 @@ def test_a_draft_is_made_of_the_line_as_it_is_and_leaves_no_trace(line):
     line.move(join=36)
     line.write()
     before = {p: p.read_bytes() for p in line.private.rglob("*") if p.is_file()}
-    found = draft(line.divided.spec, Overrides(), hours=1)
+    draft_made = draft(line.divided.spec, Overrides(), hours=1)
     after = {p: p.read_bytes() for p in line.private.rglob("*") if p.is_file()}
-    assert found.summary["rows"]["vacant"] == 8
+    assert draft_made.summary["rows"]["vacant"] == 8
     assert {p for p in after if after[p] != before.get(p) and "publishing" not in p.name} == set()
-    release = open_release(found.place / "release")
+    release = open_release(draft_made.place / "release")
     assert release.declared.predecessor is not None
     assert check(release.directory).derived == "equal"
 
@@ -217,12 +219,12 @@ def test_another_map_than_was_judged_is_not_published(line, monkeypatch):
     line.write()
     real = publication.stage
 
-    def changed(of, candidate):
+    def change_map(resolved, candidate):
         content = candidate.map.path.read_bytes()
         candidate.map.path.write_bytes(content + b"\0")
-        return real(of, candidate)
+        return real(resolved, candidate)
 
-    monkeypatch.setattr(publication, "stage", changed)
+    monkeypatch.setattr(publication, "stage", change_map)
     with pytest.raises(PromiseError, match="map was changed after validation"):
         line.publish()
     assert not list((line.private / "map").glob("*"))
@@ -235,11 +237,14 @@ def test_what_is_told_together_is_in_the_private_report(line, monkeypatch):
         version = release_here(line.divided.spec)
         line.versions.append(version)
         line.move(join=36)
-    told = json.loads((line.private / "reports" / "0002" / "composition.json").read_bytes())
-    assert told["route"] == "A"
-    assert told["fewest"] == {"job": 3}
-    assert told["vacancy"] == {"people": open_release(version).declared.rows.published, "vacant": 8}
-    (column,) = told["exposure"]["columns"]
+    document = json.loads((line.private / "reports" / "0002" / "composition.json").read_bytes())
+    assert document["route"] == "A"
+    assert document["fewest"] == {"job": 3}
+    assert document["vacancy"] == {
+        "people": open_release(version).declared.rows.published,
+        "vacant": 8,
+    }
+    (column,) = document["exposure"]["columns"]
     assert column["intersection"]["one"] == 0
     assert column["newcomers"]["few"] == column["leavers"]["few"] == 0
     assert read_record(version.parent).versions["0002"].accuracy
@@ -250,10 +255,10 @@ class TestOtherLines:
 
     @pytest.fixture
     def other(self, line, tmp_path):
-        found = ComposedLine(tmp_path / "other")
-        found.divided.spec.parent.mkdir(parents=True, exist_ok=True)
-        found.people = line.people
-        return found
+        line_beside = ComposedLine(tmp_path / "other")
+        line_beside.divided.spec.parent.mkdir(parents=True, exist_ok=True)
+        line_beside.people = line.people
+        return line_beside
 
     def test_people_of_another_line_have_to_be_named(self, line, other):
         line.publish(people=None)

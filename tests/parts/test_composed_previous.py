@@ -21,7 +21,7 @@ def lines(tmp_path_factory):
     """A line of a kind with three versions, of which one part ends and another begins."""
 
     @cache
-    def made(kind):
+    def make_versions(kind):
         folder = tmp_path_factory.mktemp("previous")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SFUMATO_WORK", str(folder / "work"))
@@ -35,11 +35,11 @@ def lines(tmp_path_factory):
             line.publish()
             return line.versions
 
-    return made
+    return make_versions
 
 
 @pytest.fixture
-def forged(lines, tmp_path):
+def forged_version(lines, tmp_path):
     """A copy of the second version that may be changed, and the first one."""
     first, second, _ = lines("split")
     place = tmp_path / "0002"
@@ -71,26 +71,29 @@ def with_column(table, name, values):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_published_contradicts_nothing(lines, kind):
     first, second, third = lines(kind)
-    found = compare(third, first, second)
-    assert found.whole
-    assert [(step.before, step.now) for step in found.steps] == [(first, second), (second, third)]
-    for step in found.steps:
+    comparison = compare(third, first, second)
+    assert comparison.whole
+    assert [(step.before, step.now) for step in comparison.steps] == [
+        (first, second),
+        (second, third),
+    ]
+    for step in comparison.steps:
         before, now = (open_release(place).declared.made_of for place in (step.before, step.now))
         moved = step.moved
         assert moved.continued + moved.ended == sum(part.groups for part in before)
         assert moved.continued + moved.new == sum(part.groups for part in now)
         assert moved.new > 0
     gone = part_of(open_release(second), year="2021")
-    assert found.steps[1].moved.ended >= len(pq.read_table(gone / "data" / "lineage.parquet"))
+    assert comparison.steps[1].moved.ended >= len(pq.read_table(gone / "data" / "lineage.parquet"))
     assert not compare(third, second).whole
 
 
 def test_the_command_tells_what_moved(lines, capsys):
     first, second, _ = lines("split")
     assert run(["check", str(second), "--previous", str(first)]) == 0
-    said = capsys.readouterr().out
-    assert "groups go on with the values they had" in said
-    assert "combinations of quasi-identifiers stand once in both" in said
+    output = capsys.readouterr().out
+    assert "groups go on with the values they had" in output
+    assert "combinations of quasi-identifiers stand once in both" in output
 
 
 def test_a_missing_version_is_named(lines):
@@ -100,8 +103,8 @@ def test_a_missing_version_is_named(lines):
     assert second
 
 
-def test_other_values_than_before(forged):
-    place, first = forged
+def test_other_values_than_before(forged_version):
+    place, first = forged_version
     path = part_of(open_release(place), year="2021") / "data" / "st.parquet"
     other = {"job 0": "job 1", "job 1": "job 0"}
 
@@ -114,8 +117,8 @@ def test_other_values_than_before(forged):
         compare(place, first)
 
 
-def test_groups_that_go_on_from_another_part(forged):
-    place, first = forged
+def test_groups_that_go_on_from_another_part(forged_version):
+    place, first = forged_version
     path = part_of(open_release(place), year="2021") / "data" / "lineage.parquet"
     number = open_release(first).declared.made_of[2].first_group
     rewrite(
@@ -128,21 +131,21 @@ def test_groups_that_go_on_from_another_part(forged):
         compare(place, first)
 
 
-def test_parts_that_changed_places(forged):
-    place, first = forged
+def test_parts_that_changed_places(forged_version):
+    place, first = forged_version
 
-    def swap(told):
-        one, other = told["made_of"][:2]
-        one["where"], other["where"] = other["where"], one["where"]
+    def swap(manifest):
+        first, other = manifest["made_of"][:2]
+        first["where"], other["where"] = other["where"], first["where"]
 
     change_manifest(place, swap)
     with pytest.raises(PromiseError, match="parts/0001 does not continue the part of the version"):
         compare(place, first)
 
 
-def test_a_part_that_says_it_is_new(forged):
-    place, first = forged
-    change_manifest(place / "parts" / "0002", lambda told: told.pop("predecessor"))
+def test_a_part_that_says_it_is_new(forged_version):
+    place, first = forged_version
+    change_manifest(place / "parts" / "0002", lambda manifest: manifest.pop("predecessor"))
     with pytest.raises(PromiseError, match="parts/0002 does not continue the part of the version"):
         compare(place, first)
 
@@ -156,16 +159,16 @@ def test_newcomers_of_a_new_part_with_values_of_people_who_left(lines, tmp_path)
     def leave(table):
         rows, vacant = table["rows"].to_pylist(), table["vacant"].to_pylist()
         rows[0], vacant[0] = rows[0] - 1, vacant[0] + 1
-        found = with_column(table, "rows", pa.array(rows))
-        return with_column(found, "vacant", pa.array(vacant))
+        changed_table = with_column(table, "rows", pa.array(rows))
+        return with_column(changed_table, "vacant", pa.array(vacant))
 
     rewrite(path, leave)
     with pytest.raises(PromiseError, match="groups of newcomers with values of people who left"):
         compare(place, second)
 
 
-def test_more_people_than_ever_in_a_group(forged):
-    place, first = forged
+def test_more_people_than_ever_in_a_group(forged_version):
+    place, first = forged_version
     path = part_of(open_release(place), year="2021") / "data" / "lineage.parquet"
 
     def grow(table):
@@ -177,10 +180,10 @@ def test_more_people_than_ever_in_a_group(forged):
         compare(place, first)
 
 
-def test_versions_in_parts_and_in_one_table_are_not_compared(forged):
-    place, first = forged
+def test_versions_in_parts_and_in_one_table_are_not_compared(forged_version):
+    place, first = forged_version
     copy = place.with_name("0001")
     shutil.copytree(first, copy, copy_function=shutil.copyfile)
-    change_manifest(copy, lambda told: told.pop("made_of") and told.pop("parts"))
+    change_manifest(copy, lambda manifest: manifest.pop("made_of") and manifest.pop("parts"))
     with pytest.raises(PromiseError, match="some versions are in parts, and others in one table"):
         compare(place, copy)

@@ -1,4 +1,4 @@
-"""What versions in parts tell together, by enumerating all worlds of what was published."""
+"""Candidates of versions in parts together, by enumerating all worlds of what was published."""
 
 from string import ascii_uppercase
 
@@ -27,23 +27,25 @@ class Told:
         self.versions.append(self._version(line, release))
 
     def _version(self, line, release):
-        place, found = release.directory, []
-        known = MapInParts.open(line.private / "map" / place.name)
-        for part, mapped in zip(release.declared.made_of, known.parts, strict=False):
+        place, groups_found = release.directory, []
+        map_of_line = MapInParts.open(line.private / "map" / place.name)
+        for part, mapped in zip(release.declared.made_of, map_of_line.parts, strict=False):
             own = open_release(place / "parts" / part.name)
             tables = read_tables(own.declared, own.directory / "data")
             assert mapped.digest == part.digest
-            found += self._groups(known.read(known.parts.index(mapped)), tables["st"].to_pylist())
-        return found
+            groups_found += self._groups(
+                map_of_line.read(map_of_line.parts.index(mapped)), tables["st"].to_pylist()
+            )
+        return groups_found
 
-    def _groups(self, slots, shown):
+    def _groups(self, slots, rows_shown):
         """The people of each group, ghosts in small letters, and the values that it shows."""
         people, values = {}, {}
         for name, group, kind in zip(slots.key.tolist(), slots.published, slots.kind, strict=True):
             if group >= 0:
                 letter = self.letters.setdefault(name, ascii_uppercase[len(self.letters)])
                 people[group] = people.get(group, "") + (letter if kind == LIVE else letter.lower())
-        for row in shown:
+        for row in rows_shown:
             values[row["group_id"]] = values.get(row["group_id"], "") + (
                 row["job"][-1] * row["count"]
             )
@@ -55,8 +57,8 @@ def test_nobody_is_told_more_of_than_by_the_own_group(tmp_path, monkeypatch, see
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     line = ComposedLine(tmp_path / "line", seed=seed)
     line.people = {n: line.person(n, year=2020 + n % 2, job=f"job {n // 2 % 4}") for n in range(10)}
-    told = Told()
-    told.add(line)
+    facts = Told()
+    facts.add(line)
     for version in range(2):
         moving, leaving, changing = line.draw.sample(sorted(line.people), 3)
         line.people[moving]["year"] ^= 1
@@ -69,13 +71,13 @@ def test_nobody_is_told_more_of_than_by_the_own_group(tmp_path, monkeypatch, see
             )
             for n in range(4)
         }
-        told.add(line)
-    assert len(told.versions) == 3
-    assert any(people.upper() != people for people, _ in told.versions[-1])
-    found, chances = candidates(told.versions), posterior(told.versions)
-    for people, values in (group for version in told.versions for group in version):
+        facts.add(line)
+    assert len(facts.versions) == 3
+    assert any(people.upper() != people for people, _ in facts.versions[-1])
+    possible, chances = candidates(facts.versions), posterior(facts.versions)
+    for people, values in (group for version in facts.versions for group in version):
         for person in people.upper():
-            assert found[person] == set(values)
+            assert possible[person] == set(values)
             shares = {value: values.count(value) / len(values) for value in values}
-            assert {value: float(of) for value, of in chances[person].items()} == shares
-    assert min(map(len, found.values())) >= 2
+            assert {value: float(chance) for value, chance in chances[person].items()} == shares
+    assert min(map(len, possible.values())) >= 2

@@ -20,9 +20,9 @@ STRICT = {"median-relative-width": 1e-9, "on-failure": "refuse"}
 
 
 @pytest.fixture
-def drafted(divided):
+def draft_parts(divided_line):
     def write(rows=None, **changes):
-        line = divided.write(visits() if rows is None else rows, **changes)
+        line = divided_line.write(visits() if rows is None else rows, **changes)
         return draft(line.spec, Overrides(), hours=1)
 
     return write
@@ -32,58 +32,62 @@ def traces(divided):
     return trace(divided.folder.parent / "work", divided.folder / "public")
 
 
-def test_a_draft_in_parts_is_all_but_published(drafted, divided):
-    found = drafted(evaluate={"workloads": ASKED, "require": STRICT})
-    assert traces(divided) == {}
-    names = sorted(path.name for path in found.place.iterdir())
+def test_a_draft_in_parts_is_all_but_published(draft_parts, divided_line):
+    draft_made = draft_parts(evaluate={"workloads": ASKED, "require": STRICT})
+    assert traces(divided_line) == {}
+    names = sorted(path.name for path in draft_made.place.iterdir())
     assert names == ["alive", "release", "report", "retain.json"]
-    assert len(open_release(found.place / "release").declared.made_of) == 6
-    assert check(found.place / "release").verdicts
-    told = found.summary
-    assert (told["stands"], told["rows"]["published"], told["lost"]) == (None, 600, {})
-    assert [one["queries"] for one in told["accuracy"]] == [6, 6, 6]
-    assert [one for one in told["warnings"] if "a release would be refused" in one]
-    assert told["attacks"]["cost"]
-    page = found.page.read_text(encoding="utf-8")
+    assert len(open_release(draft_made.place / "release").declared.made_of) == 6
+    assert check(draft_made.place / "release").verdicts
+    summary = draft_made.summary
+    assert (summary["stands"], summary["rows"]["published"], summary["lost"]) == (None, 600, {})
+    assert [workload["queries"] for workload in summary["accuracy"]] == [6, 6, 6]
+    assert [warning for warning in summary["warnings"] if "a release would be refused" in warning]
+    assert summary["attacks"]["cost"]
+    page = draft_made.page.read_text(encoding="utf-8")
     assert "own value guessed from the group alone" in page
     assert "left-out.csv" not in page
-    assert (found.page.parent / "accuracy.csv").exists()
+    assert (draft_made.page.parent / "accuracy.csv").exists()
 
 
-def test_risk_is_that_of_all_rows(drafted):
+def test_risk_is_that_of_all_rows(draft_parts):
     rows = visits()
     vectors = Counter(zip(*(rows[n].to_pylist() for n in ("age", "year", "town")), strict=True))
     alone = sum(number == 1 for number in vectors.values()) / 600
-    assert of_risk(drafted(rows)) == (alone, alone)  # quasi-identifiers are shown
-    grouped = drafted(rows, **FORMS["generalized"])
+    assert of_risk(draft_parts(rows)) == (alone, alone)  # quasi-identifiers are shown
+    grouped = draft_parts(rows, **FORMS["generalized"])
     assert of_risk(grouped) == (alone, 0)
     assert grouped.summary["lost"]["average_group_size"] >= 4
 
 
-def of_risk(found):
-    (one,) = (one for one in found.summary["risk"] if one["measure"].startswith("alone"))
-    return one["before"], one["after"]
+def of_risk(draft_made):
+    (risk,) = (risk for risk in draft_made.summary["risk"] if risk["measure"].startswith("alone"))
+    return risk["before"], risk["after"]
 
 
-def test_who_is_left_out_is_told_in_numbers(drafted):
-    found = drafted(often_a(), **LEAVES)
-    (number,) = found.summary["left_out"].values()
-    assert number == found.summary["rows"]["suppressed"] > 0
-    assert [one for one in found.summary["warnings"] if "is not told of releases in parts" in one]
-    assert not (found.page.parent / "left-out.csv").exists()
+def test_who_is_left_out_is_told_in_numbers(draft_parts):
+    draft_made = draft_parts(often_a(), **LEAVES)
+    (number,) = draft_made.summary["left_out"].values()
+    assert number == draft_made.summary["rows"]["suppressed"] > 0
+    assert [
+        warning
+        for warning in draft_made.summary["warnings"]
+        if "is not told of releases in parts" in warning
+    ]
+    assert not (draft_made.page.parent / "left-out.csv").exists()
 
 
-def test_what_a_release_would_be_refused_for_refuses_a_draft(drafted, divided):
+def test_what_a_release_would_be_refused_for_refuses_a_draft(draft_parts, divided_line):
     with pytest.raises(PromiseError, match="cannot be kept"):
-        drafted(promises=[{**SPEC["promises"][0], "k": 400}])
-    assert traces(divided) == {}
+        draft_parts(promises=[{**SPEC["promises"][0], "k": 400}])
+    assert traces(divided_line) == {}
 
 
-def test_a_version_that_stands_is_told_and_stays(divided, call):
-    line = divided.write(visits())
+def test_a_version_that_stands_is_told_and_stays(divided_line, call):
+    line = divided_line.write(visits())
     line.publish("one")
     line.write(visits().take(np.random.default_rng(3).permutation(600)))
-    before = traces(divided)
-    code, shown, _ = call("plan", line.spec, "--format", "json")
-    assert (code, json.loads(shown)["stands"]) == (0, "0001")
-    assert traces(divided) == before
+    before = traces(divided_line)
+    code, output, _ = call("plan", line.spec, "--format", "json")
+    assert (code, json.loads(output)["stands"]) == (0, "0001")
+    assert traces(divided_line) == before

@@ -40,12 +40,12 @@ def often_a(seed=1):
 
 
 class Killed(BaseException):
-    """What a process that is killed would have raised."""
+    """The exception that stands for a process that is killed."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def gate():
-    """What judges is there before parts are collected one by one: its objects are passed over."""
+    """Return the module that judges, imported before parts are collected one by one."""
     return import_module("sfumato.expectations.suites.gate")
 
 
@@ -55,13 +55,15 @@ def alone(monkeypatch):
 
 
 @pytest.fixture
-def measured(divided):
+def write_measured(divided_line):
     """Writes a line with workloads, by default in two parts: each is judged and asked."""
 
     def write(rows=None, require=None, **changes):
-        asked = ASKED[2:] if "form" in changes else ASKED  # ambiguous releases answer counts
-        evaluation = {"workloads": asked, **({"require": require} if require else {})}
-        return divided.write(visits(200) if rows is None else rows, evaluate=evaluation, **changes)
+        workloads = ASKED[2:] if "form" in changes else ASKED  # ambiguous releases answer counts
+        evaluation = {"workloads": workloads, **({"require": require} if require else {})}
+        return divided_line.write(
+            visits(200) if rows is None else rows, evaluate=evaluation, **changes
+        )
 
     return write
 
@@ -70,28 +72,30 @@ def record_of(line):
     return read_record(line.plan().line.public)
 
 
-def test_a_release_is_measured_before_its_rows_go(measured, divided):
-    line = measured(visits())
+def test_a_release_is_measured_before_its_rows_go(write_measured, divided_line):
+    line = write_measured(visits())
     version = release_here(line.spec)
     record = record_of(line).versions["0001"]
     assert record.status == "published"
     assert len(open_release(version).declared.made_of) > 3
-    assert [one["queries"] for one in record.accuracy] == [6, 6, 6]
-    assert all(one["median"] >= 0 for one in record.accuracy)
+    assert [workload["queries"] for workload in record.accuracy] == [6, 6, 6]
+    assert all(workload["median"] >= 0 for workload in record.accuracy)
     reports = line.plan().line.reports(version.name)
     with (reports / "accuracy.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["kind"] for row in rows] == ["range"] * 6 + ["arbitrary"] * 6 + ["counts"] * 6
     assert {row["inside"] for row in rows} == {"true"}
-    assert not list((divided.folder.parent / "work").rglob("*.parquet"))
+    assert not list((divided_line.folder.parent / "work").rglob("*.parquet"))
     assert not list(version.rglob("accuracy*"))
 
 
-def test_a_killed_run_leaves_a_pending_version_that_the_next_one_measures(measured, monkeypatch):
+def test_a_killed_run_leaves_a_pending_version_that_the_next_one_measures(
+    write_measured, monkeypatch
+):
     def kill(*_, **__):
         raise Killed
 
-    line = measured()
+    line = write_measured()
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(tasks, "evaluate_release", kill)
         release_here(line.spec)
@@ -103,49 +107,49 @@ def test_a_killed_run_leaves_a_pending_version_that_the_next_one_measures(measur
     assert len(record.versions["0001"].accuracy) == 3
 
 
-def test_another_source_says_which_version_is_pending(measured, monkeypatch):
+def test_another_source_says_which_version_is_pending(write_measured, monkeypatch):
     def kill(*_, **__):
         raise Killed
 
-    line = measured(versions="accepted-risk")
+    line = write_measured(versions="accepted-risk")
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(tasks, "evaluate_release", kill)
         release_here(line.spec)
-    said = []
-    measured(visits(200, seed=2), versions="accepted-risk")
-    with listening(lambda told, event, _: said.append(told) if event == "said" else None):
+    texts = []
+    write_measured(visits(200, seed=2), versions="accepted-risk")
+    with listening(lambda text, event, _: texts.append(text) if event == "said" else None):
         assert release_here(line.spec).name == "0002"
-    assert any("version 0001 is pending" in told for told in said)
+    assert any("version 0001 is pending" in text for text in texts)
     assert record_of(line).current == "0002"
 
 
-def test_what_misses_a_goal_that_refuses_never_appears(measured):
-    line = measured(require={"median-relative-width": 1e-9, "on-failure": "refuse"})
+def test_what_misses_a_goal_that_refuses_never_appears(write_measured):
+    line = write_measured(require={"median-relative-width": 1e-9, "on-failure": "refuse"})
     with pytest.raises(PromiseError, match=r"evaluate\.require: the median relative width is"):
         release_here(line.spec)
     assert not list(line.plan().line.public.glob("0*"))
-    line = measured(require={"median-relative-width": 9, "on-failure": "refuse"})
+    line = write_measured(require={"median-relative-width": 9, "on-failure": "refuse"})
     version = release_here(line.spec)
     record = record_of(line).versions["0001"]
     assert (record.status, record.goal) == ("published", "met")
     assert (line.plan().line.reports(version.name) / "accuracy.csv").exists()
 
 
-def test_a_goal_that_only_tells_is_recorded(measured):
-    line = measured(require={"median-relative-width": 1e-9})
+def test_a_goal_that_only_tells_is_recorded(write_measured):
+    line = write_measured(require={"median-relative-width": 1e-9})
     release_here(line.spec)
     assert record_of(line).versions["0001"].goal == "below-goal"
 
 
-def test_a_candidate_waits_for_approval_with_its_accuracy(measured):
-    line = measured(approval="required")
-    held = release_here(line.spec)
-    told = json.loads((held / "report" / "accuracy.json").read_bytes())
-    assert [one["queries"] for one in told] == [6, 6, 6]
+def test_a_candidate_waits_for_approval_with_its_accuracy(write_measured):
+    line = write_measured(approval="required")
+    candidate = release_here(line.spec)
+    workloads = json.loads((candidate / "report" / "accuracy.json").read_bytes())
+    assert [workload["queries"] for workload in workloads] == [6, 6, 6]
 
 
-def test_a_truth_outside_its_bounds_withdraws_the_version(measured, monkeypatch):
-    line = measured()
+def test_a_truth_outside_its_bounds_withdraws_the_version(write_measured, monkeypatch):
+    line = write_measured()
     monkeypatch.setattr(truth.Truth, "answer", lambda *_: -1)
     with pytest.raises(Fault, match="the truth is outside the bounds"):
         release_here(line.spec)
@@ -153,22 +157,22 @@ def test_a_truth_outside_its_bounds_withdraws_the_version(measured, monkeypatch)
 
 
 @pytest.mark.parametrize("changes", [{}, LEAVES], ids=["all rows", "rows left out"])
-def test_a_version_is_measured_again_on_its_source_in_any_order(measured, changes):
-    line = measured(often_a(), **changes)
+def test_a_version_is_measured_again_on_its_source_in_any_order(write_measured, changes):
+    line = write_measured(often_a(), **changes)
     version = release_here(line.spec)
     left_out = open_release(version).declared.rows.suppressed
     assert bool(left_out) == bool(changes)
-    measured(often_a().take(np.random.default_rng(3).permutation(200)), **changes)
-    found = evaluate_again(version, line.spec, Overrides())
-    assert (len(found.public), found.fault) == (1 if changes else 3, None)
+    write_measured(often_a().take(np.random.default_rng(3).permutation(200)), **changes)
+    evaluation = evaluate_again(version, line.spec, Overrides())
+    assert (len(evaluation.public), evaluation.fault) == (1 if changes else 3, None)
     assert not list((line.folder.parent / "work").rglob("*.parquet"))
-    measured(often_a(seed=9), **changes)
+    write_measured(often_a(seed=9), **changes)
     with pytest.raises(InputError, match="was not made of this source"):
         evaluate_again(version, line.spec, Overrides())
 
 
-def test_nothing_is_measured_where_nobody_knows_who_was_left_out(measured):
-    line = measured(often_a(), **LEAVES)
+def test_nothing_is_measured_where_nobody_knows_who_was_left_out(write_measured):
+    line = write_measured(often_a(), **LEAVES)
     version = release_here(line.spec)
     (line.plan().line.private / "left-out" / version.name).unlink()
     with pytest.raises(InputError, match="whom the release represents is not known here"):
@@ -176,8 +180,8 @@ def test_nothing_is_measured_where_nobody_knows_who_was_left_out(measured):
     assert record_of(line).versions["0001"].status == "published"
 
 
-def test_without_workloads_nothing_is_pending(divided):
-    line = divided.write(visits(200))
+def test_without_workloads_nothing_is_pending(divided_line):
+    line = divided_line.write(visits(200))
     release_here(line.spec)
     record = record_of(line)
     assert (record.current, record.versions["0001"].accuracy) == ("0001", None)

@@ -16,14 +16,14 @@ def told_of(address):
     """The tables that the server has, and everything that it has, as text."""
     import httpx
 
-    wanted = {"limit": 200, "sort": "CREATED_DESC"}
-    answer = httpx.post(f"{address}/artifacts/filter", json=wanted, timeout=120)
-    return {one["key"]: one for one in reversed(answer.json())}, answer.text
+    query = {"limit": 200, "sort": "CREATED_DESC"}
+    answer = httpx.post(f"{address}/artifacts/filter", json=query, timeout=120)
+    return {artifact["key"]: artifact for artifact in reversed(answer.json())}, answer.text
 
 
-def test_the_command_publishes_parts_judged_one_by_one(divided, start, prefect_api):
+def test_the_command_publishes_parts_judged_one_by_one(divided_line, start, prefect_api):
     person = {"person": {"role": "identifier", "unit": True}}
-    divided.write(
+    divided_line.write(
         visits(),
         columns={**person, **SPEC["columns"]},
         unit="person",
@@ -31,10 +31,10 @@ def test_the_command_publishes_parts_judged_one_by_one(divided, start, prefect_a
         promises=[*SPEC["promises"], T_CLOSE],
         parts={"rows": 300},
     )
-    process = start("release", str(divided.spec))
-    out, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    version = divided.folder / "public" / "visits" / "0001"
+    process = start("release", str(divided_line.spec))
+    out, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    version = divided_line.folder / "public" / "visits" / "0001"
     assert out.splitlines()[-1] == str(version)
     assert len(open_release(version).declared.made_of) == 3
     assert len(check(version).verdicts) == 2
@@ -47,18 +47,18 @@ def test_the_command_publishes_parts_judged_one_by_one(divided, start, prefect_a
     assert all(row["holds"] for row in promises)
     for stage in ("anonymize", "validate", "attack"):
         assert tables[f"visits-{stage}"]["data"] == 100.0
-        assert f"{stage}: 1 of 3 parts\n{stage}: 2 of 3 parts\n{stage}: 3 of 3 parts" in said
+        assert f"{stage}: 1 of 3 parts\n{stage}: 2 of 3 parts\n{stage}: 3 of 3 parts" in error
     assert "own value guessed from the group alone" in tables["visits-guesses"]["data"]
-    reports = divided.folder.parent / "work" / "visits" / "reports" / "0001"
+    reports = divided_line.folder.parent / "work" / "visits" / "reports" / "0001"
     assert json.loads((reports / "attacks.json").read_bytes())["scores"]["cost"]
     source = json.loads(tables["visits-source"]["data"])
     assert source
     assert all(row["holds"] for row in source)
-    assert "IDENT" not in out + said + text
-    work = divided.folder.parent / "work" / "visits"
+    assert "IDENT" not in out + error + text
+    work = divided_line.folder.parent / "work" / "visits"
     assert [path for path in (work / "runs").iterdir() if path.is_dir()] == []
     assert not list(work.rglob("*.parquet"))
-    process = start("release", str(divided.spec))
-    out, said = process.communicate(timeout=120)
+    process = start("release", str(divided_line.spec))
+    out, error = process.communicate(timeout=120)
     assert out.splitlines()[-1] == str(version)
-    assert "version 0001 of this source and spec stands: none was drawn anew" in said
+    assert "version 0001 of this source and spec stands: none was drawn anew" in error

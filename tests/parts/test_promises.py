@@ -88,9 +88,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_observed_is_what_one_table_shows(divided, kind):
+def test_what_is_observed_is_what_one_table_shows(divided_line, kind):
     rows = visits(200) if kind == "disjoint cover" else visits()
-    release = divided.write(rows, **KINDS[kind]).publish("one").directory
+    release = divided_line.write(rows, **KINDS[kind]).publish("one").directory
     assert len(open_release(release).declared.made_of) > 1
     tables, declared = as_one(release)
     whole = SeenGroups(declared, {n: t for n, t in tables.items() if not n.startswith("help_")})
@@ -115,32 +115,32 @@ def test_presence_over_parts_that_meet_is_refused(release):
         parts_read._require_apart(declared, [first, meeting])
 
 
-def test_counts_of_an_ambiguous_release_are_those_of_one_table(divided):
-    release = divided.write(visits(200), **KINDS["disjoint cover"]).publish("one").directory
+def test_counts_of_an_ambiguous_release_are_those_of_one_table(divided_line):
+    release = divided_line.write(visits(200), **KINDS["disjoint cover"]).publish("one").directory
     opened, (tables, declared) = open_release(release), as_one(release)
     for query in (
         "SELECT COUNT(*) FROM microdata WHERE age > 40 AND ward = 'a'",
         "SELECT year, COUNT(*) FROM microdata WHERE town = 'Bee' GROUP BY year",
     ):
         rows = zip(answer(opened, query).rows, answer_on(tables, declared, query).rows, strict=True)
-        for found, wanted in rows:
+        for row, expected_row in rows:
             bounds, expected = (
-                (of["count(*)"].lower, of["count(*)"].upper) for of in (found, wanted)
+                (row["count(*)"].lower, row["count(*)"].upper) for row in (row, expected_row)
             )
-            assert (bounds, found.get("year")) == (expected, wanted.get("year"))
+            assert (bounds, row.get("year")) == (expected, expected_row.get("year"))
 
 
-def test_one_node_is_best_for_all_parts(divided):
+def test_one_node_is_best_for_all_parts(divided_line):
     """The level of each column is that of the whole table, its parts kept apart."""
-    release = divided.write(visits(), **KINDS["full domain"]).publish("one").directory
+    release = divided_line.write(visits(), **KINDS["full domain"]).publish("one").directory
     parts = open_release(release).declared.made_of
-    shown = [
+    tables = [
         pq.read_table(release / "parts" / part.name / "data" / "microdata.parquet")
         for part in parts
     ]
     assert len(parts) == 4
     for name in ("age", "town"):
-        labels = {label for table in shown for label in table[name].to_pylist()}
+        labels = {label for table in tables for label in table[name].to_pylist()}
         widths = {len(str(label).split("-")) for label in labels} if name == "age" else {1}
         assert len(widths) == 1, labels
         assert labels == {"*"} or "*" not in labels
@@ -153,7 +153,7 @@ def test_a_search_on_counts_finds_the_node_of_the_rows(metric):
     rows = visits().select(["age", "town", "year", "ward"])
     rules = {"age": Intervals(intervals=(5, 10, 50)), "year": Intervals(intervals=(2,))}
     counted = rows.group_by(rows.column_names).aggregate([([], "count_all")])
-    found = []
+    nodes_found = []
     for table, times in ((rows, None), (counted, counted["count_all"].to_numpy())):
         columns = [
             encode(n, "sensitive" if n == "ward" else "quasi-identifier", table[n])
@@ -162,8 +162,8 @@ def test_a_search_on_counts_finds_the_node_of_the_rows(metric):
         microdata = with_hierarchies(Microdata(tuple(columns), table.num_rows), rules)
         problem = LatticeProblem(microdata, ["year"], promises, parameters, times)
         best = best_node(problem)
-        found.append((best.node, best.cost, best.minimal))
-    assert found[0] == found[1]
+        nodes_found.append((best.node, best.cost, best.minimal))
+    assert nodes_found[0] == nodes_found[1]
 
 
 VALUES = st.lists(st.integers(0, 6), min_size=4, max_size=40)
@@ -185,8 +185,8 @@ def test_what_a_part_keeps_by_itself_the_whole_keeps(here, elsewhere, data):
         own = promise.for_part(with_rest(part, totals, columns))
         groups = _groups(here, data.draw(st.permutations(np.arange(len(here)) % 3)))
         if own is not None and own.check(groups).holds:
-            found = promise.failing(with_rest(groups, totals, columns))
-            assert not found[: len(groups)].any()
+            failing = promise.failing(with_rest(groups, totals, columns))
+            assert not failing[: len(groups)].any()
 
 
 @given(VALUES, VALUES)

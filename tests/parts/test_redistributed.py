@@ -59,7 +59,7 @@ def rows_of(number=400):
 
 
 def shares_by_year(release):
-    """What each stratum's groups are declared to have: of each value its probability."""
+    """Return the probabilities of values that each stratum's groups are declared to have."""
     files = files_of_tables(open_release(release), [])
     qit, aims, targets = (read_table(files[name]) for name in ("qit", AIMS, TARGETS))
     aim = dict(zip(aims["group_id"].to_pylist(), aims["target"].to_pylist(), strict=True))
@@ -75,7 +75,7 @@ def chances_of(targets, number):
         (row["lower"], row["upper"], row["weight"])
         for row in targets.filter(pc.equal(targets["target"], number)).to_pylist()
     ]
-    found = {}
+    chances = {}
     for low, high, _ in nodes:
         if low == high:
             above = [n for n in nodes if n[0] <= low and high <= n[1] and n[:2] != (low, high)]
@@ -89,12 +89,12 @@ def chances_of(targets, number):
                 ]
                 weight = {n[:2]: n[2] for n in siblings}
                 chance *= Fraction(weight[c, d], sum(weight.values()) or 1)
-            found[low] = chance
-    return found
+            chances[low] = chance
+    return chances
 
 
 def is_below(node, nodes, a, b):
-    """Whether some node inside of [a, b] has another one inside of it."""
+    """Tell if some node inside of [a, b] has another one inside of it."""
     return any(
         n[0] <= node[0] and node[1] <= n[1] and n[:2] not in (node[:2], (a, b))
         for n in nodes
@@ -104,9 +104,9 @@ def is_below(node, nodes, a, b):
 
 @pytest.mark.parametrize("target", TARGETED)
 @pytest.mark.parametrize("partition", ["stratum", "exact-qi"])
-def test_targets_are_those_of_one_table(divided, target, partition, tmp_path, monkeypatch):
+def test_targets_are_those_of_one_table(divided_line, target, partition, tmp_path, monkeypatch):
     spec = spec_of(target, partition, parts={"rows": 10_000})
-    whole = divided.write(rows_of(), **spec).publish("one").directory
+    whole = divided_line.write(rows_of(), **spec).publish("one").directory
     assert len(open_release(whole).declared.made_of) == 1
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other"))
     cut = (
@@ -117,15 +117,15 @@ def test_targets_are_those_of_one_table(divided, target, partition, tmp_path, mo
     )
     assert len(open_release(cut).declared.made_of) > 4
     assert len(check(cut).verdicts) == 1
-    found, wanted = shares_by_year(cut), shares_by_year(whole)
-    assert len({shares for _, shares in wanted}) == (4 if target == "stratum" else 1)
-    assert found == wanted
+    shares_found, expected = shares_by_year(cut), shares_by_year(whole)
+    assert len({shares for _, shares in expected}) == (4 if target == "stratum" else 1)
+    assert shares_found == expected
 
 
 @pytest.fixture
-def cut(divided):
+def cut(divided_line):
     """A version whose parts have targets of their own, the second one no 0."""
-    return divided.write(rows_of(), **spec_of("stratum")).publish("one").directory
+    return divided_line.write(rows_of(), **spec_of("stratum")).publish("one").directory
 
 
 def test_numbers_of_targets_run_on_in_the_lowest_format_that_says_so(cut):
@@ -155,9 +155,9 @@ def test_parts_over_their_own_values_are_no_release(cut):
     for name in (TARGETS, "st"):
         table = tables[name]
         for bound in ("lower", "upper"):
-            at = table.column_names.index(bound)
+            position = table.column_names.index(bound)
             moved = pa.array([value + 1 for value in table[bound].to_pylist()], table[bound].type)
-            table = table.set_column(at, table.schema.field(at), moved)
+            table = table.set_column(position, table.schema.field(position), moved)
         tables = {**tables, name: table}
     shutil.rmtree(part)
     write_release(part, assess(declared, tables))
@@ -167,19 +167,19 @@ def test_parts_over_their_own_values_are_no_release(cut):
         check(cut)
 
 
-def test_workers_are_told_of_a_file_and_of_no_value(divided):
-    """What goes over a wire are paths, counts and what is declared; nothing of it stays."""
-    told = []
+def test_workers_are_told_of_a_file_and_of_no_value(divided_line):
+    """Paths, counts and what is declared go over a wire; nothing of it stays."""
+    jobs_seen = []
 
     class Listening(InTurn):
         def each(self, work, jobs):
             jobs = list(jobs)
-            told.extend(jobs)
+            jobs_seen.extend(jobs)
             return super().each(work, jobs)
 
-    divided.write(rows_of(), **spec_of("all rows"))
-    divided.publish("one", Listening())
-    making = [job for job in told if isinstance(job, PartToAnonymize)]
+    divided_line.write(rows_of(), **spec_of("all rows"))
+    divided_line.publish("one", Listening())
+    making = [job for job in jobs_seen if isinstance(job, PartToAnonymize)]
     assert len(making) > 1
     for job in making:
         wire = pickle.dumps(replace(job, randomness=None))
@@ -187,7 +187,7 @@ def test_workers_are_told_of_a_file_and_of_no_value(divided):
         assert not job.values.all.exists()
 
 
-def test_values_are_gone_where_a_part_fails(divided):
+def test_values_are_gone_where_a_part_fails(divided_line):
     class Failing(InTurn):
         def each(self, work, jobs):
             self.paths = [job.values.all for job in jobs]
@@ -195,7 +195,7 @@ def test_values_are_gone_where_a_part_fails(divided):
             raise PromiseError("a part fails")
 
     failing = Failing()
-    divided.write(rows_of(), **spec_of("all rows"))
+    divided_line.write(rows_of(), **spec_of("all rows"))
     with pytest.raises(PromiseError, match="a part fails"):
-        divided.publish("one", failing)
+        divided_line.publish("one", failing)
     assert [path for path in failing.paths if path.exists()] == []

@@ -1,4 +1,4 @@
-"""What is refused of a release in parts: when the spec is read, and when the source is."""
+"""Refusals of a release in parts: when the spec is read, and when the source is."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -168,130 +168,132 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("kind", CHANGES)
-def test_specs_are_refused_with_the_reason(divided, kind):
+def test_specs_are_refused_with_the_reason(divided_line, kind):
     changes, reason = CHANGES[kind]
     changes = {name: value for name, value in changes.items() if value is not None}
-    divided.write(visits(), **changes)
+    divided_line.write(visits(), **changes)
     if "unit" in CHANGES[kind][0]:
-        text = divided.spec.read_text(encoding="utf-8").replace("unit: row\n", "")
-        divided.spec.write_text(text, encoding="utf-8")
+        text = divided_line.spec.read_text(encoding="utf-8").replace("unit: row\n", "")
+        divided_line.spec.write_text(text, encoding="utf-8")
     with pytest.raises(SpecError) as refused:
-        read_spec(divided.spec)
+        read_spec(divided_line.spec)
     assert reason in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_a_value_that_is_none_is_named_by_its_place(divided, monkeypatch):
+def test_a_value_that_is_none_is_named_by_its_place(divided_line, monkeypatch):
     monkeypatch.setattr("sfumato.tasks.parts.divide.AT_ONCE", 100)
     monkeypatch.setattr("sfumato.tasks.parts.divide.read_chunks.__defaults__", (100,))
     rows = visits()
     place = rows.column_names.index("age")
     ages = rows["age"].to_pylist()
     ages[250] = None
-    divided.write(rows.set_column(place, "age", pa.array(ages)), files=1)
+    divided_line.write(rows.set_column(place, "age", pa.array(ages)), files=1)
     with pytest.raises(InputError) as refused:
-        divided.publish("one")
+        divided_line.publish("one")
     assert str(refused.value) == (
         "visits (behind the first 200 rows): row 51: column 'age': missing value"
     )
 
 
-def test_files_have_the_same_columns(divided):
-    divided.write(visits())
-    path = divided.folder / "visits" / "1.parquet"
+def test_files_have_the_same_columns(divided_line):
+    divided_line.write(visits())
+    path = divided_line.folder / "visits" / "1.parquet"
     table = pq.read_table(path)
     pq.write_table(table.set_column(0, "age", table["age"].cast(pa.int32())), path)
     with pytest.raises(InputError, match="its files have different columns, or types"):
-        divided.publish("one")
+        divided_line.publish("one")
 
 
-def test_files_may_differ_in_which_columns_they_call_required(divided):
-    divided.write(visits(), **PEOPLE)
-    path = divided.folder / "visits" / "1.parquet"
+def test_files_may_differ_in_which_columns_they_call_required(divided_line):
+    divided_line.write(visits(), **PEOPLE)
+    path = divided_line.folder / "visits" / "1.parquet"
     table = pq.read_table(path)
     required = pa.schema([field.with_nullable(field.name == "town") for field in table.schema])
     pq.write_table(table.cast(required), path)
-    _, found = divided.divide("one")
-    assert sum(one.rows for part in read_parts(found) for one in part.strata) == 600
+    _, divided = divided_line.divide("one")
+    assert sum(stratum.rows for part in read_parts(divided) for stratum in part.strata) == 600
 
 
-def test_what_is_no_parquet_is_told(divided):
-    divided.write(visits())
-    (divided.folder / "visits" / "1.parquet").write_bytes(b"nothing")
+def test_what_is_no_parquet_is_told(divided_line):
+    divided_line.write(visits())
+    (divided_line.folder / "visits" / "1.parquet").write_bytes(b"nothing")
     with pytest.raises(InputError, match="visits: file 2 of 3 cannot be read as Parquet"):
-        divided.publish("one")
-    for path in (divided.folder / "visits").iterdir():
+        divided_line.publish("one")
+    for path in (divided_line.folder / "visits").iterdir():
         path.unlink()
     with pytest.raises(InputError, match=r"visits: has no file \*.parquet in it"):
-        divided.publish("two")
+        divided_line.publish("two")
 
 
-def test_links_that_are_not_followed_are_refused(divided):
-    divided.write(visits())
-    source = divided.folder / "visits"
-    aside = divided.folder / "aside"
+def test_links_that_are_not_followed_are_refused(divided_line):
+    divided_line.write(visits())
+    source = divided_line.folder / "visits"
+    aside = divided_line.folder / "aside"
     aside.mkdir()
     (source / "1.parquet").rename(aside / "1.parquet")
     (source / "1.parquet").symlink_to(aside / "1.parquet")
-    divided.divide("file")
+    divided_line.divide("file")
     (source / "2.parquet").unlink()
     for name, target in {"more": aside, "again": source, "2.parquet": aside / "gone"}.items():
         (source / name).symlink_to(target)
         with pytest.raises(InputError, match="visits: has a link in it to a directory or nothing"):
-            divided.divide(name)
+            divided_line.divide(name)
         (source / name).unlink()
 
 
-def test_what_is_noticed_is_no_advice_that_is_refused(divided):
-    (said,) = divided.write(visits(), **PEOPLE).plan().notices
-    assert "can never be composed" in said
-    assert "remember: map" not in said
+def test_what_is_noticed_is_no_advice_that_is_refused(divided_line):
+    (notice,) = divided_line.write(visits(), **PEOPLE).plan().notices
+    assert "can never be composed" in notice
+    assert "remember: map" not in notice
 
 
-def test_too_many_strata_are_refused_before_all_are_written(divided, monkeypatch):
+def test_too_many_strata_are_refused_before_all_are_written(divided_line, monkeypatch):
     monkeypatch.setattr("sfumato.tasks.parts.strata._MOST", 10)
-    divided.write(visits(), strata=["age"])
+    divided_line.write(visits(), strata=["age"])
     with pytest.raises(InputError, match="strata: there are more than 10"):
-        divided.publish("one")
-    assert len(list((divided.folder / "one" / "deidentified" / "strata").iterdir())) == 10
+        divided_line.publish("one")
+    assert len(list((divided_line.folder / "one" / "deidentified" / "strata").iterdir())) == 10
 
 
-def test_a_full_disk_is_told_before_anything_is_written(divided, monkeypatch):
-    divided.write(visits())
+def test_a_full_disk_is_told_before_anything_is_written(divided_line, monkeypatch):
+    divided_line.write(visits())
     usage = type("Usage", (), {"free": 10})
     monkeypatch.setattr("sfumato.tasks.parts.divide.shutil.disk_usage", lambda _: usage)
     with pytest.raises(InputError, match=r"parts may need 0\.0 GB there, and 0\.0 GB are free"):
-        divided.publish("one")
-    assert not (divided.folder / "one" / "deidentified").exists()
+        divided_line.publish("one")
+    assert not (divided_line.folder / "one" / "deidentified").exists()
 
 
-def test_a_promise_that_a_part_cannot_keep_publishes_nothing(divided):
+def test_a_promise_that_a_part_cannot_keep_publishes_nothing(divided_line):
     hard = [{**SPEC["promises"][0], "k": 80}]
-    divided.write(visits(), promises=hard)
+    divided_line.write(visits(), promises=hard)
     with pytest.raises(PromiseError):
-        divided.publish("one")
-    assert not list((divided.folder / "public").rglob("[0-9]*"))
+        divided_line.publish("one")
+    assert not list((divided_line.folder / "public").rglob("[0-9]*"))
 
 
-def test_parts_too_unlike_the_whole_are_refused(divided):
+def test_parts_too_unlike_the_whole_are_refused(divided_line):
     rows = visits()
     years = rows["year"].to_pylist()
     cost = pa.array([year * 10 for year in years]).cast(pa.decimal128(38, 0))
     rows = rows.set_column(rows.column_names.index("cost"), "cost", cost)
     promise = {"model": "t-closeness", "t": 0.1, "distance": "equal", "sensitive": "cost"}
-    divided.write(rows, promises=[promise], partition={"method": "mondrian"}, parts={"rows": 300})
+    divided_line.write(
+        rows, promises=[promise], partition={"method": "mondrian"}, parts={"rows": 300}
+    )
     with pytest.raises(PromiseError, match=r"t-closeness cannot be kept in parts: required t=0\.1"):
-        divided.publish("one")
+        divided_line.publish("one")
 
 
 @pytest.mark.parametrize(
     "command", [["release", "--dry"], ["plan", "--sweep", "k=2,3"], ["compare"]]
 )
-def test_commands_that_need_the_whole_table_say_so(published, monkeypatch, command, capsys):
-    _, line = published
+def test_commands_that_need_the_whole_table_say_so(published_parts, monkeypatch, command, capsys):
+    _, line = published_parts
     monkeypatch.setenv("SFUMATO_WORK", str(line.folder.parent / "work"))
     name, *options = command
     assert run([name, str(line.spec), *options]) == 2
-    said = capsys.readouterr().err
-    assert "parts:" in said
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "parts:" in error
+    assert error.count("\n") == 1
