@@ -23,15 +23,15 @@ def mode_of(path):
 @pytest.fixture
 def lengths(monkeypatch):
     """The bytes of each file at the moment when it was synced."""
-    found, fsync = [], os.fsync
+    lengths_found, fsync = [], os.fsync
 
-    def noted(descriptor):
+    def note_length(descriptor):
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            found.append(os.fstat(descriptor).st_size)
+            lengths_found.append(os.fstat(descriptor).st_size)
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", noted)
-    return found
+    monkeypatch.setattr(os, "fsync", note_length)
+    return lengths_found
 
 
 @pytest.mark.parametrize("content", [b"a few", CONTENT])
@@ -43,21 +43,21 @@ def test_all_bytes_are_written_before_they_are_synced(content, tmp_path, lengths
     assert (tmp_path / "copy").read_bytes() == content
 
 
-@pytest.mark.parametrize(("wanted", "mode"), [(None, 0o600), (0o644, 0o644)])
-def test_a_file_has_the_mode_that_it_is_to_have(wanted, mode, tmp_path):
-    write_atomically(tmp_path / "made", b"a few", wanted)
-    copy_atomically(tmp_path / "made", tmp_path / "copy", wanted)
+@pytest.mark.parametrize(("mode_expected", "mode"), [(None, 0o600), (0o644, 0o644)])
+def test_a_file_has_the_mode_that_it_is_to_have(mode_expected, mode, tmp_path):
+    write_atomically(tmp_path / "made", b"a few", mode_expected)
+    copy_atomically(tmp_path / "made", tmp_path / "copy", mode_expected)
     assert [mode_of(tmp_path / name) for name in ("made", "copy")] == [mode, mode]
 
 
 def test_nobody_can_open_a_file_while_it_is_written(tmp_path, monkeypatch):
     modes, replace = [], durable.shutil.copyfileobj
 
-    def noted(content, file, *more):
+    def note_mode(content, file, *more):
         modes.append(stat.S_IMODE(os.fstat(file.fileno()).st_mode))
         replace(content, file, *more)
 
-    monkeypatch.setattr(durable.shutil, "copyfileobj", noted)
+    monkeypatch.setattr(durable.shutil, "copyfileobj", note_mode)
     (tmp_path / "source").write_bytes(CONTENT)
     before = os.umask(0)
     try:

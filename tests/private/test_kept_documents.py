@@ -11,6 +11,6 @@ def test_what_a_link_leads_to_is_not_kept(tmp_path):
     (documents / "page.html").write_text("counts")
     (documents / "there").symlink_to(secret)
     keep_documents(tmp_path / "candidate", private_directory(tmp_path / "reports"))
-    kept = tmp_path / "reports" / "great-expectations" / "release"
-    assert (kept / "page.html").read_text() == "counts"
-    assert (kept / "there").is_symlink()
+    folder = tmp_path / "reports" / "great-expectations" / "release"
+    assert (folder / "page.html").read_text() == "counts"
+    assert (folder / "there").is_symlink()

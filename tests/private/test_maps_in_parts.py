@@ -26,24 +26,24 @@ def a_map(rng, slots, former, scale=2):
     names = np.array([rng.bytes(16) for _ in range(slots)], dtype=NAME)
     names[rng.random(slots) < 0.2] = b""
     group = rng.integers(0, 4, slots)
-    shown = np.where(group > 2, -1, group)
+    published = np.where(group > 2, -1, group)
     pay = pa.array(rng.integers(0, 99, slots)).cast(pa.decimal128(38, scale))
     rows = Microdata((encode("pay", "sensitive", pay),), slots)
     past = np.array([rng.bytes(16) for _ in range(former)], dtype=NAME)
     return SlotMap(
         key=names,
         group=group,
-        published=shown,
+        published=published,
         since=np.ones(slots, dtype=np.int64),
         kind=rng.integers(0, 2, slots).astype(np.int8),
-        retired=shown < 0,
+        retired=published < 0,
         rows=rows,
         composed=True,
         past=FormerHolders(past, rng.integers(0, 4, former)),
     )
 
 
-def told(slots):
+def contents_of(slots):
     """All that a map says."""
     pay = slots.rows["pay"].array().to_pylist()
     arrays = (slots.key, slots.group, slots.published, slots.kind, slots.retired)
@@ -51,7 +51,7 @@ def told(slots):
     return [array.tolist() for array in arrays], pay, past
 
 
-def joined(folder, parts, scale=None):
+def write_joined(folder, parts, scale=None):
     """A file of these maps, whose parts begin at ids 0, 10, 20 and so on."""
     entries = []
     for number, slots in enumerate(parts):
@@ -73,20 +73,20 @@ def test_parts_are_read_as_they_were_and_the_whole_numbers_them_on(
     parts = [a_map(rng, *size) for size in sizes]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maps_of_parts, "_AT_ONCE", rows)  # groups of rows begin and end anywhere
-        place = joined(folder, parts)
-    known = MapInParts.open(place)
-    assert known is not None
-    assert dict(known.cuts) == {"cut": []}
+        place = write_joined(folder, parts)
+    maps = MapInParts.open(place)
+    assert maps is not None
+    assert dict(maps.cuts) == {"cut": []}
     for number, slots in enumerate(parts):
-        assert told(known.read(number)) == told(slots)
-        names, kind = known.names(number)
+        assert contents_of(maps.read(number)) == contents_of(slots)
+        names, kind = maps.names(number)
         assert sorted(names.tolist()) == sorted([*slots.key.tolist(), *slots.past.key.tolist()])
         assert len(kind) == len(names)
     whole = from_table(maps_of_parts.with_numbers_of_all(pq.read_table(place)), place)
     first = 0
     for number, slots in enumerate(parts):
         here = slice(first, first + len(slots))
-        lower = sum(part.groups for part in known.parts[:number])
+        lower = sum(part.groups for part in maps.parts[:number])
         assert (whole.group[here] - lower).tolist() == slots.group.tolist()
         moved = np.where(slots.published < 0, -1, slots.published + 10 * number)
         assert whole.published[here].tolist() == moved.tolist()
@@ -97,39 +97,39 @@ def test_parts_are_read_as_they_were_and_the_whole_numbers_them_on(
 def test_whoever_is_forgotten_is_forgotten_in_the_own_part_alone(tmp_path):
     rng = np.random.default_rng(4)
     parts = [a_map(rng, 6, 2), a_map(rng, 7, 1), a_map(rng, 5, 0)]
-    place = joined(tmp_path, parts)
+    place = write_joined(tmp_path, parts)
     gone = next(name for name in parts[1].key.tolist() if name)
     sha256 = hashlib.sha256(place.read_bytes()).hexdigest()
     version = PublishedVersion(rows="", spec="", digest="", units=True, map=sha256, composed=True)
     state = LineState(versions={"0001": version}).model_dump_json().encode()
     files = {STATE: state, "map/0001": place.read_bytes()}
-    found = with_forgotten(files, np.array([gone], dtype=NAME))
+    changed = with_forgotten(files, np.array([gone], dtype=NAME))
     (tmp_path / "line" / "map").mkdir(parents=True, mode=0o700)
-    (tmp_path / "line" / "map" / "0001").write_bytes(found["map/0001"])
-    known = MapInParts.open(tmp_path / "line" / "map" / "0001")
-    assert told(known.read(0)) == told(parts[0])
-    assert told(known.read(2)) == told(parts[2])
-    kept = [b"" if name == gone else name for name in parts[1].key.tolist()]
-    assert known.read(1).key.tolist() == kept
-    sha256 = json.loads(found[STATE])["versions"]["0001"]["map"]
+    (tmp_path / "line" / "map" / "0001").write_bytes(changed["map/0001"])
+    maps = MapInParts.open(tmp_path / "line" / "map" / "0001")
+    assert contents_of(maps.read(0)) == contents_of(parts[0])
+    assert contents_of(maps.read(2)) == contents_of(parts[2])
+    names_kept = [b"" if name == gone else name for name in parts[1].key.tolist()]
+    assert maps.read(1).key.tolist() == names_kept
+    sha256 = json.loads(changed[STATE])["versions"]["0001"]["map"]
     assert len(read_map(tmp_path / "line", "0001", sha256)) == 18
 
 
 def test_slots_of_other_columns_are_not_one_map(tmp_path):
     rng = np.random.default_rng(1)
-    one, other = a_map(rng, 3, 0), a_map(rng, 3, 0)
+    first, other = a_map(rng, 3, 0), a_map(rng, 3, 0)
     columns = (encode("job", "sensitive", pa.array(["a", "b", "c"])),)
     other = SlotMap(**{**vars(other), "rows": Microdata(columns, 3)})
     with pytest.raises(PromiseError, match="have other columns, or values of other types"):
-        joined(tmp_path, [one, other])
+        write_joined(tmp_path, [first, other])
 
 
 def test_a_longer_scale_holds_the_values_of_a_shorter_one(tmp_path):
     rng = np.random.default_rng(1)
-    known = MapInParts.open(
-        joined(tmp_path, [a_map(rng, 3, 0, scale=1), a_map(rng, 3, 0, scale=4)])
+    maps = MapInParts.open(
+        write_joined(tmp_path, [a_map(rng, 3, 0, scale=1), a_map(rng, 3, 0, scale=4)])
     )
-    types = {known.read(number).rows["pay"].values.type for number in (0, 1)}
+    types = {maps.read(number).rows["pay"].values.type for number in (0, 1)}
     assert types == {pa.decimal128(38, 4)}
 
 
@@ -142,7 +142,7 @@ def test_what_is_no_map_is_a_fault_and_a_newer_one_is_told(tmp_path):
     with pytest.raises(PromiseError, match="cannot be read as a map of people"):
         MapInParts.open(place)
     assert not maps_of_parts.is_in_parts(place)
-    place = joined(tmp_path, [a_map(np.random.default_rng(1), 3, 0)])
+    place = write_joined(tmp_path, [a_map(np.random.default_rng(1), 3, 0)])
     table = pq.read_table(place)
     newer = {**json.loads(table.schema.metadata[b"sfumato"]), "format": 99}
     pq.write_table(table.replace_schema_metadata({b"sfumato": json.dumps(newer).encode()}), place)
@@ -157,11 +157,11 @@ def test_all_of_one_person_are_in_one_share(tmp_path_factory, numbers):
     parts = np.arange(len(names)) % 3
     for part in range(3):
         buckets.add(names[parts == part], part, np.array(numbers)[parts == part] > 20)
-    found = [
+    entries = [
         (number, name, part, mark)
         for number, share in enumerate(buckets.each())
-        for name, part, mark in zip(*(of.tolist() for of in share), strict=True)
+        for name, part, mark in zip(*(column.tolist() for column in share), strict=True)
     ]
-    wanted = zip(names.tolist(), parts.tolist(), [n > 20 for n in numbers], strict=True)
-    assert sorted(one[1:] for one in found) == sorted(wanted)
-    assert len({one[:2] for one in found}) == len({one[1] for one in found})
+    expected = zip(names.tolist(), parts.tolist(), [n > 20 for n in numbers], strict=True)
+    assert sorted(entry[1:] for entry in entries) == sorted(expected)
+    assert len({entry[:2] for entry in entries}) == len({entry[1] for entry in entries})

@@ -23,17 +23,17 @@ def line(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def abandoned(line):
+def abandoned_folders(line):
     """A run's and a command's directory, left by processes that were killed."""
-    left = []
+    folders = []
     for place in (line / "runs", line.parent / ".scratch"):
         (place / RUN).mkdir(mode=0o700, parents=True)
         place.chmod(0o700)
         (place / ".lock").touch()
         (place / RUN / "rows.parquet").write_bytes(b"people")
         (place / RUN / "alive").touch()
-        left.append(place / RUN)
-    return left
+        folders.append(place / RUN)
+    return folders
 
 
 def names(place):
@@ -42,35 +42,35 @@ def names(place):
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_run_leaves_nothing(line, fails):
-    with suppress(KeyboardInterrupt), scratch.run_directory(line) as found:
-        assert found.stat().st_mode & 0o777 == 0o700
-        (found / "rows").write_bytes(b"people")
+    with suppress(KeyboardInterrupt), scratch.run_directory(line) as directory:
+        assert directory.stat().st_mode & 0o777 == 0o700
+        (directory / "rows").write_bytes(b"people")
         if fails:
             raise KeyboardInterrupt
     assert names(line / "runs") == []
 
 
-def test_what_is_running_is_not_swept(line, abandoned):
+def test_what_is_running_is_not_swept(line, abandoned_folders):
     with scratch.run_directory(line) as running, scratch.scratch_directory() as comparing:
         assert scratch.sweep() == 2
         assert running.is_dir()
         assert comparing.is_dir()
-    assert not any(left.exists() for left in abandoned)
+    assert not any(folder.exists() for folder in abandoned_folders)
 
 
 @pytest.mark.parametrize(
     "arguments", [["sweep"], ["schema"], ["query", "nowhere", "SELECT 1"], ["--version"], ["no"]]
 )
-def test_any_command_sweeps_when_it_starts(abandoned, arguments, capsys):
+def test_any_command_sweeps_when_it_starts(abandoned_folders, arguments, capsys):
     run(arguments)
-    assert not any(left.exists() for left in abandoned)
+    assert not any(folder.exists() for folder in abandoned_folders)
 
 
-def test_a_run_of_the_flow_sweeps_when_it_starts(small, abandoned, monkeypatch):
+def test_a_run_of_the_flow_sweeps_when_it_starts(small, abandoned_folders, monkeypatch):
     """Also on a worker, which runs no command."""
     leave_prefect_out(monkeypatch)
     release_here(small.spec)
-    assert not any(left.exists() for left in abandoned)
+    assert not any(folder.exists() for folder in abandoned_folders)
 
 
 def test_what_was_killed_before_it_was_marked_is_swept(line):
@@ -81,28 +81,28 @@ def test_what_was_killed_before_it_was_marked_is_swept(line):
     assert names(line / "runs") == []
 
 
-def test_sweep_says_how_many(abandoned, capsys):
+def test_sweep_says_how_many(abandoned_folders, capsys):
     assert run(["sweep"]) == 0
     assert run(["sweep"]) == 0
     assert capsys.readouterr().err == "0 directories deleted\n0 directories deleted\n"
 
 
 def test_what_is_retained_stays_for_its_time(line, monkeypatch):
-    with scratch.run_directory(line, retain_hours=2) as kept:
-        (kept / "rows").write_bytes(b"people")
+    with scratch.run_directory(line, retain_hours=2) as directory:
+        (directory / "rows").write_bytes(b"people")
     assert scratch.sweep() == 0
-    assert (kept / "rows").exists()
+    assert (directory / "rows").exists()
     now = time.time()
     monkeypatch.setattr(scratch.time, "time", lambda: now + 3 * 3600)
     assert scratch.sweep() == 1
-    assert not kept.exists()
+    assert not directory.exists()
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", json.dumps({"until": "x"})])
-def test_a_damaged_term_retains_nothing(line, abandoned, content):
-    (abandoned[0] / "retain.json").write_text(content)
+def test_a_damaged_term_retains_nothing(line, abandoned_folders, content):
+    (abandoned_folders[0] / "retain.json").write_text(content)
     scratch.sweep()
-    assert not abandoned[0].exists()
+    assert not abandoned_folders[0].exists()
 
 
 def test_sweeping_makes_no_work_directory(tmp_path, monkeypatch):
@@ -111,7 +111,7 @@ def test_sweeping_makes_no_work_directory(tmp_path, monkeypatch):
     assert not (tmp_path / "none").exists()
 
 
-def test_a_sweep_waits_for_a_run_that_is_starting(line, abandoned):
+def test_a_sweep_waits_for_a_run_that_is_starting(line, abandoned_folders):
     """A new directory is not taken for an abandoned one before it is marked as alive."""
     from threading import Thread
 
@@ -119,72 +119,72 @@ def test_a_sweep_waits_for_a_run_that_is_starting(line, abandoned):
         sweeping = Thread(target=scratch.sweep)
         sweeping.start()
         sweeping.join(0.2)
-        assert abandoned[0].exists()
+        assert abandoned_folders[0].exists()
     sweeping.join()
-    assert not abandoned[0].exists()
+    assert not abandoned_folders[0].exists()
 
 
 @pytest.fixture
-def known(line):
+def ended_line(line):
     """The line of a run that has ended."""
     (line / "runs").mkdir(mode=0o700)
     (line / "runs" / ".lock").touch()
     return line
 
 
-def test_half_written_files_of_dead_processes_are_swept(known):
-    (known / "units").mkdir(mode=0o700)
+def test_half_written_files_of_dead_processes_are_swept(ended_line):
+    (ended_line / "units").mkdir(mode=0o700)
     dead, own = 2**22 + 1, os.getpid()  # no process has as large a number
-    left = [known / f".state.json.{dead}.tmp", known / "units" / f".0001.{dead}.tmp"]
-    writing = known / f".lines.json.{own}.tmp"
-    for path in (*left, writing):
+    leftovers = [ended_line / f".state.json.{dead}.tmp", ended_line / "units" / f".0001.{dead}.tmp"]
+    writing = ended_line / f".lines.json.{own}.tmp"
+    for path in (*leftovers, writing):
         path.write_bytes(b"half")
     scratch.sweep()
-    assert not any(path.exists() for path in left)
+    assert not any(path.exists() for path in leftovers)
     assert writing.exists()
 
 
-def test_half_written_files_of_somebody_elses_processes_stay(known, monkeypatch):
+def test_half_written_files_of_somebody_elses_processes_stay(ended_line, monkeypatch):
     def refuse(*_):
         raise PermissionError
 
     monkeypatch.setattr(os, "kill", refuse)
-    writing = known / ".state.json.4194304.tmp"
+    writing = ended_line / ".state.json.4194304.tmp"
     writing.write_bytes(b"half")
     scratch.sweep()
     assert writing.exists()
 
 
-def test_nothing_is_swept_where_others_can_write(line, abandoned):
+def test_nothing_is_swept_where_others_can_write(line, abandoned_folders):
     line.parent.chmod(0o777)
     assert scratch.sweep() == 0
-    assert all(left.exists() for left in abandoned)
+    assert all(folder.exists() for folder in abandoned_folders)
 
 
-def other_name(left):
-    return left.rename(left.with_name("thesis"))
+def other_name(folder):
+    return folder.rename(folder.with_name("thesis"))
 
 
-def without_mark(left):
-    (left / "alive").unlink()
-    return left
+def without_mark(folder):
+    (folder / "alive").unlink()
+    return folder
 
 
-def open_to_others(left):
-    left.chmod(0o755)
-    return left
+def open_to_others(folder):
+    folder.chmod(0o755)
+    return folder
 
 
 @pytest.mark.parametrize("change", [other_name, without_mark, open_to_others])
-def test_what_was_not_made_here_is_never_deleted(abandoned, change):
+def test_what_was_not_made_here_is_never_deleted(abandoned_folders, change):
     """The work directory may be set to one that holds a user's other work."""
-    kept = [change(left) for left in abandoned]
+    changed_folders = [change(folder) for folder in abandoned_folders]
     assert scratch.sweep() == 0
-    assert all((place / "rows.parquet").exists() for place in kept)
+    assert all((place / "rows.parquet").exists() for place in changed_folders)
 
 
 @pytest.mark.parametrize("level", ["line", "runs", "run"])
-def test_links_are_not_followed(line, abandoned, tmp_path, level):
+def test_links_are_not_followed(line, abandoned_folders, tmp_path, level):
     place = {"line": line, "runs": line / "runs", "run": line / "runs" / RUN}[level]
     place.rename(tmp_path / "elsewhere")
     place.symlink_to(tmp_path / "elsewhere")

@@ -32,7 +32,7 @@ SECRET = b"s" * 32
 
 
 def table(**columns):
-    made = [encode(name, "insensitive", pa.array(of)) for name, of in columns.items()]
+    made = [encode(name, "insensitive", pa.array(values)) for name, values in columns.items()]
     return Microdata(tuple(made), len(next(iter(columns.values()))))
 
 
@@ -40,40 +40,40 @@ def units_of(*texts):
     return encode("id", "identifier", pa.array(texts))
 
 
-def spelled(*texts):
+def spell_units(*texts):
     unit = units_of(*texts)
     return spelled_units(unit, names_of_values(unit.values, SECRET), SECRET)
 
 
-def equal(one, other):
-    return bool(compare_rows(one, other).rows.equal)
+def equal(first, other):
+    return bool(compare_rows(first, other).rows.equal)
 
 
 def test_rows_are_compared_as_multisets_over_common_columns():
-    one = table(a=[1, 1, 2, None], b=["x", "x", "y", "z"], c=[1, 2, 3, 4])
+    first = table(a=[1, 1, 2, None], b=["x", "x", "y", "z"], c=[1, 2, 3, 4])
     other = table(b=["x", "z", "x", "y"], d=[0, 0, 0, 0], a=["1", None, "01", "2.0"])
-    rows = [normal_rows(of, SECRET) for of in (one, other)]
+    rows = [normal_rows(rows, SECRET) for rows in (first, other)]
     assert columns_of_both(*rows) == ["a", "b"]
     assert equal(*rows)
-    assert compare_rows(normal_rows(one, SECRET), normal_rows(one, b"another")) is None
-    assert not equal(*(hashed_rows(of, SECRET) for of in (one, other)))
+    assert compare_rows(normal_rows(first, SECRET), normal_rows(first, b"another")) is None
+    assert not equal(*(hashed_rows(rows, SECRET) for rows in (first, other)))
 
 
 def test_values_are_compared_in_their_normal_form():
-    one = table(a=["HIV", "flu"], b=["1,200.50", "3"])
+    first = table(a=["HIV", "flu"], b=["1,200.50", "3"])
     other = table(a=["hiv ", "Flu"], b=[1200.5, 3.0])
-    assert equal(normal_rows(one, SECRET), normal_rows(other, SECRET))
+    assert equal(normal_rows(first, SECRET), normal_rows(other, SECRET))
 
 
 def test_rows_of_units_in_both_are_left_out():
     rows = table(a=[1, 2, 3])
-    one, other = (
+    first, other = (
         normal_rows(rows, SECRET, names_of(units_of(*units), SECRET))
         for units in (("x", "y", "z"), ("z", "u", "x"))
     )
-    left = compare_rows(one, other).rows
-    assert (left.rows, left.both) == ((1, 1), 1)  # the second row of each
-    assert one.column_names == ["a", WHOSE]
+    compared = compare_rows(first, other).rows
+    assert (compared.rows, compared.both) == ((1, 1), 1)  # the second row of each
+    assert first.column_names == ["a", WHOSE]
 
 
 def test_rows_of_one_person_that_say_the_same_are_one():
@@ -82,10 +82,10 @@ def test_rows_of_one_person_that_say_the_same_are_one():
         *(f"{prefix}{value}" for prefix in "x" for value in range(40) for _ in range(3))
     )
     others = units_of(*(f"y{value}" for value in range(40) for _ in range(3)))
-    one, other = (normal_rows(rows, SECRET, names_of(unit, SECRET)) for unit in (units, others))
-    assert compare_rows(one, other).rows.both == 40
+    first, other = (normal_rows(rows, SECRET, names_of(unit, SECRET)) for unit in (units, others))
+    assert compare_rows(first, other).rows.both == 40
     once = normal_rows(table(a=list(range(40))), SECRET)
-    assert compare_rows(one, once).are_related
+    assert compare_rows(first, once).are_related
 
 
 def test_a_column_that_no_value_of_both_has_is_left_out():
@@ -93,39 +93,39 @@ def test_a_column_that_no_value_of_both_has_is_left_out():
         table(a=list(range(60)), month=["may"] * 60),
         table(a=list(range(60)), month=["june"] * 60),
     ]
-    found = compare_rows(*(normal_rows(of, SECRET) for of in rows))
-    assert found.columns == ("a",)
-    assert found.are_related
-    months = [normal_rows(of.keep([of["month"]]), SECRET) for of in rows]
+    comparison = compare_rows(*(normal_rows(rows, SECRET) for rows in rows))
+    assert comparison.columns == ("a",)
+    assert comparison.are_related
+    months = [normal_rows(rows.keep([rows["month"]]), SECRET) for rows in rows]
     assert compare_rows(*months) is None
 
 
 @pytest.mark.parametrize("rows", [60, 300_000])
 def test_a_column_that_changed_for_everybody_is_left_out(rows):
     ids = np.arange(rows)
-    one = table(age=ids % 90, place=ids, year=ids % 7)
+    first = table(age=ids % 90, place=ids, year=ids % 7)
     other = table(age=(ids + 1) % 90, place=ids, year=ids % 7)
-    found = compare_rows(*(normal_rows(of, SECRET) for of in (one, other)))
-    assert found.are_related
-    assert found.columns == ("place", "year")
+    comparison = compare_rows(*(normal_rows(rows, SECRET) for rows in (first, other)))
+    assert comparison.are_related
+    assert comparison.columns == ("place", "year")
 
 
 def test_the_same_values_in_other_columns_are_other_rows():
-    one, other = table(a=[1, 2] * 30, b=[2, 1] * 30), table(a=[2, 2] * 30, b=[1, 1] * 30)
-    assert not equal(*(normal_rows(of, SECRET) for of in (one, other)))
+    first, other = table(a=[1, 2] * 30, b=[2, 1] * 30), table(a=[2, 2] * 30, b=[1, 1] * 30)
+    assert not equal(*(normal_rows(rows, SECRET) for rows in (first, other)))
 
 
 @given(st.data())
 def test_units_that_are_renamed_or_gone(data):
-    """Whose rows these are, against one at a time."""
+    """The names of the rows' people, against one at a time."""
     names = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=20))
     units = data.draw(st.dictionaries(st.integers(1, 35), st.none() | st.integers(40, 60)))
     rows = pa.table({"a": range(len(names)), WHOSE: pa.array(names, pa.uint64())})
     content = with_other_units(_bytes_of(rows), units)
-    found = pq.read_table(pa.BufferReader(content)).to_pylist()
+    rows_found = pq.read_table(pa.BufferReader(content)).to_pylist()
     expected = [(place, units.get(name, name)) for place, name in enumerate(names)]
-    assert [(one["a"], one[WHOSE]) for one in found] == [
-        one for one in expected if one[1] is not None
+    assert [(row["a"], row[WHOSE]) for row in rows_found] == [
+        row for row in expected if row[1] is not None
     ]
 
 
@@ -137,19 +137,19 @@ def test_rows_in_a_file_are_compared_alike(tmp_path):
 
 
 def test_units_are_known_in_another_spelling(tmp_path):
-    ours = spelled("P1", "p2", "P03 ", "x")
-    theirs = spelled("P1", "P2", "P3", "y")
-    found = spelled_otherwise(ours, theirs)
-    assert (found.units, sum(count for _, count in found.kinds)) == (2, 2)
-    assert found.in_words == "case: 1, a space at the end and leading zeros: 1"
+    ours = spell_units("P1", "p2", "P03 ", "x")
+    theirs = spell_units("P1", "P2", "P3", "y")
+    spellings = spelled_otherwise(ours, theirs)
+    assert (spellings.units, sum(count for _, count in spellings.kinds)) == (2, 2)
+    assert spellings.in_words == "case: 1, a space at the end and leading zeros: 1"
     assert spelled_otherwise(ours, ours).units == 0
     write_spelled(tmp_path, "0001", ours)
     assert (read_spelled(tmp_path, "0001") == ours).all()
 
 
 def test_numbers_of_any_type_are_the_same_units():
-    assert (spelled("1", "20")["normal"] == spelled_integers(1, 20)).all()
-    assert spelled_otherwise(spelled("001", "020"), spelled("1", "20")).units == 2
+    assert (spell_units("1", "20")["normal"] == spelled_integers(1, 20)).all()
+    assert spelled_otherwise(spell_units("001", "020"), spell_units("1", "20")).units == 2
 
 
 def spelled_integers(*numbers):
@@ -160,7 +160,7 @@ def spelled_integers(*numbers):
 def test_a_name_without_changes_is_that_of_its_normal_form():
     unit = units_of("p1", "p2")
     names = names_of_values(unit.values, SECRET)
-    found = spelled_units(unit, names, SECRET)
-    assert sorted(found["normal"].tolist()) == sorted(names.tolist())
-    assert sorted(found["name"].tolist()) == sorted(half_of(names).tolist())
-    assert not np.any(found["steps"])
+    spellings = spelled_units(unit, names, SECRET)
+    assert sorted(spellings["normal"].tolist()) == sorted(names.tolist())
+    assert sorted(spellings["name"].tolist()) == sorted(half_of(names).tolist())
+    assert not np.any(spellings["steps"])
