@@ -22,7 +22,7 @@ def document(written):
     return yaml.safe_load(written.spec.read_text(encoding="utf-8"))
 
 
-def confirmed(written):
+def confirm_draft(written):
     """The spec that a draft is, once its roles are confirmed."""
     return ReleaseSpec.model_validate(document(written) | {"roles": "confirmed"})
 

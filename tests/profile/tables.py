@@ -42,31 +42,31 @@ def votes(rows=300, seed=2):
     draw = random.Random(seed)
     names = ["popul", "TVnews", "age", "educ", "income (€)", "vote", "logpopul"]
     towns = {float(size): round(size**0.5, 9) - 2.0 for size in range(0, 90, 3)}
-    found = []
+    vote_rows = []
     for _ in range(rows):
         town = draw.choice(list(towns))
         person = [float(draw.randint(0, 7)), float(draw.randint(19, 91)), float(draw.randint(1, 7))]
-        told = [float(draw.randint(1, 24)), float(draw.randint(0, 1))]
-        found.append([town, *person, *told, towns[town]])
-    return names, found
+        answers_of_person = [float(draw.randint(1, 24)), float(draw.randint(0, 1))]
+        vote_rows.append([town, *person, *answers_of_person, towns[town]])
+    return names, vote_rows
 
 
 def journeys(people=80, seed=3):
     """Four rows for each person, one for each way of travelling."""
     draw = random.Random(seed)
     names = ["individual", "mode", "choice", "ttme", "hinc", "psize"]
-    found = []
+    rows = []
     for person in range(1, people + 1):
         income, size, chosen = (
             float(draw.randint(2, 72)),
             float(draw.randint(1, 6)),
             draw.choice("abcd"),
         )
-        found += [
+        rows += [
             [float(person), mode, float(mode == chosen), float(draw.randint(1, 99)), income, size]
             for mode in "abcd"
         ]
-    return names, found
+    return names, rows
 
 
 def admissions(people=150, seed=4):
@@ -74,28 +74,32 @@ def admissions(people=150, seed=4):
     draw = random.Random(seed)
     names = ["Patienten-Nr", "Name", "Alter", "PLZ", "Diagnose", "Kosten", "Bemerkung"]
     called = [f"{first}, {last}" for first in ("Käthe", "Björn", "Zoë") for last in "ABCDEFGHIJK"]
-    found = []
+    rows = []
     for person in range(people):
-        known = [draw.choice(called), draw.randint(1, 95), draw.choice(["01067", "04103", "20095"])]
+        person_values = [
+            draw.choice(called),
+            draw.randint(1, 95),
+            draw.choice(["01067", "04103", "20095"]),
+        ]
         for _ in range(draw.choice([1, 1, 2, 4])):
-            told = [draw.choice(["I10.0", "E11.9", "J44.1", "K35.8", "C50.9"])]
+            diagnosis = [draw.choice(["I10.0", "E11.9", "J44.1", "K35.8", "C50.9"])]
             cost = round(draw.random() * 5000, 2)
             note = f"siehe Haus {draw.randint(1, 30)}"
-            found.append([f"PX{7 * person + 1000:05}", *known, *told, cost, note])
-    draw.shuffle(found)
-    return names, found
+            rows.append([f"PX{7 * person + 1000:05}", *person_values, *diagnosis, cost, note])
+    draw.shuffle(rows)
+    return names, rows
 
 
 def members(households=60, seed=5):
     """One to four people of a household each; some have no diagnosis, and all stand for several."""
     draw = random.Random(seed)
     names = ["pid", "HHID", "age", "town", "diagnosis", "sample_weight"]
-    found = []
+    rows = []
     for household in range(households):
         town = draw.choice(["Aa", "Bee", "Cee"])
         for _ in range(draw.randint(1, 4)):
             ill = draw.choice(["flu", "cold", "gout", "none", ""])
             weight = draw.choice([31.5, 40.25, 58.0])
-            person = [len(found) + 1, 7000 + household, draw.randint(18, 90)]
-            found.append([*person, town, ill, weight])
-    return names, found
+            person = [len(rows) + 1, 7000 + household, draw.randint(18, 90)]
+            rows.append([*person, town, ill, weight])
+    return names, rows

@@ -28,12 +28,14 @@ def run(place, *arguments):
 def test_the_last_line_is_the_draft_and_the_profile_is_named(tmp_path):
     (tmp_path / "Ehen 2026.csv").write_bytes(write_csv(*marriages()))
     private = tmp_path / "private"
-    told = run(tmp_path, "Ehen 2026.csv", "--work", str(private), "--role", "rate=sensitive")
-    lines, (code, heavy), said = told
+    draft_and_rows = run(
+        tmp_path, "Ehen 2026.csv", "--work", str(private), "--role", "rate=sensitive"
+    )
+    lines, (code, heavy), error = draft_and_rows
     assert (lines, code, heavy) == (["ehen-2026.yaml"], 0, [])
     profile = private / "ehen-2026" / "profile.html"
-    assert said[0] == f"private profile, for your eyes alone: {profile}"
-    assert said[-1].startswith("next: read the roles in ehen-2026.yaml, write roles: confirmed")
+    assert error[0] == f"private profile, for your eyes alone: {profile}"
+    assert error[-1].startswith("next: read the roles in ehen-2026.yaml, write roles: confirmed")
     text = (tmp_path / "ehen-2026.yaml").read_text(encoding="utf-8")
     assert "rate: {role: sensitive, type: decimal}" in text
     assert str(tmp_path) not in text
@@ -44,17 +46,17 @@ def test_the_last_line_is_the_draft_and_the_profile_is_named(tmp_path):
 
 def test_what_is_wrong_is_one_line(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a1,b1\nc1,d1\ne1,f1\n")
-    _, (code, _), said = run(tmp_path, "t.csv", "--work", "private")
-    assert (code, len(said)) == (2, 1)
-    assert said[0] == "sfumato: t.csv: may have no header line: --header yes, or --header no?"
-    _, (code, _), said = run(tmp_path, "s3x.parquet", "--work", "private")
-    assert (code, len(said)) == (2, 1)
+    _, (code, _), error = run(tmp_path, "t.csv", "--work", "private")
+    assert (code, len(error)) == (2, 1)
+    assert error[0] == "sfumato: t.csv: may have no header line: --header yes, or --header no?"
+    _, (code, _), error = run(tmp_path, "s3x.parquet", "--work", "private")
+    assert (code, len(error)) == (2, 1)
     assert not list(tmp_path.glob("*.yaml"))
 
 
 def test_the_profile_shows_texts_that_would_reorder_others_as_such(tmp_path):
     rows = "".join(f"{n % 7};\u202eabc{n % 3}\n" for n in range(60))
-    found = draft(tmp_path, ("age;name\n" + rows).encode())
-    page = found.profile.read_text(encoding="utf-8")
+    draft_made = draft(tmp_path, ("age;name\n" + rows).encode())
+    page = draft_made.profile.read_text(encoding="utf-8")
     assert "\N{REPLACEMENT CHARACTER}abc1" in page
     assert "\u202e" not in page

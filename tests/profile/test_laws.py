@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.tasks.microdata.source import read
 from sfumato.tasks.profile.skeletons import SHARED
-from tests.profile.drafts import confirmed, document, draft
+from tests.profile.drafts import confirm_draft, document, draft
 from tests.profile.tables import write_csv
 
 # No word of a draft, and no round number.
@@ -45,10 +45,10 @@ def test_a_draft_holds_no_value_and_no_count(table, delimiter):
     names, rows = table
     with tempfile.TemporaryDirectory() as place:
         made = draft(Path(place), write_csv(names, rows, delimiter), header="yes")
-        told = made.spec.read_text(encoding="utf-8").replace(place, "")
+        spec_text = made.spec.read_text(encoding="utf-8").replace(place, "")
         lines = [path.read_text(encoding="utf-8") for path in made.hierarchies]
         assert made.profile.stat().st_mode & 0o777 == 0o600
-    words = set(re.findall(r"[\w.,]+", told)) - set(names)
+    words = set(re.findall(r"[\w.,]+", spec_text)) - set(names)
     values = {str(value) for row in rows for value in row}
     values |= {value.replace(".", ",") for value in values}
     assert words & values == set()
@@ -73,29 +73,29 @@ ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252")
 )
 def test_what_was_written_is_read(rows, delimiter, encoding, decimal):
     names = ["Wörter", "betrag", "zahl"]
-    found = [list(row) for row in rows]
+    rows_read = [list(row) for row in rows]
     with tempfile.TemporaryDirectory() as place:
-        made = draft(Path(place), write_csv(names, found, delimiter, decimal, encoding))
+        made = draft(Path(place), write_csv(names, rows_read, delimiter, decimal, encoding))
         source = document(made)["source"]
         spec = confirmed_source(made)
         whole = read(spec.source, spec.columns, Path(place), {})
     assert source["csv"].get("delimiter", ",") == delimiter if "csv" in source else delimiter == ","
-    shown = {c.name: pc.cast(c.array(), pa.string()).to_pylist() for c in whole.columns}
-    assert shown["Wörter"] == [row[0] for row in found]
-    assert [float(text) for text in shown["betrag"]] == [row[1] for row in found]
-    assert shown["zahl"] == [str(row[2]) for row in found]
+    texts = {c.name: pc.cast(c.array(), pa.string()).to_pylist() for c in whole.columns}
+    assert texts["Wörter"] == [row[0] for row in rows_read]
+    assert [float(text) for text in texts["betrag"]] == [row[1] for row in rows_read]
+    assert texts["zahl"] == [str(row[2]) for row in rows_read]
 
 
 def confirmed_source(made):
     """The draft with every column in it, whatever its proposed role."""
     from sfumato.flows.rules.spec_parts import SpecParts
 
-    told = document(made)
+    document_ = document(made)
     types = {"Wörter": "string", "betrag": "decimal", "zahl": "integer"}
     columns = {name: {"role": "drop", "type": type_} for name, type_ in types.items()}
-    return SpecParts.model_validate(told | {"columns": columns, "roles": "confirmed"})
+    return SpecParts.model_validate(document_ | {"columns": columns, "roles": "confirmed"})
 
 
 def test_what_a_draft_says_is_read_as_a_spec(tmp_path):
     rows = [[n % 40 + 20, "abc"[n % 3], n % 7] for n in range(90)]
-    assert confirmed(draft(tmp_path, write_csv(["age", "town", "income"], rows))).version == 2
+    assert confirm_draft(draft(tmp_path, write_csv(["age", "town", "income"], rows))).version == 2

@@ -32,9 +32,9 @@ def stays(rows=150, missing=(), name="patient_id", seed=4):
 @pytest.mark.parametrize("missing", [(), (3,), (3, 70, 149)])
 def test_patient_numbers_that_look_like_codes_are_a_unit(tmp_path, missing):
     made = draft(tmp_path, write_csv(*stays(missing=missing)))
-    told = document(made)["columns"]["patient_id"]
+    column_keys = document(made)["columns"]["patient_id"]
     nulls = {"nulls": "drop-row"} if missing else {}
-    assert told == {"role": "identifier", "unit": True, **nulls}
+    assert column_keys == {"role": "identifier", "unit": True, **nulls}
     assert roles(made)["ill"] == "sensitive"
     assert "unit" not in document(made)
 
@@ -111,6 +111,8 @@ def test_spellings_of_one_illness_are_asked_about(tmp_path):
     confirm(made)
     released = release_of(made, tmp_path)
     assert open_release(released).declared.columns["diagnosis"].unite == "spellings"
-    shown = "".join(file.read_text("utf-8") for file in sorted(released.glob("data/*.csv")))
-    assert "hiv" in shown
-    assert "HIV" not in shown
+    published_text = "".join(
+        file.read_text("utf-8") for file in sorted(released.glob("data/*.csv"))
+    )
+    assert "hiv" in published_text
+    assert "HIV" not in published_text

@@ -10,7 +10,7 @@ import xlsxwriter
 
 from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.tasks.profile.dialect import DraftOptions
-from tests.profile.drafts import confirmed, document, roles
+from tests.profile.drafts import confirm_draft, document, roles
 from tests.profile.tables import write_csv
 
 NAMES = ["pnr", "born", "plz", "sex", "income"]
@@ -63,14 +63,16 @@ def _plain(value):
 @pytest.mark.parametrize("kind", [csv_file, folder, parquet, excel, database])
 def test_one_table_from_every_kind_of_source(tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
-    address, known = kind(tmp_path)
+    address, known_roles = kind(tmp_path)
     private = {"SFUMATO_WORK": str(tmp_path / "work")}
-    made = write_first_spec(address, tmp_path / "drafted.yaml", DraftOptions(**known), private)
-    known = dict.fromkeys(["born", "plz", "sex"], "quasi-identifier")
-    assert roles(made) == {"pnr": "identifier"} | known | {"income": "sensitive"}
-    told = document(made)["columns"]
-    assert [told[name].get("type", "string") for name in NAMES] == [
+    made = write_first_spec(
+        address, tmp_path / "drafted.yaml", DraftOptions(**known_roles), private
+    )
+    known_roles = dict.fromkeys(["born", "plz", "sex"], "quasi-identifier")
+    assert roles(made) == {"pnr": "identifier"} | known_roles | {"income": "sensitive"}
+    columns = document(made)["columns"]
+    assert [columns[name].get("type", "string") for name in NAMES] == [
         *("integer", "date", "string", "string", "integer"),
     ]
-    assert told["plz"]["hierarchy"] == {"prefixes": [3, 2, 1]}
-    assert confirmed(made).source.seen == tuple(NAMES)
+    assert columns["plz"]["hierarchy"] == {"prefixes": [3, 2, 1]}
+    assert confirm_draft(made).source.seen == tuple(NAMES)

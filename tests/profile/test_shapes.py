@@ -11,7 +11,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.lines import prepare, publish_prepared
-from tests.profile.drafts import confirm, confirmed, document, draft, roles
+from tests.profile.drafts import confirm, confirm_draft, document, draft, roles
 from tests.profile.tables import admissions, journeys, marriages, members, votes, write_csv
 
 
@@ -23,11 +23,15 @@ def release_of(made, directory):
 
 def test_codes_and_texts_without_a_unit(tmp_path):
     made = draft(tmp_path, write_csv(*marriages()))
-    told = document(made)
-    assert told["source"]["csv"] == {"delimiter": ";", "encoding": "windows-1252"}
-    assert (told["source"]["decimal"], told["unit"], told["other-columns"]) == (",", "row", "drop")
-    known = dict.fromkeys(["rate", "age", "yrs_married", "occupation"], "quasi-identifier")
-    assert roles(made) == known | {"religiös": "sensitive", "affairs": "sensitive"}
+    document_ = document(made)
+    assert document_["source"]["csv"] == {"delimiter": ";", "encoding": "windows-1252"}
+    assert (document_["source"]["decimal"], document_["unit"], document_["other-columns"]) == (
+        ",",
+        "row",
+        "drop",
+    )
+    known_roles = dict.fromkeys(["rate", "age", "yrs_married", "occupation"], "quasi-identifier")
+    assert roles(made) == known_roles | {"religiös": "sensitive", "affairs": "sensitive"}
     assert made.undecided is None
     assert made.guess == "windows-1252"
 
@@ -51,8 +55,8 @@ def test_several_rows_of_a_person_are_found_and_said(tmp_path):
     assert document(made)["columns"]["individual"] == unit
     text = made.spec.read_text(encoding="utf-8")
     assert "People have several rows" in " ".join(text.split()).replace("# ", "")
-    said = " ".join(text.replace("#", " ").split())
-    assert "mode: the rows that are kept, one of each person, say the same" in said
+    text_joined = " ".join(text.replace("#", " ").split())
+    assert "mode: the rows that are kept, one of each person, say the same" in text_joined
     assert "80 are profiled, one of each individual" in made.profile.read_text(encoding="utf-8")
 
 
@@ -65,10 +69,10 @@ def test_what_is_the_same_in_all_rows_is_dropped_as_that(tmp_path):
 
 def test_rows_of_a_person_need_not_follow_one_another(tmp_path):
     made = draft(tmp_path, write_csv(*admissions()))
-    told = document(made)
+    document_ = document(made)
     unit = {"role": "identifier", "unit": True, "repeat": "keep-one"}
-    assert told["columns"]["Patienten-Nr"] == unit
-    assert "unit" not in told
+    assert document_["columns"]["Patienten-Nr"] == unit
+    assert "unit" not in document_
     assert "here and there" in made.spec.read_text(encoding="utf-8")
 
 
@@ -114,7 +118,7 @@ def test_what_is_said_beforehand_is_taken(tmp_path):
     assert "vote" not in roles(made)
     promised = [p.get("sensitive") for p in document(made)["promises"]]
     assert promised == [None, "TVnews", "income (€)"]
-    assert confirmed(made).columns["TVnews"].role == "sensitive"
+    assert confirm_draft(made).columns["TVnews"].role == "sensitive"
 
 
 def test_a_table_without_anything_sensitive_says_so(tmp_path):
@@ -125,12 +129,12 @@ def test_a_table_without_anything_sensitive_says_so(tmp_path):
 
 def test_households_weights_and_missing_diagnoses(tmp_path):
     made = draft(tmp_path, write_csv(*members()))
-    told = document(made)
+    document_ = document(made)
     text = " ".join(made.spec.read_text(encoding="utf-8").replace("# ", "").split())
-    assert told["household"] == "HHID"
-    assert told["columns"]["HHID"]["role"] == "identifier"
-    assert told["columns"]["pid"]["unit"] is True
-    assert told["columns"]["diagnosis"]["nulls"] == "category"
+    assert document_["household"] == "HHID"
+    assert document_["columns"]["HHID"]["role"] == "identifier"
+    assert document_["columns"]["pid"]["unit"] is True
+    assert document_["columns"]["diagnosis"]["nulls"] == "category"
     assert "nulls: category keeps rows without a value" in text
     assert "sample_weight" not in roles(made)
     assert "sample_weight: its name is that of weights of a sample" in text
@@ -145,9 +149,9 @@ def test_households_weights_and_missing_diagnoses(tmp_path):
 def test_numbers_of_households_number_no_people(tmp_path):
     names, rows = members()
     made = draft(tmp_path, write_csv(names[1:], sorted(row[1:] for row in rows)))
-    told = document(made)
-    assert told["unit"] == "row"
-    assert "household" not in told
+    document_ = document(made)
+    assert document_["unit"] == "row"
+    assert "household" not in document_
     assert roles(made)["HHID"] == "identifier"
 
 

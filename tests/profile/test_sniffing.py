@@ -1,4 +1,4 @@
-"""What a file tells of itself, and what it does not: then the option that says it is named."""
+"""The dialect that a file tells of itself; where it does not, the option that says it is named."""
 
 import pyarrow as pa
 import pytest
@@ -16,7 +16,7 @@ ROWS = [[20 + n % 45, "abcd"[n % 4], 1000 + 37 * (n % 23)] for n in range(120)]
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "delimiter"),
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
@@ -31,22 +31,22 @@ ROWS = [[20 + n % 45, "abcd"[n % 4], 1000 + 37 * (n % 23)] for n in range(120)]
         (b"age,town\n30,\x81\n", "cannot be decoded as windows-1252 (--encoding)"),
     ],
 )
-def test_what_a_file_does_not_tell(tmp_path, content, told):
-    if told is None:
+def test_what_a_file_does_not_tell(tmp_path, content, delimiter):
+    if delimiter is None:
         draft(tmp_path, content)
         return
     with pytest.raises(InputError) as caught:
         draft(tmp_path, content)
-    assert told in str(caught.value)
+    assert delimiter in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "drafted.yaml").exists()
 
 
-@pytest.mark.parametrize("said", [",", "\t"])
-def test_a_delimiter_that_is_said_is_held_to_the_rows(tmp_path, said):
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_a_delimiter_that_is_said_is_held_to_the_rows(tmp_path, delimiter):
     content = b"age;wage\n30;1,5\n31;2,5\n\t;1\n"
     with pytest.raises(InputError, match=r"different numbers of fields: --delimiter ';'\?"):
-        draft(tmp_path, content, delimiter=said)
+        draft(tmp_path, content, delimiter=delimiter)
 
 
 def test_a_first_row_is_never_taken_for_a_header(tmp_path):
@@ -84,9 +84,9 @@ def test_dates_are_read_as_written(tmp_path, format_, type_):
         for n, d in enumerate(days)
     ]
     rows = [[day, *row[1:]] for day, row in zip(days, ROWS, strict=True)]
-    told = document(draft(tmp_path, write_csv(["born", "town", "income"], rows)))
-    assert told["source"]["date-formats"] == {"born": format_}
-    assert told["columns"]["born"]["type"] == type_
+    document_ = document(draft(tmp_path, write_csv(["born", "town", "income"], rows)))
+    assert document_["source"]["date-formats"] == {"born": format_}
+    assert document_["columns"]["born"]["type"] == type_
 
 
 LOOKS = {
@@ -144,7 +144,7 @@ def test_identifiers_are_never_published(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("known", "told"),
+    ("options", "words"),
     [
         ({"roles": {"age": "secret"}}, "--role age: 'secret' is none of"),
         ({"format": "odt"}, "--format: 'odt' is none of"),
@@ -152,10 +152,10 @@ def test_identifiers_are_never_published(tmp_path):
         ({"date_formats": {"born": "%y"}}, "--date-formats.born: may use"),
     ],
 )
-def test_options_that_are_none(known, told):
+def test_options_that_are_none(options, words):
     with pytest.raises(SpecError) as caught:
-        read_options(**{"roles": {}, "date_formats": {}} | known)
-    assert str(caught.value).startswith(told)
+        read_options(**{"roles": {}, "date_formats": {}} | options)
+    assert str(caught.value).startswith(words)
 
 
 def test_files_are_private_and_nothing_is_overwritten(tmp_path):
