@@ -1,4 +1,4 @@
-"""What every aggregate keeps to: what it is in any world is within its bounds."""
+"""Laws of every aggregate: its value in any world is within its bounds."""
 
 import itertools
 from collections import Counter
@@ -26,11 +26,11 @@ def squared_deviation(values):
     return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def _of(function):
+def _aggregate_of(function):
     return lambda values: aggregate(function, values)
 
 
-ORACLES = {name: _of(name) for name in ("count", "sum", "avg", "min", "max")}
+ORACLES = {name: _aggregate_of(name) for name in ("count", "sum", "avg", "min", "max")}
 ORACLES["stddev"] = ORACLES["var_samp"] = squared_deviation
 
 
@@ -74,15 +74,15 @@ def call(name):
 
 def assert_within(name, bounds, truths):
     """Hold bounds against the answers of all worlds; the ends of those that are not null."""
-    known = [truth for truth in truths if truth is not None]
+    truths_known = [truth for truth in truths if truth is not None]
     assert bounds.may_be_empty or None not in truths or bounds.lower is None
-    if not known:
+    if not truths_known:
         return None
     squared = name.startswith("stddev")
     low, high = (end**2 if squared else end for end in (bounds.lower, bounds.upper))
-    assert low <= min(known), (name, bounds, min(known))
-    assert max(known) <= high, (name, bounds, max(known))
-    return min(known), low
+    assert low <= min(truths_known), (name, bounds, min(truths_known))
+    assert max(truths_known) <= high, (name, bounds, max(truths_known))
+    return min(truths_known), low
 
 
 CONDITIONS = [
@@ -102,47 +102,47 @@ OF_SUBDOMAINS = {
 @cache
 def tables_of_rows():
     """Tables, and for each condition the losses that it means in every world."""
-    generator, found = np.random.default_rng(5), []
+    generator, releases = np.random.default_rng(5), []
     for _ in range(6):
         table = random_rows(generator, generator.integers(1, 4, 2))
         every_world = list(worlds(table, together=False))
-        meant = [
+        outcomes_of_conditions = [
             {tuple(sorted(row["loss"] for row in world if holds(row))) for world in every_world}
             for _, holds in CONDITIONS
         ]
-        found.append((table, meant))
-    return found
+        releases.append((table, outcomes_of_conditions))
+    return releases
 
 
 @cache
 def tables_of_subdomains():
     """Releases, and for each condition the losses that it means in every world."""
-    found = []
+    releases = []
     for seed in range(25):
         tables, _, copies = small(seed)
-        rows, meant = tables["qit"].to_pylist(), {}
-        for where, wanted in OF_SUBDOMAINS.items():
+        rows, outcomes_of_conditions = tables["qit"].to_pylist(), {}
+        for where, is_selected in OF_SUBDOMAINS.items():
             chosen = [row for row in rows if "age" not in where or row["age"] < 2]
             hits = Counter(row["group_id"] for row in chosen)
-            meant[where] = outcomes(copies, hits, wanted)
-        found.append((tables, meant))
-    return found
+            outcomes_of_conditions[where] = outcomes(copies, hits, is_selected)
+        releases.append((tables, outcomes_of_conditions))
+    return releases
 
 
 @cache
 def tables_of_labels():
     """A table and a condition each, and the losses that it means in every world."""
-    generator, found = np.random.default_rng(3), []
+    generator, releases = np.random.default_rng(3), []
     for where, holds in TIGHT:
         table, hidden = random_table(generator, 5)
         statuses = [sorted({bool(holds(row)) for row in rows}) for rows in hidden]
         losses = [rows[0][4] for rows in hidden]
-        meant = {
+        outcomes_found = {
             tuple(sorted(loss for loss, is_meant in zip(losses, world, strict=True) if is_meant))
             for world in itertools.product(*statuses)
         }
-        found.append((where, table, meant))
-    return found
+        releases.append((where, table, outcomes_found))
+    return releases
 
 
 class AggregateLaws:
@@ -151,10 +151,13 @@ class AggregateLaws:
     @pytest.mark.parametrize("form", ["permuted", "split"])
     def test_the_truth_of_every_world_is_within_the_bounds(self, name, form):
         declared = declare(form)
-        queries = [f"SELECT {call(name)} AS x FROM microdata WHERE {of}" for of, _ in CONDITIONS]
-        for table, meant in tables_of_rows():
+        queries = [
+            f"SELECT {call(name)} AS x FROM microdata WHERE {condition}"
+            for condition, _ in CONDITIONS
+        ]
+        for table, outcomes_of_conditions in tables_of_rows():
             answers = answers_on(in_form(table, declared), declared, queries)
-            for chosen, answer in zip(meant, answers, strict=True):
+            for chosen, answer in zip(outcomes_of_conditions, answers, strict=True):
                 assert_within(
                     name, answer.rows[0]["x"], [ORACLES[name](values) for values in chosen]
                 )
@@ -167,18 +170,20 @@ class AggregateLaws:
             with pytest.raises(QueryError, match=refused):
                 answers_on(small(0)[0], SMALL, queries)
             return
-        for tables, meant in tables_of_subdomains():
+        for tables, outcomes_of_conditions in tables_of_subdomains():
             answers = answers_on(tables, SMALL, queries)
-            for (where, chosen), answer in zip(meant.items(), answers, strict=True):
+            for (where, chosen), answer in zip(
+                outcomes_of_conditions.items(), answers, strict=True
+            ):
                 truths = [ORACLES[name](values) for values in chosen]
                 checked[where] += assert_within(name, answer.rows[0]["x"], truths) is not None
         assert min(checked[where] for where in OF_SUBDOMAINS) > 5
 
     def test_the_truth_is_within_the_bounds_where_labels_stand_for_values(self, name):
         checked = 0
-        for where, table, meant in tables_of_labels():
+        for where, table, selections in tables_of_labels():
             query = f"SELECT {call(name)} AS x FROM microdata WHERE {where}"
             (row,) = answer_on({"microdata": table}, PETS, query).rows
-            truths = [ORACLES[name](values) for values in meant]
+            truths = [ORACLES[name](values) for values in selections]
             checked += assert_within(name, row["x"], truths) is not None
         assert checked > 5

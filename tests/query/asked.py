@@ -125,8 +125,8 @@ class Queries:
         keys = self.rng.sample(list(EXACT), self.rng.choice([0, 0, 1, 1, 2]))
         named = [f'"{key}"' for key in keys]
         aggregates = [self.aggregate() for _ in range(self.rng.randint(1, 3))]
-        shown = [*named, *(f"{text} AS n{i}" for i, text in enumerate(aggregates))]
-        query = f"SELECT {', '.join(shown)} FROM microdata"
+        terms = [*named, *(f"{text} AS n{i}" for i, text in enumerate(aggregates))]
+        query = f"SELECT {', '.join(terms)} FROM microdata"
         parts = [self.condition(EXACT, 2)] if self.rng.random() < 0.8 else []
         for _ in range(self.rng.choice([0, 0, 1, 1, 2])):
             names = self.rng.sample(list(SENSITIVE), 2 if self.together else 1)
@@ -207,8 +207,8 @@ class Queries:
         pick = self.rng.random()
         if not depth or pick < 0.3:
             return f'"{self.rng.choice(names)}"' if pick < 0.7 else self.literal("integer")
-        left, right = self.number(names, depth - 1), self.number(names, depth - 1)
+        first, right = self.number(names, depth - 1), self.number(names, depth - 1)
         sign = self.rng.choice(["+", "-", "*", "/", "%"])
         if sign in "/%" and self.rng.random() < 0.6:
             right = self.rng.choice(["2", "3", "-3", "0.5"])
-        return self.rng.choice([f"({left} {sign} {right})", f"(- {left})"])
+        return self.rng.choice([f"({first} {sign} {right})", f"(- {first})"])

@@ -46,7 +46,7 @@ def publish_composed(
     A row's kind is 0 where it is somebody's, and 1 where it is of somebody who left.
     """
     microdata = Microdata(
-        tuple(_column(name, of, columns[name]) for name, of in declared.columns.items()),
+        tuple(_column(name, column, columns[name]) for name, column in declared.columns.items()),
         len(group),
     )
     partition = Partition(
@@ -69,7 +69,7 @@ def _column(name: str, declared: DeclaredColumn, values: Sequence[Any]) -> Colum
 def _targets(column: Column, groups: int) -> TargetDistributions:
     """All groups aim at the distribution of all values."""
     counts = np.bincount(column.codes, minlength=len(column.values))
-    shares = tuple(Fraction(int(of), len(column.codes)) for of in counts)
+    shares = tuple(Fraction(int(count), len(column.codes)) for count in counts)
     return TargetDistributions(column.name, np.zeros(groups, dtype=np.int64), (shares,))
 
 
@@ -96,7 +96,9 @@ def random_columns(rng, rows, **more):
         "loss": [rng.randint(-3, 3) for _ in range(rows)],
         "word": [rng.choice(WORDS) for _ in range(rows)],
     }
-    return columns | {name: [rng.choice(of) for _ in range(rows)] for name, of in more.items()}
+    return columns | {
+        name: [rng.choice(values) for _ in range(rows)] for name, values in more.items()
+    }
 
 
 def spread(values):
@@ -107,19 +109,19 @@ def spread(values):
     return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def told(function, values):
+def aggregate_or_spread(function, values):
     return spread(values) if function == "stddev" else aggregate(function, list(values))
 
 
 def ends(outcomes):
     """Per function the least and greatest answer over all worlds, and whether it may be null."""
-    found = {}
+    limits_found = {}
     for function in FUNCTIONS:
-        seen = {told(function, values) for values in outcomes}
+        seen = {aggregate_or_spread(function, values) for values in outcomes}
         some = seen - {None}
         limits = (min(some), max(some)) if some else (None, None)
-        found[function] = (*limits, bool(some) and None in seen)
-    return found
+        limits_found[function] = (*limits, bool(some) and None in seen)
+    return limits_found
 
 
 def assert_outcomes(row, outcomes, tight=FUNCTIONS):
@@ -142,18 +144,18 @@ def assert_outcomes(row, outcomes, tight=FUNCTIONS):
             assert bounds.lower <= bounds.estimate <= bounds.upper, function
 
 
-def combined(of_groups):
-    """What worlds of all groups tell, from what those of each do."""
+def combine_groups(of_groups):
+    """Return what worlds of all groups tell, from what those of each do."""
     return {tuple(sorted(itertools.chain(*world))) for world in itertools.product(*of_groups)}
 
 
 def values_of(tables, group, names):
     """The values that a group shows of some columns, of people and of nobody."""
-    found = []
+    values_found = []
     for name, table in tables.items():
         if name.startswith(("help_", "qit", "lineage")) or names[0] not in table.column_names:
             continue
         for row in table.to_pylist():
             if row["group_id"] == group:
-                found += [tuple(row[of] for of in names)] * row.get("count", 1)
-    return found
+                values_found += [tuple(row[name] for name in names)] * row.get("count", 1)
+    return values_found

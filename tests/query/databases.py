@@ -60,7 +60,7 @@ def mariadb() -> str:
 
 
 def _takes(address: str) -> bool:
-    """Whether PostgreSQL takes connections: it listens a little earlier."""
+    """Tell if PostgreSQL takes connections: it listens a little earlier."""
     try:
         psycopg.connect(address).close()
     except psycopg.OperationalError:
@@ -69,9 +69,11 @@ def _takes(address: str) -> bool:
 
 
 def _postgres_binaries() -> Path:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parts[-2]))
-    if found:
-        return found[-1]
+    folders = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parts[-2])
+    )
+    if folders:
+        return folders[-1]
     return Path(shutil.which("initdb") or "/usr/bin/initdb").resolve().parent
 
 
@@ -107,9 +109,9 @@ def _start(command: Sequence[str | Path], user: str | None, directory: Path, add
     atexit.register(_stop, server)
     until = time.monotonic() + _PATIENCE
     while not _listens(address):
-        told = (directory / "log").read_text(errors="replace")[-2000:]
-        assert server.poll() is None, told
-        assert time.monotonic() < until, told
+        log_text = (directory / "log").read_text(errors="replace")[-2000:]
+        assert server.poll() is None, log_text
+        assert time.monotonic() < until, log_text
         time.sleep(0.1)
 
 

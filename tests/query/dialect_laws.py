@@ -1,4 +1,4 @@
-"""What every dialect keeps to: a query as it is written for a database means there what it means.
+"""Laws of every dialect: a query as it is written for a database means there what it means.
 
 A dialect is known to the suite by its name in the registry; its database is a file, or one of ours.
 """
@@ -36,13 +36,13 @@ def address(kind, directory):
     return getattr(databases, kind)()
 
 
-def answered(asked, declared, query, reading="possible"):
+def answered_rows(tables, declared, query, reading="possible"):
     """The rows of an answer as the rewritten query returns them, and how many are keys."""
     question = read_question(query, declared)
-    return returned(question, ask(asked, declared, question, estimates=False), reading)
+    return expected_rows(question, ask(tables, declared, question, estimates=False), reading)
 
 
-def returned(question, answer, reading):
+def expected_rows(question, answer, reading):
     """The rows of an answer in one reading of HAVING, the sides of each bounds apart."""
     rows = []
     for row, certain in zip(answer.rows, answer.certain, strict=True):
@@ -56,7 +56,7 @@ def returned(question, answer, reading):
     return rows
 
 
-def written(query, declared, havings):
+def rewritten_texts(query, declared, havings):
     """A query with each clause, rewritten for DuckDB: one text for each reading of it."""
     return {
         having: {
@@ -77,16 +77,16 @@ def comparable(value):
 
 
 def rough(row):
-    """What rows can be put in the same order by."""
-    told = (f"{v:.6g}" if isinstance(v, float) else v for v in map(comparable, row))
-    return [(v is None, str(int(v) if isinstance(v, bool) else v)) for v in told]
+    """Return a key by which rows can be put in the same order."""
+    texts = (f"{v:.6g}" if isinstance(v, float) else v for v in map(comparable, row))
+    return [(v is None, str(int(v) if isinstance(v, bool) else v)) for v in texts]
 
 
-def assert_same_rows(found, expected, query):
-    assert len(found) == len(expected), query
-    pairs = zip(sorted(found, key=rough), sorted(expected, key=rough), strict=True)
-    for got, wanted in ((map(comparable, a), map(comparable, b)) for a, b in pairs):
-        for value, other in zip(wanted, got, strict=True):
+def assert_same_rows(rows_found, expected, query):
+    assert len(rows_found) == len(expected), query
+    pairs = zip(sorted(rows_found, key=rough), sorted(expected, key=rough), strict=True)
+    for got, expected_row in ((map(comparable, a), map(comparable, b)) for a, b in pairs):
+        for value, other in zip(expected_row, got, strict=True):
             if isinstance(value, float):
                 assert other == pytest.approx(value, rel=1e-9, abs=1e-9), query
             else:
@@ -158,24 +158,25 @@ def hard(directory):
     names = list(HARD.columns)[:-1]
     types = [HARD.columns[name].arrow_type for name in names]
     # A text becomes a decimal or a moment by a cast.
-    known = [
+    arrays = [
         pa.array(values).cast(type_)
         if pa.types.is_string(pa.array(values).type)
         else pa.array(values, type_)
         for values, type_ in zip(columns, types, strict=True)
     ]
     table = pa.table(
-        {**dict(zip(names, known, strict=True)), "loss": range(len(ROWS))}
+        {**dict(zip(names, arrays, strict=True)), "loss": range(len(ROWS))}
     ).append_column("group_id", pa.array([i % 3 for i in range(len(ROWS))]))
     return table, write(directory, table, HARD)
 
 
 @cache
-def reviewed():
+def reviewed_answers():
     """The reviewed queries: as they are rewritten, and the rows of their answers."""
-    with engine(test_golden.TABLES, CENSUS) as asked:
+    with engine(test_golden.TABLES, CENSUS) as asking:
         return [
-            (query, rewrite(query, CENSUS).tree, answered(asked, CENSUS, query)) for query in GOLDEN
+            (query, rewrite(query, CENSUS).tree, answered_rows(asking, CENSUS, query))
+            for query in GOLDEN
         ]
 
 
@@ -193,7 +194,7 @@ class DialectLaws:
         load(write(tmp_path / "release", test_golden.TABLE, CENSUS), url, replace=True)
         types = {name: column.type for name, column in CENSUS.columns.items()}
         with target(url) as database:
-            for query, tree, expected in reviewed():
+            for query, tree, expected in reviewed_answers():
                 text = write_bounds(tree, DIALECTS[kind], types)
                 assert_same_rows(database.execute(text), expected, query)
 
@@ -204,12 +205,12 @@ class DialectLaws:
         types = {name: column.type for name, column in HARD.columns.items()}
         spelling = DIALECTS[kind].spelling
         conditions = MEANT if spelling and not spelling.decimals else MEANT + EXACT_ONLY
-        found = []
+        rows_found = []
         with target(url) as database, duckdb.connect() as truth:
             truth.register("microdata", table)
             for condition in conditions:
                 rows = truth.execute(f"SELECT count(*) FROM microdata WHERE {condition}").fetchone()
                 text = write_bounds(counting(condition), DIALECTS[kind], types)
                 assert [row[0] for row in database.execute(text)] == list(rows), condition
-                found.append(rows[0])
-        assert {0, 1, len(ROWS)} < set(found)
+                rows_found.append(rows[0])
+        assert {0, 1, len(ROWS)} < set(rows_found)

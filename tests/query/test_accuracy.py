@@ -42,7 +42,7 @@ SENSITIVE = DECLARED.names_with_roles("sensitive")
 
 @dataclass(frozen=True)
 class Published:
-    """What `evaluate` needs of a release."""
+    """The parts of a release that `evaluate` needs."""
 
     directory: Path
     declared: Any
@@ -84,7 +84,7 @@ def _microdata(table):
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory):
+def published_release(tmp_path_factory):
     generator = np.random.default_rng(3)
     original = _original(generator, 400)
     group = np.arange(400) // 5
@@ -119,96 +119,109 @@ def _evaluate(published, *described, seed=1):
 
 
 @pytest.mark.parametrize("aggregate", ["avg", "sum", "count", "min", "max"])
-@pytest.mark.parametrize("of", ["loss", "share"])
-def test_truths_are_inside(published, aggregate, of):
-    common = {"aggregate": aggregate, "of": of, "queries": 4}
+@pytest.mark.parametrize("column_name", ["loss", "share"])
+def test_truths_are_inside(published_release, aggregate, column_name):
+    common = {"aggregate": aggregate, "of": column_name, "queries": 4}
     ranges = [
         {"kind": "range", "over": over, "spans": [1, 10], **common}
         for over in ("age", "weight", "price", "born")
     ]
     chosen = {"kind": "arbitrary", "selected": [1, 40, 10_000], **common}
-    measured = _evaluate(published, *ranges, chosen)
+    measured = _evaluate(published_release, *ranges, chosen)
     assert len(measured) == 4 * (4 * 2 + 3)
     assert all(query.inside for query in measured)
     assert all(query.truth is not None for query in measured)
 
 
 @pytest.mark.parametrize("aggregate", ["min", "max"])
-def test_moments_have_no_relative_width(published, aggregate):
+def test_moments_have_no_relative_width(published_release, aggregate):
     common = {"aggregate": aggregate, "of": "seen", "queries": 5}
     ranges = {"kind": "range", "over": "age", "spans": [5], **common}
-    measured = _evaluate(published, ranges, {"kind": "arbitrary", "selected": [9], **common})
+    measured = _evaluate(
+        published_release, ranges, {"kind": "arbitrary", "selected": [9], **common}
+    )
     assert all(query.inside and query.truth for query in measured)
     assert {(q.relative_error, q.relative_width) for q in measured} == {(None, None)}
 
 
-def test_all_rows_selected_are_answered_exactly(published):
-    asked = {"kind": "arbitrary", "aggregate": "sum", "selected": [400], "queries": 1}
-    (query,) = _evaluate(published, asked)
+def test_all_rows_selected_are_answered_exactly(published_release):
+    workload = {"kind": "arbitrary", "aggregate": "sum", "selected": [400], "queries": 1}
+    (query,) = _evaluate(published_release, workload)
     assert query.lower == query.upper == query.truth
     assert query.sensitive == "loss"
     assert query.relative_error == query.relative_width == 0
 
 
-def test_a_wrong_original_is_outside(published):
-    release, original = published
+def test_a_wrong_original_is_outside(published_release):
+    release, original = published_release
     loss = original["loss"]
     wrong = encode("loss", "sensitive", pa.array([v + 10**6 for v in loss.array().to_pylist()]))
     columns = tuple(wrong if c.name == "loss" else c for c in original.columns)
-    asked = {"aggregate": "avg", "of": "loss", "queries": 3}
+    settings = {"aggregate": "avg", "of": "loss", "queries": 3}
     measured = _evaluate(
         (release, Microdata(columns, original.rows)),
-        {"kind": "range", "over": "age", "spans": [5], **asked},
-        {"kind": "arbitrary", "selected": [5], **asked},
+        {"kind": "range", "over": "age", "spans": [5], **settings},
+        {"kind": "arbitrary", "selected": [5], **settings},
     )
     assert not any(query.inside for query in measured)
     assert [summary.outside for summary in summaries(measured)] == [3, 3]
 
 
-def test_the_same_randomness_asks_the_same(published):
-    asked = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5], "queries": 5}
-    assert _evaluate(published, asked) == _evaluate(published, asked)
-    assert _evaluate(published, asked) != _evaluate(published, asked, seed=2)
+def test_the_same_randomness_asks_the_same(published_release):
+    workload = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5], "queries": 5}
+    assert _evaluate(published_release, workload) == _evaluate(published_release, workload)
+    assert _evaluate(published_release, workload) != _evaluate(published_release, workload, seed=2)
 
 
-@pytest.mark.parametrize(("aggregate", "of"), [("min", "word"), ("sum", "seen"), ("avg", "word")])
-def test_what_has_no_numbers_is_not_measured(published, aggregate, of):
-    with pytest.raises(InputError, match=of):
+@pytest.mark.parametrize(
+    ("aggregate", "column_name"), [("min", "word"), ("sum", "seen"), ("avg", "word")]
+)
+def test_what_has_no_numbers_is_not_measured(published_release, aggregate, column_name):
+    with pytest.raises(InputError, match=column_name):
         _evaluate(
-            published,
-            {"kind": "arbitrary", "aggregate": aggregate, "of": of, "selected": [5], "queries": 1},
+            published_release,
+            {
+                "kind": "arbitrary",
+                "aggregate": aggregate,
+                "of": column_name,
+                "selected": [5],
+                "queries": 1,
+            },
         )
 
 
-def test_words_are_counted(published):
-    asked = {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 2}
-    for of, text in (("word", "count(word)"), (None, "count(*)")):
-        measured = _evaluate(published, {**asked, "of": of})
+def test_words_are_counted(published_release):
+    workload = {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 2}
+    for column_name, text in (("word", "count(word)"), (None, "count(*)")):
+        measured = _evaluate(published_release, {**workload, "of": column_name})
         assert all(query.inside and query.relative_error == 0 for query in measured)
         assert summaries(measured)[0].workload == f"{text} by range of age"
 
 
-def _measured(**more):
-    known = {"kind": "range", "aggregate": "avg", "sensitive": "loss", "level": 5, "over": "age"}
-    return Measured(**known | more)
+def _measured_query(**more):
+    fields = {"kind": "range", "aggregate": "avg", "sensitive": "loss", "level": 5, "over": "age"}
+    return Measured(**fields | more)
 
 
 def test_scores():
-    one = _measured(lower=Fraction(3), upper=Fraction(5), truth=Fraction(4))
-    assert (one.relative_error, one.relative_width, one.inside) == (0.5, 0.5, True)
-    zero = _measured(lower=Fraction(-1), upper=Fraction(1), truth=Fraction(0))
+    measured = _measured_query(lower=Fraction(3), upper=Fraction(5), truth=Fraction(4))
+    assert (measured.relative_error, measured.relative_width, measured.inside) == (0.5, 0.5, True)
+    zero = _measured_query(lower=Fraction(-1), upper=Fraction(1), truth=Fraction(0))
     assert (zero.relative_error, zero.relative_width, zero.inside) == (None, None, True)
-    null = _measured(lower=None, upper=None, truth=None)
+    null = _measured_query(lower=None, upper=None, truth=None)
     assert (null.relative_error, null.relative_width, null.inside) == (None, None, True)
-    assert not _measured(lower=None, upper=None, truth=Fraction(1)).inside
-    assert not _measured(lower=Fraction(1), upper=Fraction(1), truth=None).inside
+    assert not _measured_query(lower=None, upper=None, truth=Fraction(1)).inside
+    assert not _measured_query(lower=Fraction(1), upper=Fraction(1), truth=None).inside
     close = Fraction(1, 3)
-    assert not _measured(lower=close, upper=close, truth=close + Fraction(1, 10**40)).inside
+    assert not _measured_query(lower=close, upper=close, truth=close + Fraction(1, 10**40)).inside
 
 
 def test_public_summaries_say_nothing_of_the_truth():
     bounds = {"lower": Fraction(3), "upper": Fraction(5)}
-    seen = [summaries([_measured(**bounds, truth=t)])[0] for t in (Fraction(4), Fraction(99), None)]
+    seen = [
+        summaries([_measured_query(**bounds, truth=t)])[0]
+        for t in (Fraction(4), Fraction(99), None)
+    ]
     assert seen[0] != seen[1]
     assert [summary.public() for summary in seen] == [
         {
@@ -224,7 +237,7 @@ def test_public_summaries_say_nothing_of_the_truth():
 
 
 def test_summaries_where_nothing_is_scored():
-    (summary,) = summaries([_measured(lower=None, upper=None, truth=None)])
+    (summary,) = summaries([_measured_query(lower=None, upper=None, truth=None)])
     assert (summary.queries, summary.errors.scored, summary.widths.mean) == (1, 0, None)
     assert summary.public()["median"] is None
 
@@ -254,8 +267,8 @@ def test_wrong_workloads_are_refused(wrong):
         _workloads(wrong)
 
 
-def test_what_analysts_use_is_what_is_measured(published, tmp_path):
-    release, original = published
+def test_what_analysts_use_is_what_is_measured(published_release, tmp_path):
+    release, original = published_release
     (tmp_path / "data").mkdir()
     (tmp_path / "sql").mkdir()
     moved = Published(tmp_path, release.declared)
@@ -267,19 +280,19 @@ def test_what_analysts_use_is_what_is_measured(published, tmp_path):
             wrong = pa.array([v + 10**9 for v in table["l_sum"].to_pylist()])
             table = table.set_column(table.column_names.index("l_sum"), "l_sum", wrong)
         pq.write_table(table, tmp_path / "sql" / f"{help_name(name)}.parquet")
-    asked = {"aggregate": "sum", "of": "loss", "queries": 2}
+    settings = {"aggregate": "sum", "of": "loss", "queries": 2}
     measured = _evaluate(
         (moved, original),
-        {"kind": "range", "over": "age", "spans": [5], **asked},
-        {"kind": "arbitrary", "selected": [5], **asked},
+        {"kind": "range", "over": "age", "spans": [5], **settings},
+        {"kind": "arbitrary", "selected": [5], **settings},
     )
     assert not any(query.inside for query in measured)
 
 
 @pytest.fixture(scope="module")
-def split(published, tmp_path_factory):
+def split(published_release, tmp_path_factory):
     """The same groups, in tables of their own."""
-    release, original = published
+    release, original = published_release
     microdata = release.table("microdata")
     form = SplitParameters(method="split")
     moved = Published(tmp_path_factory.mktemp("split"), DECLARED.model_copy(update={"form": form}))
@@ -290,47 +303,49 @@ def split(published, tmp_path_factory):
         tables[f"st_{name}"] = counted.aggregate([([], "count_all")]).rename_columns(
             {"count_all": "count"}
         )
-    for place, of in (("data", tables), ("sql", help_tables(tables, SENSITIVE))):
+    for place, folder_tables in (("data", tables), ("sql", help_tables(tables, SENSITIVE))):
         (moved.directory / place).mkdir()
-        for name, table in of.items():
+        for name, table in folder_tables.items():
             pq.write_table(table, moved.directory / place / f"{name}.parquet")
     return moved, original
 
 
 @pytest.mark.parametrize("aggregate", ["avg", "sum", "count", "min", "max"])
-def test_split_releases_are_as_accurate_as_shuffled_ones(published, split, aggregate):
+def test_split_releases_are_as_accurate_as_shuffled_ones(published_release, split, aggregate):
     common = {"aggregate": aggregate, "of": "loss", "queries": 4}
-    asked = [
+    workloads = [
         {"kind": "range", "over": "age", "spans": [1, 10], **common},
         {"kind": "arbitrary", "selected": [1, 40, 10_000], **common},
     ]
-    found = _evaluate(split, *asked)
-    assert found == _evaluate(published, *asked)
-    assert len(found) == 4 * (2 + 3)
-    assert all(query.inside and query.truth is not None for query in found)
+    evaluated = _evaluate(split, *workloads)
+    assert evaluated == _evaluate(published_release, *workloads)
+    assert len(evaluated) == 4 * (2 + 3)
+    assert all(query.inside and query.truth is not None for query in evaluated)
 
 
 def test_moments_of_a_split_release_have_no_relative_width(split):
-    asked = {"kind": "range", "aggregate": "min", "of": "seen", "over": "age", "spans": [5]}
-    measured = _evaluate(split, {**asked, "queries": 5})
+    workload = {"kind": "range", "aggregate": "min", "of": "seen", "over": "age", "spans": [5]}
+    measured = _evaluate(split, {**workload, "queries": 5})
     assert {(q.relative_error, q.relative_width) for q in measured} == {(None, None)}
 
 
 @pytest.fixture(scope="module")
-def apart(published, tmp_path_factory):
+def apart(published_release, tmp_path_factory):
     """The same rows, every quasi-identifier by itself."""
-    _, original = published
+    _, original = published_release
     form = AmbiguousParameters(method="ambiguous")
     declared = DECLARED.model_copy(update={"form": form})
     release = Published(tmp_path_factory.mktemp("apart"), declared)
-    shown = ambiguous.publish(original, Partition(np.arange(400) // 50), form, seeded_keys(1))
+    tables_apart = ambiguous.publish(
+        original, Partition(np.arange(400) // 50), form, seeded_keys(1)
+    )
     tables = {
-        name: shown[name].cast(schema)
+        name: tables_apart[name].cast(schema)
         for name, schema in ambiguous.schemas(declared.columns, form).items()
     }
-    for place, of in (("data", tables), ("sql", build_help_tables(tables, declared))):
+    for place, folder_tables in (("data", tables), ("sql", build_help_tables(tables, declared))):
         (release.directory / place).mkdir()
-        for name, table in of.items():
+        for name, table in folder_tables.items():
             pq.write_table(table, release.directory / place / f"{name}.parquet")
     return release, original
 
@@ -338,15 +353,17 @@ def apart(published, tmp_path_factory):
 COUNTS = {"kind": "counts", "of": "word", "selectivity": [2, 10, 100], "queries": 8}
 
 
-def test_batches_have_as_many_combinations_as_said(published):
-    measured = _evaluate(published, {**COUNTS, "attributes": 2})
+def test_batches_have_as_many_combinations_as_said(published_release):
+    measured = _evaluate(published_release, {**COUNTS, "attributes": 2})
     assert [query.level for query in measured] == [2] * 8 + [10] * 8 + [100] * 8
     assert all(query.inside and query.estimate is not None for query in measured)
     for level, low, high in ((2, 0.5, 12), (10, 6, 40)):
         rows = [float(query.truth) for query in measured if query.level == level]
         assert low <= np.mean(rows) <= high
     of_word = {query.truth for query in measured if query.level == 100}
-    assert of_word & set(np.bincount(published[1]["word"].codes))  # but where nulls are left out
+    assert of_word & set(
+        np.bincount(published_release[1]["word"].codes)
+    )  # but where nulls are left out
 
 
 def test_batches_are_estimated_where_columns_stand_by_themselves(apart):
@@ -360,8 +377,14 @@ def test_batches_are_estimated_where_columns_stand_by_themselves(apart):
 
 
 def test_ranges_are_counted_where_columns_stand_by_themselves(apart):
-    asked = {"kind": "range", "aggregate": "count", "over": "born", "spans": [5, 20], "queries": 5}
-    measured = _evaluate(apart, asked)
+    workload = {
+        "kind": "range",
+        "aggregate": "count",
+        "over": "born",
+        "spans": [5, 20],
+        "queries": 5,
+    }
+    measured = _evaluate(apart, workload)
     assert all(query.inside and query.truth for query in measured)
 
 

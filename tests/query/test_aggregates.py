@@ -26,17 +26,17 @@ def test_the_variance_of_any_choice_is_within_its_bounds(seed):
     high = low + generator.integers(0, 3, len(group)) * int(seed % 2)
     most = generator.integers(0, sizes + 1)
     least = generator.integers(0, most + 1) if seed % 4 > 1 else most
-    found = variance(Choices(group, low, high, least, most, 0))
+    bounds_found = variance(Choices(group, low, high, least, most, 0))
     seen = [squared_deviation(v) for v in _choices(group, low, high, least, most)]
-    known = [spread for spread in seen if spread is not None]
-    if found is None:
-        assert not known
+    spreads = [spread for spread in seen if spread is not None]
+    if bounds_found is None:
+        assert not spreads
         return
-    assert found[0] <= min(known)
-    assert max(known) <= found[1]
+    assert bounds_found[0] <= min(spreads)
+    assert max(spreads) <= bounds_found[1]
     if seed % 2 == 0 and seed % 4 < 2:
-        assert found[0] == min(known)  # known numbers, and how many count: attained
-    assert found[1] <= 9 * max(max(known), 1)
+        assert bounds_found[0] == min(spreads)  # known numbers, and how many count: attained
+    assert bounds_found[1] <= 9 * max(max(spreads), 1)
 
 
 def _choices(group, low, high, least, most):

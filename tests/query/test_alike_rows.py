@@ -26,7 +26,11 @@ from tests.query.worlds import column
 AGGREGATES = (
     "COUNT(*)",
     "COUNT(cost)",
-    *(f"{of}({name})" for of in ("SUM", "AVG", "MIN") for name in ("loss", "cost", "ratio")),
+    *(
+        f"{function}({name})"
+        for function in ("SUM", "AVG", "MIN")
+        for name in ("loss", "cost", "ratio")
+    ),
     "MAX(note)",
     "STDDEV(loss)",
     "MEDIAN(loss)",
@@ -37,11 +41,11 @@ def questions(declared, chance):
     """One of a few aggregates, on conditions on a few columns, and a count by one of these."""
     some = dict(chance.sample(list(declared.columns.items()), 2))
     keys = chance.sample(list(some), chance.choice([0, 0, 1]))
-    shown = [*(f'"{key}"' for key in keys), chance.choice(AGGREGATES)]
+    terms = [*(f'"{key}"' for key in keys), chance.choice(AGGREGATES)]
     where = Grammar(some, chance).predicate(2)
-    by = f' GROUP BY "{keys[0]}"' if keys else ""
+    group_by = f' GROUP BY "{keys[0]}"' if keys else ""
     of_one = Grammar(dict(chance.sample(list(some.items()), 1)), chance).predicate(1)
-    yield f"SELECT {', '.join(shown)} FROM microdata WHERE {where}{by}"
+    yield f"SELECT {', '.join(terms)} FROM microdata WHERE {where}{group_by}"
     yield f"SELECT COUNT(*) FROM microdata WHERE {of_one}"
 
 
@@ -52,34 +56,34 @@ def read(sql, declared):
         return None
 
 
-def answer(asking, declared, asked):
+def answer(asking, declared, question):
     try:
-        return ask(asking, declared, asked)
+        return ask(asking, declared, question)
     except QueryError as error:
         return str(error)
 
 
-def assert_same(found, expected, sql):
-    if isinstance(expected, str) or isinstance(found, str):
-        assert found == expected, sql
+def assert_same(result, expected, sql):
+    if isinstance(expected, str) or isinstance(result, str):
+        assert result == expected, sql
         return
-    assert len(found.rows) == len(expected.rows), sql
-    for row, other in zip(found.rows, expected.rows, strict=True):
-        for name, of in row.items():
-            if not isinstance(of, Bounds):
-                assert of == other[name], sql
+    assert len(result.rows) == len(expected.rows), sql
+    for row, other in zip(result.rows, expected.rows, strict=True):
+        for name, value in row.items():
+            if not isinstance(value, Bounds):
+                assert value == other[name], sql
                 continue
-            told, by_row = ((b.lower, b.upper, b.may_be_empty) for b in (of, other[name]))
-            assert repr(told) == repr(by_row), sql
-            one, two = of.estimate, other[name].estimate
-            if isinstance(two, Fraction):
-                one, two = float(one), pytest.approx(float(two), rel=1e-9, abs=1e-9)
-            assert one == two, sql
+            ends, by_row = ((b.lower, b.upper, b.may_be_empty) for b in (value, other[name]))
+            assert repr(ends) == repr(by_row), sql
+            first, second = value.estimate, other[name].estimate
+            if isinstance(second, Fraction):
+                first, second = float(first), pytest.approx(float(second), rel=1e-9, abs=1e-9)
+            assert first == second, sql
 
 
-@pytest.mark.parametrize("kept", [0, 2])
+@pytest.mark.parametrize("budget", [0, 2])
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
-def test_questions_are_answered_as_by_each_row(form, kept):
+def test_questions_are_answered_as_by_each_row(form, budget):
     answered = 0
     for seed in range(12):
         chance = random.Random(f"alike {form} {seed}")
@@ -88,14 +92,14 @@ def test_questions_are_answered_as_by_each_row(form, kept):
             declared, table = release.declared, release.tables["microdata"]
             tables = {"microdata": pa.concat_tables([table] * chance.randint(1, 4))}
             stack.enter_context(patch.object(rows_with_labels, "_WORTH", chance.choice([0, 2])))
-            stack.enter_context(patch.object(labels, "_KEPT", kept))
+            stack.enter_context(patch.object(labels, "_KEPT", budget))
             once, each = (stack.enter_context(engine(tables, declared)) for _ in range(2))
             for sql in [sql for _ in range(5) for sql in questions(declared, chance)]:
-                if (asked := read(sql, declared)) is None:
+                if (question := read(sql, declared)) is None:
                     continue
                 with patch.object(RowsByColumns, "distinct_rows", lambda self, _: self._rows):
-                    expected = answer(each, declared, asked)
-                assert_same(answer(once, declared, asked), expected, sql)
+                    expected = answer(each, declared, question)
+                assert_same(answer(once, declared, question), expected, sql)
                 answered += not isinstance(expected, str)
     assert answered > 40
 
@@ -119,7 +123,7 @@ LABELS = st.one_of(
 )
 def test_intervals_are_decided_as_number_by_number(labels, constants, chance):
     scale = scale_of(INTEGERS)
-    marks = sorted({mark for of in constants for mark in scale.near(of)})
+    marks = sorted({mark for constant in constants for mark in scale.near(constant)})
     outcomes = {}
 
     def outcome(number):
@@ -130,7 +134,7 @@ def test_intervals_are_decided_as_number_by_number(labels, constants, chance):
     def decide(values):
         return np.array([outcome(value) for value in values], np.int8)
 
-    wide = [n for n, one in enumerate(labels) if not isinstance(one, ListedValues)]
+    wide = [n for n, label in enumerate(labels) if not isinstance(label, ListedValues)]
     extents = extents_of(labels, wide, scale)
     possible, weight = decide_on_number_line(extents, constants, scale, decide)
     for n, label in enumerate(labels):
@@ -140,10 +144,10 @@ def test_intervals_are_decided_as_number_by_number(labels, constants, chance):
             continue
         ends = (label.low, label.high) if label.low is not None else (-40, 40)
         every = [outcome(number) for number in range(ends[0], ends[1] + 1)]
-        assert possible[:, n].tolist() == [of in every for of in range(3)]
-        told = ends if label.low is not None else extents.hull
-        if told is None:
+        assert possible[:, n].tolist() == [code in every for code in range(3)]
+        ends_of_label = ends if label.low is not None else extents.hull
+        if ends_of_label is None:
             assert np.isnan(weight[:, n]).all()
             continue
-        met = [outcome(number) for number in range(told[0], told[1] + 1)]
-        assert weight[:, n].tolist() == [met.count(of) for of in range(3)]
+        met = [outcome(number) for number in range(ends_of_label[0], ends_of_label[1] + 1)]
+        assert weight[:, n].tolist() == [met.count(code) for code in range(3)]

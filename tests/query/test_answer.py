@@ -134,10 +134,10 @@ def test_floats_count_as_the_decimals_that_are_printed():
     assert row["min(f)"] == Bounds(Decimal("0.1"), Decimal("0.2"), Fraction(3, 20))
     assert row["max(d)"] == Bounds(Decimal("0.20"), Decimal("1e20"), Fraction(10**20 * 10 + 2, 20))
     assert row["sum(d)"].upper == Decimal("1e20") + Decimal("0.20")
-    shown = document(answer_on(MIXED_TABLES, MIXED, query))["rows"][0]
-    assert Fraction(shown["sum(f)"]["lower"]) <= Fraction(3, 10) <= Fraction(9, 10)
-    assert Fraction(shown["sum(f)"]["upper"]) >= Fraction(9, 10)
-    assert shown["avg(f)"] == {"lower": 0.15, "upper": 0.45, "estimate": 1 / 3}
+    row_shown = document(answer_on(MIXED_TABLES, MIXED, query))["rows"][0]
+    assert Fraction(row_shown["sum(f)"]["lower"]) <= Fraction(3, 10) <= Fraction(9, 10)
+    assert Fraction(row_shown["sum(f)"]["upper"]) >= Fraction(9, 10)
+    assert row_shown["avg(f)"] == {"lower": 0.15, "upper": 0.45, "estimate": 1 / 3}
 
 
 def test_extremes_of_other_types_are_values_of_their_type():
@@ -256,9 +256,9 @@ def test_bounds_contain_the_truth_on_larger_tables(seed):
             for function in ("sum", "avg", "min", "max"):
                 bounds = row[f"{function}(loss)"]
                 total = sum(values)
-                found = {"sum": total, "avg": total / len(values)}.get(function)
-                found = aggregate(function, values) if found is None else found
-                assert bounds.lower <= found <= bounds.upper
+                expected = {"sum": total, "avg": total / len(values)}.get(function)
+                expected = aggregate(function, values) if expected is None else expected
+                assert bounds.lower <= expected <= bounds.upper
                 if bounds.estimate is not None:
                     assert bounds.lower <= bounds.estimate <= bounds.upper
 

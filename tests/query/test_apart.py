@@ -24,7 +24,7 @@ from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.sql.target import target
 from tests.query import asked
-from tests.query.dialect_laws import LOCAL, SERVERS, address, assert_same_rows, written
+from tests.query.dialect_laws import LOCAL, SERVERS, address, assert_same_rows, rewritten_texts
 from tests.query.test_dialects import agree_on_groups
 from tests.query.worlds import HAVINGS, answers_on, column, declare, in_every_world
 
@@ -47,11 +47,11 @@ PEOPLE = {
 GROUPS = [0] * 4 + [1] * 4
 
 
-def published(declared, columns, group):
+def publish_apart(declared, columns, group):
     """The tables of a release and its help tables."""
     encoded = tuple(
-        encode(name, of.role, pa.array(columns[name], of.arrow_type))
-        for name, of in declared.columns.items()
+        encode(name, column.role, pa.array(columns[name], column.arrow_type))
+        for name, column in declared.columns.items()
     )
     partition = Partition(np.array(group, dtype=np.int64))
     rows = Microdata(encoded, len(group))
@@ -61,7 +61,7 @@ def published(declared, columns, group):
     return tables | build_help_tables(tables, declared)
 
 
-def counted(tables, declared, query, estimator="weighted"):
+def count_rows(tables, declared, query, estimator="weighted"):
     """The bounds and estimate of each row of an answer."""
     rows = answer_on(tables, declared, query, estimator).rows
     return [(row["n"].lower, row["n"].upper, float(row["n"].estimate)) for row in rows]
@@ -82,15 +82,15 @@ def counted(tables, declared, query, estimator="weighted"):
     ],
 )
 def test_the_numbers_of_the_paper(where, bounds, uniform):
-    tables = published(PATIENTS, PEOPLE, GROUPS)
+    tables = publish_apart(PATIENTS, PEOPLE, GROUPS)
     query = f"SELECT COUNT(*) AS n FROM microdata WHERE {where}"
-    ((*found, estimate),) = counted(tables, PATIENTS, query, "uniform")
-    assert tuple(found) == bounds
+    ((*bounds_found, estimate),) = count_rows(tables, PATIENTS, query, "uniform")
+    assert tuple(bounds_found) == bounds
     assert estimate == pytest.approx(float(uniform))
 
 
 def test_cells_are_the_values_that_groups_admit():
-    tables = published(PATIENTS, PEOPLE, GROUPS)
+    tables = publish_apart(PATIENTS, PEOPLE, GROUPS)
     query = "SELECT sex, zip, COUNT(*) AS n FROM microdata WHERE disease = 'leukemia' GROUP BY 1"
     with pytest.raises(QueryError):
         answer_on(tables, PATIENTS, query)
@@ -102,7 +102,7 @@ def test_cells_are_the_values_that_groups_admit():
 
 @pytest.mark.parametrize("estimator", ["weighted", "uniform"])
 def test_an_engine_that_is_asked_again_answers_as_a_new_one(estimator):
-    tables = published(PATIENTS, PEOPLE, GROUPS)
+    tables = publish_apart(PATIENTS, PEOPLE, GROUPS)
     asked_again = [
         read_question(f"SELECT COUNT(*) FROM microdata {rest}", PATIENTS)
         for rest in (
@@ -113,16 +113,16 @@ def test_an_engine_that_is_asked_again_answers_as_a_new_one(estimator):
             "",
         )
     ]
-    with engine(tables, PATIENTS, estimator) as one:
-        found = [one.ask(question) for question in asked_again]
-        kept = one._tables
+    with engine(tables, PATIENTS, estimator) as asking:
+        answers = [asking.ask(question) for question in asked_again]
+        tables_kept = asking._tables
     alone = []
     for question in asked_again:
         with engine(tables, PATIENTS, estimator) as another:
             alone.append(another.ask(question))
-    assert found == alone
-    assert found[0] != found[1]
-    assert len(kept) == 4, "sizes, and what groups admit of three columns"
+    assert answers == alone
+    assert answers[0] != answers[1]
+    assert len(tables_kept) == 4, "sizes, and what groups admit of three columns"
 
 
 def surjections(values, size):
@@ -142,44 +142,44 @@ def test_bounds_are_attained_by_some_world(seed):
         "zip": [0] * len(group),
         "disease": [rng.choice("ab") for _ in group],
     }
-    tables = published(PATIENTS, columns, group)
+    tables = publish_apart(PATIENTS, columns, group)
     parts = {"age": lambda a: a >= 1, "sex": lambda s: s == "M", "disease": lambda d: d == "a"}
     texts = {"age": "age >= 1", "sex": "sex = 'M'", "disease": "disease = 'a'"}
     for used in itertools.chain(*(itertools.combinations(parts, n) for n in (1, 2, 3))):
         least = most = 0
         for g in sorted(set(group)):
-            members = [i for i, of in enumerate(group) if of == g]
+            members = [i for i, group in enumerate(group) if group == g]
             ways = [
                 surjections(sorted({columns[name][i] for i in members}), len(members))
                 if name != "disease"
                 else [[columns["disease"][i] for i in members]]
                 for name in used
             ]
-            found = {
+            counts_found = {
                 sum(
                     all(parts[n](v) for n, v in zip(used, row, strict=True))
                     for row in zip(*world, strict=True)
                 )
                 for world in itertools.product(*ways)
             }
-            least, most = least + min(found), most + max(found)
+            least, most = least + min(counts_found), most + max(counts_found)
         where = " AND ".join(texts[name] for name in used)
         query = f"SELECT COUNT(*) AS n FROM microdata WHERE {where}"
-        ((lower, upper, _),) = counted(tables, PATIENTS, query)
+        ((lower, upper, _),) = count_rows(tables, PATIENTS, query)
         assert (lower, upper) == (least, most), (used, columns, group)
 
 
 def counts_of(columns, group, names, holds):
-    """How many rows each cell has, in every world that the tables leave; groups add up."""
-    found, order = {frozenset()}, list(columns)
+    """Count the rows of each cell in every world that the tables leave; groups add up."""
+    counts_found, order = {frozenset()}, list(columns)
     places = [order.index(name) for name in names]
     for g in sorted(set(group)):
-        members = [i for i, of in enumerate(group) if of == g]
+        members = [i for i, group in enumerate(group) if group == g]
         ways = [
-            [[of[i] for i in members]]
+            [[column_values[i] for i in members]]
             if name == "disease"
-            else surjections(sorted({of[i] for i in members}), len(members))
-            for name, of in columns.items()
+            else surjections(sorted({column_values[i] for i in members}), len(members))
+            for name, column_values in columns.items()
         ]
         here = {
             frozenset(
@@ -191,11 +191,11 @@ def counts_of(columns, group, names, holds):
             )
             for world in itertools.product(*ways)
         }
-        found = {
+        counts_found = {
             frozenset((Counter(dict(a)) + Counter(dict(b))).items())
-            for a, b in itertools.product(found, here)
+            for a, b in itertools.product(counts_found, here)
         }
-    return [Counter(dict(counts)) for counts in found]
+    return [Counter(dict(counts)) for counts in counts_found]
 
 
 WHERE = {
@@ -209,12 +209,12 @@ WHERE = {
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("names", [[], ["sex"], ["age", "sex"]])
 def test_a_certain_row_is_in_the_answer_of_every_world(names, where):
-    told = {having: Counter() for having in HAVINGS if "loss" not in having}
+    counts_by_having = {having: Counter() for having in HAVINGS if "loss" not in having}
     keys = ", ".join(names)
     query = f"SELECT {keys + ', ' if keys else ''}COUNT(*) AS n FROM microdata"
     query += f" WHERE {where}" if where else ""
     query += f" GROUP BY {keys}" if keys else ""
-    texts = written(query, PATIENTS, told)
+    texts = rewritten_texts(query, PATIENTS, counts_by_having)
     for seed in range(3):
         rng = random.Random(f"certain {seed}")
         group = [0] * rng.randint(2, 4) + [1] * rng.randint(1, 3)
@@ -227,12 +227,12 @@ def test_a_certain_row_is_in_the_answer_of_every_world(names, where):
         worlds = counts_of(columns, group, names, WHERE[where])
         cells = itertools.product(*(sorted(set(columns[name])) for name in names))
         outcomes = {cell: {(None,) * world[cell] for world in worlds} for cell in cells}
-        tables = published(PATIENTS, columns, group)
-        queries = [f"{query} HAVING {having}" for having in told]
+        tables = publish_apart(PATIENTS, columns, group)
+        queries = [f"{query} HAVING {having}" for having in counts_by_having]
         answers = answers_on(tables, PATIENTS, queries)
         with session(tables) as connection:
-            for having, answer in zip(told, answers, strict=True):
-                told[having] += in_every_world(answer, names, having, outcomes)
+            for having, answer in zip(counts_by_having, answers, strict=True):
+                counts_by_having[having] += in_every_world(answer, names, having, outcomes)
                 for reading, text in texts[having].items():
                     returned = connection.execute(text).fetchall()
                     assert {row[: len(names)] for row in returned} == {
@@ -240,13 +240,13 @@ def test_a_certain_row_is_in_the_answer_of_every_world(names, where):
                         for row, sure in zip(answer.rows, answer.certain, strict=True)
                         if sure or reading == "possible"
                     }
-    assert told["COUNT(*) >= 0"]["certain"] or len(names) == 2
+    assert counts_by_having["COUNT(*) >= 0"]["certain"] or len(names) == 2
     unsure = len(names) == 2 or (names and where)
-    assert bool(told["COUNT(*) >= 0"]["empty"]) == bool(unsure)
+    assert bool(counts_by_having["COUNT(*) >= 0"]["empty"]) == bool(unsure)
 
 
 @pytest.mark.parametrize(
-    ("query", "wanted"),
+    ("query", "conditions"),
     [
         ("SELECT sex, COUNT(*) FROM microdata GROUP BY sex", "u0 < 5"),
         ("SELECT sex, COUNT(*) FROM microdata WHERE sex > 'a' GROUP BY sex", "u0 < 5"),
@@ -255,9 +255,9 @@ def test_a_certain_row_is_in_the_answer_of_every_world(names, where):
         ("SELECT COUNT(*) AS n FROM microdata GROUP BY sex, zip", "u1 < 5 AND l0 > 0"),
     ],
 )
-def test_rewritten_queries_ask_for_rows_where_there_may_be_none(query, wanted):
+def test_rewritten_queries_ask_for_rows_where_there_may_be_none(query, conditions):
     text = rewrite(f"{query} HAVING COUNT(*) < 5", PATIENTS, "certain").sql()
-    assert " ".join(text.rpartition("WHERE")[2].split()) == wanted
+    assert " ".join(text.rpartition("WHERE")[2].split()) == conditions
 
 
 ROLES = {**dict.fromkeys(asked.EXACT, "quasi-identifier")}
@@ -283,12 +283,12 @@ def hard(sensitive):
     declared = declared.model_copy(update={"form": form})
     table = asked.microdata(random.Random(5), 60)
     columns = {name: table[name].to_pylist() for name in declared.columns}
-    return declared, table, published(declared, columns, table["group_id"].to_pylist())
+    return declared, table, publish_apart(declared, columns, table["group_id"].to_pylist())
 
 
 def counts_answered(declared, tables, rng, number):
     """Of so many random queries of counts those that are answered: rewritten, with their rows."""
-    found = []
+    answers_found = []
     for _ in range(number):
         query, keys, _ = random_query(rng, together=False)
         try:
@@ -300,8 +300,8 @@ def counts_answered(declared, tables, rng, number):
             [*(row[key] for key in keys), row["n"].lower, row["n"].upper, row["n"].estimate]
             for row in rows
         ]
-        found.append((query, rewritten, expected))
-    return found
+        answers_found.append((query, rewritten, expected))
+    return answers_found
 
 
 def random_query(rng, together):
@@ -326,27 +326,27 @@ def random_query(rng, together):
 @pytest.mark.parametrize("sensitive", ["independent", "together"])
 def test_the_truth_is_within_the_bounds(sensitive):
     declared, table, tables = hard(sensitive)
-    rng, told = random.Random(1), Counter()
+    rng, outcomes = random.Random(1), Counter()
     for _ in range(40):
         query, keys, _ = random_query(rng, sensitive == "together")
         try:
             answer = answer_on(tables, declared, query)
         except QueryError as error:
             assert "could not be evaluated" in str(error), query
-            told["refused"] += 1
+            outcomes["refused"] += 1
             continue
-        found = {tuple(row[key] for key in keys): row["n"] for row in answer.rows}
+        numbers = {tuple(row[key] for key in keys): row["n"] for row in answer.rows}
         with session({"microdata": table}) as connection:
             truth = fetch(connection, asked_of_rows(query))
         for *key, count in truth:
-            bounds = found[tuple(key)]
+            bounds = numbers[tuple(key)]
             assert bounds.lower <= count <= bounds.upper, (query, key)
             assert bounds.lower <= bounds.estimate <= bounds.upper
-            told["cells"] += 1
-        told["exact"] += sum(bounds.lower == bounds.upper for bounds in found.values())
-    assert told["refused"] < 10
-    assert told["cells"] > 30
-    assert told["exact"] > 5
+            outcomes["cells"] += 1
+        outcomes["exact"] += sum(bounds.lower == bounds.upper for bounds in numbers.values())
+    assert outcomes["refused"] < 10
+    assert outcomes["cells"] > 30
+    assert outcomes["exact"] > 5
 
 
 def asked_of_rows(query):
@@ -363,13 +363,13 @@ def test_estimates_multiply_shares(estimator):
     sizes = np.bincount(group)
     shares = {}
     for name in ("Sex", "day"):
-        of = encode(name, "quasi-identifier", table[name].combine_chunks())
-        codes, values = of.category()
+        column = encode(name, "quasi-identifier", table[name].combine_chunks())
+        codes, values = column.category()
         admitted = cover(group, codes, values)
         expected = occurrences(sizes, admitted)
         if estimator == "uniform":
             expected = (sizes / admitted.sizes(len(sizes)))[admitted.group]
-        value = [None, *of.values.to_pylist()] if of.has_null else of.values.to_pylist()
+        value = [None, *column.values.to_pylist()] if column.has_null else column.values.to_pylist()
         shares[name] = {
             (g, value[v]): n / sizes[g]
             for g, v, n in zip(admitted.group, admitted.value, expected, strict=True)
@@ -381,16 +381,16 @@ def test_estimates_multiply_shares(estimator):
             f"SELECT day, COUNT(*) AS n FROM microdata WHERE \"Sex\" <= '{sex}' "
             f"AND \"capital-word\" <> '{word}' GROUP BY day"
         )
-        found = answer_on(tables, declared, query, estimator).rows
-        for row in found:
-            wanted = 0.0
+        rows_found = answer_on(tables, declared, query, estimator).rows
+        for row in rows_found:
+            expected_estimate = 0.0
             for g in range(len(sizes)):
-                known = (pair for pair in shares["Sex"].items() if pair[0][0] == g)
-                of_sex = sum(n for (_, v), n in known if v is not None and v <= sex)
-                c = sum(w != word for w, of in zip(words, group, strict=True) if of == g)
-                wanted += c * of_sex * shares["day"].get((g, row["day"]), 0.0)
-            wanted = min(max(wanted, row["n"].lower), row["n"].upper)
-            assert float(row["n"].estimate) == pytest.approx(wanted, abs=1e-9)
+                shares_of_group = (pair for pair in shares["Sex"].items() if pair[0][0] == g)
+                of_sex = sum(n for (_, v), n in shares_of_group if v is not None and v <= sex)
+                c = sum(w != word for w, word_ in zip(words, group, strict=True) if word_ == g)
+                expected_estimate += c * of_sex * shares["day"].get((g, row["day"]), 0.0)
+            expected_estimate = min(max(expected_estimate, row["n"].lower), row["n"].upper)
+            assert float(row["n"].estimate) == pytest.approx(expected_estimate, abs=1e-9)
 
 
 @cache
@@ -403,7 +403,7 @@ def questions():
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
 def test_databases_give_the_same(kind, tmp_path):
     declared, _, tables = hard("independent")
-    url, told = address(kind, tmp_path), Counter()
+    url, outcomes = address(kind, tmp_path), Counter()
     release = asked.on_disk(tmp_path / "release", tables, declared)
     loaded = load(release, url, replace=True)
     assert set(loaded) == set(tables)
@@ -414,10 +414,10 @@ def test_databases_give_the_same(kind, tmp_path):
             except QueryError:
                 continue
             assert_same_rows(database.execute(text), expected, query)
-            told["compared"] += 1
-            told["rows"] += len(expected)
-    assert told["compared"] >= 14
-    assert told["rows"] > told["compared"]
+            outcomes["compared"] += 1
+            outcomes["rows"] += len(expected)
+    assert outcomes["compared"] >= 14
+    assert outcomes["rows"] > outcomes["compared"]
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
@@ -458,10 +458,10 @@ def test_rewritten_as_reviewed():
 )
 def test_what_the_tables_do_not_tell_is_refused(query, reason):
     with pytest.raises(QueryError, match=reason):
-        answer_on(published(PATIENTS, PEOPLE, GROUPS), PATIENTS, query)
+        answer_on(publish_apart(PATIENTS, PEOPLE, GROUPS), PATIENTS, query)
 
 
-def told(bounds):
+def numbers_of(bounds):
     return bounds.lower, bounds.upper, bounds.estimate
 
 
@@ -471,8 +471,11 @@ def test_nulls_are_counted_when_asked_for():
     (row,) = answer_on(tables, declared, query).rows
     with session(tables) as connection:
         written = fetch(connection, rewrite(query, declared).duckdb_tree)
-    assert_same_rows(written, [[of for n in "als" for of in told(row[n])]], query)
-    truth = [len(table[of]) - table[of].null_count for of in ("age", "loss", "Sex")]
+    assert_same_rows(written, [[number for n in "als" for number in numbers_of(row[n])]], query)
+    truth = [
+        len(table[column_name]) - table[column_name].null_count
+        for column_name in ("age", "loss", "Sex")
+    ]
     assert table["Sex"].null_count
     assert all(row[n].lower <= t <= row[n].upper for n, t in zip("als", truth, strict=True))
 
@@ -485,7 +488,7 @@ def test_names_that_help_tables_use():
         s=column("sensitive", "integer"),
     )
     columns = {"Occurrences": [1, 2, 2], "n": [3, 3, 4], "s": [5, 6, 7]}
-    tables = published(declared, columns, [0, 0, 0])
+    tables = publish_apart(declared, columns, [0, 0, 0])
     query = "SELECT Occurrences, COUNT(*) AS n FROM microdata WHERE n = 3 GROUP BY Occurrences"
-    found = counted(tables, declared, query)
-    assert [bounds[:2] for bounds in found] == [(0, 2), (0, 2)]
+    counts_found = count_rows(tables, declared, query)
+    assert [bounds[:2] for bounds in counts_found] == [(0, 2), (0, 2)]

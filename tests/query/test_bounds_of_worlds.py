@@ -34,13 +34,13 @@ def _extremes(table, chosen):
     """Per function the least and greatest answer over the chosen rows in every world."""
     every_world = worlds(table["group_id"].to_pylist(), table["loss"].to_pylist())
     different = {tuple(sorted(world[i] for i in chosen)) for world in every_world}
-    found = {
+    values_by_function = {
         function: [aggregate(function, values) for values in different] for function in FUNCTIONS
     }
     empty = not chosen
     return {
         function: (None, None) if empty and function != "count" else (min(seen), max(seen))
-        for function, seen in found.items()
+        for function, seen in values_by_function.items()
     }
 
 

@@ -13,16 +13,16 @@ from sfumato.tasks.sql.session import fetch, session
 from tests.query.composed import (
     ALL,
     FUNCTIONS,
-    assert_outcomes,
-    combined,
     as_composed,
+    assert_outcomes,
+    combine_groups,
     ends,
     publish_composed,
     random_columns,
     random_groups,
     values_of,
 )
-from tests.query.dialect_laws import assert_same_rows, returned, written
+from tests.query.dialect_laws import assert_same_rows, expected_rows, rewritten_texts
 from tests.query.test_subdomains import SMALL, outcomes
 from tests.query.worlds import (
     HAVINGS,
@@ -62,17 +62,17 @@ CONDITIONS = {
 
 def rows_of(tables):
     """The rows of people in each group."""
-    found = {}
+    rows_by_group = {}
     for row in next(tables[name] for name in ("qit", "microdata") if name in tables).to_pylist():
-        found.setdefault(row["group_id"], []).append(row)
-    return found
+        rows_by_group.setdefault(row["group_id"], []).append(row)
+    return rows_by_group
 
 
 def worlds_of(tables, group, people, together):
     """Every way in which a group's people have its values: a loss and a word each."""
     if together:
-        shown = values_of(tables, group, ["loss", "word"])
-        yield from set(itertools.permutations(shown, people))
+        values_shown = values_of(tables, group, ["loss", "word"])
+        yield from set(itertools.permutations(values_shown, people))
         return
     ways = (
         set(itertools.permutations(values_of(tables, group, [name]), people))
@@ -85,7 +85,7 @@ def worlds_of(tables, group, people, together):
 def outcomes_of(tables, selected, where, together):
     """The losses that a question means in every world."""
     of_loss, of_word = CONDITIONS[where]
-    return combined(
+    return combine_groups(
         {
             tuple(
                 sorted(
@@ -109,8 +109,11 @@ def test_exact_rows(form, where):
         rng = random.Random(f"{where} {seed}")
         group, kind = random_groups(rng, largest=4 if together else 3)
         columns = random_columns(rng, len(group))
-        people = [dict(zip(columns, of, strict=True)) for of in zip(*columns.values(), strict=True)]
-        people = [row for row, of in zip(people, kind, strict=True) if not of]
+        people = [
+            dict(zip(columns, values, strict=True))
+            for values in zip(*columns.values(), strict=True)
+        ]
+        people = [row for row, left_kind in zip(people, kind, strict=True) if not left_kind]
         tables = publish_composed(declared, columns, group, kind, seed)
         gone += sum(kind)
         parts = [f"age < {{}}{f' AND {where}' if where else ''}".format(age) for age in (1, 2, 3)]
@@ -119,9 +122,9 @@ def test_exact_rows(form, where):
             (row,) = answer.rows
             worlds = outcomes_of(tables, lambda row, age=age: row["age"] < age, where, together)
             true = (
-                of["loss"]
-                for of in people
-                if of["age"] < age and of_loss(of["loss"]) and of_word(of["word"])
+                row["loss"]
+                for row in people
+                if row["age"] < age and of_loss(row["loss"]) and of_word(row["word"])
             )
             assert tuple(sorted(true)) in worlds
             assert_outcomes(row, worlds, FUNCTIONS[:-1])
@@ -139,7 +142,7 @@ def test_certain_rows_of_exact_rows(form, group_by):
     names, where, met = [group_by] if group_by else [], "loss IN (-2, 1, 3)", Counter()
     query = f"SELECT {', '.join([*names, 'MIN(loss) AS least'])} FROM microdata WHERE {where}"
     query += " GROUP BY sex" if names else ""
-    texts = written(query, declared, HAVINGS)
+    texts = rewritten_texts(query, declared, HAVINGS)
     for seed in (2, 3):
         rng = random.Random(f"certain {seed}")
         group, kind = random_groups(rng, largest=3)
@@ -162,9 +165,9 @@ def test_certain_rows_of_exact_rows(form, group_by):
                 answer = ask(asking, declared, question)
                 met += in_every_world(answer, names, having, worlds)
                 for reading, text in texts[having].items():
-                    expected = returned(question, answer, reading)
-                    found = connection.execute(text).fetchall()
-                    assert_same_rows(found, expected, (asked_for, reading))
+                    expected = expected_rows(question, answer, reading)
+                    rows_found = connection.execute(text).fetchall()
+                    assert_same_rows(rows_found, expected, (asked_for, reading))
     assert met["certain"]
 
 
@@ -194,7 +197,7 @@ def test_subdomains(where):
                 assert_outcomes(answer.rows[0], outcomes(copies, hits, holds), FUNCTIONS[:-1])
                 counted = f"SELECT COUNT(*), MIN(loss), SUM(loss){query[query.index(' FROM') :]}"
                 question = read_question(counted, RANGES)
-                expected = returned(question, answer_on(tables, RANGES, counted), "possible")
+                expected = expected_rows(question, answer_on(tables, RANGES, counted), "possible")
                 assert_same_rows(
                     fetch(connection, rewrite(counted, RANGES).duckdb_tree), expected, counted
                 )

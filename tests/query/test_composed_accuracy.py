@@ -45,14 +45,15 @@ def test_every_truth_over_people_is_within_the_bounds(method, tmp_path):
     group = [place // 5 for place in range(size)]
     kind = [int(place % 5 > 1 and rng.random() < 0.5) for place in range(size)]
     tables = publish_composed(declared, columns, group, kind)
-    people = pa.table(columns).filter(pa.array([not of for of in kind]))
+    people = pa.table(columns).filter(pa.array([not is_leaver for is_leaver in kind]))
     original = Microdata(
-        tuple(encode(name, of.role, people[name]) for name, of in COLUMNS.items()), people.num_rows
+        tuple(encode(name, definition.role, people[name]) for name, definition in COLUMNS.items()),
+        people.num_rows,
     )
     release = on_disk(tmp_path, tables, declared)
     workloads = Evaluation.model_validate({"workloads": WORKLOADS[method]}).workloads
     measured = evaluate(release, original, workloads, seeded_keys(2), lambda _d, _o: None)
-    assert len(measured) == sum(len(of.levels) * of.queries for of in workloads)
+    assert len(measured) == sum(len(workload.levels) * workload.queries for workload in workloads)
     for query in measured:
         assert query.inside, query
     assert any(query.lower != query.upper for query in measured)

@@ -19,7 +19,7 @@ from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
 from tests.query import asked
 from tests.query.composed import as_composed, publish_composed
-from tests.query.dialect_laws import LOCAL, SERVERS, address, answered, assert_same_rows
+from tests.query.dialect_laws import LOCAL, SERVERS, address, answered_rows, assert_same_rows
 from tests.query.test_apart import counts_answered
 from tests.query.test_dialects import TYPES, agree_on_groups
 from tests.query.worlds import column, declare
@@ -33,10 +33,12 @@ def of_rows(declared, seed):
     rng, declared = random.Random(seed), as_composed(declared)
     table = asked.microdata(rng)
     group = table["group_id"].to_pylist()
-    first = {of: place for place, of in reversed(list(enumerate(group)))}
-    kind = [int(first[of] != place and rng.random() < 0.3) for place, of in enumerate(group)]
+    first = {number: place for place, number in reversed(list(enumerate(group)))}
+    kind = [
+        int(first[number] != place and rng.random() < 0.3) for place, number in enumerate(group)
+    ]
     columns = {name: table[name].to_pylist() for name in declared.columns}
-    people = table.filter(pa.array([not of for of in kind]))
+    people = table.filter(pa.array([not is_leaver for is_leaver in kind]))
     return declared, publish_composed(declared, columns, group, kind), people.num_rows, people
 
 
@@ -49,27 +51,27 @@ def release(form, sensitive):
 def questions(form, sensitive):
     """Random queries with their readings, as they are rewritten, and their rows; or none."""
     declared, tables, _, _ = release(form, sensitive)
-    rng, found = random.Random(f"{form} {sensitive}"), []
+    rng, questions_found = random.Random(f"{form} {sensitive}"), []
     with engine(tables, declared) as asking:
-        while len(found) < QUERIES:
+        while len(questions_found) < QUERIES:
             query, reading = asked.Queries(rng, sensitive == "together").query()
             try:
-                expected = answered(asking, declared, query, reading)
+                expected = answered_rows(asking, declared, query, reading)
             except QueryError:
                 continue
             try:
                 tree = rewrite(query, declared, reading).tree
             except QueryError:
                 tree = None
-            found.append(((query, reading), tree, expected))
-    return found
+            questions_found.append(((query, reading), tree, expected))
+    return questions_found
 
 
 @pytest.mark.parametrize("kind", EACH)
 @pytest.mark.parametrize(("form", "sensitive"), asked.FORMS)
 def test_exact_rows(form, sensitive, kind, tmp_path):
     declared, tables, people, _ = release(form, sensitive)
-    url, told = address(kind, tmp_path), Counter()
+    url, outcomes = address(kind, tmp_path), Counter()
     loaded = load(asked.on_disk(tmp_path / "release", tables, declared), url, replace=True)
     assert set(tables) <= set(loaded)
     with target(url) as database, engine(tables, declared) as asking:
@@ -81,7 +83,7 @@ def test_exact_rows(form, sensitive, kind, tmp_path):
             except QueryError:
                 continue
             assert_same_rows(database.execute(text), expected, asked_for)
-            told["compared"] += 1
+            outcomes["compared"] += 1
         ((rows, size),) = database.execute("SELECT SUM(size), COUNT(*) FROM groups_loss")
         assert (rows, size) == (people, tables["lineage"].num_rows)
         groups = 'SELECT "Sex", MIN(seen) FROM microdata WHERE loss < 3 GROUP BY "Sex"'
@@ -89,34 +91,34 @@ def test_exact_rows(form, sensitive, kind, tmp_path):
             agree_on_groups(database, kind, asking, declared, f"{groups} HAVING {having}")
         whole = tables["lineage"].to_pylist()
         assert len(database.execute("SELECT * FROM lineage")) == len(whole)
-    assert told["compared"] >= QUERIES / 3
+    assert outcomes["compared"] >= QUERIES / 3
 
 
 @cache
-def counted():
+def counted_release():
     """A release of counts, its people, and random queries: as they are rewritten, their rows."""
     declared, tables, people, _ = of_rows(asked.declare("ambiguous", "independent"), "counts")
-    found = counts_answered(declared, tables, random.Random(4), QUERIES)
-    return declared, tables, people, found
+    answers_found = counts_answered(declared, tables, random.Random(4), QUERIES)
+    return declared, tables, people, answers_found
 
 
 @pytest.mark.parametrize("kind", EACH)
 def test_counts(kind, tmp_path):
-    declared, tables, people, found = counted()
-    url, told = address(kind, tmp_path), Counter()
+    declared, tables, people, answers_found = counted_release()
+    url, outcomes = address(kind, tmp_path), Counter()
     load(asked.on_disk(tmp_path / "release", tables, declared), url, replace=True)
     whole = rewrite("SELECT COUNT(*) AS n FROM microdata", declared).sql(kind)
     with target(url) as database:
         ((low, high, expected),) = database.execute(whole)
         assert low == high == expected == people
-        for query, rewritten, wanted in found:
+        for query, rewritten, expected_rows in answers_found:
             try:
                 text = rewritten.sql(kind)
             except QueryError:
                 continue
-            assert_same_rows(database.execute(text), wanted, query)
-            told["compared"] += 1
-    assert told["compared"] >= QUERIES / 2
+            assert_same_rows(database.execute(text), expected_rows, query)
+            outcomes["compared"] += 1
+    assert outcomes["compared"] >= QUERIES / 2
 
 
 LOSSES = as_composed(
@@ -137,7 +139,7 @@ def test_names_that_lineages_use(kind, tmp_path):
     load(asked.on_disk(tmp_path / "release", tables, LOSSES), url, replace=True)
     query = 'SELECT "rows", SUM(size) AS n FROM microdata WHERE live > 7 GROUP BY "rows"'
     with target(url) as database, engine(tables, LOSSES) as asking:
-        expected = answered(asking, LOSSES, query)
+        expected = answered_rows(asking, LOSSES, query)
         assert [row[1:] for row in expected] == [[4, 9], [4, 9]]
         assert_same_rows(database.execute(rewrite(query, LOSSES).sql(kind)), expected, query)
 

@@ -16,9 +16,9 @@ from tests.query.composed import (
     ALL,
     FUNCTIONS,
     SEXES,
-    assert_outcomes,
-    combined,
     as_composed,
+    assert_outcomes,
+    combine_groups,
     publish_composed,
     random_columns,
     random_groups,
@@ -57,7 +57,7 @@ LABELS = [
 UNIVERSE = {"age": AGES, "sex": SEXES, "kind": ["cat", "dog", "wolf"]}
 
 
-def hidden(row):
+def rows_behind(row):
     """The rows that a row of labels may be, where it is somebody's."""
     behind = [
         [value for value in values if admits(readers("generalized")[name](row[name]), value)]
@@ -70,36 +70,40 @@ def hidden(row):
 @cache
 def readers(method):
     """The readers of the labels of a form."""
-    of = reader_for(FORMS[method])
-    return {name: of(name, PETS.columns[name]) for name in UNIVERSE}
+    read_label_of = reader_for(FORMS[method])
+    return {name: read_label_of(name, PETS.columns[name]) for name in UNIVERSE}
 
 
 def outcomes_of_labels(tables, holds, name="loss"):
     """The values of a column that a question means in every world."""
     live = dict(
-        zip(*(tables["lineage"][of].to_pylist() for of in ("group_id", "rows")), strict=True)
+        zip(
+            *(tables["lineage"][column].to_pylist() for column in ("group_id", "rows")), strict=True
+        )
     )
-    shown = {}
+    outcomes_by_group = {}
     for row in tables["microdata"].to_pylist():
-        meant = {(of[name],) if holds(of) else () for of in hidden(row)}
-        shown.setdefault(row["group_id"], []).append(meant)
-    return combined(
+        outcomes_of_row = {(row[name],) if holds(row) else () for row in rows_behind(row)}
+        outcomes_by_group.setdefault(row["group_id"], []).append(outcomes_of_row)
+    return combine_groups(
         {
             tuple(sorted(itertools.chain(*world)))
             for people in itertools.combinations(rows, live[group])
             for world in itertools.product(*people)
         }
-        for group, rows in shown.items()
+        for group, rows in outcomes_by_group.items()
     )
 
 
-def labelled(seed, form="generalized"):
+def labelled_release(seed, form="generalized"):
     """A release of labels, and its rows with what was behind."""
     declared, rng = as_composed(PETS.model_copy(update={"form": shape(form)})), random.Random(seed)
     group, kind = random_groups(rng, largest=5)
     columns = random_columns(rng, len(group), kind=["cat", "dog", "wolf"])
     people = [
-        {name: of[i] for name, of in columns.items()} for i in range(len(group)) if not kind[i]
+        {name: column_values[i] for name, column_values in columns.items()}
+        for i in range(len(group))
+        if not kind[i]
     ]
     return declared, publish_composed(declared, columns, group, kind), people
 
@@ -108,11 +112,11 @@ def labelled(seed, form="generalized"):
 def test_labels(where, holds):
     apart = 0
     for seed in range(8):
-        declared, tables, people = labelled(f"labels {seed}")
+        declared, tables, people = labelled_release(f"labels {seed}")
         query = f"SELECT {ALL} FROM microdata WHERE {where}"
         (row,) = answer_on(tables, declared, query).rows
         outcomes = outcomes_of_labels(tables, holds)
-        assert tuple(sorted(of["loss"] for of in people if holds(of))) in outcomes
+        assert tuple(sorted(row["loss"] for row in people if holds(row))) in outcomes
         assert_outcomes(row, outcomes, FUNCTIONS[:-1])
         bounds = row["count(loss)"]
         if where in ("TRUE", "age < 99"):
@@ -124,10 +128,10 @@ def test_labels(where, holds):
 @pytest.mark.parametrize(("where", "holds"), [*LABELS[:4], LABELS[-1]])
 def test_numbers_behind_labels(where, holds):
     functions = ("sum", "avg", "min", "max")
-    shown = ", ".join(f"{of}(age)" for of in functions)
+    selection = ", ".join(f"{function}(age)" for function in functions)
     for seed in range(6):
-        declared, tables, _ = labelled(f"numbers {seed}")
-        query = f"SELECT {shown} FROM microdata WHERE {where}"
+        declared, tables, _ = labelled_release(f"numbers {seed}")
+        query = f"SELECT {selection} FROM microdata WHERE {where}"
         (row,) = answer_on(tables, declared, query).rows
         outcomes = outcomes_of_labels(tables, holds, "age")
         for function in functions:
@@ -141,19 +145,24 @@ def test_numbers_behind_labels(where, holds):
 @pytest.mark.parametrize("names", [["age"], ["sex"], ["word"], ["kind", "word"]])
 def test_cells_of_labels(names):
     for seed in range(6):
-        declared, tables, _ = labelled(f"cells {seed}")
+        declared, tables, _ = labelled_release(f"cells {seed}")
         keys = ", ".join(names)
         query = f"SELECT {keys}, {ALL} FROM microdata WHERE age < 2 GROUP BY {keys}"
-        found = {tuple(r[n] for n in names): r for r in answer_on(tables, declared, query).rows}
+        rows_by_cell = {
+            tuple(r[n] for n in names): r for r in answer_on(tables, declared, query).rows
+        }
         rows = tables["microdata"].to_pylist()
         possible = {
-            tuple(of[n] for n in names) for row in rows for of in hidden(row) if of["age"] < 2
+            tuple(row_[n] for n in names)
+            for row in rows
+            for row_ in rows_behind(row)
+            if row_["age"] < 2
         }
-        assert set(found) == possible
-        for cell, row in found.items():
+        assert set(rows_by_cell) == possible
+        for cell, row in rows_by_cell.items():
             outcomes = outcomes_of_labels(
                 tables,
-                lambda of, cell=cell: of["age"] < 2 and tuple(of[n] for n in names) == cell,
+                lambda row, cell=cell: row["age"] < 2 and tuple(row[n] for n in names) == cell,
             )
             assert_outcomes(row, outcomes, FUNCTIONS[:-1])
 
@@ -164,17 +173,21 @@ def test_certain_rows_of_labels(names):
     query = f"SELECT {', '.join([*names, 'MIN(loss) AS least'])} FROM microdata WHERE age < 3"
     query += f" GROUP BY {', '.join(names)}" if names else ""
     for seed in range(5):
-        declared, tables, _ = labelled(f"certain {seed}")
+        declared, tables, _ = labelled_release(f"certain {seed}")
         rows = tables["microdata"].to_pylist()
-        cells = {tuple(of[n] for n in names) for row in rows for of in hidden(row)}
+        cells = {tuple(row_[n] for n in names) for row in rows for row_ in rows_behind(row)}
         worlds = {
             cell: outcomes_of_labels(
                 tables,
-                lambda of, cell=cell: tuple(of[n] for n in names) == cell,
+                lambda row, cell=cell: tuple(row[n] for n in names) == cell,
             )
             for cell in cells
         }
-        worlds = {cell: of for cell, of in worlds.items() if not names or of != {()}}
+        worlds = {
+            cell: outcomes_of_cell
+            for cell, outcomes_of_cell in worlds.items()
+            if not names or outcomes_of_cell != {()}
+        }
         queries = [f"{query} HAVING {having}" for having in HAVINGS]
         for having, answer in zip(HAVINGS, answers_on(tables, declared, queries), strict=True):
             met += in_every_world(answer, names, having, worlds)
@@ -183,10 +196,10 @@ def test_certain_rows_of_labels(names):
 
 def test_stars():
     for seed in range(6):
-        declared, tables, people = labelled(f"stars {seed}", "suppressed")
+        declared, tables, people = labelled_release(f"stars {seed}", "suppressed")
         query = "SELECT COUNT(*) AS n, SUM(loss) AS s FROM microdata WHERE age <= 1"
         (row,) = answer_on(tables, declared, query).rows
-        meant = [of["loss"] for of in people if of["age"] <= 1]
-        assert row["n"].lower <= len(meant) <= row["n"].upper <= len(people)
-        if meant:
-            assert row["s"].lower <= sum(meant) <= row["s"].upper
+        losses = [row["loss"] for row in people if row["age"] <= 1]
+        assert row["n"].lower <= len(losses) <= row["n"].upper <= len(people)
+        if losses:
+            assert row["s"].lower <= sum(losses) <= row["s"].upper

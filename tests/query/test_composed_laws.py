@@ -23,7 +23,7 @@ from sfumato.tasks.sql.session import fetch, session
 from tests.query import asked
 from tests.query.composed import as_composed, publish_composed, random_columns
 from tests.query.test_composed_databases import release
-from tests.query.test_recoded_truth import inside
+from tests.query.test_recoded_truth import is_inside
 from tests.query.worlds import aggregate, column, declare, shape
 
 VALUES = np.arange(-2, 3)
@@ -41,8 +41,8 @@ def chosen_sets(rows, live):
     ]
     for people in itertools.product(*of_classes):
         ways = [
-            {"surely": [(code,)], "maybe": [(), (code,)], "no": [()]}[meant]
-            for _, code, meant in itertools.chain(*people)
+            {"surely": [(code,)], "maybe": [(), (code,)], "no": [()]}[certainty]
+            for _, code, certainty in itertools.chain(*people)
         ]
         yield from (tuple(itertools.chain(*world)) for world in itertools.product(*ways))
 
@@ -54,15 +54,15 @@ def test_choices_among_rows_are_attained(rows, data):
     attendance = PartialAttendance(np.array([row[0] for row in rows]), np.array(live))
     may = np.array([row[2] != "no" for row in rows])
     must = np.array([row[2] == "surely" for row in rows])[may]
-    meant = PossibleRows(np.flatnonzero(may), must, np.where(must, 1.0, 0.5))
+    selected_rows = PossibleRows(np.flatnonzero(may), must, np.where(must, 1.0, 0.5))
     codes = np.array([row[1] for row in rows])[may]
     worlds = [[int(VALUES[code]) for code in world] for world in chosen_sets(rows, live)]
     numbers = [len(world) for world in worlds]
-    assert attendance.counts(meant) == (min(numbers), max(numbers))
-    assert 0 <= attendance.chances(meant).sum() <= sum(live) + 1e-9
+    assert attendance.counts(selected_rows) == (min(numbers), max(numbers))
+    assert 0 <= attendance.chances(selected_rows).sum() <= sum(live) + 1e-9
     if not max(numbers):
         return
-    low, high = attendance.countings(meant, codes, len(VALUES))
+    low, high = attendance.countings(selected_rows, codes, len(VALUES))
     counted = CountedValues(
         VALUES,
         lambda: exact(pa.array(VALUES), "loss"),
@@ -76,7 +76,7 @@ def test_choices_among_rows_are_attained(rows, data):
         bounds = AGGREGATES[name].of_values(counted)
         some = [aggregate(name, world) for world in worlds if world or name == "count"]
         assert (bounds.lower, bounds.upper) == (min(some), max(some)), name
-    spread = AGGREGATES["stddev"].of_choices(attendance.choices(meant, VALUES[codes], 0))
+    spread = AGGREGATES["stddev"].of_choices(attendance.choices(selected_rows, VALUES[codes], 0))
     for world in worlds:
         if len(world) > 1:
             mean = Fraction(sum(world), len(world))
@@ -89,17 +89,17 @@ def test_choices_among_rows_are_attained(rows, data):
 def test_where_nobody_left_everyone_is_here(rows):
     group, codes = (np.array([row[place] for row in rows]) for place in (0, 1))
     must = np.array([row[2] == "surely" for row in rows])
-    meant = PossibleRows(np.arange(len(rows)), must, np.where(must, 1.0, 0.25))
-    left, here = PartialAttendance(group, np.bincount(group, minlength=2)), FullAttendance()
-    assert left.counts(meant) == here.counts(meant)
-    assert np.array_equal(left.chances(meant), here.chances(meant))
-    for one, other in zip(
-        left.countings(meant, codes, len(VALUES)),
-        here.countings(meant, codes, len(VALUES)),
+    selected_rows = PossibleRows(np.arange(len(rows)), must, np.where(must, 1.0, 0.25))
+    partial, here = PartialAttendance(group, np.bincount(group, minlength=2)), FullAttendance()
+    assert partial.counts(selected_rows) == here.counts(selected_rows)
+    assert np.array_equal(partial.chances(selected_rows), here.chances(selected_rows))
+    for first, other in zip(
+        partial.countings(selected_rows, codes, len(VALUES)),
+        here.countings(selected_rows, codes, len(VALUES)),
         strict=True,
     ):
-        assert np.array_equal(one.sure, other.sure)
-        assert np.array_equal(one.maybe, other.maybe)
+        assert np.array_equal(first.sure, other.sure)
+        assert np.array_equal(first.maybe, other.maybe)
 
 
 QUESTIONS = [
@@ -137,20 +137,28 @@ def test_a_first_version_answers_as_any_release(method):
     ]
     alone = {name: table for name, table in tables.items() if name not in ("lineage", "vacant")}
     for query in queries:
-        found, other = (answer_on(*of, query) for of in ((tables, first), (alone, declared)))
-        for row, wanted in zip(found.rows, other.rows, strict=True):
+        answer, other = (
+            answer_on(*release, query) for release in ((tables, first), (alone, declared))
+        )
+        for row, expected_row in zip(answer.rows, other.rows, strict=True):
             for name, bounds in row.items():
                 ends = (bounds.lower, bounds.upper, bounds.may_be_empty)
-                of = wanted[name]
-                assert ends == (of.lower, of.upper, of.may_be_empty), (query, name)
-                if of.estimate is not None:
-                    assert float(bounds.estimate) == pytest.approx(float(of.estimate)), query
+                expected_bounds = expected_row[name]
+                assert ends == (
+                    expected_bounds.lower,
+                    expected_bounds.upper,
+                    expected_bounds.may_be_empty,
+                ), (query, name)
+                if expected_bounds.estimate is not None:
+                    assert float(bounds.estimate) == pytest.approx(
+                        float(expected_bounds.estimate)
+                    ), query
 
 
 @pytest.mark.parametrize(("form", "sensitive"), asked.FORMS)
 def test_the_truth_over_people_is_within_the_bounds(form, sensitive):
     declared, tables, _, people = release(form, sensitive)
-    rng, told = random.Random(f"truth {form} {sensitive}"), Counter()
+    rng, outcomes = random.Random(f"truth {form} {sensitive}"), Counter()
     with engine(tables, declared) as asking, session({"microdata": people}) as connection:
         for _ in range(40):
             query, _ = asked.Queries(rng, sensitive == "together").query()
@@ -161,12 +169,12 @@ def test_the_truth_over_people_is_within_the_bounds(form, sensitive):
             except QueryError:
                 continue
             keys = len(read_question(query, declared).group_by)
-            found = {tuple(row.values())[:keys]: [*row.values()][keys:] for row in answer.rows}
+            numbers = {tuple(row.values())[:keys]: [*row.values()][keys:] for row in answer.rows}
             for row in truth:
-                for bounds, value in zip(found[row[:keys]], row[keys:], strict=True):
-                    assert inside(bounds, value), query
-                    told["held"] += 1
-    assert told["held"] > 40
+                for bounds, value in zip(numbers[row[:keys]], row[keys:], strict=True):
+                    assert is_inside(bounds, value), query
+                    outcomes["held"] += 1
+    assert outcomes["held"] > 40
 
 
 ONE_GROUP = {"age": [0, 0, 1, 2, 1], "sex": list("fmfmf"), "loss": [5, 1, 4, 2, -2]}

@@ -27,9 +27,9 @@ from tests.query.dialect_laws import (
     SERVERS,
     DialectLaws,
     address,
-    answered,
+    answered_rows,
     assert_same_rows,
-    returned,
+    expected_rows,
 )
 from tests.query.worlds import CENSUS
 
@@ -47,16 +47,18 @@ def release(form, sensitive):
 def questions(form, sensitive):
     """Random queries rewritten, with what was asked and the rows of their answers."""
     declared, tables = release(form, sensitive)
-    rng, found = random.Random(f"queries of {form} {sensitive}"), []
-    with engine(tables, declared) as asked:
-        while len(found) < EACH:
+    rng, questions_found = random.Random(f"queries of {form} {sensitive}"), []
+    with engine(tables, declared) as rewritten_row:
+        while len(questions_found) < EACH:
             query, reading = Queries(rng, sensitive == "together").query()
             try:
-                rows = answered(asked, declared, query, reading)
-                found.append((rewrite(query, declared, reading).tree, (query, reading), rows))
+                rows = answered_rows(rewritten_row, declared, query, reading)
+                questions_found.append(
+                    (rewrite(query, declared, reading).tree, (query, reading), rows)
+                )
             except QueryError as error:  # a division by zero, which DuckDB refuses in a remainder
                 assert "could not be evaluated" in str(error), query
-    return found
+    return questions_found
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
@@ -65,41 +67,41 @@ def test_random_queries(form, sensitive, kind, tmp_path):
     declared, tables = release(form, sensitive)
     url = address(kind, tmp_path)
     load(on_disk(tmp_path / "release", tables, declared), url, replace=True)
-    told = Counter()
+    outcomes = Counter()
     with target(url) as database:
         for tree, asked_for, expected in questions(form, sensitive):
             try:
                 text = write_bounds(tree, DIALECTS[kind], TYPES)
             except QueryError as error:
                 assert "cannot be written for" in str(error)
-                told["refused"] += 1
+                outcomes["refused"] += 1
                 continue
             assert_same_rows(database.execute(text), expected, asked_for)
-            told["rows"] += len(expected)
-            told["compared"] += 1
-    assert told["compared"] + told["refused"] == EACH
-    assert told["compared"] >= {"duckdb": 1, "sqlite": 0.5}.get(kind, 0.75) * EACH
-    assert told["rows"] > told["compared"]
+            outcomes["rows"] += len(expected)
+            outcomes["compared"] += 1
+    assert outcomes["compared"] + outcomes["refused"] == EACH
+    assert outcomes["compared"] >= {"duckdb": 1, "sqlite": 0.5}.get(kind, 0.75) * EACH
+    assert outcomes["rows"] > outcomes["compared"]
 
 
 def agree_on_groups(database, kind, asking, declared, query):
-    """Which groups a database returns in either reading; how many are certain, and how many not."""
+    """Compare a database's groups in either reading; count the certain ones, and the others."""
     question = read_question(query, declared)
     answer = ask(asking, declared, question, estimates=False)
-    width, told = len(question.group_by), Counter(answer.certain)
+    width, kinds_of_rows = len(question.group_by), Counter(answer.certain)
     for reading in ("possible", "certain"):
-        expected = [row[:width] for row in returned(question, answer, reading)]
-        assert len(expected) == (told[True] if reading == "certain" else len(answer.rows))
-        found = database.execute(rewrite(query, declared, reading).sql(kind))
-        assert_same_rows([row[:width] for row in found], expected, (query, reading))
-    return told
+        expected = [row[:width] for row in expected_rows(question, answer, reading)]
+        assert len(expected) == (kinds_of_rows[True] if reading == "certain" else len(answer.rows))
+        rows_found = database.execute(rewrite(query, declared, reading).sql(kind))
+        assert_same_rows([row[:width] for row in rows_found], expected, (query, reading))
+    return kinds_of_rows
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_groups_that_may_have_no_rows(form, sensitive, kind, tmp_path):
     declared, tables = release(form, sensitive)
-    url, told = address(kind, tmp_path), {}
+    url, counts_by_condition = address(kind, tmp_path), {}
     load(on_disk(tmp_path / "release", tables, declared), url, replace=True)
     with target(url) as database, engine(tables, declared) as asking:
         for where, having in itertools.product(
@@ -107,12 +109,14 @@ def test_groups_that_may_have_no_rows(form, sensitive, kind, tmp_path):
         ):
             query = f'SELECT "Sex", MIN(seen) FROM microdata WHERE {where} GROUP BY "Sex"'
             groups = f"{query} HAVING {having}"
-            told[where, having] = agree_on_groups(database, kind, asking, declared, groups)
+            counts_by_condition[where, having] = agree_on_groups(
+                database, kind, asking, declared, groups
+            )
         whole = "SELECT MIN(seen) FROM microdata WHERE loss > 99 HAVING COUNT(*) < 5"
         assert database.execute(rewrite(whole, declared, "certain").sql(kind)) == [(None, None)]
-    for (where, _), of in told.items():
-        assert of[True]
-        assert bool(of[False]) == (where == "loss < 3")
+    for (where, _), counts in counts_by_condition.items():
+        assert counts[True]
+        assert bool(counts[False]) == (where == "loss < 3")
 
 
 REFUSED = {
@@ -169,13 +173,13 @@ def test_letters_are_alike_as_in_duckdb():
         ).fetchall()
         chosen = random.Random(1).sample([letter for (letter,) in letters], 40)
         for letter in [*chosen, "k", "ß", "i", "ς"]:
-            found = connection.execute(
+            sorted_letters = connection.execute(
                 "SELECT string_agg(c, '' ORDER BY c) FROM (SELECT chr(range::INT) AS c FROM "
                 "(FROM range(1, 55296) UNION ALL FROM range(57344, 131072))) WHERE c ILIKE ?",
                 [letter],
             ).fetchone()
             alike = glob_of(letter, any_case=True)
-            assert (alike[1:-1] if len(alike) > 1 else alike) == found[0]
+            assert (alike[1:-1] if len(alike) > 1 else alike) == sorted_letters[0]
 
 
 def test_text_for_duckdb_is_as_ever():

@@ -67,43 +67,47 @@ def counted_sql():
         yield lambda: sum(way.call_count for way in watched)
 
 
-def shown(value):
+def typed_value(value):
     """A value of an answer with its type; of bounds all but the estimate."""
     if not isinstance(value, Bounds):
         return type(value), repr(value)
-    return *shown(value.lower), *shown(value.upper), value.may_be_empty
+    return *typed_value(value.lower), *typed_value(value.upper), value.may_be_empty
 
 
-def assert_same_answers(found, expected, sql):
-    assert found.certain == expected.certain, sql
-    assert len(found.rows) == len(expected.rows), sql
-    for row, other in zip(found.rows, expected.rows, strict=True):
-        assert {n: shown(v) for n, v in row.items()} == {n: shown(v) for n, v in other.items()}, sql
+def assert_same_answers(answer, expected, sql):
+    assert answer.certain == expected.certain, sql
+    assert len(answer.rows) == len(expected.rows), sql
+    for row, other in zip(answer.rows, expected.rows, strict=True):
+        assert {n: typed_value(v) for n, v in row.items()} == {
+            n: typed_value(v) for n, v in other.items()
+        }, sql
         for name, value in row.items():
-            one, two = (getattr(of, "estimate", None) for of in (value, other[name]))
-            if isinstance(two, int | Fraction | Decimal):
-                one, two = float(one), pytest.approx(float(two), rel=1e-9, abs=1e-9)
-            assert one == two, sql
+            first, second = (getattr(value, "estimate", None) for value in (value, other[name]))
+            if isinstance(second, int | Fraction | Decimal):
+                first, second = float(first), pytest.approx(float(second), rel=1e-9, abs=1e-9)
+            assert first == second, sql
 
 
-def release(form, sensitive, left):
+def release(form, sensitive, with_leavers):
     """A release with every type and hard values, in which some people have left or nobody has."""
-    rng = random.Random(f"{form} {sensitive} {left}")
+    rng = random.Random(f"{form} {sensitive} {with_leavers}")
     table, declared = microdata(rng), declare(form, sensitive)
-    if not left:
+    if not with_leavers:
         return declared, in_form(table, declared)
     group = table["group_id"].to_pylist()
     first = {number: group.index(number) for number in group}
-    kind = [int(place != first[of] and rng.random() < 0.3) for place, of in enumerate(group)]
+    kind = [
+        int(place != first[number] and rng.random() < 0.3) for place, number in enumerate(group)
+    ]
     columns = {name: table[name].to_pylist() for name in declared.columns}
     return as_composed(declared), publish_composed(as_composed(declared), columns, group, kind)
 
 
-@pytest.mark.parametrize("left", [False, True], ids=["nobody left", "some left"])
+@pytest.mark.parametrize("with_leavers", [False, True], ids=["nobody left", "some left"])
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
-def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, left):
-    declared, tables = release(form, sensitive, left)
-    rng = random.Random(f"direct {form} {sensitive} {left}")
+def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, with_leavers):
+    declared, tables = release(form, sensitive, with_leavers)
+    rng = random.Random(f"direct {form} {sensitive} {with_leavers}")
     answered = 0
     with session(tables) as connection, engine(tables, declared) as asking:
         by_sql = RowsEngine(connection, declared)
@@ -117,20 +121,20 @@ def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, left
             patch.object(release_tables, "_WORTH_LOADING", rng.choice([0, 10**9])),
             patch.object(release_tables, "_compile", lambda: count_groups),
             patch.object(group_values, "_LONGEST", 1 if form == "split" else 1 << 40),
-            counted_sql() as asked,
+            counted_sql() as sql_asked,
         ):
             for _ in range(EACH):
                 sql, _ = Queries(rng, sensitive == "together").query()
                 question = read_question(sql, declared)
                 try:
-                    found = ask(asking, declared, question)
+                    answer = ask(asking, declared, question)
                 except QueryError:  # a remainder of a division by zero
                     with pytest.raises(QueryError):
                         ask(by_sql, declared, question)
                     continue
-                assert_same_answers(found, ask(by_sql, declared, question), sql)
+                assert_same_answers(answer, ask(by_sql, declared, question), sql)
                 answered += 1
-    assert asked() < 2 * answered  # codes answer some
+    assert sql_asked() < 2 * answered  # codes answer some
 
 
 AGAIN = (
@@ -156,26 +160,31 @@ def is_bounds(value):
 
 
 @pytest.mark.parametrize("worth", [0, 10**9], ids=["compiled", "as it is"])
-@pytest.mark.parametrize("left", [False, True], ids=["nobody left", "some left"])
+@pytest.mark.parametrize("with_leavers", [False, True], ids=["nobody left", "some left"])
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_columns_that_are_asked_about_again_are_answered_as_sql_answers(
-    form, sensitive, left, worth
+    form, sensitive, with_leavers, worth
 ):
-    declared, tables = release(form, sensitive, left)
+    declared, tables = release(form, sensitive, with_leavers)
     with (
         session(tables) as connection,
         engine(tables, declared) as asking,
         patch.object(release_tables, "_WORTH_LOADING", worth),
     ):
         by_sql = RowsEngine(connection, declared)
-        for sql in (text.format(at=at) for at in (-2, 1) for text in AGAIN):
+        for sql in (text.format(at=number) for number in (-2, 1) for text in AGAIN):
             question = read_question(sql, declared)
-            with counted_sql() as asked:
-                found = ask(asking, declared, question)
-            assert not asked(), sql
-            assert_same_answers(found, ask(by_sql, declared, question), sql)
+            with counted_sql() as sql_calls:
+                answer = ask(asking, declared, question)
+            assert not sql_calls(), sql
+            assert_same_answers(answer, ask(by_sql, declared, question), sql)
             bare = ask(asking, declared, question, estimates=False).rows
-            assert all(of.estimate is None for row in bare for of in row.values() if is_bounds(of))
+            assert all(
+                bounds.estimate is None
+                for row in bare
+                for bounds in row.values()
+                if is_bounds(bounds)
+            )
 
 
 @pytest.mark.parametrize("worth", [0, 10**9], ids=["compiled", "as it is"])
@@ -191,8 +200,8 @@ def test_nulls_that_are_asked_about_again_are_answered_as_sql_answers(form, sens
         by_sql = RowsEngine(connection, declared)
         for sql in OF_NULLS * 2:
             question = read_question(sql, declared)
-            found = ask(asking, declared, question)
-            assert_same_answers(found, ask(by_sql, declared, question), sql)
+            answer = ask(asking, declared, question)
+            assert_same_answers(answer, ask(by_sql, declared, question), sql)
 
 
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
@@ -200,14 +209,14 @@ def test_nothing_is_answered_as_sql_answers_it(form, sensitive):
     declared = declare(form, sensitive)
     tables = in_form(microdata(random.Random(0)).slice(0, 0), declared)
     with session(tables) as connection, engine(tables, declared) as asking:
-        for where, by in itertools.product(("TRUE", "age > 0 AND loss > 0"), ("", "Sex, f")):
+        for where, group_by in itertools.product(("TRUE", "age > 0 AND loss > 0"), ("", "Sex, f")):
             sql = f"SELECT COUNT(*), SUM(loss), MIN(gain) FROM microdata WHERE {where}"
-            question = read_question(f"{sql} {by and 'GROUP BY '}{by}", declared)
-            with counted_sql() as asked:
-                found = ask(asking, declared, question)
-            assert not asked(), sql
+            question = read_question(f"{sql} {group_by and 'GROUP BY '}{group_by}", declared)
+            with counted_sql() as sql_calls:
+                answer = ask(asking, declared, question)
+            assert not sql_calls(), sql
             assert_same_answers(
-                found, ask(RowsEngine(connection, declared), declared, question), sql
+                answer, ask(RowsEngine(connection, declared), declared, question), sql
             )
 
 
@@ -231,9 +240,9 @@ def test_hard_values_are_answered_as_sql_answers_them(name):
             sql = f"SELECT {name}, SUM(loss) FROM microdata WHERE {where} GROUP BY {name}"
             question = read_question(sql, declared)
             expected = ask(RowsEngine(connection, declared), declared, question)
-            with counted_sql() as asked:
+            with counted_sql() as sql_calls:
                 assert_same_answers(ask(asking, declared, question), expected, sql)
-            assert asked() == (name == "floats")
+            assert sql_calls() == (name == "floats")
 
 
 @pytest.mark.parametrize("most", [1, 10**15, 10**30])
@@ -241,7 +250,7 @@ def test_hard_values_are_answered_as_sql_answers_them(name):
 def test_sums_have_the_types_that_sql_gives_them(type_, scale, most):
     if type_ == "integer":
         most = min(most, 2**62)
-    values = [Decimal(of * most) for of in (1, -1, 1, 0)]
+    values = [Decimal(factor * most) for factor in (1, -1, 1, 0)]
     declared = plain(
         age=column("quasi-identifier", "integer"), loss=column("sensitive", type_, scale=scale)
     )
@@ -252,20 +261,20 @@ def test_sums_have_the_types_that_sql_gives_them(type_, scale, most):
     tables = with_help(table, "loss")
     with session(tables) as connection, engine(tables, declared) as asking:
         expected = ask(RowsEngine(connection, declared), declared, question)
-        with counted_sql() as asked:
+        with counted_sql() as sql_calls:
             assert_same_answers(ask(asking, declared, question), expected, sql)
-        assert not asked()
+        assert not sql_calls()
 
 
 def test_files_in_another_order_are_left_to_sql():
     declared = declare("permuted", "independent")
     tables = in_form(microdata(random.Random(1)), declared)
     tables["help_loss"] = tables["help_loss"].take(pa.array(range(len(tables["help_loss"])))[::-1])
-    with engine(tables, declared) as asking, counted_sql() as asked:
+    with engine(tables, declared) as asking, counted_sql() as sql_calls:
         ask(asking, declared, read_question("SELECT COUNT(*) FROM microdata", declared))
-        assert not asked()
+        assert not sql_calls()
         ask(asking, declared, read_question("SELECT SUM(loss) FROM microdata", declared))
-        assert asked() == 1
+        assert sql_calls() == 1
 
 
 SUMS = st.lists(st.tuples(st.integers(0, 3), st.integers(-(2**70), 2**70)), max_size=20)
@@ -275,11 +284,11 @@ SUMS = st.lists(st.tuples(st.integers(0, 3), st.integers(-(2**70), 2**70)), max_
 def test_sums_are_exact(terms, most):
     terms = [(key, number % most) for key, number in terms]
     units = np.array([number for _, number in terms], dtype=np.int64)
-    key = np.array([of for of, _ in terms], dtype=np.int64)
-    expected = [sum(number for of, number in terms if of == one) for one in range(4)]
+    key = np.array([cell for cell, _ in terms], dtype=np.int64)
+    expected = [sum(number for cell, number in terms if cell == cell_) for cell_ in range(4)]
     assert sums_by(key, 4, units).tolist() == expected
     assert sums_by(key, 4, units.astype(object) * 2**30).tolist() == [n * 2**30 for n in expected]
-    assert product(units, key).tolist() == [number * of for of, number in terms]
+    assert product(units, key).tolist() == [number * cell for cell, number in terms]
     wide = pa.array([Decimal(number * most) for _, number in terms], pa.decimal128(38, 0))
     assert units_of(wide).units.tolist() == [number * most for _, number in terms]
 
@@ -288,7 +297,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 4
 
 
 def counted_cells(rows):
-    """How many rows each cell has of each group."""
+    """Count the rows of each cell and group."""
     return dict(Counter((cell, group) for group, cell, _ in rows))
 
 
@@ -296,13 +305,13 @@ def counted_cells(rows):
 def test_hits_are_counted_in_runs_of_cells(rows, near, block, in_cells):
     groups = 1 + max((group for group, _, _ in rows), default=-1)
     rows = [(group, cell if in_cells else 0, code) for group, cell, code in rows]
-    group, cell = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
+    group, cell = (np.array([row[place] for row in rows], np.int64) for place in (0, 1))
     keys = [(n,) for n in range(3 if in_cells else 1)]
     selected = SelectedRows(group, cell.astype(np.uint8) if in_cells else None, keys)
     with patch.object(cells, "_NEAR", near), patch.object(cells, "_BLOCK", block):
         hits = hits_of(selected, groups)
-    found = zip(hits.cell.tolist(), hits.group.tolist(), strict=True)
-    assert dict(zip(found, hits.hits.tolist(), strict=True)) == counted_cells(rows)
+    pairs_found = zip(hits.cell.tolist(), hits.group.tolist(), strict=True)
+    assert dict(zip(pairs_found, hits.hits.tolist(), strict=True)) == counted_cells(rows)
     some = hits.where(hits.group % 2 == 0)
     of_cells = [
         sum(n for (c, g), n in counted_cells(rows).items() if c == cell and g % 2 == 0)
@@ -314,29 +323,33 @@ def test_hits_are_counted_in_runs_of_cells(rows, near, block, in_cells):
 
 
 @given(ROWS, st.sets(st.integers(0, 4)))
-def test_rows_are_found_by_their_values(rows, wanted):
-    group, code = (np.array([row[at] for row in rows], np.int64) for at in (0, 2))
+def test_rows_are_found_by_their_values(rows, codes_wanted):
+    group, code = (np.array([row[place] for row in rows], np.int64) for place in (0, 2))
     column = CodedValues(code.astype(np.uint8), pa.array(range(5)))
-    known = GroupsByValue(column, group, 10)
-    found = known.groups_with(np.array([of in wanted for of in range(5)]))
-    expected = sorted((of, g) for g, _, of in rows if of in wanted)
-    assert list(zip(found[1].tolist(), found[0].tolist(), strict=True)) == expected
+    groups_by_value = GroupsByValue(column, group, 10)
+    groups_found = groups_by_value.groups_with(
+        np.array([code in codes_wanted for code in range(5)])
+    )
+    expected = sorted((code, g) for g, _, code in rows if code in codes_wanted)
+    assert list(zip(groups_found[1].tolist(), groups_found[0].tolist(), strict=True)) == expected
 
 
 @given(ROWS)
 def test_values_of_groups_stand_in_order(rows):
-    group, code = (np.array([row[at] for row in rows], np.int64) for at in (0, 2))
+    group, code = (np.array([row[place] for row in rows], np.int64) for place in (0, 2))
     matching = matching_values(RowsOfValues("loss", group, code), "loss", 5, 10)
     times = np.ones(len(matching.code), int) if matching.times is None else matching.times
-    found = zip(*(of.tolist() for of in (matching.group, matching.code)), strict=True)
+    pairs_found = zip(*(array.tolist() for array in (matching.group, matching.code)), strict=True)
     pairs = [
-        pair for pair, number in zip(found, times.tolist(), strict=True) for _ in range(number)
+        pair
+        for pair, number in zip(pairs_found, times.tolist(), strict=True)
+        for _ in range(number)
     ]
-    assert pairs == sorted((g, of) for g, _, of in rows)
+    assert pairs == sorted((g, code) for g, _, code in rows)
     assert matching.number.tolist() == [sum(g == n for g, _, _ in rows) for n in range(10)]
-    for place, (g, of) in enumerate(zip(matching.group, matching.code, strict=True)):
+    for place, (g, code_found) in enumerate(zip(matching.group, matching.code, strict=True)):
         before = matching.code[matching.start[g] : place]
-        assert (before <= of).all()
+        assert (before <= code_found).all()
         assert matching.below[place] == times[matching.start[g] : place].sum()
 
 
@@ -357,7 +370,7 @@ FEW = [10**12 + place % 7 * 10**9 for place in range(300)]
 MANY = [10**12 + place * 10**9 for place in range(300)]
 
 
-def stored(values, type_, path):
+def stored_columns(values, type_, path):
     """The columns of a table in memory, and of a file of several parts."""
     table = pa.table({"of": pa.array(values, pa.int64()).cast(type_)})
     pq.write_table(table, path, row_group_size=100)
@@ -367,15 +380,15 @@ def stored(values, type_, path):
 @pytest.mark.parametrize("type_", [pa.int64(), pa.string(), pa.float64()], ids=str)
 def test_columns_with_few_values_are_coded(type_, tmp_path):
     with patch.object(published_columns, "_SAMPLE", 16):
-        for columns in stored([*FEW, None], type_, tmp_path / "few.parquet"):
+        for columns in stored_columns([*FEW, None], type_, tmp_path / "few.parquet"):
             coded, column = (
                 columns.coded_column("of"),
                 columns.read("of").cast(type_).combine_chunks(),
             )
             assert coded.codes.dtype == np.uint8
             assert coded.values.take(as_indices(coded.codes.astype(np.int32))).equals(column)
-            *known, null = coded.values.to_pylist()
-            assert (known, null) == (sorted(set(column.drop_null().to_pylist())), None)
-        for columns in stored(MANY, type_, tmp_path / "many.parquet")[:2]:
+            *values_coded, null = coded.values.to_pylist()
+            assert (values_coded, null) == (sorted(set(column.drop_null().to_pylist())), None)
+        for columns in stored_columns(MANY, type_, tmp_path / "many.parquet")[:2]:
             with pytest.raises(NotDirectError):
                 columns.coded_column("of")

@@ -10,7 +10,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.pooling import NARROWED
 from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS
-from tests.query.test_language_of_forms import outside
+from tests.query.test_language_of_forms import values_outside
 from tests.query.test_language_of_worlds import AllWorlds, ends, extremes
 from tests.query.test_matched import FORMS
 
@@ -37,20 +37,25 @@ def all_worlds(request):
 def test_bounds_hold_every_world_and_are_attained_where_one_conjunction_is_left(
     all_worlds, keys, query
 ):
-    found, answered = defaultdict(list), answer_on(all_worlds.tables, all_worlds.declared, query)
+    rows_by_key, answered = (
+        defaultdict(list),
+        answer_on(all_worlds.tables, all_worlds.declared, query),
+    )
     for rows in all_worlds.answers(query):
         for row in rows:
-            found[row[:keys]].append(row[keys:])
-    assert outside(answered, found, keys, all_worlds.number) == []
+            rows_by_key[row[:keys]].append(row[keys:])
+    assert values_outside(answered, rows_by_key, keys, all_worlds.number) == []
     for row, sure in zip(answered.rows, answered.certain, strict=True):
         key, bounds = tuple(row.values())[:keys], tuple(row.values())[keys:]
-        always = len(found[key]) == all_worlds.number
+        always = len(rows_by_key[key]) == all_worlds.number
         assert sure == always, "a count of at least one is a row that is there"
-        for place, of in enumerate(bounds):
+        for place, bounds_of_value in enumerate(bounds):
             counts = place == 0 and (keys, query) in LEFT_OF_ALL
-            assert of.attained or not counts
-            if of.attained:
-                assert ends(of, always) == extremes(of, found[key], place, always)
+            assert bounds_of_value.attained or not counts
+            if bounds_of_value.attained:
+                assert ends(bounds_of_value, always) == extremes(
+                    bounds_of_value, rows_by_key[key], place, always
+                )
 
 
 @pytest.mark.parametrize("version", ["0001", "0002"])

@@ -32,8 +32,8 @@ EACH_ONCE = (
 
 @pytest.mark.parametrize(("columns", "query"), EACH_ONCE)
 def test_rows_are_those_of_some_world_and_certain_ones_of_every_world(all_worlds, columns, query):
-    found = answer_on(all_worlds.tables, all_worlds.declared, query)
-    rows = [tuple(row.values()) for row in found.rows]
+    answer = answer_on(all_worlds.tables, all_worlds.declared, query)
+    rows = [tuple(row.values()) for row in answer.rows]
     assert len(set(rows)) == len(rows)
     assert all(len(row) == columns for row in rows)
     present = defaultdict(int)
@@ -41,7 +41,7 @@ def test_rows_are_those_of_some_world_and_certain_ones_of_every_world(all_worlds
         for row in of_world:
             present[row] += 1
     assert set(present) <= set(rows)
-    for row, sure in zip(rows, found.certain, strict=True):
+    for row, sure in zip(rows, answer.certain, strict=True):
         assert not sure or present[row] == all_worlds.number
 
 
@@ -65,19 +65,19 @@ def test_rewritten_sql_gives_the_same_rows(place, where):
     declared = open_release(place).declared
     sensitive = declared.names_with_roles("sensitive")[0]
     values = pc.value_counts(release.tables[TABLE_OF[place.parent.name]][sensitive])
-    often = literal(max(values.to_pylist(), key=lambda one: one["counts"])["values"])
+    often = literal(max(values.to_pylist(), key=lambda item: item["counts"])["values"])
     condition = exp.EQ(this=exp.column(sensitive, quoted=True), expression=often).sql("duckdb")
     query = f"SELECT DISTINCT sex, age FROM microdata{where.replace('SENSITIVE', condition)}"
-    found = release.query(query)
-    rows = [tuple(row.values()) for row in found]
+    answer = release.query(query)
+    rows = [tuple(row.values()) for row in answer]
     assert rows
     with release.connect() as connection:
         for reading in ("possible", "certain"):
             returned = connection.sql(rewrite(query, declared, reading).sql("duckdb")).fetchall()
-            sure = [reading == "possible" or certain for certain in found.certain]
-            kept = {row for row, stays in zip(rows, sure, strict=True) if stays}
-            assert set(returned) == kept
-            assert len(returned) == len(kept)
+            sure = [reading == "possible" or certain for certain in answer.certain]
+            certain_rows = {row for row, stays in zip(rows, sure, strict=True) if stays}
+            assert set(returned) == certain_rows
+            assert len(returned) == len(certain_rows)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is exact of published rows, in databases: the same rows as the engine's, in its order."""
+"""Exact columns of published rows, in databases: the same rows as the engine's, in its order."""
 
 import random
 from functools import cache
@@ -39,22 +39,22 @@ QUERIES = (
 
 def sides(answer):
     """The rows of an answer as a table has them, exact answers as both ends."""
-    found = []
+    rows_found = []
     for row in answer.rows:
         values = []
-        for of in row.values():
-            values += [of.lower, of.upper] if isinstance(of, Bounds) else [of]
-        found.append([comparable(value) for value in values])
-    return found
+        for value in row.values():
+            values += [value.lower, value.upper] if isinstance(value, Bounds) else [value]
+        rows_found.append([comparable(value) for value in values])
+    return rows_found
 
 
-def near(value):
+def near_value(value):
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     return pytest.approx(float(value), rel=1e-9) if numeric else value
 
 
 @cache
-def asked(form, sensitive):
+def questions_asked(form, sensitive):
     """A release, and each query: as it is rewritten, and the engine's rows."""
     declared = declare(form, sensitive)
     tables = in_form(microdata(random.Random(f"{form} {sensitive}")), declared)
@@ -68,19 +68,19 @@ def asked(form, sensitive):
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_databases_answer_as_the_engine_does(form, sensitive, kind, tmp_path):
-    declared, tables, questions = asked(form, sensitive)
+    declared, tables, questions = questions_asked(form, sensitive)
     url, rows = address(kind, tmp_path), 0
     load(on_disk(tmp_path / "release", tables, declared), url, replace=True)
     with target(url) as database:
         for query, rewritten, expected in questions:
-            found = [
+            rows_found = [
                 [comparable(value) for value in row]
                 for row in database.execute(rewritten.sql(kind))
             ]
             if "ORDER BY" not in query:
-                found, expected = (sorted(of, key=str) for of in (found, expected))
-            assert found == [[near(value) for value in row] for row in expected], query
-            rows += len(found)
+                rows_found, expected = (sorted(rows, key=str) for rows in (rows_found, expected))
+            assert rows_found == [[near_value(value) for value in row] for row in expected], query
+            rows += len(rows_found)
     assert rows > 3 * len(QUERIES)
 
 

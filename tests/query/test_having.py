@@ -38,9 +38,9 @@ COMPARED = {
 def test_a_comparison_holds_for_all_or_for_some_answers(operator, constant, low, width):
     bounds = {COUNT: Bounds(low, low + width)}
     comparison = Comparison(COUNT, operator, Fraction(constant), None)
-    kept = [COMPARED[operator](answer, constant) for answer in range(low, low + width + 1)]
-    assert comparison.holds(bounds, "certain") == all(kept)
-    assert comparison.holds(bounds, "possible") == any(kept)
+    results = [COMPARED[operator](answer, constant) for answer in range(low, low + width + 1)]
+    assert comparison.holds(bounds, "certain") == all(results)
+    assert comparison.holds(bounds, "possible") == any(results)
 
 
 def test_what_may_be_null_is_never_certain():
@@ -51,7 +51,7 @@ def test_what_may_be_null_is_never_certain():
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "meaning"),
     [
         ("COUNT(*) > 2", ">"),
         ("2 < COUNT(*)", ">"),
@@ -60,11 +60,11 @@ def test_what_may_be_null_is_never_certain():
         ("((COUNT(*) >= 2))", ">="),
     ],
 )
-def test_comparisons_as_they_are_read(written, meant):
+def test_comparisons_as_they_are_read(written, meaning):
     question = read_question(
         f"SELECT COUNT(*) FROM microdata HAVING {written}", declare("permuted")
     )
-    assert (question.having.operator, question.having.value) == (meant, 2)
+    assert (question.having.operator, question.having.value) == (meaning, 2)
 
 
 def test_negations_are_pushed_down():
@@ -91,7 +91,7 @@ HAVINGS = [
 @pytest.mark.parametrize("where", ["", "WHERE age < 2", "WHERE loss >= 0"])
 @pytest.mark.parametrize("form", ["permuted", "split"])
 def test_the_rewritten_query_keeps_the_same_rows(form, where):
-    declared, kept = declare(form), Counter()
+    declared, counts_by_having = declare(form), Counter()
     everything = f"SELECT sex, COUNT(*) AS n FROM microdata {where} GROUP BY sex"
     queries = {having: f"{everything} HAVING {having}" for having in HAVINGS}
     for seed in range(2):
@@ -105,10 +105,10 @@ def test_the_rewritten_query_keeps_the_same_rows(form, where):
                 assert certain <= possible
                 assert possible <= {row["sex"] for row in unlimited.rows}
                 for reading, expected in (("possible", possible), ("certain", certain)):
-                    found = fetch(connection, rewrite(query, declared, reading).duckdb_tree)
-                    assert {row[0] for row in found} == expected, (having, reading)
-                kept[having] += len(possible)
-    assert all(kept[having] or "MIN" in having for having in HAVINGS)
+                    rows_found = fetch(connection, rewrite(query, declared, reading).duckdb_tree)
+                    assert {row[0] for row in rows_found} == expected, (having, reading)
+                counts_by_having[having] += len(possible)
+    assert all(counts_by_having[having] or "MIN" in having for having in HAVINGS)
 
 
 @pytest.mark.parametrize("having", ["COUNT(*) = 0", "COUNT(*) < 1", "NOT COUNT(age) > 0.5"])
@@ -130,9 +130,9 @@ def test_a_document_says_which_rows_are_certain():
     declared = declare("permuted")
     table = random_rows(np.random.default_rng(1), [3, 4, 2, 5])
     query = "SELECT sex, SUM(loss) FROM microdata GROUP BY sex HAVING SUM(loss) > 0"
-    told = document(answer_on(in_form(table, declared), declared, query))
-    assert len(told.get("certain", told["rows"])) == len(told["rows"])
-    assert all(set(row) == {"sex", "sum(loss)"} for row in told["rows"])
+    document_ = document(answer_on(in_form(table, declared), declared, query))
+    assert len(document_.get("certain", document_["rows"])) == len(document_["rows"])
+    assert all(set(row) == {"sex", "sum(loss)"} for row in document_["rows"])
 
 
 def test_wide_clauses_are_refused():
@@ -153,22 +153,22 @@ WHERE = {
 def losses_of(table, together, names, where):
     """By group columns the losses that are meant in each world, whose rows may be none."""
     cells = [tuple(row[name] for name in names) for row in table.to_pylist()]
-    found = {cell: set() for cell in cells}
+    losses_by_cell = {cell: set() for cell in cells}
     for world in every_world(table, together):
-        meant = {cell: [] for cell in found}
+        losses_in_world = {cell: [] for cell in losses_by_cell}
         for cell, row in zip(cells, world, strict=True):
             if WHERE[where](row):
-                meant[cell].append(row["loss"])
-        for cell, losses in meant.items():
-            found[cell].add(tuple(losses))
-    return found
+                losses_in_world[cell].append(row["loss"])
+        for cell, losses in losses_in_world.items():
+            losses_by_cell[cell].add(tuple(losses))
+    return losses_by_cell
 
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("group_by", ["", "sex"])
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_a_certain_row_is_in_the_answer_of_every_world(form, sensitive, group_by, where):
-    declared, told = declare(form, sensitive), {having: Counter() for having in OF_LOSS}
+    declared, counts_by_having = declare(form, sensitive), {having: Counter() for having in OF_LOSS}
     names = [group_by] if group_by else []
     for seed in range(2):
         table = random_rows(np.random.default_rng(seed), [2, 3])
@@ -177,12 +177,14 @@ def test_a_certain_row_is_in_the_answer_of_every_world(form, sensitive, group_by
         query = f"SELECT {', '.join([*names, 'MIN(gain) AS least'])} FROM microdata"
         query += f" WHERE {where}" if where else ""
         query += " GROUP BY sex" if names else ""
-        answers = answers_on(tables, declared, (f"{query} HAVING {having}" for having in told))
-        for (having, found), answer in zip(told.items(), answers, strict=True):
-            found += in_every_world(answer, names, having, outcomes)
-    assert told["COUNT(*) >= 0"]["certain"] or where.startswith("gain")
+        answers = answers_on(
+            tables, declared, (f"{query} HAVING {having}" for having in counts_by_having)
+        )
+        for (having, counts), answer in zip(counts_by_having.items(), answers, strict=True):
+            counts += in_every_world(answer, names, having, outcomes)
+    assert counts_by_having["COUNT(*) >= 0"]["certain"] or where.startswith("gain")
     for having in ("COUNT(*) < 3", "COUNT(loss) < 9"):
-        assert bool(told[having]["empty"]) == bool(names and where)
+        assert bool(counts_by_having[having]["empty"]) == bool(names and where)
 
 
 @pytest.mark.parametrize("form", ["permuted", "split"])
@@ -199,13 +201,13 @@ def test_without_groups_there_is_a_row_of_no_rows(form):
         assert answer_on(tables, declared, grouped).rows == ()
         with session(tables) as connection:
             for reading in ("possible", "certain"):
-                found = fetch(connection, rewrite(query, declared, reading).duckdb_tree)
-                assert found == [(None, None)]
+                rows_found = fetch(connection, rewrite(query, declared, reading).duckdb_tree)
+                assert rows_found == [(None, None)]
                 assert fetch(connection, rewrite(grouped, declared, reading).duckdb_tree) == []
 
 
 @pytest.mark.parametrize(
-    ("where", "group_by", "reading", "wanted"),
+    ("where", "group_by", "reading", "expected_text"),
     [
         ("WHERE loss > 0", "GROUP BY sex", "certain", "u0 < 5 AND least > 0"),
         ("WHERE loss > 0", "GROUP BY sex", "possible", "l0 < 5"),
@@ -215,8 +217,8 @@ def test_without_groups_there_is_a_row_of_no_rows(form):
 )
 @pytest.mark.parametrize("declared", [declare("permuted"), declare("split"), SMALL])
 def test_rewritten_queries_ask_for_rows_where_there_may_be_none(
-    declared, where, group_by, reading, wanted
+    declared, where, group_by, reading, expected_text
 ):
     query = f"SELECT COUNT(*) FROM microdata {where} {group_by} HAVING COUNT(*) < 5"
     text = rewrite(query, declared, reading).sql()
-    assert " ".join(text.rpartition("WHERE")[2].split()) == wanted
+    assert " ".join(text.rpartition("WHERE")[2].split()) == expected_text

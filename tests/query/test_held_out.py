@@ -19,7 +19,7 @@ SHOWN = ("age", "education", "marital-status", "occupation", "sex", "hours-per-w
 
 
 @pytest.fixture(scope="module")
-def answered():
+def held_out_answers():
     release = replace(open_release(RELEASE), verified=True)
     return list(answers(release, HELD_OUT))
 
@@ -28,18 +28,20 @@ def answered():
 def original():
     """The table that the release is of; rows with nulls are not represented."""
     columns = ", ".join(f'"{name}"' for name in SHOWN)
-    known = " AND ".join(f'"{name}" IS NOT NULL' for name in SHOWN)
+    conditions = " AND ".join(f'"{name}" IS NOT NULL' for name in SHOWN)
     with duckdb.connect() as connection:
         source = connection.read_csv(str(CORPUS / "sources" / "first.csv"))
         connection.register("source", source)
-        rows = f"CREATE TABLE microdata AS SELECT {columns} FROM source WHERE {known}"
+        rows = f"CREATE TABLE microdata AS SELECT {columns} FROM source WHERE {conditions}"
         connection.execute(rows)
         yield connection
 
 
-def test_most_are_answered_and_each_other_has_its_reason(answered):
+def test_most_are_answered_and_each_other_has_its_reason(held_out_answers):
     assert len(HELD_OUT) == 50
-    refused = {n: str(found) for n, found in enumerate(answered) if isinstance(found, QueryError)}
+    refused = {
+        n: str(error) for n, error in enumerate(held_out_answers) if isinstance(error, QueryError)
+    }
     assert len(HELD_OUT) - len(refused) >= FLOOR
     assert set(refused) == set(REFUSED)
     for place, why in REFUSED.items():
@@ -48,19 +50,19 @@ def test_most_are_answered_and_each_other_has_its_reason(answered):
 
 
 @pytest.mark.parametrize("place", sorted(set(range(50)) - set(REFUSED)))
-def test_answers_hold_that_of_the_original(answered, original, place):
-    found = answered[place]
+def test_answers_hold_that_of_the_original(held_out_answers, original, place):
+    answer = held_out_answers[place]
     truth = original.execute(HELD_OUT[place]).fetchall()
-    assert sum(found.certain) <= len(truth) <= len(found.rows)
-    for one in truth:
-        assert any(_holds(row.values(), one) for row in found.rows), one
+    assert sum(answer.certain) <= len(truth) <= len(answer.rows)
+    for row_of_truth in truth:
+        assert any(_holds(row.values(), row_of_truth) for row in answer.rows), row_of_truth
 
 
 def _holds(row, truth):
-    """Whether a row is about the same group, and its bounds hold what is true of it."""
+    """Tell if a row is about the same group, and its bounds hold what is true of it."""
     return all(
-        holds(of, _number(value)) if isinstance(of, Bounds) else of == value
-        for of, value in zip(row, truth, strict=True)
+        holds(bounds, _number(value)) if isinstance(bounds, Bounds) else bounds == value
+        for bounds, value in zip(row, truth, strict=True)
     )
 
 

@@ -40,8 +40,8 @@ def test_bounds_are_those_of_all_subsets(rows):
         values = [v for g, (_, v) in zip(group, rows, strict=True) if g == row["group_id"]]
         chosen = list(itertools.combinations(values, row["hits"]))
         for name, function in (("sum", sum), ("min", min), ("max", max)):
-            found = [function(each) for each in chosen]
-            assert (row[f"l_{name}"], row[f"u_{name}"]) == (min(found), max(found))
+            results = [function(each) for each in chosen]
+            assert (row[f"l_{name}"], row[f"u_{name}"]) == (min(results), max(results))
 
 
 def test_sums_beyond_64_bits_are_decimals_and_nothing_wraps():

@@ -24,7 +24,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.formulas import PartAggregate
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
-from tests.query.test_language_of_forms import in_columns, outside
+from tests.query.test_language_of_forms import in_columns, values_outside
 from tests.query.test_language_of_worlds import AllWorlds, ends, extremes
 from tests.query.test_matched import FORMS
 from tests.query.worlds import column, declare, with_help
@@ -117,17 +117,22 @@ def all_worlds(request):
 
 @pytest.mark.parametrize(("keys", "query"), SHAPES, ids=range(len(SHAPES)))
 def test_shapes_hold_what_every_world_answers(all_worlds, keys, query):
-    found, answer = defaultdict(list), answer_on(all_worlds.tables, all_worlds.declared, query)
+    rows_by_key, answer = (
+        defaultdict(list),
+        answer_on(all_worlds.tables, all_worlds.declared, query),
+    )
     for rows in all_worlds.answers(query):
         for row in rows:
-            found[row[:keys]].append(tuple(map(as_float, row[keys:])))
-    assert outside(answer, found, keys, all_worlds.number) == []
+            rows_by_key[row[:keys]].append(tuple(map(as_float, row[keys:])))
+    assert values_outside(answer, rows_by_key, keys, all_worlds.number) == []
     for row in answer.rows:
         key, bounds = tuple(row.values())[:keys], tuple(row.values())[keys:]
-        always = len(found[key]) == all_worlds.number
-        for place, of in enumerate(bounds):
-            if of.attained:
-                assert ends(of, always) == pytest.approx(extremes(of, found[key], place, always))
+        always = len(rows_by_key[key]) == all_worlds.number
+        for place, bounds_of_value in enumerate(bounds):
+            if bounds_of_value.attained:
+                assert ends(bounds_of_value, always) == pytest.approx(
+                    extremes(bounds_of_value, rows_by_key[key], place, always)
+                )
 
 
 @pytest.mark.parametrize("seed", [1, 4])
@@ -135,20 +140,24 @@ def test_shapes_hold_what_every_world_answers(all_worlds, keys, query):
 def test_shapes_on_other_forms_hold_what_every_world_answers(form, seed):
     tables, declared, worlds = OTHER_FORMS[form][0](seed)
     answers = [answer_on(tables, declared, query) for _, query in COUNTED]
-    found = [defaultdict(list) for _ in COUNTED]
+    rows_by_key = [defaultdict(list) for _ in COUNTED]
     different = {tuple(sorted(map(repr, world))): world for world in islice(worlds, 120)}
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
         for world in different.values():
             connection.register("known", in_columns(world, declared))
             connection.execute("CREATE OR REPLACE TABLE microdata AS FROM known")
-            for seen, (keys, query) in zip(found, COUNTED, strict=True):
+            for seen, (keys, query) in zip(rows_by_key, COUNTED, strict=True):
                 for row in connection.execute(query).fetchall():
                     seen[row[:keys]].append(tuple(map(as_float, row[keys:])))
-    for answer, seen, (keys, query) in zip(answers, found, COUNTED, strict=True):
-        assert outside(answer, seen, keys, len(different)) == [], query
+    for answer, seen, (keys, query) in zip(answers, rows_by_key, COUNTED, strict=True):
+        assert values_outside(answer, seen, keys, len(different)) == [], query
         shares = [row["share"] for row in answer.rows if "share" in row]
-        assert all(0 <= of.lower <= of.upper <= 1 for of in shares if of.lower is not None)
+        assert all(
+            0 <= bounds_of_share.lower <= bounds_of_share.upper <= 1
+            for bounds_of_share in shares
+            if bounds_of_share.lower is not None
+        )
 
 
 COUNTED = (
@@ -244,12 +253,13 @@ COMPLETE = declare(
 def test_formulas_are_what_sql_answers_on_the_same_rows(data):
     """Aggregates known exactly in place of bounds: a formula is then its expression's value."""
     pick = {
-        name: data.draw(st.sampled_from(of)) for name, of in (("c", CONDITIONS), ("a", NUMBERS))
+        name: data.draw(st.sampled_from(choices))
+        for name, choices in (("c", CONDITIONS), ("a", NUMBERS))
     }
     pick |= {"d": data.draw(st.sampled_from(CONDITIONS)), "b": data.draw(st.sampled_from(NUMBERS))}
     pick |= {name: data.draw(st.sampled_from(("s", "y", "age"))) for name in ("x", "y")}
     expression = data.draw(st.sampled_from(EXPRESSIONS)).format(**pick)
-    where = data.draw(st.sampled_from(("", *(f" WHERE {of}" for of in CONDITIONS))))
+    where = data.draw(st.sampled_from(("", *(f" WHERE {condition}" for condition in CONDITIONS))))
     query = f"SELECT {expression} AS v FROM microdata{where}"
     small = st.one_of(st.none(), st.integers(-1, 3))
     rows = data.draw(st.lists(st.tuples(small, st.sampled_from((0, 25, 100)), small, small)))
@@ -264,9 +274,9 @@ def test_formulas_are_what_sql_answers_on_the_same_rows(data):
             row = [age, Decimal(weight) / 100, s, y]
             connection.execute("INSERT INTO microdata VALUES (?, ?, ?, ?)", row)
         (true,) = connection.execute(query).fetchone()
-        found = known_exactly(connection, inquiry)
+        known_values = known_exactly(connection, inquiry)
     (measure,) = inquiry.formulas
-    bounds = measure.bounds(found)
+    bounds = measure.bounds(known_values)
     if true is None or not isfinite(true):
         assert bounds.lower is None
     else:
@@ -277,28 +287,32 @@ def test_formulas_are_what_sql_answers_on_the_same_rows(data):
 
 def known_exactly(connection, inquiry):
     """Every aggregate that an inquiry asks for, as bounds that meet."""
-    calculated = {of.name: of.expression for of in inquiry.calculated}
+    calculated = {formula.name: formula.expression for formula in inquiry.calculated}
 
     def text(node):
         put = node.transform(
-            lambda of: (
-                exp.paren(calculated[of.name].copy())
-                if isinstance(of, exp.Column) and of.name in calculated
-                else of
+            lambda column: (
+                exp.paren(calculated[column.name].copy())
+                if isinstance(column, exp.Column) and column.name in calculated
+                else column
             )
         )
         return put.sql("duckdb")
 
-    found = {}
+    bounds_by_aggregate = {}
     for place, part in enumerate(inquiry.parts):
-        conditions = [of.condition for of in part.matching]
+        conditions = [matching.condition for matching in part.matching]
         conditions += [] if part.condition is None else [part.condition]
-        where = " AND ".join(f"({text(of)})" for of in conditions) or "TRUE"
-        for asked in (*part.aggregates, *part.exact):
-            of = text(exp.column(asked.sensitive, quoted=True)) if asked.sensitive else "*"
-            times = f" * {text(exp.column(asked.weight, quoted=True))}" if asked.weight else ""
-            call = f"{asked.function}({of}{times})"
+        where = " AND ".join(f"({text(condition)})" for condition in conditions) or "TRUE"
+        for aggregate in (*part.aggregates, *part.exact):
+            column_text = (
+                text(exp.column(aggregate.sensitive, quoted=True)) if aggregate.sensitive else "*"
+            )
+            times = (
+                f" * {text(exp.column(aggregate.weight, quoted=True))}" if aggregate.weight else ""
+            )
+            call = f"{aggregate.function}({column_text}{times})"
             (value,) = connection.execute(f"SELECT {call} FROM microdata WHERE {where}").fetchone()
             exact = None if value is None else Fraction(value)
-            found[PartAggregate(place, asked)] = Bounds(exact, exact, exact)
-    return found
+            bounds_by_aggregate[PartAggregate(place, aggregate)] = Bounds(exact, exact, exact)
+    return bounds_by_aggregate

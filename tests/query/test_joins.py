@@ -50,10 +50,10 @@ JOINS = (
 
 @pytest.fixture(scope="module", params=FORMS, ids=str)
 def all_worlds(request):
-    known = AllWorlds(*request.param, 3)
-    for world, (name, table) in product(known.worlds, OWN.items()):
+    worlds_known = AllWorlds(*request.param, 3)
+    for world, (name, table) in product(worlds_known.worlds, OWN.items()):
         world.register(name, table)
-    return known
+    return worlds_known
 
 
 @pytest.mark.parametrize(("keys", "query"), JOINS, ids=range(len(JOINS)))
@@ -61,10 +61,10 @@ def test_joins_hold_those_of_every_world(all_worlds, keys, query):
     answer = answer_on(all_worlds.tables, all_worlds.declared, query, own=OWN)
     rows = {tuple(row.values())[:keys]: tuple(row.values())[keys:] for row in answer.rows}
     outside = [
-        (found, rows.get(found[:keys]))
+        (row, rows.get(row[:keys]))
         for world in all_worlds.answers(query)
-        for found in world
-        if found[:keys] not in rows or not all(map(holds, rows[found[:keys]], found[keys:]))
+        for row in world
+        if row[:keys] not in rows or not all(map(holds, rows[row[:keys]], row[keys:]))
     ]
     assert rows
     assert outside == []
@@ -91,20 +91,20 @@ def test_joins_hold_those_of_every_world(all_worlds, keys, query):
     ],
 )
 def test_what_cannot_be_joined_is_refused(query, why):
-    known = AllWorlds("permuted", "independent", 3)
+    worlds_known = AllWorlds("permuted", "independent", 3)
     own = {
         **OWN,
         "twice": pa.table({"age": [1, 1]}),
         "clash": pa.table({"key": [1], "sex": ["x"]}),
     }
     with pytest.raises(QueryError, match=why):
-        answer_on(known.tables, known.declared, query, own=own)
+        answer_on(worlds_known.tables, worlds_known.declared, query, own=own)
 
 
 def test_joins_are_not_written_for_databases():
-    known = AllWorlds("permuted", "independent", 3)
+    worlds_known = AllWorlds("permuted", "independent", 3)
     with pytest.raises(QueryError, match="no table of your own"):
-        rewrite("SELECT COUNT(*) FROM microdata JOIN rates USING (age)", known.declared)
+        rewrite("SELECT COUNT(*) FROM microdata JOIN rates USING (age)", worlds_known.declared)
 
 
 LABELLED = declare(
@@ -138,17 +138,17 @@ def test_columns_published_apart_are_joined_one_by_one():
     """An ambiguous release: a joined column stands beside its key, and nowhere else."""
     tables, declared, worlds = of_marginals(3)
     own = {"rates": pa.table({"age": [0, 1], "rate": [None, 2.0], "area": ["n", "s"]})}
-    asked = {
+    ages_by_rest = {
         "FROM microdata JOIN rates USING (age)": {0, 1},
         "FROM microdata LEFT JOIN rates USING (age) WHERE area = 'n'": {0},
         "FROM microdata LEFT JOIN rates USING (age) WHERE rate > 1": {1},
         "FROM microdata LEFT JOIN rates USING (age) WHERE area IS NULL": {2},
     }
     ages = [[row[0] for row in world] for world in worlds]
-    for rest, meant in asked.items():
+    for rest, selected_ages in ages_by_rest.items():
         (row,) = answer_on(tables, declared, f"SELECT COUNT(*) AS n {rest}", own=own).rows
-        found = [sum(age in meant for age in world) for world in ages]
-        assert (row["n"].lower, row["n"].upper) == (min(found), max(found)), rest
+        counts_found = [sum(age in selected_ages for age in world) for world in ages]
+        assert (row["n"].lower, row["n"].upper) == (min(counts_found), max(counts_found)), rest
     for query in (
         "SELECT area, COUNT(*) FROM microdata JOIN rates USING (age) GROUP BY area",
         "SELECT COUNT(*) FROM microdata JOIN both USING (age, sex)",
@@ -205,7 +205,7 @@ def permuted_rows(type_, published):
 
 
 @pytest.mark.parametrize(
-    ("joined", "told"),
+    ("joined", "message"),
     [
         ("JOIN t ON m.k = t.a AND m.k = t.b", "'k' is to equal several columns of 't'"),
         ("LEFT JOIN t ON m.k = t.a JOIN u ON t.a = u.a", "'a' is no published column"),
@@ -215,12 +215,12 @@ def permuted_rows(type_, published):
         ("JOIN z USING (k)", "column 'at' has a time zone"),
     ],
 )
-def test_joins_that_mean_something_else_are_refused(joined, told):
+def test_joins_that_mean_something_else_are_refused(joined, message):
     tables, declared = permuted_rows("integer", [1, 2])
     t = pa.table({"a": [1, 2], "b": [2, 1], "k": [1, 3], "w": [10, 20]})
     zoned = pa.table({"k": [1], "at": pa.array([0], pa.timestamp("s", "UTC"))})
     own = {"t": t, "u": t, "z": zoned}
-    with pytest.raises(QueryError, match=told):
+    with pytest.raises(QueryError, match=message):
         answer_on(tables, declared, f"SELECT COUNT(*) FROM microdata m {joined}", own=own)
 
 

@@ -15,12 +15,14 @@ from sfumato.tasks.query.accuracy.usefulness import PART, mean_by_range
 def counts_of(groups):
     """The counts of groups of whole numbers."""
     values = sorted({value for group in groups for value in group})
-    found = [
+    entries = [
         (number, values.index(value), group.count(value))
         for number, group in enumerate(groups)
         for value in sorted(set(group))
     ]
-    group, value, count = (np.array(of, dtype=np.int64) for of in zip(*found, strict=True))
+    group, value, count = (
+        np.array(column_values, dtype=np.int64) for column_values in zip(*entries, strict=True)
+    )
     return Counts(group, value, count, len(values), exact_numbers(values, "x"))
 
 
@@ -41,12 +43,12 @@ def test_widths_are_those_of_the_least_and_the_greatest(groups, unit):
     groups = [[unit * value for value in group] for group in groups]
     rows = [value for group in groups for value in group]
     spread = max(rows) - min(rows)
-    found = mean_by_range(counts_of(groups))
+    widths = mean_by_range(counts_of(groups))
     if not spread:
-        assert found is None
+        assert widths is None
         return
-    assert found == sum(map(width_of, groups)) / Fraction(len(rows), PART) / spread
-    assert 0 <= found <= 1
+    assert widths == sum(map(width_of, groups)) / Fraction(len(rows), PART) / spread
+    assert 0 <= widths <= 1
 
 
 def test_numbers_too_large_for_a_processor_are_exact():

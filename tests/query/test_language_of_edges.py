@@ -18,7 +18,7 @@ from sfumato.tasks.query.bounds.arithmetic import (
     null_if_whole,
 )
 from sfumato.tasks.query.bounds.bounds import Bounds
-from tests.query.test_language_of_forms import outside
+from tests.query.test_language_of_forms import values_outside
 from tests.query.test_language_of_worlds import AllWorlds
 from tests.query.test_matched import FORMS, in_form
 
@@ -70,22 +70,22 @@ def finite(row):
 
 @pytest.mark.parametrize(("keys", "query"), EDGES, ids=range(len(EDGES)))
 def test_answers_hold_those_of_every_world(release, keys, query):
-    answer, found = answer_on(release.tables, release.declared, query), defaultdict(list)
+    answer, rows_by_key = answer_on(release.tables, release.declared, query), defaultdict(list)
     for rows in release.answers(query):
         for row in rows:
-            found[row[:keys]].append(finite(row[keys:]))
-    assert outside(answer, found, keys, release.number) == []
+            rows_by_key[row[:keys]].append(finite(row[keys:]))
+    assert values_outside(answer, rows_by_key, keys, release.number) == []
 
 
 def test_a_quantile_from_above_is_one_of_the_values(release):
     query = "SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY loss{}) FROM microdata"
     columns = {"age": [1] * 4, "sex": ["f"] * 4, "loss": [1, 2, 3, 4], "gain": [0] * 4}
     tables = in_form(pa.table({**columns, "group_id": [0] * 4}), release.declared)
-    found = [
+    values_found = [
         next(iter(answer_on(tables, release.declared, query.format(order)).rows[0].values())).lower
         for order in ("", " DESC")
     ]
-    assert found == [2, 3]
+    assert values_found == [2, 3]
 
 
 def test_a_sum_of_no_rows_in_any_part_is_null():
@@ -96,9 +96,9 @@ def test_a_sum_of_no_rows_in_any_part_is_null():
 
 
 def test_an_end_that_is_left_out_is_not_attained():
-    open_, one = Bounds(0, 1, may_be_empty=False), Bounds(Fraction(1), Fraction(1))
-    assert null_if(open_, one) == Bounds(0, 1, may_be_empty=True, attained=False)
-    assert null_if_whole(open_, one) == Bounds(0, 0, may_be_empty=True, attained=False)
+    open_, single = Bounds(0, 1, may_be_empty=False), Bounds(Fraction(1), Fraction(1))
+    assert null_if(open_, single) == Bounds(0, 1, may_be_empty=True, attained=False)
+    assert null_if_whole(open_, single) == Bounds(0, 0, may_be_empty=True, attained=False)
 
 
 def test_the_best_of_what_may_be_null_is_not_attained():
@@ -108,10 +108,10 @@ def test_the_best_of_what_may_be_null_is_not_attained():
 
 
 def test_only_whole_divisors_are_at_least_one_where_they_are_not_zero():
-    one, open_ = Bounds(1, 1), Bounds(0, 2)
-    assert divide(one, open_).unbounded
-    found = divide_by_whole(one, open_)
-    assert (found.lower, found.upper, found.may_be_empty) == (Fraction(1, 2), 1, True)
+    single, open_ = Bounds(1, 1), Bounds(0, 2)
+    assert divide(single, open_).unbounded
+    quotient = divide_by_whole(single, open_)
+    assert (quotient.lower, quotient.upper, quotient.may_be_empty) == (Fraction(1, 2), 1, True)
 
 
 REFUSED = (

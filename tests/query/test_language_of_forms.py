@@ -13,7 +13,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from tests.query.composed import publish_composed as in_versions
 from tests.query.composed import random_columns, random_groups
-from tests.query.test_apart import published
+from tests.query.test_apart import publish_apart
 from tests.query.test_composed import EXACT, rows_of, worlds_of
 from tests.query.test_composed import small as composed_release
 from tests.query.test_language_of_worlds import holds
@@ -44,13 +44,13 @@ def of_marginals(seed):
         "sex": generator.choice(["f", "m"], rows).tolist(),
         "loss": generator.integers(0, 3, rows).tolist(),
     }
-    tables = published(TWO, columns, [0] * rows)
-    ways = [_onto(set(columns[name]), rows) for name in ("age", "sex")]
+    tables = publish_apart(TWO, columns, [0] * rows)
+    ways = [_onto_values(set(columns[name]), rows) for name in ("age", "sex")]
     worlds = itertools.product(*ways, set(itertools.permutations(columns["loss"])))
     return tables, TWO, (list(zip(*world, strict=True)) for world in worlds)
 
 
-def _onto(values, rows):
+def _onto_values(values, rows):
     """Every way in which rows have values so that each value occurs."""
     return [way for way in itertools.product(values, repeat=rows) if set(way) == values]
 
@@ -84,9 +84,9 @@ def of_composed(seed):
     ways = [
         [
             [(row["age"], row["sex"], *values) for row, values in zip(rows, world, strict=True)]
-            for world in worlds_of(tables, of, len(rows), together)
+            for world in worlds_of(tables, group_number, len(rows), together)
         ]
-        for of, rows in people.items()
+        for group_number, rows in people.items()
     ]
     worlds = itertools.product(*ways)
     return tables, declared, (list(itertools.chain(*world)) for world in worlds)
@@ -161,34 +161,34 @@ def test_answers_hold_those_of_every_world(form, seed):
             number += 1
             connection.register("known", in_columns(world, declared))
             connection.execute("CREATE OR REPLACE TABLE microdata AS FROM known")
-            for found, (keys, query) in zip(seen, queries, strict=True):
+            for rows_by_key, (keys, query) in zip(seen, queries, strict=True):
                 for row in connection.execute(query).fetchall():
-                    found[row[:keys]].append(row[keys:])
+                    rows_by_key[row[:keys]].append(row[keys:])
     assert number
-    for answer, found, (keys, query) in zip(answers, seen, queries, strict=True):
-        assert outside(answer, found, keys, number) == [], query
+    for answer, rows_by_key, (keys, query) in zip(answers, seen, queries, strict=True):
+        assert values_outside(answer, rows_by_key, keys, number) == [], query
 
 
-def outside(answer, found, keys, number):
-    """What some world comes to and the answer excludes."""
+def values_outside(answer, rows_by_key, keys, number):
+    """Return what some world comes to and the answer excludes."""
     rows = {tuple(row.values())[:keys]: tuple(row.values())[keys:] for row in answer.rows}
-    missing = [key for key in found if key not in rows]
+    missing = [key for key in rows_by_key if key not in rows]
     wrong = [
         (key, values, bounds)
         for key, bounds in rows.items()
-        for values in found[key]
+        for values in rows_by_key[key]
         if not all(map(holds, bounds, values))
     ]
     doubtful = [
         key
         for key, sure in zip(rows, answer.certain, strict=True)
-        if sure and len(found[key]) < number
+        if sure and len(rows_by_key[key]) < number
     ]
     return [*missing, *wrong, *doubtful]
 
 
 def in_columns(world, declared):
-    types = {name: of.arrow_type for name, of in declared.columns.items()}
+    types = {name: column.arrow_type for name, column in declared.columns.items()}
     columns = zip(types, zip(*world, strict=True), strict=True)
     return pa.table({name: pa.array(list(values), types[name]) for name, values in columns})
 

@@ -51,18 +51,18 @@ class AllWorlds:
         database = duckdb.connect(config={"threads": 1})
         for number, world in enumerate(different.values()):
             self._create(database, f"w{number}", world)
-        return [self._of(database, f"w{number}") for number in range(len(different))]
+        return [self._connect(database, f"w{number}") for number in range(len(different))]
 
     @property
     def number(self):
-        """How many there are."""
+        """Return the number of worlds."""
         return len(self.worlds)
 
     def _create(self, database, name, world):
         """A schema with a world's microdata."""
         columns = {column: [row[column] for row in world] for column in self.table.column_names}
-        known = self.table.schema.empty_table().from_pydict(columns, self.table.schema)
-        database.register("known", known)
+        empty_of_types = self.table.schema.empty_table().from_pydict(columns, self.table.schema)
+        database.register("known", empty_of_types)
         database.execute(f"CREATE SCHEMA {name}")
         database.execute(f"CREATE TABLE {name}.microdata AS FROM known")
         database.unregister("known")
@@ -72,7 +72,7 @@ class AllWorlds:
         for world in self.worlds:
             yield world.execute(query).fetchall()
 
-    def _of(self, database, name):
+    def _connect(self, database, name):
         """A connection that sees a world."""
         connection = database.cursor()
         connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
@@ -114,11 +114,12 @@ def require_answers_of_every_world(all_worlds, keys, query):
     rows = {tuple(row.values())[:keys]: tuple(row.values())[keys:] for row in answer.rows}
     certain = dict(zip(rows, answer.certain, strict=True))
     seen, present = defaultdict(list), defaultdict(int)
-    for found in all_worlds.answers(query):
-        for row in found:
+    for rows_found in all_worlds.answers(query):
+        for row in rows_found:
             if "COUNT_IF" in query:  # which DuckDB makes null where the condition is never known
                 row = tuple(
-                    0 if of is None and place >= keys else of for place, of in enumerate(row)
+                    0 if value is None and place >= keys else value
+                    for place, value in enumerate(row)
                 )
             present[row[:keys]] += 1
             seen[row[:keys]].append(row[keys:])
@@ -134,13 +135,15 @@ def require_answers_of_every_world(all_worlds, keys, query):
     assert outside == []
     for key, bounds in rows.items():
         always = present[key] == all_worlds.number
-        for place, of in enumerate(bounds):
-            if of.attained and "HAVING" not in query:
-                assert ends(of, always) == pytest.approx(extremes(of, seen[key], place, always))
+        for place, bounds_of_value in enumerate(bounds):
+            if bounds_of_value.attained and "HAVING" not in query:
+                assert ends(bounds_of_value, always) == pytest.approx(
+                    extremes(bounds_of_value, seen[key], place, always)
+                )
 
 
 def holds(bounds: Bounds, value):
-    """Whether a world's answer is within; what DuckDB divides by 0 is null here."""
+    """Tell if a world's answer is within; what DuckDB divides by 0 is null here."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return bounds.lower is None or bounds.may_be_empty
     if bounds.unbounded:
@@ -166,22 +169,22 @@ def extremes(bounds, seen, place, always):
     return [low, high] if always or float(bounds.lower) else [high]
 
 
-@pytest.mark.parametrize(("query", "by"), ORDERED)
-def test_rows_are_in_the_order_that_is_asked_for(all_worlds, query, by):
+@pytest.mark.parametrize(("query", "order_kind"), ORDERED)
+def test_rows_are_in_the_order_that_is_asked_for(all_worlds, query, order_kind):
     answer = answer_on(all_worlds.tables, all_worlds.declared, query)
-    assert answer.by_estimate == (by == "estimate" and is_open(answer))
+    assert answer.by_estimate == (order_kind == "estimate" and is_open(answer))
     (*_, last) = (list(row.values())[-1] for row in answer.rows)
     values = [list(row.values())[-1].estimate for row in answer.rows]
-    assert by is None or values == sorted(values), last
+    assert order_kind is None or values == sorted(values), last
 
 
 def is_open(answer):
     bounds = [list(row.values())[-1] for row in answer.rows]
-    return any(of.lower != of.upper for of in bounds)
+    return any(bounds.lower != bounds.upper for bounds in bounds)
 
 
 @pytest.mark.parametrize(("query", "why"), REFUSED)
 def test_what_has_no_answer_is_refused_with_the_reason(query, why):
-    known = AllWorlds("permuted", "independent", 1)
+    worlds_known = AllWorlds("permuted", "independent", 1)
     with pytest.raises(QueryError, match=why):
-        answer_on(known.tables, known.declared, query)
+        answer_on(worlds_known.tables, worlds_known.declared, query)

@@ -39,14 +39,14 @@ def small(tmp_path):
 @pytest.fixture
 def url(kind, tmp_path):
     """The address of a database without tables, views or functions."""
-    found = address(kind, tmp_path)
-    with target(found) as database:
-        emptied(database)
-    return found
+    url = address(kind, tmp_path)
+    with target(url) as database:
+        empty_database(database)
+    return url
 
 
 def made_in(kind):
-    """What a database is given of the small release."""
+    """Return what a database is given of the small release."""
     lacking = {"sqlite": {"arrays_loss", "bounds_loss"}, "mariadb": {"arrays_loss"}}
     return [name for name in NAMES if name not in lacking.get(kind, ())]
 
@@ -56,7 +56,7 @@ def read_in(kind):
     return {*made_in(kind)} - {"bounds_loss"}
 
 
-def emptied(database):
+def empty_database(database):
     if database.dialect.name == "postgres":
         database.execute("DROP SCHEMA public CASCADE")
         database.execute("CREATE SCHEMA public")
@@ -67,8 +67,8 @@ def emptied(database):
 
 
 def names(database):
-    found = database.execute(database.dialect.access.existing)
-    return {name for (name,) in found if not name.startswith("sqlite_")}
+    names_found = database.execute(database.dialect.access.existing)
+    return {name for (name,) in names_found if not name.startswith("sqlite_")}
 
 
 def rows(database, table, columns):
@@ -76,8 +76,8 @@ def rows(database, table, columns):
     return database.execute(f"SELECT {listed} FROM {table}")
 
 
-def counted(found):
-    plain = ([int(v) if isinstance(v, bool) else comparable(v) for v in row] for row in found)
+def sorted_rows(rows_found):
+    plain = ([int(v) if isinstance(v, bool) else comparable(v) for v in row] for row in rows_found)
     return sorted(map(repr, plain))
 
 
@@ -94,13 +94,13 @@ def test_every_value_is_as_published(form, sensitive, kind, url, tmp_path):
     with target(url) as database:
         assert names(database) == set(loaded[:readable])
         for name, table in tables.items():
-            wanted = [tuple(row.values()) for row in table.to_pylist()]
-            found = rows(database, name, table.column_names)
-            assert counted(found) == counted(wanted), name
+            expected = [tuple(row.values()) for row in table.to_pylist()]
+            rows_found = rows(database, name, table.column_names)
+            assert sorted_rows(rows_found) == sorted_rows(expected), name
 
 
 @pytest.mark.parametrize(
-    ("kind", "wanted"),
+    ("kind", "types_expected"),
     [
         ("duckdb", ["DECIMAL(38,2)", "DOUBLE", "TIMESTAMP", "DATE", "BOOLEAN", "BIGINT"]),
         pytest.param(
@@ -118,15 +118,15 @@ def test_every_value_is_as_published(form, sensitive, kind, url, tmp_path):
         ("sqlite", ["real", "real", "text", "text", "integer", "integer"]),
     ],
 )
-def test_types_are_exact(kind, wanted, url, tmp_path):
+def test_types_are_exact(kind, types_expected, url, tmp_path):
     declared, tables = release("permuted", "together")
     load(on_disk(tmp_path / "release", tables, declared), url)
     columns = ["price", "f", '"at"', "day", "vip", "age"]
-    of = "pg_typeof({})::text" if kind == "postgres" else "typeof({})"
+    type_call = "pg_typeof({})::text" if kind == "postgres" else "typeof({})"
     whole = " AND ".join(f"{name} IS NOT NULL" for name in columns)
-    query = f"SELECT {', '.join(map(of.format, columns))} FROM microdata WHERE {whole}"
+    query = f"SELECT {', '.join(map(type_call.format, columns))} FROM microdata WHERE {whole}"
     with target(url) as database:
-        assert set(database.execute(query)) == {tuple(wanted)}
+        assert set(database.execute(query)) == {tuple(types_expected)}
 
 
 @kinds
@@ -138,7 +138,9 @@ def test_what_is_there_is_replaced_only_when_asked(kind, url, small, tmp_path):
     other = write(tmp_path / "other", TABLE.slice(0, 2), SMALL)
     assert load(other, url, replace=True) == made
     with target(url) as database:
-        assert counted(rows(database, "microdata", ["age", "loss"])) == counted([(1, 5), (2, 6)])
+        assert sorted_rows(rows(database, "microdata", ["age", "loss"])) == sorted_rows(
+            [(1, 5), (2, 6)]
+        )
         assert rows(database, "groups_loss", ["group_id", "size", "sum"]) == [(0, 2, 11)]
         assert names(database) == read_in(kind)
 
@@ -196,16 +198,16 @@ def test_functions_return_the_bounds(kind, url, form, tmp_path):
         for name, type_ in SENSITIVE.items():
             numbers = type_ in ("integer", "decimal", "float")
             functions = ["COUNT", *(["SUM", "AVG"] if numbers else []), "MIN", "MAX"]
-            asked = ", ".join(f'{function}("{name}")' for function in functions)
+            selection = ", ".join(f'{function}("{name}")' for function in functions)
             for where in ("age > 2 AND vip", "age > 100", "price IS NULL OR f < 0.25"):
-                query = f"SELECT {asked} FROM microdata WHERE {where}"
+                query = f"SELECT {selection} FROM microdata WHERE {where}"
                 (row,) = answer_on(tables, declared, query).rows
                 count, *bounds = row.values()
-                wanted = [count.lower, *(end for b in bounds for end in (b.lower, b.upper))]
+                expected = [count.lower, *(end for b in bounds for end in (b.lower, b.upper))]
                 text = f"bounds_{name.replace('-', '_')}('{where}')"
-                (found,) = database.execute(call.format(text))
+                (bounds_returned,) = database.execute(call.format(text))
                 for value, other in zip(
-                    map(comparable, found), map(comparable, wanted), strict=True
+                    map(comparable, bounds_returned), map(comparable, expected), strict=True
                 ):
                     assert value == (pytest.approx(other) if isinstance(other, float) else other)
 
@@ -213,16 +215,19 @@ def test_functions_return_the_bounds(kind, url, form, tmp_path):
 @pytest.mark.parametrize("kind", ["duckdb", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_arrays_have_the_bounds_of_so_many_hits_at_their_place(kind, url):
     """In whatever order the help table's rows are found."""
-    told = pa.table(
+    help_table = pa.table(
         {"group_id": [1, 0, 1, 0, 0], "hits": [2, 3, 1, 1, 2], "l_sum": [8, 30, 4, 1, 11]}
     )
-    made = arrays_table("loss", told.column_names, DIALECTS[kind])
+    made = arrays_table("loss", help_table.column_names, DIALECTS[kind])
     with target(url) as database:
-        fill.create(database, "help_loss", told)
-        fill.fill(database, "help_loss", told)
+        fill.create(database, "help_loss", help_table)
+        fill.fill(database, "help_loss", help_table)
         database.execute(made.create)
-        found = rows(database, made.name, ["group_id", "l_sum"])
-        assert sorted((group, list(of)) for group, of in found) == [(0, [1, 11, 30]), (1, [4, 8])]
+        rows_found = rows(database, made.name, ["group_id", "l_sum"])
+        assert sorted((group, list(array)) for group, array in rows_found) == [
+            (0, [1, 11, 30]),
+            (1, [4, 8]),
+        ]
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])
@@ -244,11 +249,11 @@ def test_views_say_what_a_group_has(kind, url, tmp_path):
     values = {}
     for group, gain in zip(*(table[n].to_pylist() for n in ("group_id", "gain")), strict=True):
         values.setdefault(group, []).append(gain)
-    wanted = [(g, len(v), sum(v), min(v), max(v)) for g, v in values.items()]
+    expected = [(g, len(v), sum(v), min(v), max(v)) for g, v in values.items()]
     with target(url) as database:
-        found = rows(database, "groups_gain", ["group_id", "size", "sum", "min", "max"])
-    assert [[*row[:2], *map(float, row[2:])] for row in sorted(found)] == [
-        [*row[:2], *map(pytest.approx, map(float, row[2:]))] for row in sorted(wanted)
+        rows_found = rows(database, "groups_gain", ["group_id", "size", "sum", "min", "max"])
+    assert [[*row[:2], *map(float, row[2:])] for row in sorted(rows_found)] == [
+        [*row[:2], *map(pytest.approx, map(float, row[2:]))] for row in sorted(expected)
     ]
 
 
@@ -263,13 +268,15 @@ def test_a_recoded_release_is_its_table_and_what_its_labels_admit(kind, url, tmp
     loaded = load(on_disk(tmp_path / "release", {"microdata": table}, declared), url)
     assert loaded == ["microdata", "label_age", "value_age"]
     with target(url) as database:
-        assert counted(rows(database, "microdata", ["age", "loss"])) == counted(
+        assert sorted_rows(rows(database, "microdata", ["age", "loss"])) == sorted_rows(
             [("[1, 3]", 1), (None, 2), ("2", 3)]
         )
-        assert counted(rows(database, "label_age", ["label", "low", "high", "admits_null"])) == (
-            counted([("[1, 3]", 1, 3, False), ("2", 2, 2, False)])
+        assert sorted_rows(
+            rows(database, "label_age", ["label", "low", "high", "admits_null"])
+        ) == (sorted_rows([("[1, 3]", 1, 3, False), ("2", 2, 2, False)]))
+        assert sorted_rows(rows(database, "value_age", ["value"])) == sorted_rows(
+            [(1,), (2,), (3,)]
         )
-        assert counted(rows(database, "value_age", ["value"])) == counted([(1,), (2,), (3,)])
 
 
 @kinds
@@ -277,11 +284,13 @@ def test_values_of_an_earlier_release_are_done_away_with(kind, url, tmp_path):
     """A star admits anything: values told before would leave some out."""
     columns = {"age": column("quasi-identifier", "integer"), "loss": SMALL.columns["loss"]}
     declared = plain("suppressed", **columns)
-    for label, told in (("2", "value"), ("*", "untold")):
+    for label, column_name in (("2", "value"), ("*", "untold")):
         table = pa.table({"age": ["1", label], "loss": pa.array([1, 2], pa.int64())})
         load(on_disk(tmp_path / label, {"microdata": table}, declared), url, replace=True)
         with target(url) as database:
-            assert len(rows(database, "value_age", [told])) == (2 if told == "value" else 1)
+            assert len(rows(database, "value_age", [column_name])) == (
+                2 if column_name == "value" else 1
+            )
 
 
 WORDS = plain(
@@ -327,8 +336,10 @@ def test_texts_up_to_the_limit_are_sorted_by_mariadb(tmp_path):
     url = address("mariadb", tmp_path)
     load(write(tmp_path / "r", table, WORDS), url, replace=True)
     with target(url) as database:
-        found = database.execute("SELECT loss, DENSE_RANK() OVER (ORDER BY word) FROM microdata")
-    assert sorted(found) == [(1, 4), (2, 2), (3, 3), (4, 1)]
+        rows_found = database.execute(
+            "SELECT loss, DENSE_RANK() OVER (ORDER BY word) FROM microdata"
+        )
+    assert sorted(rows_found) == [(1, 4), (2, 2), (3, 3), (4, 1)]
 
 
 @pytest.mark.parametrize(
@@ -364,12 +375,12 @@ def test_names_that_would_be_cut_off(name, kind, fits):
 def test_errors_are_one_line_without_secrets(url, small):
     with pytest.raises(InputError) as error:
         load(small, url, environ={"PASSWORD": f"{SECRET}@/:%"})
-    told = str(error.value)
-    assert SECRET not in told
-    assert "me" not in told.replace("memory", "").replace("environment", "").split(":")
-    assert "\n" not in told
+    message = str(error.value)
+    assert SECRET not in message
+    assert "me" not in message.replace("memory", "").replace("environment", "").split(":")
+    assert "\n" not in message
     if "127.0.0.1" in url:
-        assert "127.0.0.1:1/db: cannot connect" in told
+        assert "127.0.0.1:1/db: cannot connect" in message
     assert error.value.__cause__ is None
     assert error.value.__context__ is None or error.value.__suppress_context__
 
@@ -398,10 +409,12 @@ def test_dates_are_iso_texts_in_sqlite(tmp_path):
     tables = in_form(microdata(random.Random(3)), declare("permuted", "together"))
     load(on_disk(tmp_path / "r", tables, declared), f"sqlite:///{tmp_path}/db")
     with target(f"sqlite:///{tmp_path}/db") as database:
-        found = database.execute('SELECT "at", day FROM microdata')
-    for at, day in found:
+        rows_found = database.execute('SELECT "at", day FROM microdata')
+    for time_text, day in rows_found:
         assert (
-            at is None or datetime.datetime.fromisoformat(at).isoformat(" ", "microseconds") == at
+            time_text is None
+            or datetime.datetime.fromisoformat(time_text).isoformat(" ", "microseconds")
+            == time_text
         )
         assert day is None or datetime.date.fromisoformat(day).isoformat() == day
-    assert any(at for at, _ in found)
+    assert any(time_text for time_text, _ in rows_found)

@@ -52,7 +52,7 @@ def random_rows(generator, sizes):
 
 def some_missing(generator, table):
     """The same table with some losses missing."""
-    losses = [None if generator.random() < 0.3 else of for of in table["loss"].to_pylist()]
+    losses = [None if generator.random() < 0.3 else loss for loss in table["loss"].to_pylist()]
     return table.set_column(2, "loss", pa.array(losses, pa.int64()))
 
 
@@ -76,12 +76,12 @@ def worlds(table, together):
     rows = table.to_pylist()
     groups = sorted({row["group_id"] for row in rows})
     members = [[i for i, row in enumerate(rows) if row["group_id"] == g] for g in groups]
-    orders = [list(itertools.permutations(of)) for of in members]
+    orders = [list(itertools.permutations(rows_of_group)) for rows_of_group in members]
     for losses in itertools.product(*orders):
         for gains in [losses] if together else itertools.product(*orders):
             world = [dict(row) for row in rows]
-            for of, loss, gain in zip(members, losses, gains, strict=True):
-                for row, a, b in zip(of, loss, gain, strict=True):
+            for rows_of_group, loss, gain in zip(members, losses, gains, strict=True):
+                for row, a, b in zip(rows_of_group, loss, gain, strict=True):
                     world[row]["loss"] = rows[a]["loss"]
                     world[row]["gain"] = rows[b]["gain"]
             yield world
@@ -105,7 +105,7 @@ FORMS = [
 
 def extremes(table, together, holds, key=lambda _: ()):
     """Per cell and function the least and greatest answer, and whether it may be null."""
-    found = {}
+    values_by_cell = {}
     for world in worlds(table, together):
         cells = {}
         for row in world:
@@ -113,10 +113,10 @@ def extremes(table, together, holds, key=lambda _: ()):
                 cells.setdefault(key(row), []).append(row["loss"])
         for cell in {key(row) for row in world}:
             for function in FUNCTIONS:
-                seen = found.setdefault(cell, {}).setdefault(function, [])
+                seen = values_by_cell.setdefault(cell, {}).setdefault(function, [])
                 seen.append(aggregate(function, cells.get(cell, [])))
     limits = {}
-    for cell, functions in found.items():
+    for cell, functions in values_by_cell.items():
         for function, seen in functions.items():
             some = [value for value in seen if value is not None]
             ends = (min(some), max(some)) if some else (None, None)
@@ -172,8 +172,8 @@ REWRITTEN = ["loss > 0", "loss <> 0 AND age < 2", "loss < -5", "gain > 0 AND los
 def test_the_rewritten_query_gives_the_same_bounds(form, sensitive, group_by):
     declared, compared = declare(form, sensitive), Counter()
     keys = f"{group_by}, " if group_by else ""
-    by = f" GROUP BY {group_by}" if group_by else ""
-    query = f"SELECT {keys}{ALL}, SUM(gain) FROM microdata WHERE {{}}{by}"
+    group_clause = f" GROUP BY {group_by}" if group_by else ""
+    query = f"SELECT {keys}{ALL}, SUM(gain) FROM microdata WHERE {{}}{group_clause}"
     queries = [query.format(where) for where in REWRITTEN]
     for seed in range(2):
         table = random_rows(np.random.default_rng(seed), [3, 4, 2, 5])
@@ -191,10 +191,10 @@ def test_the_rewritten_query_gives_the_same_bounds(form, sensitive, group_by):
 def same_bounds(question, answer, rows):
     """Hold rows of a rewritten query against an answer; how many sides of bounds they have."""
     width, compared = len(question.group_by), 0
-    found = {tuple(row[:width]): row[width:-1] for row in rows}
-    assert len(found) == len(answer.rows)
+    rows_by_key = {tuple(row[:width]): row[width:-1] for row in rows}
+    assert len(rows_by_key) == len(answer.rows)
     for row in answer.rows:
-        values = found[tuple(row[name] for name in question.group_by)]
+        values = rows_by_key[tuple(row[name] for name in question.group_by)]
         for number, item in enumerate(question.aggregates):
             bounds = row[item.label]
             for side, value in zip(
@@ -227,9 +227,12 @@ def test_estimates_are_the_means_over_all_worlds(where, holds, sizes, engine):
         (row,) = answer_on(tables, declared, query).rows
     else:
         with session(tables) as connection:
-            asked = read_question(query, declared)
-            (row,) = ask(engine(connection, declared), declared, asked).rows
-    found = [[r["loss"] for r in world if holds(r)] for world in worlds(table, True)]
-    counts, sums = [len(of) for of in found], [sum(of) for of in found]
+            question = read_question(query, declared)
+            (row,) = ask(engine(connection, declared), declared, question).rows
+    losses_by_world = [[r["loss"] for r in world if holds(r)] for world in worlds(table, True)]
+    counts, sums = (
+        [len(losses) for losses in losses_by_world],
+        [sum(losses) for losses in losses_by_world],
+    )
     assert float(row["count(*)"].estimate) == pytest.approx(sum(counts) / len(counts))
     assert float(row["sum(loss)"].estimate) == pytest.approx(float(Fraction(sum(sums), len(sums))))

@@ -126,16 +126,16 @@ def test_every_clause_that_has_a_condition_is_looked_at(query):
 
 
 def test_five_are_said_and_the_others_are_counted():
-    told = notes(f"{COUNT}age IN (1, 2, 3, 4, 5, 6, 7, 17)")
-    assert len(told) == 6
-    assert told[0] == "no published row has age = 1; published values: 17 to 90"
-    assert told[-1] == "conditions that no published row meets, not listed: 2"
+    notes_found = notes(f"{COUNT}age IN (1, 2, 3, 4, 5, 6, 7, 17)")
+    assert len(notes_found) == 6
+    assert notes_found[0] == "no published row has age = 1; published values: 17 to 90"
+    assert notes_found[-1] == "conditions that no published row meets, not listed: 2"
 
 
 def test_a_long_constant_is_cut():
-    (told,) = notes(f"{COUNT}sex = '{'x' * 500}'")
-    assert len(told) < 150
-    assert "…" in told
+    (note,) = notes(f"{COUNT}sex = '{'x' * 500}'")
+    assert len(note) < 150
+    assert "…" in note
 
 
 def test_a_readers_own_table_is_never_named():
@@ -167,12 +167,12 @@ def test_of_exact_values_a_comparison_is_noted_exactly_where_it_holds_nowhere(fo
         sign = rng.choice(["=", "<", "<=", ">", ">=", "BETWEEN 0 AND"])
         if constant == "NULL" or (sign[0] == "B" and not constant[-1].isdigit()):
             continue
-        found = answer_on(tables, declared, f'{COUNT}"{name}" {sign} {constant}')
-        empty = found.rows[0]["count(*)"].upper == 0
+        answer = answer_on(tables, declared, f'{COUNT}"{name}" {sign} {constant}')
+        empty = answer.rows[0]["count(*)"].upper == 0
         noted += empty
         if "BETWEEN" not in sign:
-            assert bool(found.notes) == empty, (name, sign, constant)
-        assert empty or not found.notes
+            assert bool(answer.notes) == empty, (name, sign, constant)
+        assert empty or not answer.notes
     assert noted
 
 
@@ -192,32 +192,32 @@ CONSTANTS = {
 def test_every_frozen_release_notes_nothing_that_it_may_hold(release):
     """A note is on a condition that holds of no row: in every form, composed and in parts."""
     with sfumato.open(release) as opened:
-        said = 0
-        for name, one in opened.schema.items():
-            for constant in CONSTANTS[one.type]:
+        held_count = 0
+        for name, declared_column in opened.schema.items():
+            for constant in CONSTANTS[declared_column.type]:
                 for sign in ("=", "<", ">"):
                     query = f'{COUNT}"{name}" {sign} {constant}'
-                    found = opened.query(query)
-                    upper = found[0]["count(*)"].upper
-                    assert upper == 0 or not found.notes, query
-                    said += bool(found.notes)
-    assert said
+                    answer = opened.query(query)
+                    upper = answer[0]["count(*)"].upper
+                    assert upper == 0 or not answer.notes, query
+                    held_count += bool(answer.notes)
+    assert held_count
 
 
 def test_a_star_of_a_column_without_a_list_of_leaves_admits_anything():
     release = CORPUS / "format-2" / "public" / "corpus-suppressed" / "0001"
-    found = sfumato.open(release).query(f"{COUNT}sex = 'female'")
-    assert found[0]["count(*)"].upper > 0
-    assert found.notes == ()
+    answer = sfumato.open(release).query(f"{COUNT}sex = 'female'")
+    assert answer[0]["count(*)"].upper > 0
+    assert answer.notes == ()
 
 
 def test_labels_are_named_by_the_values_that_they_admit():
     release = CORPUS / "format-6" / "public" / "corpus-generalized" / "0001"
-    found = sfumato.open(release)
-    assert found.query(f"{COUNT}workclass = 'private'").notes == (
+    opened_release = sfumato.open(release)
+    assert opened_release.query(f"{COUNT}workclass = 'private'").notes == (
         "no published row has workclass = 'private'; nearest: 'Private'",
     )
-    assert found.query(f"{COUNT}age > 900").notes == (
+    assert opened_release.query(f"{COUNT}age > 900").notes == (
         "no published row has age > 900; published labels: 0 to 79",
     )
 
@@ -226,8 +226,8 @@ def test_decimals_are_written_as_they_are():
     table = PEOPLE.append_column("fee", pa.array([Decimal("1.50")] * 6, pa.decimal128(38, 2)))
     fee = {"fee": column("insensitive", "decimal", scale=2)}
     declared = DECLARED.model_copy(update={"columns": {**DECLARED.columns, **fee}})
-    found = answer_on(with_help(table, "loss"), declared, f"{COUNT}fee > 2")
-    assert found.notes == ("no published row has fee > 2; published values: 1.50 to 1.50",)
+    answer = answer_on(with_help(table, "loss"), declared, f"{COUNT}fee > 2")
+    assert answer.notes == ("no published row has fee > 2; published values: 1.50 to 1.50",)
 
 
 def test_numbers_out_of_range_are_decided_by_what_footers_say(monkeypatch):
@@ -238,8 +238,8 @@ def test_numbers_out_of_range_are_decided_by_what_footers_say(monkeypatch):
     assert all(isinstance(table, TableInParts) for table in tables.values())
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", None)
     values = PublishedValues(tables, declared)
-    (found,) = notes_on(read_inquiries(f"{COUNT}age > 900", declared).inquiries, values, declared)
-    assert found.startswith("no published row has age > 900; published values: ")
+    (note,) = notes_on(read_inquiries(f"{COUNT}age > 900", declared).inquiries, values, declared)
+    assert note.startswith("no published row has age > 900; published values: ")
     assert values.rows == sum(part.rows for part in declared.made_of)
     assert notes_on(read_inquiries(f"{COUNT}age < 900", declared).inquiries, values, declared) == ()
 
@@ -247,10 +247,10 @@ def test_numbers_out_of_range_are_decided_by_what_footers_say(monkeypatch):
 def test_who_asks_for_the_label_of_a_code_is_told_the_code():
     """Of codes that a row has: others may be a list's."""
     release = CORPUS / "format-6-labels" / "public" / "corpus-permuted" / "0001"
-    found = sfumato.open(release)
-    assert found.query(f"{COUNT}sex = 'Women'").notes == (
+    opened_release = sfumato.open(release)
+    assert opened_release.query(f"{COUNT}sex = 'Women'").notes == (
         "no published row has sex = 'Women'; the codebook's 'Women' is written 'Female'",
     )
-    assert found.query(f"{COUNT}sex = 'neither'").notes == (
+    assert opened_release.query(f"{COUNT}sex = 'neither'").notes == (
         "no published row has sex = 'neither'; published values: 'Female', 'Male'",
     )

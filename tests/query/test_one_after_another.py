@@ -16,12 +16,12 @@ MANY = f"SELECT COUNT(*) FROM microdata GROUP BY {', '.join(['CUBE (age, sex)'] 
 
 
 @pytest.fixture(scope="module")
-def known():
+def split_worlds():
     return AllWorlds("split", "independent", 3)
 
 
-def rows_of(known, query):
-    answer = answer_on(known.tables, known.declared, query)
+def rows_of(worlds_known, query):
+    answer = answer_on(worlds_known.tables, worlds_known.declared, query)
     return answer, [tuple(row.values()) for row in answer.rows]
 
 
@@ -34,22 +34,26 @@ def rows_of(known, query):
         ("sex, ROLLUP (age)", ["age, sex", "sex"]),
     ],
 )
-def test_groupings_have_the_rows_of_each_by_itself(known, groupings, alone):
+def test_groupings_have_the_rows_of_each_by_itself(split_worlds, groupings, alone):
     query = "SELECT age, sex, SUM(loss) AS s FROM microdata WHERE loss <> 1 GROUP BY "
-    answer, found = rows_of(known, query + groupings)
-    wanted, certain = [], []
-    for by in alone:
-        shown = ", ".join(name if name in by else f"NULL AS {name}" for name in ("age", "sex"))
-        by_itself = query.replace("age, sex", shown).removesuffix("" if by else " GROUP BY ")
-        one, rows = rows_of(known, by_itself + by)
-        wanted += rows
-        certain += one.certain
-    assert found == wanted
+    answer, rows_found = rows_of(split_worlds, query + groupings)
+    expected, certain = [], []
+    for names_of_grouping in alone:
+        selection = ", ".join(
+            name if name in names_of_grouping else f"NULL AS {name}" for name in ("age", "sex")
+        )
+        by_itself = query.replace("age, sex", selection).removesuffix(
+            "" if names_of_grouping else " GROUP BY "
+        )
+        bounds, rows = rows_of(split_worlds, by_itself + names_of_grouping)
+        expected += rows
+        certain += bounds.certain
+    assert rows_found == expected
     assert list(answer.certain) == certain
 
 
 @pytest.mark.parametrize(
-    ("order", "wanted"),
+    ("order", "expected_values"),
     [
         ("", ["grown", "all"]),
         (" ORDER BY who", ["all", "grown"]),
@@ -57,16 +61,16 @@ def test_groupings_have_the_rows_of_each_by_itself(known, groupings, alone):
         (" ORDER BY n, who", ["grown", "all"]),
     ],
 )
-def test_rows_of_all_queries_are_in_one_order(known, order, wanted):
-    answer, found = rows_of(known, APART.format(order))
+def test_rows_of_all_queries_are_in_one_order(split_worlds, order, expected_values):
+    answer, rows_found = rows_of(split_worlds, APART.format(order))
     assert answer.columns == ("who", "n")
-    assert [row[0] for row in found] == wanted
+    assert [row[0] for row in rows_found] == expected_values
     assert not answer.by_estimate
 
 
-def test_an_order_by_bounds_says_so(known):
+def test_an_order_by_bounds_says_so(split_worlds):
     query = APART.replace("COUNT(*)", "AVG(loss)").format(" ORDER BY n")
-    answer, _ = rows_of(known, query)
+    answer, _ = rows_of(split_worlds, query)
     assert answer.by_estimate
 
 
@@ -80,12 +84,12 @@ def test_an_order_by_bounds_says_so(known):
         (MANY, "64"),
     ],
 )
-def test_what_has_no_one_answer_is_refused(known, query, why):
+def test_what_has_no_one_answer_is_refused(split_worlds, query, why):
     with pytest.raises(QueryError, match=why):
-        rows_of(known, query)
+        rows_of(split_worlds, query)
 
 
 @pytest.mark.parametrize("query", [APART.format(""), "SELECT 1, COUNT(*) FROM microdata"])
-def test_databases_are_not_given_them(known, query):
+def test_databases_are_not_given_them(split_worlds, query):
     with pytest.raises(QueryError, match=r"one after another|a constant"):
-        rewrite(query, known.declared)
+        rewrite(query, split_worlds.declared)

@@ -40,7 +40,7 @@ VALUES = {
 FUNCTIONS = ("SUM", "AVG", "MIN", "MAX", "COUNT")
 
 
-def drawn(rng, name):
+def draw_values(rng, name):
     type_, scale, draw = VALUES[name]
     values = [draw(rng) for _ in range(ROWS)]
     return pa.array(values, column("sensitive", type_, scale=scale).arrow_type)
@@ -52,7 +52,7 @@ def sensitive():
     }
 
 
-def permuted(rng):
+def permuted_release(rng):
     """Values that are shuffled in groups: help tables, and conditions on the values."""
     declared = declare(
         age=column("quasi-identifier", "integer"), n=column("insensitive", "integer"), **sensitive()
@@ -61,24 +61,24 @@ def permuted(rng):
         {
             "age": [rng.randrange(12) for _ in range(ROWS)],
             "n": [rng.randrange(-(2**40), 2**55) for _ in range(ROWS)],
-            **{name: drawn(rng, name) for name in VALUES},
+            **{name: draw_values(rng, name) for name in VALUES},
             "group_id": pa.array([place // 5 for place in range(ROWS)], pa.int64()),
         }
     )
     return declared, with_help(table, *VALUES)
 
 
-def generalized(rng):
+def generalized_release(rng):
     """Labels: rows that are meant, or may be."""
     declared = declare("generalized", age=column("quasi-identifier", "integer"), **sensitive())
     ends = [sorted((rng.randrange(12), rng.randrange(12))) for _ in range(ROWS)]
     labels = [interval(str(low), str(high)) for low, high in ends]
     return declared, {
-        "microdata": pa.table({"age": labels, **{name: drawn(rng, name) for name in VALUES}})
+        "microdata": pa.table({"age": labels, **{name: draw_values(rng, name) for name in VALUES}})
     }
 
 
-def redistributed(rng, name):
+def redistributed_release(rng, name):
     """Subdomains in the place of values."""
     type_, scale, draw = VALUES[name]
     declared = declare(
@@ -96,15 +96,18 @@ def redistributed(rng, name):
 
 
 RELEASES = {
-    "permuted": permuted,
-    "generalized": generalized,
-    **{f"redistributed {name}": lambda rng, name=name: redistributed(rng, name) for name in VALUES},
+    "permuted": permuted_release,
+    "generalized": generalized_release,
+    **{
+        f"redistributed {name}": lambda rng, name=name: redistributed_release(rng, name)
+        for name in VALUES
+    },
 }
 
 
 def queries(rng, form, names):
     for _ in range(QUESTIONS.get(form, 6)):
-        asked = [
+        aggregates = [
             f"{rng.choice(FUNCTIONS[:2] if rng.random() < 0.7 else FUNCTIONS)}({name})"
             for name in rng.choices(names, k=3)
         ]
@@ -114,26 +117,32 @@ def queries(rng, form, names):
             where += f" AND {rng.choice(names)} > {rng.choice([-5, 0, 3, 10**6])}"
         elif form.startswith("redistributed") and rng.random() < 0.6:
             where += f" AND {names[0]} > {rng.choice([-5, 0, 3, 10**6])}"
-            asked = [of for of in asked if not of.startswith("AVG")] or [f"SUM({names[0]})"]
+            aggregates = [
+                aggregate_text
+                for aggregate_text in aggregates
+                if not aggregate_text.startswith("AVG")
+            ] or [f"SUM({names[0]})"]
         elif form == "permuted":
-            asked.append("AVG(n)")
+            aggregates.append("AVG(n)")
         key = "age" if rng.random() < 0.3 else None
-        shown = ", ".join([*([key] if key else []), *dict.fromkeys(asked)])
-        yield f"SELECT {shown} FROM microdata WHERE {where}" + (" GROUP BY age" if key else "")
+        selection = ", ".join([*([key] if key else []), *dict.fromkeys(aggregates)])
+        yield f"SELECT {selection} FROM microdata WHERE {where}" + (" GROUP BY age" if key else "")
 
 
 @cache
-def asked(form, seed):
+def questions_of_release(form, seed):
     """A release, and questions to it: as they are rewritten, with exact bounds by group."""
     rng = random.Random(f"{form} {seed}")
     declared, tables = RELEASES[form](rng)
     names = list(VALUES) if " " not in form else [form.split()[1]]
-    found = [(query, answer_on(tables, declared, query)) for query in queries(rng, form, names)]
-    return declared, tables, found
+    answers_found = [
+        (query, answer_on(tables, declared, query)) for query in queries(rng, form, names)
+    ]
+    return declared, tables, answers_found
 
 
 def read(bound, *, strictly):
-    """What a number of a database may be read as: a float as it is, or as it is written."""
+    """Return what a number of a database may be read as: a float as it is, or as it is written."""
     if isinstance(bound, float) and not strictly:
         return {Fraction(bound), Fraction(repr(bound))}
     return {Fraction(bound)}
@@ -147,7 +156,7 @@ def judge(label, got, exact, upper, declared, loss, kind):
     function, name = label.rstrip(")").split("(")
     exact, type_ = Fraction(exact), declared.columns[name].type
     strictly = function.lower() == "avg"  # others may be one of the values, as it is written
-    out = max(of - exact if upper else exact - of for of in read(got, strictly=strictly))
+    out = max(end - exact if upper else exact - end for end in read(got, strictly=strictly))
     assert out >= 0, (label, got, float(exact), "upper" if upper else "lower")
     unit = Fraction(math.ulp(float(exact)))
     spare = 4 * unit
@@ -164,23 +173,28 @@ def sides(value):
 
 
 def narrow(label, declared, kind):
-    """Whether floats never stand for what a bound is computed of."""
+    """Tell if floats never stand for what a bound is computed of."""
     name = label.rstrip(")").split("(")[1]
     wide = name == "big" and kind == "sqlite"  # whose sums are DECIMAL, and REAL there
     return declared.columns[name].type == "integer" and not wide
 
 
 def losses(declared, tables):
-    """What n additions of a column's floats can lose, twice: in the sum, and in what makes up."""
-    found = {}
+    """Return twice what n additions of a column's floats can lose: in the sum, and in the rest."""
+    losses_found = {}
     for name in declared.columns:
-        held = [table[name] for table in tables.values() if name in table.column_names]
-        held = held or [tables["targets"]["lower"], tables["targets"]["upper"]]
-        sizes = [abs(Fraction(v)) for of in held for v in of.to_pylist() if not isinstance(v, str)]
+        columns_held = [table[name] for table in tables.values() if name in table.column_names]
+        columns_held = columns_held or [tables["targets"]["lower"], tables["targets"]["upper"]]
+        sizes = [
+            abs(Fraction(v))
+            for column in columns_held
+            for v in column.to_pylist()
+            if not isinstance(v, str)
+        ]
         # Of subdomains there are copies: fewer than twice as many as rows.
         whole = 2 * ROWS * max(sizes, default=0) if "targets" in tables else sum(sizes)
-        found[name] = 2 * (ROWS + 8) * ROUNDING * whole
-    return found
+        losses_found[name] = 2 * (ROWS + 8) * ROUNDING * whole
+    return losses_found
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
@@ -188,21 +202,21 @@ def losses(declared, tables):
 def test_bounds_enclose_the_exact_ones(form, kind, tmp_path):
     widest, compared, whole = Fraction(0), 0, 0
     for seed in range(SEEDS):
-        declared, tables, questions = asked(form, seed)
+        declared, tables, questions = questions_of_release(form, seed)
         url = address(kind, tmp_path)
         load(on_disk(tmp_path / f"release-{seed}", tables, declared), url, replace=True)
         loss = losses(declared, tables)
         with target(url) as database:
             for query, answer in questions:
                 question = read_question(query, declared)
-                found = database.execute(rewrite(query, declared).sql(kind))
+                rows_found = database.execute(rewrite(query, declared).sql(kind))
                 keys = len(question.group_by)
-                rows = {tuple(row[:keys]): row[keys:] for row in found}
+                rows = {tuple(row[:keys]): row[keys:] for row in rows_found}
                 assert len(rows) == len(answer.rows), query
                 for row in answer.rows:
                     key = tuple(row[i.label] for i in question.shown if isinstance(i, GroupColumn))
-                    shown = [i for i in question.shown if not isinstance(i, GroupColumn)]
-                    for place, item in enumerate(shown):
+                    items = [i for i in question.shown if not isinstance(i, GroupColumn)]
+                    for place, item in enumerate(items):
                         for upper, exact in enumerate(sides(row[item.label])):
                             got = rows[key][2 * place + upper]
                             out = judge(item.label, got, exact, upper, declared, loss, kind)

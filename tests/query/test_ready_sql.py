@@ -123,9 +123,9 @@ def test_the_script_of_a_split_release_runs(tmp_path, monkeypatch, sensitive, ta
     form = SplitParameters(method="split", sensitive=sensitive)
     declared = LOSSES.model_copy(update={"form": form})
     helping = help_tables(tables, declared.names_with_roles("sensitive"))
-    for place, of in (("data", tables), ("sql", helping)):
+    for place, folder_tables in (("data", tables), ("sql", helping)):
         (tmp_path / place).mkdir()
-        for name, table in of.items():
+        for name, table in folder_tables.items():
             pq.write_table(table, tmp_path / place / f"{name}.parquet")
     script = duckdb_script(declared)
     monkeypatch.chdir(tmp_path)
@@ -144,9 +144,9 @@ def test_the_script_of_a_split_release_runs(tmp_path, monkeypatch, sensitive, ta
         for row in rows
     }
     assert {tuple(row) for row in by_sex} == expected
-    told = " ".join(script.split("CREATE")[0].replace("--", " ").split())
-    assert f"stand in {' and '.join(name for name in tables if name != 'qit')}." in told
-    assert "microdata holds" not in told
+    comment = " ".join(script.split("CREATE")[0].replace("--", " ").split())
+    assert f"stand in {' and '.join(name for name in tables if name != 'qit')}." in comment
+    assert "microdata holds" not in comment
     opened = answer(Release(tmp_path, declared, {}), query)
     assert opened.rows == rows
 
@@ -161,9 +161,9 @@ def test_releases_of_earlier_layouts_keep_their_bytes():
             )
             for name in declared.names_with_roles("sensitive"):
                 columns = {
-                    other: of
-                    for other, of in declared.columns.items()
-                    if of.role != "sensitive" or other == name
+                    other: column
+                    for other, column in declared.columns.items()
+                    if column.role != "sensitive" or other == name
                 }
                 alone = declared.model_copy(update={"columns": columns})
                 scripts[f"{form} {missing} {name}"] = duckdb_script(alone)

@@ -89,16 +89,16 @@ def extremes(hidden, holds):
     """Per function the least and the greatest answer, and whether there may be none."""
     statuses = [sorted({bool(holds(row)) for row in rows}) for rows in hidden]
     losses = [rows[0][4] for rows in hidden]
-    found = {}
+    extremes_found = {}
     for function in FUNCTIONS:
         seen = [
-            aggregate(function, [v for v, meant in zip(losses, world, strict=True) if meant])
+            aggregate(function, [v for v, is_meant in zip(losses, world, strict=True) if is_meant])
             for world in itertools.product(*statuses)
         ]
         some = [value for value in seen if value is not None]
-        found[function] = (min(some), max(some)) if some else (None, None)
-        found[function] += (bool(some) and None in seen,)
-    return found
+        extremes_found[function] = (min(some), max(some)) if some else (None, None)
+        extremes_found[function] += (bool(some) and None in seen,)
+    return extremes_found
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -154,7 +154,7 @@ def test_cells_of_a_group_by(names, seed):
 @pytest.mark.parametrize("names", [[], ["sex"], ["age", "vip"]])
 def test_a_certain_row_is_in_the_answer_of_every_world(names):
     places = [list(PETS.columns).index(name) for name in names]
-    told = {having: Counter() for having in HAVINGS}
+    counts_by_having = {having: Counter() for having in HAVINGS}
     query = f"SELECT {', '.join([*names, 'MIN(loss) AS least'])} FROM microdata WHERE age < 3"
     query += f" GROUP BY {', '.join(names)}" if names else ""
     for seed in range(6):
@@ -162,21 +162,23 @@ def test_a_certain_row_is_in_the_answer_of_every_world(names):
         cells = {tuple(row[place] for place in places) for row in itertools.chain(*hidden)}
         outcomes = {cell: set() for cell in cells}
         for cell, worlds in outcomes.items():
-            meant = [
+            selected_rows = [
                 {
                     row[4:] if row[0] < 3 and tuple(row[p] for p in places) == cell else ()
                     for row in rows
                 }
                 for rows in hidden
             ]
-            worlds.update(tuple(itertools.chain(*world)) for world in itertools.product(*meant))
-        queries = (f"{query} HAVING {having}" for having in told)
+            worlds.update(
+                tuple(itertools.chain(*world)) for world in itertools.product(*selected_rows)
+            )
+        queries = (f"{query} HAVING {having}" for having in counts_by_having)
         answers = answers_on({"microdata": table}, PETS, queries)
-        for (having, found), answer in zip(told.items(), answers, strict=True):
-            found += in_every_world(answer, names, having, outcomes)
-    assert told["COUNT(*) >= 0"]["certain"]
+        for (having, counts), answer in zip(counts_by_having.items(), answers, strict=True):
+            counts += in_every_world(answer, names, having, outcomes)
+    assert counts_by_having["COUNT(*) >= 0"]["certain"]
     for having in ("COUNT(*) < 3", "COUNT(loss) < 9"):
-        assert bool(told[having]["empty"]) == bool(names)
+        assert bool(counts_by_having[having]["empty"]) == bool(names)
 
 
 def test_rows_count_where_their_values_are_null():
@@ -344,13 +346,13 @@ def test_a_document_says_where_an_answer_may_be_null():
             + [("vip", pa.bool_()), ("loss", pa.int64())]
         ),
     )
-    told = document(
+    document_ = document(
         answer_on({"microdata": table}, PETS, "SELECT AVG(loss) FROM microdata WHERE age = 1")
     )
-    assert told["form"] == "generalized"
-    assert told["guaranteed"] is True
-    assert told["not_represented"] == {"nulls": 2, "suppressed": 1}
-    assert told["rows"] == [
+    assert document_["form"] == "generalized"
+    assert document_["guaranteed"] is True
+    assert document_["not_represented"] == {"nulls": 2, "suppressed": 1}
+    assert document_["rows"] == [
         {"avg(loss)": {"lower": 5.0, "upper": 5.0, "estimate": 5.0, "may_be_empty": True}}
     ]
 
@@ -403,12 +405,12 @@ def test_what_is_expected_of_extremes_and_spreads(aggregate, where, expected):
     table = pa.table({"x": ["[1, 4]"] * 5, "pay": [10, 20, 30, 40, 50]})
     query = f"SELECT {aggregate} AS a FROM microdata WHERE {where}"
     (row,) = answer_on({"microdata": table}, PAY, query).rows
-    found = row["a"]
+    bounds = row["a"]
     if expected is None:
-        assert found == Bounds(None, None, None)
+        assert bounds == Bounds(None, None, None)
         return
-    assert (found.lower, found.upper) == pytest.approx(expected[:2])
-    assert float(found.estimate) == pytest.approx(expected[2])
+    assert (bounds.lower, bounds.upper) == pytest.approx(expected[:2])
+    assert float(bounds.estimate) == pytest.approx(expected[2])
 
 
 def test_dates_and_words_are_aggregated():

@@ -106,7 +106,7 @@ LEAVES = {"size": list(range(-4, 8)), "kind": [row[0] for row in KINDS], "zip": 
 LEAVES["part"] = [Decimal(row[0]) for row in SHARES]
 
 
-def drawn(name, type_, chance, edges):
+def draw_value(name, type_, chance, edges):
     if name == "ratio":  # is summed up, exactly
         return chance.randint(-4, 7) / 4
     if name in LEAVES:
@@ -177,17 +177,19 @@ class Release:
         return ask(self._engine, self.declared, read_question(query, self.declared))
 
     def truth(self, query, keys):
-        """What DuckDB answers on the original: aggregates by the values of the group columns."""
-        found = self._duckdb.execute(query)
-        names = [described[0] for described in found.description][keys:]
-        return {row[:keys]: dict(zip(names, row[keys:], strict=True)) for row in found.fetchall()}
+        """Return DuckDB's answer on the original: aggregates by the values of group columns."""
+        rows_found = self._duckdb.execute(query)
+        names = [described[0] for described in rows_found.description][keys:]
+        return {
+            row[:keys]: dict(zip(names, row[keys:], strict=True)) for row in rows_found.fetchall()
+        }
 
     def _column(self, name, hierarchy, rows, chance):
         declared = self.columns[name]
         values = [
             None
             if declared.nulls and chance.random() < 0.25
-            else drawn(name, declared.type, chance, self._edges)
+            else draw_value(name, declared.type, chance, self._edges)
             for _ in range(rows)
         ]
         encoded = encode(name, declared.role, pa.array(values, declared.arrow_type))
@@ -196,7 +198,7 @@ class Release:
 
 def coarse(microdata, group, recoding, chance):
     """Of some columns a level per group at which all of its rows agree."""
-    found = {}
+    coarse_hierarchies = {}
     for name, wished in recoding.items():
         if chance.random() < 0.6:
             continue
@@ -206,8 +208,8 @@ def coarse(microdata, group, recoding, chance):
             members = category[group == number]
             while len(set(levels[wished[number]][members].tolist())) > 1:
                 wished[number] += 1
-        found[name] = wished
-    return found
+        coarse_hierarchies[name] = wished
+    return coarse_hierarchies
 
 
 class Grammar:
@@ -240,25 +242,25 @@ class Grammar:
         return self.comparison_of(name, self.columns[name].type)
 
     def comparison_of(self, name, type_):
-        left = self.expression(name, type_)
+        expression_text = self.expression(name, type_)
         match self.chance.randrange(12):
             case 0:
-                return f"{left} IS{self.maybe_not()} NULL"
+                return f"{expression_text} IS{self.maybe_not()} NULL"
             case 1 | 2:
                 listed = [self.member(type_) for _ in range(self.chance.randint(1, 3))]
                 listed += ["NULL"] * (self.chance.random() < 0.3)
-                return f"{left}{self.maybe_not()} IN ({', '.join(listed)})"
+                return f"{expression_text}{self.maybe_not()} IN ({', '.join(listed)})"
             case 3 | 4:
                 ends = self.constant(type_), self.constant(type_)
-                return f"{left}{self.maybe_not()} BETWEEN {ends[0]} AND {ends[1]}"
+                return f"{expression_text}{self.maybe_not()} BETWEEN {ends[0]} AND {ends[1]}"
             case 5 if type_ == "boolean":
-                return left
+                return expression_text
             case 5 | 6 | 7 if type_ == "string":
                 like = self.chance.choice(["LIKE", "ILIKE"])
-                return f"{left}{self.maybe_not()} {like} {self.pattern()}"
+                return f"{expression_text}{self.maybe_not()} {like} {self.pattern()}"
             case 8:
-                return f"{self.constant(type_)} {self.comparison()} {left}"
-        return f"{left} {self.comparison()} {self.constant(type_)}"
+                return f"{self.constant(type_)} {self.comparison()} {expression_text}"
+        return f"{expression_text} {self.comparison()} {self.constant(type_)}"
 
     def maybe_not(self):
         return self.chance.choice(["", "", " NOT"])
@@ -290,8 +292,8 @@ class Grammar:
         )
 
     def member(self, type_):
-        found = self.constant(type_)
-        return "1" if type_ in NUMBERS and set("(*+") & set(found) else found
+        constant_text = self.constant(type_)
+        return "1" if type_ in NUMBERS and set("(*+") & set(constant_text) else constant_text
 
     def constant(self, type_):
         if self.chance.random() < 0.03:
@@ -309,15 +311,15 @@ class Grammar:
         words = CODES + WORDS + [row[0] for row in KINDS]
         return "'" + self.chance.choice(words).replace("'", "''") + "'"
 
-    def number(self, found):
-        text = f"{found:f}" if isinstance(found, Decimal) else str(found)
+    def number(self, constant):
+        text = f"{constant:f}" if isinstance(constant, Decimal) else str(constant)
         match self.chance.randrange(10):
             case 0:
                 return f"-({text})"
             case 1:
                 return f"2 * {text}"
             case 2:
-                return f"{float(found)}e0" if abs(found) < 10**6 and "e" not in text else text
+                return f"{float(constant)}e0" if abs(constant) < 10**6 and "e" not in text else text
             case 3:
                 return str(self.chance.choice([2.5, -0.5, ".5", "1.", "1e1", "25e-1"]))
             case 4:
@@ -328,20 +330,20 @@ class Grammar:
 def queries(release, chance):
     """A query, as text."""
     grammar = Grammar(release.columns, chance)
-    shown = ["COUNT(*) AS n", "COUNT(gain) AS c", "COUNT(cost) AS k"]
+    terms = ["COUNT(*) AS n", "COUNT(gain) AS c", "COUNT(cost) AS k"]
     for name in ("loss", "cost", "ratio", "gain"):
-        shown += [f"{f}({name}) AS {f}_{name}" for f in ("sum", "avg", "min", "max")]
-    shown += [f"{f}({name}) AS {f}_{name}" for f in ("min", "max") for name in ("note", "met")]
+        terms += [f"{f}({name}) AS {f}_{name}" for f in ("sum", "avg", "min", "max")]
+    terms += [f"{f}({name}) AS {f}_{name}" for f in ("min", "max") for name in ("note", "met")]
     keys = []
     if chance.random() < 0.3:
         keys = chance.sample(list(release.columns), chance.randint(1, 2))
     keys = [f'"{key}"' for key in keys]
     where = f" WHERE {grammar.predicate()}" if chance.random() < 0.95 else ""
-    by = f" GROUP BY {', '.join(keys)}" if keys else ""
-    return f"SELECT {', '.join(keys + shown)} FROM microdata{where}{by}", len(keys)
+    group_by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    return f"SELECT {', '.join(keys + terms)} FROM microdata{where}{group_by}", len(keys)
 
 
-def inside(bounds, true):
+def is_inside(bounds, true):
     if true is None:
         return bounds.may_be_empty or bounds.lower is bounds.upper is None
     if bounds.lower is None:
@@ -353,8 +355,8 @@ def inside(bounds, true):
     return low - Fraction(slack) <= Fraction(true) <= high + Fraction(slack)
 
 
-def asked(release, query, keys, met):
-    """Whether the truth is inside everywhere; `met` counts what became of the queries."""
+def ask_query(release, query, keys, met):
+    """Require that the truth is inside everywhere; `met` counts what became of the queries."""
     try:
         true = release.truth(query, keys)
     except duckdb.Error:
@@ -367,23 +369,28 @@ def asked(release, query, keys, met):
         return
     met["answered"] += 1
     names = list(answer.columns)
-    told = {tuple(row[name] for name in names[:keys]): row for row in answer.rows}
+    rows_by_key = {tuple(row[name] for name in names[:keys]): row for row in answer.rows}
     by_rest = Counter()
     for cell, aggregates in true.items():
-        if cell not in told:
-            (covering,) = [other for other in told if covers(other, cell, told)]
+        if cell not in rows_by_key:
+            (covering,) = [other for other in rows_by_key if covers(other, cell, rows_by_key)]
             by_rest[covering] += aggregates["n"]
             continue
-        for name, one in aggregates.items():
-            assert inside(told[cell][name], one), (cell, name, one, told[cell][name])
-    for cell in told.keys() - true.keys():
-        assert inside(told[cell]["n"], by_rest[cell]), "more or fewer rows than there are"
+        for name, truth in aggregates.items():
+            assert is_inside(rows_by_key[cell][name], truth), (
+                cell,
+                name,
+                truth,
+                rows_by_key[cell][name],
+            )
+    for cell in rows_by_key.keys() - true.keys():
+        assert is_inside(rows_by_key[cell]["n"], by_rest[cell]), "more or fewer rows than there are"
 
 
-def covers(other, cell, told):
+def covers(other, cell, rows_by_key):
     """Decide whether a row is of a cell: of the rest, of values that no row names."""
     return REST in other and all(
-        mine == value or (mine is REST and value not in {key[place] for key in told})
+        mine == value or (mine is REST and value not in {key[place] for key in rows_by_key})
         for place, (mine, value) in enumerate(zip(other, cell, strict=True))
     )
 
@@ -399,7 +406,7 @@ def test_the_truth_is_within_the_bounds(form, most, monkeypatch):
         chance = random.Random(f"{form} {most} {seed}")
         with Release(chance, form) as release:
             for _ in range(3):
-                asked(release, *queries(release, chance), met)
+                ask_query(release, *queries(release, chance), met)
     assert met["answered"] > 20, met
 
 
@@ -420,7 +427,7 @@ UNIVERSE = {
 
 
 def attainable(release, name, where):
-    """How many rows surely and possibly meet a condition on one column, by trying a universe."""
+    """Count the rows that surely and possibly meet a condition on one column."""
     declared = release.columns[name]
     read = reader_for(FORMS[release.declared.form.method])(name, declared)
     table = release.tables["microdata"]

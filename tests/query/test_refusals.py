@@ -1,4 +1,4 @@
-"""What may not be asked, and that a refusal is one line that tells nothing of the data."""
+"""Queries that may not be asked: a refusal is one line that tells nothing of the data."""
 
 import pytest
 

@@ -65,8 +65,8 @@ class Part(NamedTuple):
     of: Callable[[Any], Any]
 
 
-def on(test, *values):
-    """What a function comes to, null where one of its values is."""
+def call_on_values(test, *values):
+    """Return what a function comes to, null if one of its values is."""
     return None if None in values else test(*values)
 
 
@@ -77,7 +77,7 @@ KEYS = [
     Part("age // 2", lambda r: int(r[0] / 2)),
     Part("FLOOR(age / 10)", lambda r: math.floor(r[0] / 10)),
     Part("CASE WHEN age < 3 THEN 'low' ELSE 'high' END", lambda r: "low" if r[0] < 3 else "high"),
-    Part("UPPER(sex)", lambda r: on(str.upper, r[1])),
+    Part("UPPER(sex)", lambda r: call_on_values(str.upper, r[1])),
     Part("age + loss", lambda r: r[0] + r[3]),
     Part("age > loss", lambda r: r[0] > r[3]),
     Part("NULLIF(age, 3)", lambda r: None if r[0] == 3 else r[0]),
@@ -85,7 +85,7 @@ KEYS = [
 WHERES = [
     Part("TRUE", lambda _: True),
     Part("age BETWEEN 0 AND 4", lambda r: 0 <= r[0] <= 4),
-    Part("sex = 'f'", lambda r: on(lambda s: s == "f", r[1])),
+    Part("sex = 'f'", lambda r: call_on_values(lambda s: s == "f", r[1])),
     Part("age % 2 = 1", lambda r: math.fmod(r[0], 2) == 1),
     Part("age + loss > 3", lambda r: r[0] + r[3] > 3),
     Part("age > loss OR vip", lambda r: r[0] > r[3] or r[2]),
@@ -100,11 +100,11 @@ LIMITED = [WHERES[1], WHERES[-1]]
 def of_some(function, *places):
     """An aggregate of values that are no nulls; null of none."""
 
-    def found(rows):
+    def value_of_rows(rows):
         values = [v for row in rows if (v := places[0](row)) is not None]
         return function(values) if values else None
 
-    return found
+    return value_of_rows
 
 
 def age(row):
@@ -163,33 +163,33 @@ def worlds_of(chance, hidden):
         yield from itertools.product(*hidden)
         return
     for _ in range(WORLDS):
-        yield [chance.choice(of) for of in hidden]
+        yield [chance.choice(row_choices) for row_choices in hidden]
 
 
-def named(key, table, hidden):
-    """What a key comes to on rows whose labels hide no value of its columns."""
-    found = set()
+def named_keys(key, table, hidden):
+    """Return what a key comes to on rows whose labels hide no value of its columns."""
+    names_found = set()
     for labels, rows in zip(table, hidden, strict=True):
         starred = ("age" in key.sql and labels[0] == "*") or ("sex" in key.sql and labels[1] == "*")
         if not starred:
-            found |= {key.of(row) for row in rows}
-    return found
+            names_found |= {key.of(row) for row in rows}
+    return names_found
 
 
-def grouped(rows, keys, names, told):
+def group_rows(rows, keys, names, keys_told):
     """The rows of a world by the row of the answer that they are in."""
-    found = defaultdict(list)
+    rows_by_key = defaultdict(list)
     for row in rows:
         place = tuple(key.of(row) for key in keys)
         rest = tuple(
-            value if value is None or value in known else REST
-            for value, known in zip(place, names, strict=True)
+            value if value is None or value in names_known else REST
+            for value, names_known in zip(place, names, strict=True)
         )
-        found[place if place in told else rest].append(row)
-    return found
+        rows_by_key[place if place in keys_told else rest].append(row)
+    return rows_by_key
 
 
-def within(bounds, true):
+def is_within(bounds, true):
     if true is None:
         return bounds.may_be_empty or bounds.lower is None or bounds.unbounded
     if bounds.unbounded:
@@ -197,13 +197,13 @@ def within(bounds, true):
     return bounds.lower is not None and Fraction(bounds.lower) <= true <= Fraction(bounds.upper)
 
 
-def assert_all_worlds(chance, form, keys, where, asked, met):
+def assert_all_worlds(chance, form, keys, where, aggregates, met):
     """Ask a random release, and hold the answer against its worlds."""
     table, labels, hidden = release(chance, form, chance.randint(1, 5))
-    shown = [f"{key.sql} AS k{n}" for n, key in enumerate(keys)]
-    shown += [f"{of.sql} AS a{n}" for n, of in enumerate(asked)]
-    by = f" GROUP BY {', '.join(f'k{n}' for n in range(len(keys)))}" if keys else ""
-    sql = f"SELECT {', '.join(shown)} FROM microdata WHERE {where.sql}{by}"
+    terms = [f"{key.sql} AS k{n}" for n, key in enumerate(keys)]
+    terms += [f"{aggregate.sql} AS a{n}" for n, aggregate in enumerate(aggregates)]
+    group_by = f" GROUP BY {', '.join(f'k{n}' for n in range(len(keys)))}" if keys else ""
+    sql = f"SELECT {', '.join(terms)} FROM microdata WHERE {where.sql}{group_by}"
     try:
         answer = answer_on({"microdata": table}, DECLARED[form], sql)
     except QueryError as error:
@@ -212,23 +212,31 @@ def assert_all_worlds(chance, form, keys, where, asked, met):
         met["refused"] += 1
         return
     met["answered"] += 1
-    told = {tuple(row[f"k{n}"] for n in range(len(keys))): row for row in answer.rows}
-    assert len(told) == len(answer.rows)
+    rows_by_key = {tuple(row[f"k{n}"] for n in range(len(keys))): row for row in answer.rows}
+    assert len(rows_by_key) == len(answer.rows)
     met["rest"] += sum(answer.rest)
-    assert list(answer.rest) == [REST in key for key in told]
+    assert list(answer.rest) == [REST in key for key in rows_by_key]
     names = [
-        named(key, labels, hidden) | {place[n] for place in told} for n, key in enumerate(keys)
+        named_keys(key, labels, hidden) | {place[n] for place in rows_by_key}
+        for n, key in enumerate(keys)
     ]
     for world in worlds_of(chance, hidden):
-        rows = grouped([row for row in world if where.of(row)], keys, names, told)
+        rows = group_rows([row for row in world if where.of(row)], keys, names, rows_by_key)
         rows = rows if keys else {(): rows.get((), [])}
-        assert rows.keys() <= told.keys(), (sql, labels, world)
-        for key, sure in zip(told, answer.certain, strict=True):
+        assert rows.keys() <= rows_by_key.keys(), (sql, labels, world)
+        for key, sure in zip(rows_by_key, answer.certain, strict=True):
             assert key in rows or not sure, (sql, labels, world, key)
         for key, members in rows.items():
-            for n, of in enumerate(asked):
-                found = told[key][f"a{n}"]
-                assert within(found, of.of(members)), (sql, labels, world, key, of.sql, found)
+            for n, aggregate in enumerate(aggregates):
+                bounds = rows_by_key[key][f"a{n}"]
+                assert is_within(bounds, aggregate.of(members)), (
+                    sql,
+                    labels,
+                    world,
+                    key,
+                    aggregate.sql,
+                    bounds,
+                )
 
 
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
@@ -240,8 +248,8 @@ def test_the_answers_of_all_worlds_are_in_the_bounds(form, seed):
         keys = chance.sample(KEYS, chance.choice([0, 1, 1, 2]))
         where = chance.choice(WHERES if chance.random() < 0.5 else LIMITED)
         numbers = OF_NUMBERS if where in LIMITED or chance.random() < 0.3 else []
-        asked = [AGGREGATES[0], *chance.sample(AGGREGATES[1:] + numbers, 2)]
-        assert_all_worlds(chance, form, keys, where, asked, met)
+        aggregates = [AGGREGATES[0], *chance.sample(AGGREGATES[1:] + numbers, 2)]
+        assert_all_worlds(chance, form, keys, where, aggregates, met)
     assert met["answered"] > met["refused"]
     assert met["rest"]
 
@@ -254,19 +262,19 @@ HAVINGS = [
 ]
 
 
-@pytest.mark.parametrize("having", HAVINGS, ids=lambda of: of.sql)
+@pytest.mark.parametrize("having", HAVINGS, ids=lambda row: row.sql)
 def test_having_keeps_the_rest_where_some_value_behind_it_may_be_wanted(having):
-    kept = dropped = 0
+    count_kept = dropped = 0
     for seed in range(8):
         chance = random.Random(f"having {seed}")
         form, key = chance.choice(list(DECLARED)), chance.choice(KEYS[:2])
         table, labels, hidden = release(chance, form, 4)
         sql = f"SELECT {key.sql} AS k, COUNT(*) FROM microdata GROUP BY k HAVING {having.sql}"
         answer = answer_on({"microdata": table}, DECLARED[form], sql)
-        told = [row["k"] for row in answer.rows]
-        kept += REST in told
-        dropped += REST not in told
-        certain = [k for k, sure in zip(told, answer.certain, strict=True) if sure]
+        keys_shown = [row["k"] for row in answer.rows]
+        count_kept += REST in keys_shown
+        dropped += REST not in keys_shown
+        certain = [k for k, sure in zip(keys_shown, answer.certain, strict=True) if sure]
         for world in worlds_of(chance, hidden):
             groups = defaultdict(list)
             for row in world:
@@ -274,12 +282,12 @@ def test_having_keeps_the_rest_where_some_value_behind_it_may_be_wanted(having):
             passing = {k for k, rows in groups.items() if having.of(rows)}
             assert REST not in certain
             assert set(certain) <= passing
-            assert all(k in told or REST in told for k in passing), (sql, labels, world)
-    assert kept
+            assert all(k in keys_shown or REST in keys_shown for k in passing), (sql, labels, world)
+    assert count_kept
     assert dropped or having is not HAVINGS[0]
 
 
-def answered(labels, sql, type_="integer", form="suppressed", **more):
+def answer_labels(labels, sql, type_="integer", form="suppressed", **more):
     """An answer about a column of labels, x, beside which y counts 1, 2, … from above."""
     declared = declare(
         form, x=column("quasi-identifier", type_, **more), y=column("sensitive", "integer")
@@ -290,10 +298,10 @@ def answered(labels, sql, type_="integer", form="suppressed", **more):
 
 
 def rows(answer):
-    return [tuple(map(shown, row.values())) for row in answer.rows]
+    return [tuple(map(plain_bounds, row.values())) for row in answer.rows]
 
 
-def shown(value):
+def plain_bounds(value):
     return (value.lower, value.upper) if isinstance(value, Bounds) else value
 
 
@@ -314,65 +322,67 @@ A, B, OTHERS, NULL = ("a", (2, 4)), ("b", (1, 3)), (REST, (0, 2)), (None, (1, 3)
     ],
 )
 def test_the_rest_is_behind_all_values_and_beside_nulls(order, expected):
-    answer = answered(LABELS, BY_X + order, "string", nulls=True)
+    answer = answer_labels(LABELS, BY_X + order, "string", nulls=True)
     assert [row["x"] for row in answer.rows] == expected
-    assert list(answer.rest) == [of is REST for of in expected]
+    assert list(answer.rest) == [value is REST for value in expected]
 
 
 def test_rows_have_the_bounds_of_filter_and_the_rest_those_of_no_named_value():
-    answer = answered(LABELS, BY_X, "string", nulls=True)
+    answer = answer_labels(LABELS, BY_X, "string", nulls=True)
     assert rows(answer) == [("a", (2, 4)), ("b", (1, 3)), (REST, (0, 2)), (None, (1, 3))]
     assert answer.certain == (True, True, False, True)
     conditions = {"a": "x = 'a'", "b": "x = 'b'", None: "x IS NULL", REST: "x NOT IN ('a', 'b')"}
-    for row in answered(LABELS, BY_X.replace("COUNT(*)", "SUM(y)"), "string", nulls=True).rows:
+    for row in answer_labels(LABELS, BY_X.replace("COUNT(*)", "SUM(y)"), "string", nulls=True).rows:
         sql = f"SELECT SUM(y) FILTER (WHERE {conditions[row['x']]}) AS n FROM microdata"
-        (other,) = answered(LABELS, sql, "string", nulls=True).rows
+        (other,) = answer_labels(LABELS, sql, "string", nulls=True).rows
         assert (row["n"].lower, row["n"].upper) == (other["n"].lower, other["n"].upper)
 
 
 def test_a_value_called_as_the_rest_is_a_value():
-    answer = answered(["(any other value)", "*"], BY_X, "string")
+    answer = answer_labels(["(any other value)", "*"], BY_X, "string")
     assert rows(answer) == [("(any other value)", (1, 2)), (REST, (0, 1))]
-    told = document(answer)
-    assert [row["x"] for row in told["rows"]] == ["(any other value)", {"rest": True}]
-    assert told["rest"] == [False, True]
-    assert "rest" not in document(answered(["a"], BY_X, "string"))
+    document_ = document(answer)
+    assert [row["x"] for row in document_["rows"]] == ["(any other value)", {"rest": True}]
+    assert document_["rest"] == [False, True]
+    assert "rest" not in document(answer_labels(["a"], BY_X, "string"))
 
 
 def test_labels_that_keep_characters_are_of_the_rest():
     """Nobody below 13* has a code that another label names."""
-    answer = answered(["1205", "13**"], BY_X, "string", "generalized", hierarchy={"prefixes": [2]})
+    answer = answer_labels(
+        ["1205", "13**"], BY_X, "string", "generalized", hierarchy={"prefixes": [2]}
+    )
     assert rows(answer) == [("1205", (1, 1)), (REST, (1, 1))]
     assert answer.certain == (True, True)
 
 
 @pytest.mark.parametrize(
-    ("having", "kept"),
+    ("having", "keeps_rest"),
     [("COUNT(*) = 1", True), ("COUNT(*) > 2", False), ("MIN(y) > 1", True), ("MAX(y) < 2", True)],
 )
-def test_having_is_about_each_value_behind_the_rest(having, kept):
+def test_having_is_about_each_value_behind_the_rest(having, keeps_rest):
     """Two people are surely of the rest, by one code or by two: each has a row in the answer."""
-    answer = answered(
+    answer = answer_labels(
         ["12**", "13**"],
         f"{BY_X} HAVING {having}",
         "string",
         "generalized",
         hierarchy={"prefixes": [2]},
     )
-    assert rows(answer) == ([(REST, (2, 2))] if kept else [])
+    assert rows(answer) == ([(REST, (2, 2))] if keeps_rest else [])
     assert not any(answer.certain)
 
 
 def test_where_leaves_no_rest_if_all_that_it_admits_is_named():
-    answer = answered(["3", "4", "*"], f"{BY_X.replace('GROUP', 'WHERE x IN (3, 4) GROUP')}")
+    answer = answer_labels(["3", "4", "*"], f"{BY_X.replace('GROUP', 'WHERE x IN (3, 4) GROUP')}")
     assert rows(answer) == [(3, (1, 2)), (4, (1, 2))]
-    answer = answered(["3", "4", "*"], f"{BY_X.replace('GROUP', 'WHERE x > 4 GROUP')}")
+    answer = answer_labels(["3", "4", "*"], f"{BY_X.replace('GROUP', 'WHERE x > 4 GROUP')}")
     assert rows(answer) == [(REST, (0, 1))]
 
 
 def test_several_columns_have_a_rest_each():
     sql = "SELECT x, x > 3 AS more, COUNT(*) AS n FROM microdata GROUP BY x, more"
-    assert rows(answered(["3", "*"], sql)) == [
+    assert rows(answer_labels(["3", "*"], sql)) == [
         (3, False, (1, 2)),
         (REST, False, (0, 1)),
         (REST, True, (0, 1)),
@@ -396,7 +406,7 @@ def test_several_columns_have_a_rest_each():
     ],
 )
 def test_the_rest_goes_wherever_rows_go(sql, expected):
-    assert rows(answered(LABELS, sql, "string", nulls=True)) == expected
+    assert rows(answer_labels(LABELS, sql, "string", nulls=True)) == expected
 
 
 @pytest.mark.parametrize(
@@ -415,9 +425,9 @@ def test_limit_is_answered_where_no_hidden_value_comes_first(limit, expected):
     labels = ["c"] * 4 + ["a"] * 2 + ["*"]
     if expected is None:
         with pytest.raises(QueryError, match="LIMIT"):
-            answered(labels, f"{BY_X} {limit}", "string")
+            answer_labels(labels, f"{BY_X} {limit}", "string")
         return
-    assert rows(answered(labels, f"{BY_X} {limit}", "string")) == expected
+    assert rows(answer_labels(labels, f"{BY_X} {limit}", "string")) == expected
 
 
 @pytest.mark.parametrize(
@@ -437,7 +447,7 @@ def test_limit_is_answered_where_no_hidden_value_comes_first(limit, expected):
 )
 def test_numbers_without_ends_are_refused_with_how_many_rows_hide_them(labels, sql, reason):
     with pytest.raises(QueryError, match=re.escape(reason)):
-        answered(labels, f"SELECT {sql} FROM microdata")
+        answer_labels(labels, f"SELECT {sql} FROM microdata")
 
 
 @pytest.mark.parametrize(
@@ -452,36 +462,41 @@ def test_numbers_without_ends_are_refused_with_how_many_rows_hide_them(labels, s
 )
 def test_numbers_are_between_the_ends_that_a_condition_or_the_release_gives(more, where, expected):
     """One row has 3 in its label, another a star: the least mean is with the star at its end."""
-    answer = answered(["3", "*"], f"SELECT AVG(x) AS a FROM microdata {where}", **more)
+    answer = answer_labels(["3", "*"], f"SELECT AVG(x) AS a FROM microdata {where}", **more)
     (row,) = answer.rows
-    found = row["a"]
-    assert found.lower is None or (found.lower >= Fraction(3 + 1, 2) and found.upper <= expected[1])
+    bounds = row["a"]
+    assert bounds.lower is None or (
+        bounds.lower >= Fraction(3 + 1, 2) and bounds.upper <= expected[1]
+    )
 
 
 EXTREMES = ("AVG(age)", "SUM(age)", "MIN(age)", "MAX(age)", "SUM(2 * age - 1)", "AVG(5 - age)")
 
 
-@pytest.mark.parametrize("where", WHERES[:4], ids=lambda of: of.sql)
+@pytest.mark.parametrize("where", WHERES[:4], ids=lambda row: row.sql)
 def test_numbers_behind_ranges_are_bounded_by_the_extremes_of_all_worlds(where):
-    """Where each part of a condition is about one column, and the bounds say that they are met."""
-    asked = [of for of in OF_NUMBERS if of.sql in EXTREMES]
-    shown = ", ".join(f"{of.sql} AS a{n}" for n, of in enumerate(asked))
+    """Each part of a condition is about one column here, and the bounds say that they are met."""
+    aggregates = [aggregate for aggregate in OF_NUMBERS if aggregate.sql in EXTREMES]
+    selection = ", ".join(f"{aggregate.sql} AS a{n}" for n, aggregate in enumerate(aggregates))
     met = 0
     for seed in range(12):
         chance = random.Random(f"extremes {seed}")
         table, labels, hidden = release(chance, "generalized", 3)
         if any(row[0] == "*" for row in labels):
             continue
-        sql = f"SELECT {shown} FROM microdata WHERE {where.sql}"
+        sql = f"SELECT {selection} FROM microdata WHERE {where.sql}"
         (row,) = answer_on({"microdata": table}, DECLARED["generalized"], sql).rows
         worlds = [[r for r in world if where.of(r)] for world in itertools.product(*hidden)]
-        for n, of in enumerate(asked):
-            seen = [of.of(world) for world in worlds if world]
-            found = row[f"a{n}"]
-            assert found.attained
-            assert found.may_be_empty == (bool(seen) and len(seen) < len(worlds))
+        for n, aggregate in enumerate(aggregates):
+            seen = [aggregate.of(world) for world in worlds if world]
+            bounds = row[f"a{n}"]
+            assert bounds.attained
+            assert bounds.may_be_empty == (bool(seen) and len(seen) < len(worlds))
             if seen:
-                assert (found.lower, found.upper) == (min(seen), max(seen)), (of.sql, labels)
+                assert (bounds.lower, bounds.upper) == (min(seen), max(seen)), (
+                    aggregate.sql,
+                    labels,
+                )
                 met += 1
     assert met
 
@@ -510,13 +525,13 @@ def test_a_calculation_is_compared_with_what_ever_a_label_hides():
         ("x + y > 38", (1, 3)),
         ("x BETWEEN y AND 40", (1, 3)),
     ]:
-        answer = answered(["[35, 42]", "39", "*"], sql.format(condition), form="generalized")
+        answer = answer_labels(["[35, 42]", "39", "*"], sql.format(condition), form="generalized")
         assert rows(answer) == [(expected,)], condition
 
 
 def test_the_rest_is_told_wherever_an_answer_is_shown(capsys):
     labels = ["(any other value)", "*"]
-    answer = BoundedAnswer(answered(labels, BY_X, "string"))
+    answer = BoundedAnswer(answer_labels(labels, BY_X, "string"))
     assert answer.rest == (False, True)
     assert answer[1]["x"] is sfumato.Rest.REST
     table = answer.to_arrow()
@@ -526,14 +541,14 @@ def test_the_rest_is_told_wherever_an_answer_is_shown(capsys):
         assert "published rows whose label, such as *" in text
         named = text.replace("&quot;", '"')
         assert named.index('"(any other value)"') < named.rindex("(any other value)")
-    answer_as(answered(labels, BY_X, "string"), "csv")
+    answer_as(answer_labels(labels, BY_X, "string"), "csv")
     header, *lines = capsys.readouterr().out.splitlines()
     assert header.startswith("x,x_rest,n_lower,")
     assert [line.split(",")[:2] for line in lines] == [
         ["(any other value)", "False"],
         ["", "True"],
     ]
-    unseen = answered(labels, "SELECT COUNT(*) AS n FROM microdata GROUP BY x", "string")
+    unseen = answer_labels(labels, "SELECT COUNT(*) AS n FROM microdata GROUP BY x", "string")
     answer_as(unseen, "csv")
     assert capsys.readouterr().out.splitlines()[0].endswith(",rest")
     assert BoundedAnswer(unseen).to_arrow()["rest"].to_pylist() == [False, True]
@@ -553,16 +568,19 @@ def test_bands_of_many_wide_ranges():
     """All values of all ranges together are few; of each range by itself they are not."""
     labels = [f"[{n}, {n + 15_000}]" for n in range(0, 60_000, 2_000)] + ["[20000, 20009]", "*"]
     sql = "SELECT x // 25000 AS band, COUNT(*) AS n FROM microdata GROUP BY band"
-    found = rows(answered(labels, sql, form="generalized"))
+    rows_found = rows(answer_labels(labels, sql, form="generalized"))
     low, high = Counter(), Counter()
     for label in labels[:-1]:
         ends = [int(end) // 25_000 for end in label.strip("[]").split(", ")]
         low[ends[0]] += ends[0] == ends[1]
         for band in range(ends[0], ends[1] + 1):
             high[band] += 1
-    assert found == [*((band, (low[band], high[band] + 1)) for band in range(3)), (REST, (0, 1))]
+    assert rows_found == [
+        *((band, (low[band], high[band] + 1)) for band in range(3)),
+        (REST, (0, 1)),
+    ]
     with pytest.raises(QueryError, match="Ask for your own ranges"):
-        answered(["[1, 20000000]"], sql, form="generalized")
+        answer_labels(["[1, 20000000]"], sql, form="generalized")
 
 
 def test_no_interval_is_told_of_the_rest_or_of_numbers_behind_labels():

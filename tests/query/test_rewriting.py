@@ -31,10 +31,10 @@ def test_every_table_that_is_read_is_there(line):
     with release.connect() as connection:
         rows = connection.sql(release.rewrite(ASKED[line])).fetchall()
     answer = [list(row.values()) for row in release.query(ASKED[line])]
-    found = {tuple(row[:-2]): row[-2:] for row in rows}
-    assert set(found) == {tuple(row[:-1]) for row in answer}
+    rows_by_key = {tuple(row[:-2]): row[-2:] for row in rows}
+    assert set(rows_by_key) == {tuple(row[:-1]) for row in answer}
     for *key, bounds in answer:
-        ends = found[tuple(key)]
+        ends = rows_by_key[tuple(key)]
         assert ends[0] <= bounds.lower <= bounds.upper <= ends[1]
         assert ends == pytest.approx((float(bounds.lower), float(bounds.upper)), rel=1e-14)
 
@@ -50,10 +50,10 @@ def test_what_databases_would_refuse_is_not_printed(line, dialect):
 
 def test_labels_for_any_value_are_named_with_what_to_ask(capsys):
     assert run(["query", str(PUBLIC / "corpus-suppressed" / "0001"), HIDDEN, "--rewrite=sqlite"])
-    told = capsys.readouterr()
-    assert "column 'workclass'" in told.err
-    assert 'WHERE "workclass" = …' in told.err
-    assert told.out == ""
+    output = capsys.readouterr()
+    assert "column 'workclass'" in output.err
+    assert 'WHERE "workclass" = …' in output.err
+    assert output.out == ""
 
 
 def test_others_of_a_file_are_printed(tmp_path, capsys):
@@ -61,6 +61,6 @@ def test_others_of_a_file_are_printed(tmp_path, capsys):
     file.write_text(f"{HIDDEN};\nSELECT COUNT(*) FROM microdata;\n", encoding="utf-8")
     release = str(PUBLIC / "corpus-suppressed" / "0001")
     assert run(["query", release, "--file", str(file), "--rewrite", "duckdb"]) == 2
-    told = capsys.readouterr().out
-    assert 'AS "count(*)_lower"' in told
-    assert "value_workclass" not in told
+    output = capsys.readouterr().out
+    assert 'AS "count(*)_lower"' in output
+    assert "value_workclass" not in output

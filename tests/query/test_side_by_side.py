@@ -15,7 +15,7 @@ from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.target import target
 from tests.query.asked import FORMS, declare, in_form, microdata, on_disk
 from tests.query.dialect_laws import LOCAL, SERVERS, address, comparable
-from tests.query.test_exact_in_databases import near, sides
+from tests.query.test_exact_in_databases import near_value, sides
 
 QUERIES = (
     "SELECT COUNT(*) FILTER (WHERE loss > 0), COUNT(*) FROM microdata",
@@ -52,12 +52,12 @@ CALCULATED = (
 
 
 @cache
-def asked(form, sensitive, missing):
+def questions_of_release(form, sensitive, missing):
     """A release, and each query in each reading: as it is rewritten, and the engine's rows.
 
     Where both readings are rewritten alike, and have the same rows, there is one.
     """
-    declared, found = declare(form, sensitive, missing=missing), {}
+    declared, questions_found = declare(form, sensitive, missing=missing), {}
     rng = random.Random(f"{form} {sensitive} {missing}")
     tables = in_form(microdata(rng, missing=missing), declared)
     for query in (*QUERIES, *CALCULATED):
@@ -66,28 +66,31 @@ def asked(form, sensitive, missing):
         for reading in ("possible", "certain"):
             expected = [row for row, certain in rows if certain or reading == "possible"]
             rewritten = rewrite(query, declared, reading)
-            if (rewritten, expected) != found.get((query, "possible")):
-                found[query, reading] = rewritten, expected
-    return declared, tables, found
+            if (rewritten, expected) != questions_found.get((query, "possible")):
+                questions_found[query, reading] = rewritten, expected
+    return declared, tables, questions_found
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
 @pytest.mark.parametrize("missing", [False, True], ids=["values", "nulls"])
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_databases_answer_as_the_engine_does(form, sensitive, missing, kind, tmp_path):
-    declared, tables, questions = asked(form, sensitive, missing)
+    declared, tables, questions = questions_of_release(form, sensitive, missing)
     url = address(kind, tmp_path)
     load(on_disk(tmp_path / "release", tables, declared), url, replace=True)
     compared = 0
     with target(url) as database:
         for (query, reading), (rewritten, expected) in questions.items():
-            found = [
+            rows_found = [
                 [comparable(value) for value in row]
                 for row in database.execute(rewritten.sql(kind))
             ]
             if "ORDER BY" not in query:
-                found, expected = (sorted(of, key=str) for of in (found, expected))
-            assert found == [[near(value) for value in row] for row in expected], (query, reading)
+                rows_found, expected = (sorted(rows, key=str) for rows in (rows_found, expected))
+            assert rows_found == [[near_value(value) for value in row] for row in expected], (
+                query,
+                reading,
+            )
             compared += 1
     assert compared > len(QUERIES) + len(CALCULATED)
 

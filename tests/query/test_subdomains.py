@@ -32,10 +32,10 @@ from tests.query.dialect_laws import (
     LOCAL,
     SERVERS,
     address,
-    answered,
+    answered_rows,
     assert_same_rows,
-    returned,
-    written,
+    expected_rows,
+    rewritten_texts,
 )
 from tests.query.test_dialects import agree_on_groups
 from tests.query.worlds import (
@@ -55,7 +55,7 @@ FAKES = shape("redistributed", fakes=9)
 
 def declared_of(name, sensitive, **exact):
     columns = {**exact, name: sensitive}
-    columns = {key.replace("-", "_"): of for key, of in columns.items()}
+    columns = {key.replace("-", "_"): value for key, value in columns.items()}
     return declare("permuted", **columns).model_copy(update={"form": FAKES})
 
 
@@ -78,9 +78,9 @@ def tables_of(rng, declared, rows, values, fakes=3):
     arrow = redistributed.schemas(declared.columns, declared.form)
     tables = {
         "qit": rows,
-        "st": _filled([(*key, times) for key, times in copies.items()], arrow["st"]),
-        "aims": _filled([(group, group % 2) for group in sizes], arrow["aims"]),
-        "targets": _filled(
+        "st": _filled_table([(*key, times) for key, times in copies.items()], arrow["st"]),
+        "aims": _filled_table([(group, group % 2) for group in sizes], arrow["aims"]),
+        "targets": _filled_table(
             [(number, *node) for number, nodes in enumerate(targets) for node in nodes],
             arrow["targets"],
         ),
@@ -97,9 +97,12 @@ def _target(rng, values, arity):
     return [(values[first], values[last], weight) for first, last, weight in ends]
 
 
-def _filled(rows, schema):
+def _filled_table(rows, schema):
     columns = zip(*rows, strict=True)
-    arrays = [pa.array(of, field.type) for of, field in zip(columns, schema, strict=True)]
+    arrays = [
+        pa.array(column_values, field.type)
+        for column_values, field in zip(columns, schema, strict=True)
+    ]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -128,14 +131,14 @@ def _copies(tables, values):
     return copies
 
 
-def outcomes(copies, hits, wanted):
+def outcomes(copies, hits, is_selected):
     """The wanted values in every world, in order.
 
     In a world each of the `hits` rows of a group has a copy of its own, and a value of it.
     """
     of_groups = [
         {
-            tuple(sorted(value for value in world if wanted(value)))
+            tuple(sorted(value for value in world if is_selected(value)))
             for chosen in itertools.permutations(copies[group], rows)
             for world in itertools.product(*chosen)
         }
@@ -144,14 +147,14 @@ def outcomes(copies, hits, wanted):
     return {tuple(sorted(itertools.chain(*world))) for world in itertools.product(*of_groups)}
 
 
-def extremes(copies, hits, wanted, functions=FUNCTIONS):
+def extremes(copies, hits, is_selected, functions=FUNCTIONS):
     """Per function the least and greatest answer over all worlds, and whether it may be null."""
-    found = {function: set() for function in functions}
-    for values in outcomes(copies, hits, wanted):
+    values_by_function = {function: set() for function in functions}
+    for values in outcomes(copies, hits, is_selected):
         for function in functions:
-            found[function].add(aggregate(function, values))
+            values_by_function[function].add(aggregate(function, values))
     limits = {}
-    for function, seen in found.items():
+    for function, seen in values_by_function.items():
         some = seen - {None}
         ends = (min(some), max(some)) if some else (None, None)
         limits[function] = (*ends, bool(some) and None in seen)
@@ -191,19 +194,19 @@ def test_cells(where):
         tables, _, copies = small(f"cells {seed}")
         selected = f" WHERE {where}" if where else ""
         query = f"SELECT sex, {ALL} FROM microdata{selected} GROUP BY sex"
-        found = {row["sex"]: row for row in answer_on(tables, SMALL, query).rows}
+        rows_by_sex = {row["sex"]: row for row in answer_on(tables, SMALL, query).rows}
         cells = {}
         for row in tables["qit"].to_pylist():
             cells.setdefault(row["sex"], Counter())[row["group_id"]] += 1
         for sex, hits in cells.items():
             limits = extremes(copies, hits, CONDITIONS[where])
             if limits["count"][1]:
-                assert_attained(found.pop(sex), limits)
-        assert not found
+                assert_attained(rows_by_sex.pop(sex), limits)
+        assert not rows_by_sex
 
 
 def test_having_is_read_on_these_bounds():
-    told = Counter()
+    outcomes = Counter()
     for number in range(16):
         tables, _, copies = small(f"having {number}")
         query = "SELECT sex, COUNT(*) FROM microdata WHERE loss > 0 GROUP BY sex"
@@ -216,37 +219,43 @@ def test_having_is_read_on_these_bounds():
             assert (sex in certain) == (high is not None and high > 2)
             if sex in certain:
                 assert certain[sex] == (low > 2 and not empty)
-                told[certain[sex]] += 1
-    assert min(told[True], told[False]) > 2
+                outcomes[certain[sex]] += 1
+    assert min(outcomes[True], outcomes[False]) > 2
 
 
 @pytest.mark.parametrize("group_by", ["", "sex"])
 def test_a_certain_row_is_in_the_answer_of_every_world(group_by):
-    names, told = [group_by] if group_by else [], {having: Counter() for having in HAVINGS}
+    names, counts_by_having = (
+        [group_by] if group_by else [],
+        {having: Counter() for having in HAVINGS},
+    )
     where = "loss IN (-2, 1, 3)"
     query = f"SELECT {', '.join([*names, 'MIN(loss) AS least'])} FROM microdata WHERE {where}"
     query += " GROUP BY sex" if names else ""
-    texts = written(query, SMALL, HAVINGS)
+    texts = rewritten_texts(query, SMALL, HAVINGS)
     for number in range(6):
         tables, _, copies = small(f"certain {number}")
         hits = {}
         for row in tables["qit"].to_pylist():
             cell = tuple(row[name] for name in names)
             hits.setdefault(cell, Counter())[row["group_id"]] += 1
-        worlds = {cell: outcomes(copies, of, CONDITIONS[where]) for cell, of in hits.items()}
+        worlds = {
+            cell: outcomes(copies, hits_of_cell, CONDITIONS[where])
+            for cell, hits_of_cell in hits.items()
+        }
         with engine(tables, SMALL) as asking, session(tables) as connection:
             for having in HAVINGS:
                 asked_for = f"{query} HAVING {having}"
                 question = read_question(asked_for, SMALL)
                 answer = ask(asking, SMALL, question)
-                told[having] += in_every_world(answer, names, having, worlds)
+                counts_by_having[having] += in_every_world(answer, names, having, worlds)
                 for reading, text in texts[having].items():
-                    expected = returned(question, answer, reading)
-                    found = connection.execute(text).fetchall()
-                    assert_same_rows(found, expected, (asked_for, reading))
-    assert told["COUNT(*) >= 0"]["certain"]
+                    expected = expected_rows(question, answer, reading)
+                    rows_found = connection.execute(text).fetchall()
+                    assert_same_rows(rows_found, expected, (asked_for, reading))
+    assert counts_by_having["COUNT(*) >= 0"]["certain"]
     for having in ("COUNT(*) >= 0", "COUNT(*) < 3", "COUNT(loss) < 9"):
-        assert bool(told[having]["empty"]) == bool(names)
+        assert bool(counts_by_having[having]["empty"]) == bool(names)
 
 
 KINDS = declared_of(
@@ -266,11 +275,11 @@ def test_least_and_greatest_texts_of_runs_in_a_hierarchy(seed):
     rows = pa.table({"age": [rng.randrange(2) for _ in range(5)], "group_id": [0, 0, 0, 1, 1]})
     tables = tables_of(rng, KINDS, rows, values)
     copies = _copies(tables, values)
-    for where, wanted in (("", lambda _: True), (" AND kind <> 'ant'", lambda v: v != "ant")):
+    for where, is_selected in (("", lambda _: True), (" AND kind <> 'ant'", lambda v: v != "ant")):
         query = f"SELECT COUNT(kind), MIN(kind), MAX(kind) FROM microdata WHERE age = 0{where}"
         (row,) = answer_on(tables, KINDS, query).rows
         hits = Counter(r["group_id"] for r in rows.to_pylist() if r["age"] == 0)
-        assert_attained(row, extremes(copies, hits, wanted, ("count", "min", "max")), "kind")
+        assert_attained(row, extremes(copies, hits, is_selected, ("count", "min", "max")), "kind")
 
 
 def test_estimates_are_the_means_that_the_target_tells():
@@ -278,9 +287,9 @@ def test_estimates_are_the_means_that_the_target_tells():
     arrow = redistributed.schemas(SMALL.columns, SMALL.form)
     tables = {
         "qit": pa.table({"age": [1, 2, 3], "sex": ["f", "f", "m"], "group_id": [0, 0, 0]}),
-        "st": _filled([(0, 1, 8, 1), (0, 1, 2, 2), (0, 4, 4, 1)], arrow["st"]),
-        "aims": _filled([(0, 0)], arrow["aims"]),
-        "targets": _filled([(0, *node) for node in nodes], arrow["targets"]),
+        "st": _filled_table([(0, 1, 8, 1), (0, 1, 2, 2), (0, 4, 4, 1)], arrow["st"]),
+        "aims": _filled_table([(0, 0)], arrow["aims"]),
+        "targets": _filled_table([(0, *node) for node in nodes], arrow["targets"]),
     }
     tables |= build_help_tables(tables, SMALL)
     low = Fraction(5, 3)  # of 1 and 2, the second twice as likely
@@ -316,9 +325,9 @@ def test_sums_beyond_64_bits_are_exact():
     values = [-(2**62), 5, 2**62 - 1]
     rows = pa.table({"age": [0] * 6, "sex": ["f"] * 6, "group_id": [0, 0, 0, 1, 1, 1]})
     tables = tables_of(random.Random(3), SMALL, rows, values, fakes=1)
-    for where, wanted in (("", lambda _: True), (" WHERE loss > 0", lambda v: v > 0)):
+    for where, is_selected in (("", lambda _: True), (" WHERE loss > 0", lambda v: v > 0)):
         (row,) = answer_on(tables, SMALL, f"SELECT {ALL} FROM microdata{where}").rows
-        assert_attained(row, extremes(_copies(tables, values), Counter({0: 3, 1: 3}), wanted))
+        assert_attained(row, extremes(_copies(tables, values), Counter({0: 3, 1: 3}), is_selected))
 
 
 TYPES = {
@@ -337,9 +346,9 @@ def hard(name):
     type_, values = TYPES[name]
     exact = {
         other: column(
-            "quasi-identifier", of, scale=2 if other == "price" else None, nulls=other != "age"
+            "quasi-identifier", type_, scale=2 if other == "price" else None, nulls=other != "age"
         )
-        for other, of in asked.EXACT.items()
+        for other, type_ in asked.EXACT.items()
     }
     scale = 1 if name == "gain" else None
     declared = declared_of(name, column("sensitive", type_, scale=scale), **exact)
@@ -363,8 +372,8 @@ class Queries(asked.Queries):
         if matched:
             parts.append(self.condition({self.name: TYPES[self.name][0]}, 1))
         aggregates = [self.aggregate(matched) for _ in range(self.rng.randint(1, 3))]
-        shown = [*named, *(f"{text} AS n{i}" for i, text in enumerate(aggregates))]
-        query = f"SELECT {', '.join(shown)} FROM microdata"
+        terms = [*named, *(f"{text} AS n{i}" for i, text in enumerate(aggregates))]
+        query = f"SELECT {', '.join(terms)} FROM microdata"
         query += f" WHERE {' AND '.join(f'({part})' for part in parts)}" if parts else ""
         query += f" GROUP BY {', '.join(named)}" if keys else ""
         having = self.rng.choice(["", "", f" HAVING COUNT(*) >= {self.rng.randint(1, 6)}"])
@@ -381,24 +390,24 @@ class Queries(asked.Queries):
 def questions(name):
     """Random queries, their readings, as they are rewritten, and the rows of their answers."""
     declared, tables = hard(name)
-    queries, found = Queries(random.Random(f"queries {name}"), name), []
+    queries, questions_found = Queries(random.Random(f"queries {name}"), name), []
     with engine(tables, declared) as asking:
         for _ in range(18):
             query, reading = queries.query()
             try:
-                expected = answered(asking, declared, query, reading)
+                expected = answered_rows(asking, declared, query, reading)
             except QueryError as error:  # a division by zero
                 assert "could not be evaluated" in str(error), query
                 continue
-            found.append((query, reading, rewrite(query, declared, reading), expected))
-    return found
+            questions_found.append((query, reading, rewrite(query, declared, reading), expected))
+    return questions_found
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
 @pytest.mark.parametrize("name", TYPES)
 def test_databases_give_the_same(name, kind, tmp_path):
     declared, tables = hard(name)
-    url, told = address(kind, tmp_path), Counter()
+    url, outcomes = address(kind, tmp_path), Counter()
     release = asked.on_disk(tmp_path / "release", tables, declared)
     assert set(tables) < set(load(release, url, replace=True))
     with target(url) as database:
@@ -407,15 +416,15 @@ def test_databases_give_the_same(name, kind, tmp_path):
                 text = rewritten.sql(kind)
             except QueryError as error:
                 assert "cannot be written for" in str(error)
-                told["refused"] += 1
+                outcomes["refused"] += 1
                 continue
             assert_same_rows(database.execute(text), expected, (query, reading))
-            told["compared"] += 1
-            told["matched"] += "bounds_nodes" in text
-            told["rows"] += len(expected)
-    assert told["compared"] > 8
-    assert told["matched"] > 2
-    assert told["rows"] > told["compared"]
+            outcomes["compared"] += 1
+            outcomes["matched"] += "bounds_nodes" in text
+            outcomes["rows"] += len(expected)
+    assert outcomes["compared"] > 8
+    assert outcomes["matched"] > 2
+    assert outcomes["rows"] > outcomes["compared"]
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
@@ -427,22 +436,24 @@ def test_databases_give_the_same_groups(kind, tmp_path):
     with target(url) as database, engine(tables, declared) as asking:
         for having in ("COUNT(*) < 99", "COUNT(loss) >= 0 OR SUM(loss) > 0"):
             queries = (query.format(where, having) for where in ("loss < 4", "age > 0"))
-            few, all_of = (agree_on_groups(database, kind, asking, declared, of) for of in queries)
+            few, all_of = (
+                agree_on_groups(database, kind, asking, declared, question) for question in queries
+            )
             assert min(few[True], few[False], all_of[True]) > 0
             assert not all_of[False]
 
 
 def test_rewritten_queries_give_the_same_where_little_is_sure():
-    told = Counter()
+    outcomes = Counter()
     for seed, where in itertools.product(range(5), ["loss > 0", "loss < 0", "loss <> 1"]):
         tables, _, _ = small(seed)
         query = "SELECT sex, COUNT(*) AS n, SUM(loss), MIN(loss), MAX(loss) FROM microdata"
         query += f" WHERE {where} GROUP BY sex"
         with engine(tables, SMALL) as asking, session(tables) as connection:
-            expected = answered(asking, SMALL, query)
+            expected = answered_rows(asking, SMALL, query)
             assert_same_rows(fetch(connection, rewrite(query, SMALL).duckdb_tree), expected, query)
-        told.update(row[1] > 0 for row in expected)
-    assert min(told[True], told[False]) > 3
+        outcomes.update(row[1] > 0 for row in expected)
+    assert min(outcomes[True], outcomes[False]) > 3
 
 
 def test_the_truth_is_within_in_thousands_of_groups():
@@ -451,17 +462,17 @@ def test_the_truth_is_within_in_thousands_of_groups():
     group = np.sort(np.append(np.arange(groups), rng.integers(0, groups, rows - groups)))
     age, truth = rng.integers(0, 50, rows), rng.choice(values, rows)
     tree = balanced_tree(len(values), 2)
-    held = (truth[:, None] >= values[tree.first]) & (truth[:, None] <= values[tree.last])
-    node = np.array([rng.choice(np.flatnonzero(of)) for of in held])
+    admits = (truth[:, None] >= values[tree.first]) & (truth[:, None] <= values[tree.last])
+    node = np.array([rng.choice(np.flatnonzero(admitted_by_node)) for admitted_by_node in admits])
     ends = values[tree.first[node]].tolist(), values[tree.last[node]].tolist()
     copies = Counter(zip(group.tolist(), *ends, strict=True))
     arrow = redistributed.schemas(SMALL.columns, SMALL.form)
     nodes = zip(values[tree.first].tolist(), values[tree.last].tolist(), strict=True)
     tables = {
         "qit": pa.table({"age": age, "sex": ["f"] * rows, "group_id": group}),
-        "st": _filled([(*key, times) for key, times in copies.items()], arrow["st"]),
-        "aims": _filled([(g, 0) for g in range(groups)], arrow["aims"]),
-        "targets": _filled([(0, *pair, 1) for pair in nodes], arrow["targets"]),
+        "st": _filled_table([(*key, times) for key, times in copies.items()], arrow["st"]),
+        "aims": _filled_table([(g, 0) for g in range(groups)], arrow["aims"]),
+        "targets": _filled_table([(0, *pair, 1) for pair in nodes], arrow["targets"]),
     }
     tables |= build_help_tables(tables, SMALL)
     query = f"SELECT age, {ALL} FROM microdata WHERE loss BETWEEN 100 AND 250 GROUP BY age"
@@ -488,9 +499,11 @@ def test_ready_sql_runs(tmp_path, monkeypatch):
         first = connection.execute(script.rpartition("-- Bounds for")[0]).fetchall()
         assert first[0][-2:] == pytest.approx((float(row["mean"].lower), float(row["mean"].upper)))
         connection.execute(groups_view(SMALL, "loss", DIALECTS["duckdb"]).create)
-        shown = connection.execute("SELECT * FROM groups_loss LIMIT 0").description
-    sides = [f"{of}_{side}" for of in ("sum", "min", "max") for side in ("lower", "upper")]
-    assert [name for name, *_ in shown] == ["group_id", "size", *sides]
+        description = connection.execute("SELECT * FROM groups_loss LIMIT 0").description
+    sides = [
+        f"{function}_{side}" for function in ("sum", "min", "max") for side in ("lower", "upper")
+    ]
+    assert [name for name, *_ in description] == ["group_id", "size", *sides]
 
 
 @pytest.mark.parametrize(

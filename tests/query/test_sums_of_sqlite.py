@@ -47,9 +47,9 @@ def ends(declared, tables, directory):
     with target(url) as database:
         for query in QUERIES:
             rows = {row.get("age"): row["s"] for row in answer_on(tables, declared, query).rows}
-            found = database.execute(rewrite(query, declared).sql("sqlite"))
-            assert len(found) == len(rows)
-            for *key, low, high in found:
+            rows_found = database.execute(rewrite(query, declared).sql("sqlite"))
+            assert len(rows_found) == len(rows)
+            for *key, low, high in rows_found:
                 yield rows[key[0] if key else None], low, high
 
 

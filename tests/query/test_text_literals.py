@@ -26,7 +26,7 @@ TESTS += ["s = 'k%_\\x'", "s LIKE 'k!%'", "s IN ('*[a]?^$.(|)\\', 'it''s')", "s 
 @pytest.mark.parametrize(("kind", "mode"), [(kind, mode) for kind in MODES for mode in MODES[kind]])
 def test_texts_are_those_of_duckdb(kind, mode, tmp_path):
     table, opened = hard(tmp_path / "release")
-    url, found = address(kind, tmp_path), set()
+    url, rows_found = address(kind, tmp_path), set()
     load(opened, url, replace=True)
     types = {name: column.type for name, column in HARD.columns.items()}
     with target(url) as database, duckdb.connect() as truth:
@@ -36,8 +36,8 @@ def test_texts_are_those_of_duckdb(kind, mode, tmp_path):
             rows = truth.execute(f"SELECT count(*) FROM microdata WHERE {condition}").fetchone()
             text = write_bounds(counting(condition), DIALECTS[kind], types)
             assert [row[0] for row in database.execute(text)] == list(rows), condition
-            found.add(rows[0])
-    assert {0, 1} < found
+            rows_found.add(rows[0])
+    assert {0, 1} < rows_found
 
 
 @pytest.mark.parametrize("kind", MODES)

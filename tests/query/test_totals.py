@@ -20,7 +20,7 @@ from sfumato.tasks.query.bounds.arithmetic import (
 )
 from sfumato.tasks.query.bounds.bounds import Bounds
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
-from tests.query.test_language_of_forms import in_columns, outside
+from tests.query.test_language_of_forms import in_columns, values_outside
 from tests.query.test_language_of_worlds import AllWorlds, ends, extremes
 from tests.query.test_matched import FORMS
 
@@ -85,20 +85,23 @@ def all_worlds(request):
 
 @pytest.mark.parametrize(("keys", "query"), [*EXACT, *BOUNDED])
 def test_answers_hold_those_of_every_world(all_worlds, keys, query):
-    found, answer = defaultdict(list), answer_on(all_worlds.tables, all_worlds.declared, query)
+    rows_by_key, answer = (
+        defaultdict(list),
+        answer_on(all_worlds.tables, all_worlds.declared, query),
+    )
     for rows in all_worlds.answers(query):
         for row in rows:
-            found[row[:keys]].append(row[keys:])
+            rows_by_key[row[:keys]].append(row[keys:])
     assert answer.rows
-    assert outside(answer, found, keys, all_worlds.number) == []
+    assert values_outside(answer, rows_by_key, keys, all_worlds.number) == []
     for row in answer.rows:
         key, bounds = tuple(row.values())[:keys], tuple(row.values())[keys:]
-        always = len(found[key]) == all_worlds.number
-        for place, of in enumerate(bounds):
-            assert of.attained or (keys, query) in BOUNDED
-            if of.attained and of.lower is not None and always:
-                near = pytest.approx(extremes(of, found[key], place, always))
-                assert ends(of, always) == near
+        always = len(rows_by_key[key]) == all_worlds.number
+        for place, bounds_of_value in enumerate(bounds):
+            assert bounds_of_value.attained or (keys, query) in BOUNDED
+            if bounds_of_value.attained and bounds_of_value.lower is not None and always:
+                near = pytest.approx(extremes(bounds_of_value, rows_by_key[key], place, always))
+                assert ends(bounds_of_value, always) == near
 
 
 COUNTS = (
@@ -117,18 +120,18 @@ COUNTS = (
 def test_answers_on_other_forms_hold_those_of_every_world(form):
     tables, declared, worlds = OTHER_FORMS[form][0](3)
     answers = [answer_on(tables, declared, query) for _, query in COUNTS]
-    found = [defaultdict(list) for _ in COUNTS]
+    rows_by_key = [defaultdict(list) for _ in COUNTS]
     different = {tuple(sorted(map(repr, world))): world for world in islice(worlds, 200)}
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
         for world in different.values():
             connection.register("known", in_columns(world, declared))
             connection.execute("CREATE OR REPLACE TABLE microdata AS FROM known")
-            for seen, (keys, query) in zip(found, COUNTS, strict=True):
+            for seen, (keys, query) in zip(rows_by_key, COUNTS, strict=True):
                 for row in connection.execute(query).fetchall():
                     seen[row[:keys]].append(row[keys:])
-    for answer, seen, (keys, query) in zip(answers, found, COUNTS, strict=True):
-        assert outside(answer, seen, keys, len(different)) == [], query
+    for answer, seen, (keys, query) in zip(answers, rows_by_key, COUNTS, strict=True):
+        assert values_outside(answer, seen, keys, len(different)) == [], query
     assert all(row["part"].upper <= 1 for row in answers[0].rows)
 
 
@@ -157,17 +160,21 @@ REFUSED = (
 
 @pytest.mark.parametrize(("query", "why"), REFUSED)
 def test_what_has_no_total_is_refused(query, why):
-    known = AllWorlds("permuted", "independent", 1)
-    table = known.table.set_column(2, "loss", pa.array([-1] * known.table.num_rows))
+    worlds_known = AllWorlds("permuted", "independent", 1)
+    table = worlds_known.table.set_column(2, "loss", pa.array([-1] * worlds_known.table.num_rows))
     with pytest.raises(QueryError, match=why):
-        answer_on({**known.tables, "microdata": table}, known.declared, query)
+        answer_on({**worlds_known.tables, "microdata": table}, worlds_known.declared, query)
 
 
 def test_nulls_are_not_taken_apart():
     """A row whose sex is null has no sum: columns that can be null stay together."""
-    known = AllWorlds("split", "independent", 2)
+    worlds_known = AllWorlds("split", "independent", 2)
     with pytest.raises(QueryError, match="association"):
-        answer_on(known.tables, known.declared, "SELECT SUM(loss - LENGTH(sex)) FROM microdata")
+        answer_on(
+            worlds_known.tables,
+            worlds_known.declared,
+            "SELECT SUM(loss - LENGTH(sex)) FROM microdata",
+        )
 
 
 def test_ends_go_where_the_function_takes_them():

@@ -46,9 +46,9 @@ def broken(monkeypatch):
     def breaking(function, bounds, kind=Plain):
         right = kind.bounds
 
-        def wrong(formula, found):
-            asked = formula.operand if isinstance(formula, Plain) else formula.values[0]
-            return bounds if asked.aggregate.function == function else right(formula, found)
+        def wrong(formula, cells):
+            operand = formula.operand if isinstance(formula, Plain) else formula.values[0]
+            return bounds if operand.aggregate.function == function else right(formula, cells)
 
         monkeypatch.setattr(kind, "bounds", wrong)
 
@@ -137,8 +137,8 @@ def test_what_may_be_is_given_out(broken, selected, bounds):
     """Floats count as they are printed; what is calculated has no published range."""
     broken(selected.partition("(")[0].lower(), bounds)
     (row,) = ask(selected).rows
-    (found,) = row.values()
-    assert (found.lower, found.upper) == (bounds.lower, bounds.upper)
+    (answer_bounds,) = row.values()
+    assert (answer_bounds.lower, answer_bounds.upper) == (bounds.lower, bounds.upper)
 
 
 def test_columns_of_a_readers_own_table_have_no_published_range():

@@ -8,7 +8,7 @@ import pytest
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from tests.query.composed import as_composed
 from tests.query.composed import publish_composed as composed_tables
-from tests.query.test_apart import GROUPS, PATIENTS, PEOPLE, published
+from tests.query.test_apart import GROUPS, PATIENTS, PEOPLE, publish_apart
 from tests.query.test_matched import declare, in_form, random_rows
 from tests.query.test_recoded import PETS, random_table
 from tests.query.test_subdomains import SMALL, small
@@ -46,7 +46,7 @@ LOSSES = plain(age=column("quasi-identifier", "integer"), loss=column("sensitive
 CASES = [
     of_rows("permuted"),
     of_rows("split"),
-    WayCase(PATIENTS, published(PATIENTS, PEOPLE, GROUPS), len(GROUPS)),
+    WayCase(PATIENTS, publish_apart(PATIENTS, PEOPLE, GROUPS), len(GROUPS)),
     of_subdomains(),
     of_labels(),
     of_composed("permuted"),

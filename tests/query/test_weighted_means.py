@@ -17,8 +17,8 @@ ASKED = "SELECT SUM(w) AS people, SUM(w * loss) AS total, SUM(w * loss) / SUM(w)
 
 
 def weights(generator, rows):
-    drawn = generator.choice(["0.5", "1.5", "2.0", "7.0"], rows).tolist()
-    return pa.array(drawn, pa.string()).cast(pa.decimal128(38, 1))
+    weights_drawn = generator.choice(["0.5", "1.5", "2.0", "7.0"], rows).tolist()
+    return pa.array(weights_drawn, pa.string()).cast(pa.decimal128(38, 1))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -47,14 +47,14 @@ def test_exact_rows_have_the_extremes_of_all_worlds(form, seed):
         tables = {"qit": table.select(["age", "w", "group_id"]), "st": st}
     age, w, loss = (table[name].to_pylist() for name in ("age", "w", "loss"))
     for most in range(3):
-        meant = [place for place, of in enumerate(age) if of <= most]
+        selected = [place for place, age in enumerate(age) if age <= most]
         (row,) = answer_on(tables, declared, f"{ASKED} FROM microdata WHERE age <= {most}").rows
-        people = sum(Fraction(w[place]) for place in meant)
+        people = sum(Fraction(w[place]) for place in selected)
         totals = [
-            sum(Fraction(w[place]) * world[place] for place in meant)
+            sum(Fraction(w[place]) * world[place] for place in selected)
             for world in worlds(group.tolist(), loss)
         ]
-        if not meant:
+        if not selected:
             assert row["mean"].lower is None
             continue
         assert row["people"].lower == row["people"].upper == people
@@ -72,13 +72,13 @@ def test_labels_have_bounds_of_all_worlds(form, seed):
     ends = [sorted(generator.integers(0, 4, 2).tolist()) for _ in range(rows)]
     if form == "suppressed":
         ends = [(low, low) if generator.random() < 0.6 else (0, 3) for low, _ in ends]
-    shown = [
+    labels = [
         "*" if form == "suppressed" and low < high else interval(str(low), str(high))
         for low, high in ends
     ]
     table = pa.table(
         {
-            "age": shown,
+            "age": labels,
             "w": weights(generator, rows),
             "loss": generator.integers(-3, 4, rows),
         }
@@ -89,23 +89,23 @@ def test_labels_have_bounds_of_all_worlds(form, seed):
         w=WEIGHT,
         loss=column("sensitive", "integer"),
     )
-    w, loss = ([Fraction(one) for one in table[name].to_pylist()] for name in ("w", "loss"))
+    w, loss = ([Fraction(number) for number in table[name].to_pylist()] for name in ("w", "loss"))
     for most in range(4):
         query = f"{ASKED} FROM microdata WHERE age <= {most}"
         (row,) = answer_on({"microdata": table}, declared, query).rows
         open_ = "*" if form == "suppressed" else None
         statuses = [
             [False, True] if label == open_ else sorted({low <= most, high <= most})
-            for label, (low, high) in zip(shown, ends, strict=True)
+            for label, (low, high) in zip(labels, ends, strict=True)
         ]
-        found = []
+        totals = []
         for world in itertools.product(*statuses):
-            meant = [place for place, of in enumerate(world) if of]
-            if meant:
-                people = sum(w[place] for place in meant)
-                total = sum(w[place] * loss[place] for place in meant)
-                found.append((people, total, total / people))
-        for name, seen in zip(("people", "total", "mean"), zip(*found, strict=True), strict=False):
+            selected = [place for place, is_selected in enumerate(world) if is_selected]
+            if selected:
+                people = sum(w[place] for place in selected)
+                total = sum(w[place] * loss[place] for place in selected)
+                totals.append((people, total, total / people))
+        for name, seen in zip(("people", "total", "mean"), zip(*totals, strict=True), strict=False):
             bounds = row[name]
             assert bounds.lower <= min(seen) <= max(seen) <= bounds.upper, (name, most)
             if bounds.attained:

@@ -1,4 +1,4 @@
-"""What every way of showing a person keeps to: one suite for the five registries of ways.
+"""Laws of every way of showing a person: one suite for the five registries of ways.
 
 A way is known to the suite by a `WayCase`: the tables of a small release in a form that shows it.
 """
@@ -73,9 +73,9 @@ class WayLaws:
         (row,) = answer_on(case.tables, case.declared, query).rows
         beside = SQL_WAYS[case.way].beside(case.tables, case.declared)
         with session({**case.tables, **beside}) as connection:
-            (found,) = fetch(connection, rewrite(query, case.declared).duckdb_tree)
-        assert found[:2] == (row["n"].lower, row["n"].upper)
-        assert len(found) == len(WAYS[case.way].sides)
+            (sql_row,) = fetch(connection, rewrite(query, case.declared).duckdb_tree)
+        assert sql_row[:2] == (row["n"].lower, row["n"].upper)
+        assert len(sql_row) == len(WAYS[case.way].sides)
 
     def test_the_page_shows_a_query_that_is_answered(self, case):
         declared = case.declared.model_copy(update={"formats": ("csv",)})

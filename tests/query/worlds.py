@@ -132,18 +132,18 @@ def in_every_world(
         for row, sure in zip(answer.rows, answer.certain, strict=True)
     }
     assert set(certain) <= set(outcomes)
-    told: Counter[str] = Counter()
+    counts_by_having: Counter[str] = Counter()
     for cell, worlds in outcomes.items():
-        held = [HAVINGS[having](list(values)) for values in worlds]
-        kept = [
+        satisfied = [HAVINGS[having](list(values)) for values in worlds]
+        is_counted = [
             holds and (bool(values) or not names)
-            for holds, values in zip(held, worlds, strict=True)
+            for holds, values in zip(satisfied, worlds, strict=True)
         ]
-        assert certain.get(cell, False) == all(kept), (having, cell)
-        assert cell in certain or not any(kept), (having, cell)
-        told["certain"] += all(kept)
-        told["empty"] += cell in certain and all(held) and not all(kept)
-    return told
+        assert certain.get(cell, False) == all(is_counted), (having, cell)
+        assert cell in certain or not any(is_counted), (having, cell)
+        counts_by_having["certain"] += all(is_counted)
+        counts_by_having["empty"] += cell in certain and all(satisfied) and not all(is_counted)
+    return counts_by_having
 
 
 def assert_attained(row: Mapping[str, Any], limits: Mapping[str, Any], name: str = "loss") -> int:
