@@ -28,9 +28,9 @@ DRAWS = 10_000
 LEAST = 1e-6  # the smallest p at which draws still count as uniform
 
 
-def require_uniform(drawn, outcomes):
+def require_uniform(outcomes_drawn, outcomes):
     """Every possible outcome is drawn equally often, and nothing else is."""
-    seen, possible = Counter(drawn), list(outcomes)
+    seen, possible = Counter(outcomes_drawn), list(outcomes)
     assert seen.keys() <= set(possible)
     assert sum(seen.values()) == DRAWS
     assert chisquare([seen[outcome] for outcome in possible]).pvalue > LEAST, seen
@@ -53,31 +53,31 @@ def pairings(group):
         yield frozenset(together.values())
 
 
-def shuffled(sensitive, size):
+def shuffle_groups(sensitive, size):
     """Ten thousand groups of `size` rows, permuted: where the values of each row's group went."""
     rows = np.arange(DRAWS * size)
     microdata = table(person=rows, wage=rows, debt=rows)
     partition = Partition(rows // size)
     parameters = PermutedParameters(method="permuted", sensitive=sensitive)
-    shown = permuted.publish(microdata, partition, parameters, seeded_keys(1))["microdata"]
-    order = np.argsort(shown["person"].to_numpy())
+    permuted_table = permuted.publish(microdata, partition, parameters, seeded_keys(1))["microdata"]
+    order = np.argsort(permuted_table["person"].to_numpy())
     for name in ("wage", "debt"):
-        values = shown[name].to_numpy()[order]
+        values = permuted_table[name].to_numpy()[order]
         assert np.array_equal(values // size, rows // size)  # nobody leaves the group
         yield [tuple(row) for row in (values % size).reshape(DRAWS, size).tolist()]
 
 
 def test_permuted_values_go_to_every_row_of_the_group_alike():
-    wage, debt = shuffled("independent", 4)
+    wage, debt = shuffle_groups("independent", 4)
     require_uniform(wage, permutations(range(4)))
     require_uniform(debt, permutations(range(4)))
 
 
 def test_sensitive_columns_are_permuted_apart_or_together():
-    wage, debt = shuffled("independent", 3)
+    wage, debt = shuffle_groups("independent", 3)
     ways = list(permutations(range(3)))
     require_uniform(zip(wage, debt, strict=True), product(ways, ways))
-    wage, debt = shuffled("together", 3)
+    wage, debt = shuffle_groups("together", 3)
     assert wage == debt
     require_uniform(wage, ways)
 
@@ -119,24 +119,24 @@ def test_relaxed_mondrian_draws_which_rows_with_the_median_go_where():
     require_uniform(below, combinations(range(4), 2))
 
 
-def anatomized(codes, l, seed):
+def anatomize(codes, l, seed):
     keys, codes = seeded_keys(seed), np.array(codes)
     return pairings(np.array([draw_groups(codes, l, keys) for _ in range(DRAWS)]))
 
 
 def test_anatomy_draws_which_of_equal_values_are_together():
     ways = [{(0, 2), (1, 3)}, {(0, 3), (1, 2)}]
-    drawn = anatomized([0, 0, 1, 1], 2, 5)
-    require_uniform(drawn, [frozenset(map(frozenset, way)) for way in ways])
+    groupings = anatomize([0, 0, 1, 1], 2, 5)
+    require_uniform(groupings, [frozenset(map(frozenset, way)) for way in ways])
 
 
 def test_anatomy_draws_which_equally_frequent_values_are_together():
     ways = [{(0, 1), (2, 3)}, {(0, 2), (1, 3)}, {(0, 3), (1, 2)}]
-    drawn = anatomized([0, 1, 2, 3], 2, 6)
-    require_uniform(drawn, [frozenset(map(frozenset, way)) for way in ways])
+    groupings = anatomize([0, 1, 2, 3], 2, 6)
+    require_uniform(groupings, [frozenset(map(frozenset, way)) for way in ways])
 
 
 def test_anatomy_draws_which_group_a_leftover_row_joins():
     """Of five values one is left: it joins either pair, so all groups of three are alike."""
-    large = (max(groups, key=len) for groups in anatomized([0, 1, 2, 3, 4], 2, 7))
+    large = (max(groups, key=len) for groups in anatomize([0, 1, 2, 3, 4], 2, 7))
     require_uniform(large, map(frozenset, combinations(range(5), 3)))

@@ -1,4 +1,4 @@
-"""Which values of a group fall to nobody is drawn: a leaver's own are no likelier than any."""
+"""Values of a group that fall to nobody are drawn: a leaver's own are no likelier than any."""
 
 import numpy as np
 import pytest
@@ -19,8 +19,8 @@ def test_every_value_of_a_group_is_vacant_equally_often(leaver):
     kind = np.where(rows % SIZE == leaver, VACANT, LIVE).astype(np.int8)
     partition = Partition(rows // SIZE, continued=Continued(kind, np.full(DRAWS, -1)))
     form, parameters = composed_form("permuted", DRAWS), PermutedParameters(method="permuted")
-    shown = form.publish(table(person=rows, wage=rows), partition, parameters, seeded_keys(leaver))
-    vacant = shown["vacant"]["wage"].to_numpy()
+    tables = form.publish(table(person=rows, wage=rows), partition, parameters, seeded_keys(leaver))
+    vacant = tables["vacant"]["wage"].to_numpy()
     assert len(np.unique(vacant // SIZE)) == DRAWS
     require_uniform((vacant % SIZE).tolist(), range(SIZE))
 
@@ -30,7 +30,7 @@ def test_every_pair_of_values_is_vacant_equally_often():
     kind = np.where(rows % SIZE < 2, VACANT, LIVE).astype(np.int8)
     partition = Partition(rows // SIZE, continued=Continued(kind, np.full(DRAWS, -1)))
     form, parameters = composed_form("permuted", DRAWS), PermutedParameters(method="permuted")
-    shown = form.publish(table(person=rows, wage=rows), partition, parameters, seeded_keys(9))
-    values = np.sort(shown["vacant"]["wage"].to_numpy()).reshape(DRAWS, 2) % SIZE
+    tables = form.publish(table(person=rows, wage=rows), partition, parameters, seeded_keys(9))
+    values = np.sort(tables["vacant"]["wage"].to_numpy()).reshape(DRAWS, 2) % SIZE
     pairs = [(a, b) for a in range(SIZE) for b in range(a + 1, SIZE)]
     require_uniform([tuple(pair) for pair in values.tolist()], pairs)
