@@ -12,7 +12,7 @@ def versions_of_small(tmp_path_factory):
     """Gives the folder of a small line with one version or two, made once, to be copied."""
 
     @cache
-    def made(number):
+    def make_versions(number):
         folder = tmp_path_factory.mktemp("versions")
         small = Small(folder / "line")
         with pytest.MonkeyPatch.context() as patch:
@@ -22,25 +22,25 @@ def versions_of_small(tmp_path_factory):
                 small.write(people(first=1000, seed=2)).publish("two")
         return folder
 
-    return made
+    return make_versions
 
 
 @pytest.fixture
 def with_versions(small, versions_of_small, tmp_path):
     """Makes the small line have one version, or two about different people."""
 
-    def copied(number):
+    def copy_versions(number):
         shutil.copytree(versions_of_small(number), tmp_path, symlinks=True, dirs_exist_ok=True)
         line = small.plan().line
         (line.private / "published-in").write_text(str(line.public))
         return line
 
-    return copied
+    return copy_versions
 
 
 @pytest.fixture
 def first(with_versions):
-    """What became of the first candidate of the small line."""
+    """Return the published first candidate of the small line."""
     return Published(with_versions(1).public / "0001", existed=False)
 
 

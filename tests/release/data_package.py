@@ -1,4 +1,4 @@
-"""What a manifest has to be: a Data Package by the profile, and of the files beside it."""
+"""Requirements of a manifest: a Data Package by the profile, and true about the files beside it."""
 
 import json
 from collections import Counter
@@ -21,24 +21,27 @@ def validator():
 
 
 def faults_of_profile(document):
-    """Where a document is no Data Package."""
+    """Return where a document is no Data Package."""
     return [f"{error.json_path}: {error.message}" for error in validator().iter_errors(document)]
 
 
 def faults_of_files(directory, document):
-    """What resources say of the files of a release that these do not bear out."""
+    """Yield what resources say of the files of a release that these do not bear out."""
     resources = document["resources"]
-    found = {path.relative_to(directory).as_posix() for path in directory.rglob("*.*")}
-    yield from {one["path"] for one in resources} ^ (found - {MANIFEST, SIGNATURE})
-    times = Counter(one["name"] for one in resources)
+    paths = {path.relative_to(directory).as_posix() for path in directory.rglob("*.*")}
+    yield from {resource["path"] for resource in resources} ^ (paths - {MANIFEST, SIGNATURE})
+    times = Counter(resource["name"] for resource in resources)
     yield from (name for name, count in times.items() if count > 1)
-    for one in resources:
-        content = (directory / one["path"]).read_bytes()
-        if (one["bytes"], one["hash"]) != (len(content), f"sha256:{sha256(content).hexdigest()}"):
-            yield f"{one['path']}: another file"
-        if one["format"] in ("parquet", "csv"):
-            names = [field["name"] for field in one["schema"]["fields"]]
-            yield from _faults_of_table(directory / one["path"], names, one)
+    for resource in resources:
+        content = (directory / resource["path"]).read_bytes()
+        if (resource["bytes"], resource["hash"]) != (
+            len(content),
+            f"sha256:{sha256(content).hexdigest()}",
+        ):
+            yield f"{resource['path']}: another file"
+        if resource["format"] in ("parquet", "csv"):
+            names = [field["name"] for field in resource["schema"]["fields"]]
+            yield from _faults_of_table(directory / resource["path"], names, resource)
 
 
 def _faults_of_table(place, names, resource):

@@ -47,18 +47,18 @@ JOBS = [f"job {number}" for number in range(6)]
 
 
 def spec(kind, name, folder, **changes):
-    """What a line of some kind says."""
+    """Return the spec of a line of some kind."""
     method, partition, promises = KINDS[kind]
-    told = "hours" if kind in ("ranges", "redistributed") else "job"
+    sensitive_name = "hours" if kind in ("ranges", "redistributed") else "job"
     about = {
         "id": {"role": "identifier", "type": "integer", "unit": True},
         "age": {"role": "quasi-identifier", "type": "integer"},
         "zip": {"role": "quasi-identifier", "type": "integer"},
         "edu": {"role": "quasi-identifier", "type": "integer"},
-        "job": {"role": "sensitive" if told == "job" else "drop", "type": "string"},
-        "hours": {"role": "sensitive" if told == "hours" else "drop", "type": "integer"},
+        "job": {"role": "sensitive" if sensitive_name == "job" else "drop", "type": "string"},
+        "hours": {"role": "sensitive" if sensitive_name == "hours" else "drop", "type": "integer"},
     }
-    shown = {"tree": "balanced", "denominator": 4} if method == "redistributed" else {}
+    form_keys = {"tree": "balanced", "denominator": 4} if method == "redistributed" else {}
     return {
         "version": 1,
         "name": name,
@@ -67,7 +67,7 @@ def spec(kind, name, folder, **changes):
         "columns": about,
         "promises": promises,
         "partition": partition,
-        "form": {"method": method, **shown},
+        "form": {"method": method, **form_keys},
         "publish": {"uri": str(folder / "public")},
         "people": name,
         "versions": {"rule": "composed"},
@@ -149,11 +149,11 @@ def forge(directory, place, change, **rows):
     declared = open_release(directory).declared
     tables = {n: t.to_pylist() for n, t in read_tables(declared, directory / "data").items()}
     change(tables)
-    counts = {name: getattr(declared.rows, name) + by for name, by in rows.items()}
+    counts = {name: getattr(declared.rows, name) + number for name, number in rows.items()}
     declared = declared.model_copy(update={"rows": declared.rows.model_copy(update=counts)})
     form = form_of(declared)
     schemas = form.schemas(declared.columns, declared.form)
-    made = {n: pa.Table.from_pylist(of, schema=schemas[n]) for n, of in tables.items()}
+    made = {n: pa.Table.from_pylist(rows, schema=schemas[n]) for n, rows in tables.items()}
     made = form.canonical(made)
     made = {name: made[name].cast(schema) for name, schema in schemas.items()}
     shutil.rmtree(place, ignore_errors=True)

@@ -12,7 +12,7 @@ from sfumato.tasks.terms.tables import read_tables
 from sfumato.tasks.verification.integrity import digest
 
 
-def sealed(document):
+def seal_manifest(document):
     """A manifest as it is written, with its digest."""
     document["sfumato"]["digest"] = digest(document)
     return canonical_json(document)
@@ -22,7 +22,7 @@ def reseal(directory):
     """List every file with its true size and hash, and seal the manifest anew: its digest."""
     opened = open_release(directory)
     document = manifest(directory, opened.declared, opened.manifest["sfumato"]["observed"])
-    (directory / MANIFEST).write_bytes(sealed(document))
+    (directory / MANIFEST).write_bytes(seal_manifest(document))
     return document["sfumato"]["digest"]
 
 
@@ -30,7 +30,7 @@ def edit(directory, change):
     """Change the manifest and seal it again."""
     document = json.loads((directory / MANIFEST).read_bytes())
     change(document)
-    (directory / MANIFEST).write_bytes(sealed(document))
+    (directory / MANIFEST).write_bytes(seal_manifest(document))
 
 
 def rebuilt(directory, **terms):

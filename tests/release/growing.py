@@ -40,11 +40,11 @@ def deal_rows(rows: Microdata, randomness) -> Partition:
 def sets(l):
     """Groups of l different values."""
 
-    def grouped(rows: Microdata, randomness) -> Partition:
+    def group_by_values(rows: Microdata, randomness) -> Partition:
         promises = [DistinctLDiversity(l=l, sensitive="s")]
         return anatomy(rows, (), promises, AnatomyParameters(method="anatomy"), randomness)
 
-    return grouped
+    return group_by_values
 
 
 @dataclass
@@ -71,12 +71,12 @@ class Growing:
 
     def publish(self, people: dict[str, str], strata: dict[str, str] | None = None) -> SlotMap:
         """The next version, of people with their values; unknown if the gate refuses it."""
-        of = {"s": list(people.values())}
+        arrays = {"s": list(people.values())}
         if strata:
-            of["where"] = [strata[one] for one in people]
+            arrays["where"] = [strata[person] for person in people]
         columns = [
             encode(n, "sensitive" if n == "s" else "quasi-identifier", pa.array(v))
-            for n, v in of.items()
+            for n, v in arrays.items()
         ]
         table = Microdata(tuple(columns), len(people))
         none = np.array([], dtype=np.int64)
@@ -91,30 +91,32 @@ class Growing:
             table.take(none),
         )
         draw = seeded_keys(1_000 * self.seed + len(self.maps))
-        names = np.array([one.encode() for one in people], dtype=NAME)
+        names = np.array([person.encode() for person in people], dtype=NAME)
         line = LineSoFar(stack(table, slots.rows), table.rows, names, slots, slots.past.key)
-        found = evolve(
+        evolution = evolve(
             line,
             self.shape,
             ContinuedVersions(**self.wish).with_others(),
-            list(of)[1:],
+            list(arrays)[1:],
             lambda rows: self.grouping(rows, draw),
-            lambda drawn: np.zeros(drawn.groups, dtype=bool),
+            lambda arguments: np.zeros(arguments.groups, dtype=bool),
             draw,
         )
-        kept = found.drawn.slots
-        kept.published[~kept.retired] = dense(kept.group[~kept.retired])[0]
-        self.evolved.append(found)
-        self.verdicts.append(judged(before, kept, self.promises))
-        self.maps.append(kept)
-        return kept
+        drawn_slots = evolution.drawn.slots
+        drawn_slots.published[~drawn_slots.retired] = dense(
+            drawn_slots.group[~drawn_slots.retired]
+        )[0]
+        self.evolved.append(evolution)
+        self.verdicts.append(judge_map(before, drawn_slots, self.promises))
+        self.maps.append(drawn_slots)
+        return drawn_slots
 
     def letters(self) -> Line:
         """Its versions as people, ghosts in small letters, and values."""
-        return [as_letters(one) for one in self.maps]
+        return [as_letters(map_) for map_ in self.maps]
 
 
-def judged(before, now, promises):
+def judge_map(before, now, promises):
     """The gate's verdict on a map and the one before."""
     members = members_of(before, now, ["s"])
     assert not members.lost
@@ -123,14 +125,14 @@ def judged(before, now, promises):
 
 def as_letters(slots: SlotMap) -> list[tuple[str, str]]:
     """The groups of a version."""
-    found: dict[int, tuple[str, str]] = {}
+    by_id: dict[int, tuple[str, str]] = {}
     values = slots.rows["s"].array().to_pylist()
-    for at in np.flatnonzero(slots.published >= 0):
-        name = slots.key[at].decode()
-        people, shown = found.get(slots.published[at], ("", ""))
-        letter = name if slots.kind[at] == LIVE else name.lower()
-        found[slots.published[at]] = people + letter, shown + values[at]
-    return [(people, "".join(sorted(shown))) for people, shown in found.values()]
+    for place in np.flatnonzero(slots.published >= 0):
+        name = slots.key[place].decode()
+        people, value_letters = by_id.get(slots.published[place], ("", ""))
+        letter = name if slots.kind[place] == LIVE else name.lower()
+        by_id[slots.published[place]] = people + letter, value_letters + values[place]
+    return [(people, "".join(sorted(values))) for people, values in by_id.values()]
 
 
 def episodes_of(maps: list[SlotMap]) -> tuple[Line, set[tuple[str, str]]]:
@@ -161,12 +163,12 @@ LETTERS_AND_MORE = LETTERS + "ÀÁÂÃÄÅÆÇÈÉÊË"
 
 def supports(line: Line) -> dict[str, set[str]]:
     """The values of the group in which each person is first."""
-    found: dict[str, set[str]] = {}
+    values_by_person: dict[str, set[str]] = {}
     for version in line:
         for people, values in version:
             for person in people.upper():
-                found.setdefault(person, set(values))
-    return found
+                values_by_person.setdefault(person, set(values))
+    return values_by_person
 
 
 def coming_and_going(rng, values, versions=3, most=12):

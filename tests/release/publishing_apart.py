@@ -1,4 +1,4 @@
-"""What a process of its own does: nothing is shared with others but the disk."""
+"""The work of a process of its own: nothing is shared with others but the disk."""
 
 import os
 from pathlib import Path

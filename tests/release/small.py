@@ -75,10 +75,10 @@ class Small:
         return self
 
     def plan(self) -> ResolvedRun:
-        """What the spec asks for."""
+        """Resolve the spec."""
         return resolve_run(self.spec)
 
-    def prepared(self, name: str) -> tuple[ResolvedRun, Path]:
+    def prepare_run(self, name: str) -> tuple[ResolvedRun, Path]:
         """A judged candidate, ready to be published."""
         run = self.folder / name
         return prepare(self.spec, run, seeded_keys(sum(name.encode()))), run

@@ -53,8 +53,8 @@ COMBINED = {
 
 def workers(rows=90):
     """People with a town, an age, a shift and a job; some jobs are rarer."""
-    found = [{**row, "shift": "abc"[i % 3]} for i, row in enumerate(people(rows=rows))]
-    return [{**row, "job": JOBS[i % 3 and i // 3 % 6]} for i, row in enumerate(found)]
+    rows_ = [{**row, "shift": "abc"[i % 3]} for i, row in enumerate(people(rows=rows))]
+    return [{**row, "job": JOBS[i % 3 and i // 3 % 6]} for i, row in enumerate(rows_)]
 
 
 def changes(partition, promises, **more):
@@ -67,11 +67,11 @@ def changes(partition, promises, **more):
 
 @pytest.fixture
 def publish(small):
-    def published(partition, promises, **more):
+    def publish_ambiguous(partition, promises, **more):
         small.write(workers(), **changes(partition, promises, **more))
         return small.publish("one").directory
 
-    return published
+    return publish_ambiguous
 
 
 @pytest.mark.parametrize("combined", COMBINED)
@@ -82,9 +82,9 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
     assert all(verdict.holds for _, verdict in verdicts)
     opened, plan = open_release(directory), small.plan()
     (row,) = answer(opened, "SELECT COUNT(*) FROM microdata").rows
-    shown = opened.declared.rows.published
-    assert (row["count(*)"].lower, row["count(*)"].upper) == (shown, shown)
-    assert shown + opened.declared.rows.suppressed == 91
+    number_shown = opened.declared.rows.published
+    assert (row["count(*)"].lower, row["count(*)"].upper) == (number_shown, number_shown)
+    assert number_shown + opened.declared.rows.suppressed == 91
     towns = answer(opened, "SELECT town, COUNT(*) FROM microdata WHERE job = 'cook' GROUP BY town")
     assert [row["town"] for row in towns.rows] == ["Aa", "Bee", "Cé, the long", None]
     original = load(small.folder / "one" / "deidentified")
@@ -145,27 +145,29 @@ def test_what_fits_in_no_group_is_left_out_and_counted(publish, small):
     tight = {**PER_GROUP, "beta": 0.25}
     directory = publish({"method": "ambiguity"}, [tight])
     opened, plan = open_release(directory), small.plan()
-    left = opened.declared.rows.suppressed
-    assert 0 < left < 91
+    number_left = opened.declared.rows.suppressed
+    assert 0 < number_left < 91
     original = load(small.folder / "one" / "deidentified")
     evaluate_release(directory, original, plan.spec.evaluate, plan.line, np_random, lambda *_: None)
-    found = answer(opened, "SELECT COUNT(*) FROM microdata")
-    assert found.not_represented["suppressed"] == left
+    answer_ = answer(opened, "SELECT COUNT(*) FROM microdata")
+    assert answer_.not_represented["suppressed"] == number_left
     refusing = {"method": "ambiguity", "residue": "refuse"}
     small.write(workers(), **changes(refusing, [tight], name="other"))
     with pytest.raises(PromiseError, match="cannot be kept"):
         small.publish("two")
 
 
-@pytest.mark.parametrize("of", [{"shift": "z"}, {"town": "Nowhere"}, {"age": 99}])
-def test_a_version_that_does_not_cover_its_rows_is_withdrawn(publish, small, monkeypatch, of):
+@pytest.mark.parametrize("changed_fields", [{"shift": "z"}, {"town": "Nowhere"}, {"age": 99}])
+def test_a_version_that_does_not_cover_its_rows_is_withdrawn(
+    publish, small, monkeypatch, changed_fields
+):
     """Told of other rows than it represents, evaluation does not measure on as if nothing were."""
     monkeypatch.setattr("sfumato.tasks.stages.evaluate.evaluate", lambda *_: [])
     directory, plan = publish(COVER, [ALPHA_BETA]), small.plan()
     original = load(small.folder / "one" / "deidentified")
     assert exposures(open_release(directory), original)
     rows = original.table().to_pylist()
-    rows[3] |= of
+    rows[3] |= changed_fields
     columns = tuple(
         encode(c.name, c.role, pa.array([row[c.name] for row in rows], c.values.type))
         for c in original.columns
@@ -188,10 +190,12 @@ def test_ready_sql_runs(publish, monkeypatch):
             connection.execute(view)
         assert connection.execute(total).fetchall() == [(91, 91, 91.0)]
         rows = connection.execute(by_age).fetchall()
-    asked = answer(open_release(directory), "SELECT age, COUNT(*) AS n FROM microdata GROUP BY age")
+    answer_ = answer(
+        open_release(directory), "SELECT age, COUNT(*) AS n FROM microdata GROUP BY age"
+    )
     assert sorted(rows) == [
         (row["age"], row["n"].lower, row["n"].upper, pytest.approx(float(row["n"].estimate)))
-        for row in asked.rows
+        for row in answer_.rows
     ]
 
 
@@ -205,7 +209,7 @@ def published_once(tmp_path_factory):
 
 
 @pytest.fixture
-def forged(published_once, tmp_path):
+def forged_release(published_once, tmp_path):
     return shutil.copytree(published_once, tmp_path / "forged", copy_function=shutil.copyfile)
 
 
@@ -221,14 +225,14 @@ def tables_of(directory):
 
 
 def with_ids(table, ids):
-    at = table.column_names.index("group_id")
-    return table.set_column(at, table.schema.field("group_id"), pa.array(ids, pa.int64()))
+    position = table.column_names.index("group_id")
+    return table.set_column(position, table.schema.field("group_id"), pa.array(ids, pa.int64()))
 
 
 def in_order(table):
     other = next(name for name in table.column_names if name != "group_id")
-    by = [("group_id", "ascending", "at_start"), (other, "ascending", "at_start")]
-    return table.take(pa.compute.sort_indices(table, sort_keys=by))
+    sort_keys = [("group_id", "ascending", "at_start"), (other, "ascending", "at_start")]
+    return table.take(pa.compute.sort_indices(table, sort_keys=sort_keys))
 
 
 def swapped_groups(tables):
@@ -264,35 +268,40 @@ def moved_count(tables):
     counts = table["count"].to_numpy().copy()
     counts[0] += 1
     counts[-1] -= 1
-    at = table.column_names.index("count")
-    return {**tables, "st": table.set_column(at, table.schema.field("count"), pa.array(counts))}
+    position = table.column_names.index("count")
+    return {
+        **tables,
+        "st": table.set_column(position, table.schema.field("count"), pa.array(counts)),
+    }
 
 
-def test_rebuilt_as_it_was_it_is_accepted(forged):
-    rebuilt(forged, tables_of(forged))
-    assert check(forged).verdicts
+def test_rebuilt_as_it_was_it_is_accepted(forged_release):
+    rebuilt(forged_release, tables_of(forged_release))
+    assert check(forged_release).verdicts
 
 
 @pytest.mark.parametrize("change", [swapped_groups, moved_value, one_value_less, moved_count])
-def test_forged_tables_are_refused(forged, published_once, change):
-    tables = change(tables_of(forged))
-    changed = sum(not table.equals(tables_of(forged)[name]) for name, table in tables.items())
+def test_forged_tables_are_refused(forged_release, published_once, change):
+    tables = change(tables_of(forged_release))
+    changed = sum(
+        not table.equals(tables_of(forged_release)[name]) for name, table in tables.items()
+    )
     assert changed
     digest = open_release(published_once).manifest["sfumato"]["digest"]
     with pytest.raises(PromiseError):
-        rebuilt(forged, tables)
-        check(forged, digest)
+        rebuilt(forged_release, tables)
+        check(forged_release, digest)
 
 
-def test_a_message_in_the_order_of_groups_is_refused(forged):
-    rebuilt(forged, swapped_groups(tables_of(forged)))
+def test_a_message_in_the_order_of_groups_is_refused(forged_release):
+    rebuilt(forged_release, swapped_groups(tables_of(forged_release)))
     with pytest.raises(PromiseError, match="canonical order across all tables"):
-        check(forged)
+        check(forged_release)
 
 
-def test_a_group_that_admits_less_breaks_the_promise(forged):
-    opened = open_release(forged)
-    tables = tables_of(forged)
+def test_a_group_that_admits_less_breaks_the_promise(forged_release):
+    opened = open_release(forged_release)
+    tables = tables_of(forged_release)
     groups = ambiguous.groups(tables, opened.declared.columns, ["age", "town", "shift"], ["job"])
     (promise,) = opened.declared.promises
     largest = int(np.argmax(promise.measure(groups)["alpha"]))
@@ -300,23 +309,23 @@ def test_a_group_that_admits_less_breaks_the_promise(forged):
         ids = tables[name]["group_id"].to_numpy()
         drop = np.flatnonzero(ids == largest)[1:]
         tables[name] = tables[name].take(pa.array(np.delete(np.arange(len(ids)), drop)))
-    rebuilt(forged, ambiguous.canonical(tables))
+    rebuilt(forged_release, ambiguous.canonical(tables))
     with pytest.raises(PromiseError, match="alpha-beta is broken"):
-        check(forged)
+        check(forged_release)
 
 
-def test_a_help_table_of_other_estimates_is_refused(forged):
+def test_a_help_table_of_other_estimates_is_refused(forged_release):
     import pyarrow.parquet as pq
 
-    path = forged / "sql" / "help_age.parquet"
+    path = forged_release / "sql" / "help_age.parquet"
     table = pq.read_table(path)
     column = pa.array(np.ones(table.num_rows))
     pq.write_table(table.set_column(2, "occurrences", column), path)
-    opened = open_release(forged)
-    document = manifest(forged, opened.declared, opened.manifest["sfumato"]["observed"])
-    (forged / MANIFEST).write_bytes(canonical_json(document))
+    opened = open_release(forged_release)
+    document = manifest(forged_release, opened.declared, opened.manifest["sfumato"]["observed"])
+    (forged_release / MANIFEST).write_bytes(canonical_json(document))
     with pytest.raises(PromiseError, match="is not what the published tables give"):
-        check(forged)
+        check(forged_release)
 
 
 def test_great_expectations_judges_the_files(published_once, tmp_path):

@@ -14,22 +14,22 @@ MATCHED = "SELECT SUM(wage) FROM microdata WHERE wage > 500 AND age < 40"
 
 @pytest.fixture
 def ask(release, capsys):
-    def asked(*arguments):
+    def ask_release(*arguments):
         code = run(["query", str(release), *arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
-    return asked
+    return ask_release
 
 
 @pytest.fixture
 def file(tmp_path):
-    def written(text):
+    def write_queries(text):
         path = tmp_path / "queries.sql"
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    return written
+    return write_queries
 
 
 def test_bounds_as_csv(ask):

@@ -1,4 +1,4 @@
-"""How often one release judges a promise, counts groups, and writes and reads Parquet files."""
+"""The number of times that one release judges promises, counts groups, and handles Parquet."""
 
 from collections import Counter
 from functools import partial, wraps
@@ -40,8 +40,8 @@ GENERALIZED = {
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    """How often each of these is called, by its name."""
+def counted_calls(monkeypatch):
+    """Count the calls of each of these, by its name."""
     calls = Counter()
 
     def count(owner, name, called):
@@ -69,21 +69,21 @@ def counted(monkeypatch):
 
 
 @pytest.fixture(params=["permuted", "generalized"])
-def counts(request, small, counted):
-    """What each step of one publication calls, the gate being Great Expectations."""
+def counts(request, small, counted_calls):
+    """Return what each step of one publication calls, the gate being Great Expectations."""
     small.write(people(), **(GENERALIZED if request.param == "generalized" else {}))
     run, candidate = small.folder / "run", small.folder / "run" / "candidate"
     plan, steps = prepare(small.spec, run, seeded_keys(1)), {}
-    steps["before"] = Counter(counted)
+    steps["before"] = Counter(counted_calls)
     judged = partial(judge, plan.line.name, documents=run / "great-expectations")
     seal_candidate(candidate, assess_candidate(candidate, plan.withheld, judged))
-    steps["gate"] = counted - steps["before"]
-    so_far = Counter(counted)
+    steps["gate"] = counted_calls - steps["before"]
+    so_far = Counter(counted_calls)
     made = publish(plan.line, sealed_candidate(candidate), identity(run / "deidentified"), TIME)
-    steps["publication"] = counted - so_far
-    so_far = Counter(counted)
+    steps["publication"] = counted_calls - so_far
+    so_far = Counter(counted_calls)
     check(made.directory)
-    steps["check"] = counted - so_far
+    steps["check"] = counted_calls - so_far
     return steps
 
 

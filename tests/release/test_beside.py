@@ -1,4 +1,4 @@
-"""What lies beside and above a release: nobody waits for it, and what cannot be read is no word."""
+"""Files beside and above a release: nobody waits for them, and what cannot be read is no word."""
 
 import json
 import os
@@ -56,7 +56,7 @@ KINDS = {
 
 
 @contextmanager
-def within(seconds):
+def time_limit(seconds):
     """End what takes longer, as a test that fails: it may wait for somebody."""
 
     def late(*_):
@@ -75,14 +75,14 @@ def within(seconds):
 def ask(capsys):
     """The code of a command, what it printed and what it said, within a time."""
 
-    def asked(*arguments):
+    def run_in_time(*arguments):
         capsys.readouterr()
-        with within(LIMIT):
-            code = run([str(one) for one in arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
+        with time_limit(LIMIT):
+            code = run([str(argument) for argument in arguments])
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
-    return asked
+    return run_in_time
 
 
 @pytest.fixture
@@ -117,13 +117,13 @@ def _forbid(monkeypatch, place):
 def test_a_record_that_cannot_be_read_vouches_for_nothing(lying, ask, kind, name):
     """A withdrawal or a revocation may stand in it."""
     release = lying(kind, name)
-    code, out, said = ask("check", release)
+    code, out, error = ask("check", release)
     assert (code, out) == (3, "")
-    assert said.count("\n") == 1
-    assert name in said
-    code, out, said = ask("query", release, COUNT, "--format", "json")
+    assert error.count("\n") == 1
+    assert name in error
+    code, out, error = ask("query", release, COUNT, "--format", "json")
     assert (code, json.loads(out)["guaranteed"]) == (0, False)
-    assert f"warning: {release.parent / name}" in said
+    assert f"warning: {release.parent / name}" in error
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,10 +140,10 @@ def test_what_is_no_word_on_a_release_keeps_nobody_waiting(lying, ask, kind, nam
 def test_lists_and_pages_of_lines_wait_for_nobody(lying, ask, kind, name):
     """And say in one line what they cannot read."""
     line = lying(kind, name).parent
-    code, _, said = ask("releases", line)
+    code, _, error = ask("releases", line)
     expected = {3} if name in (RECORD, WORDS) else {0}
     assert code in expected
-    assert code == 0 or (said.count("\n"), f"{line / name}" in said) == (1, True)
+    assert code == 0 or (error.count("\n"), f"{line / name}" in error) == (1, True)
     assert ask("releases", line, "--rebuild")[0] in expected
 
 
@@ -207,14 +207,14 @@ def test_a_table_of_ones_own_is_a_file(two, ask, tmp_path, kind, ending):
     place = tmp_path / f"t.{ending}"
     KINDS[kind](place)
     begun = time.monotonic()
-    code, _, said = ask("query", two.public / "0001", COUNT, "--table", f"t={place}")
+    code, _, error = ask("query", two.public / "0001", COUNT, "--table", f"t={place}")
     assert time.monotonic() - begun < LIMIT
-    assert (code, said.count("\n")) == (2, 1)
+    assert (code, error.count("\n")) == (2, 1)
 
 
 @pytest.mark.parametrize("option", ["--file", "--reference"])
 def test_what_an_option_names_is_a_file(two, ask, tmp_path, option):
     os.mkfifo(tmp_path / "pipe")
     command = "query" if option == "--file" else "check"
-    code, _, said = ask(command, two.public / "0001", option, tmp_path / "pipe")
-    assert (code, said.count("\n")) == (2, 1)
+    code, _, error = ask(command, two.public / "0001", option, tmp_path / "pipe")
+    assert (code, error.count("\n")) == (2, 1)

@@ -31,12 +31,12 @@ def other(small, two, tmp_path):
     return line
 
 
-def about(directory):
+def files_about(directory):
     return {name: (directory / name).read_bytes() for name in FILES}
 
 
 def text_of(directory):
-    return b"".join(about(directory).values()).decode()
+    return b"".join(files_about(directory).values()).decode()
 
 
 def test_written_with_every_version_and_with_its_withdrawal(small, two):
@@ -60,9 +60,9 @@ def test_a_version_that_stands_changes_nothing(small, two):
 
 def test_a_catalogue_has_the_lines_of_its_place(two, other):
     other.publish("one")
-    found = text_of(two.public.parent)
-    assert "wages/0002/index.html" in found
-    assert "housing/0001/index.html" in found
+    text = text_of(two.public.parent)
+    assert "wages/0002/index.html" in text
+    assert "housing/0001/index.html" in text
     assert "housing" not in text_of(two.public)
 
 
@@ -75,7 +75,7 @@ def test_no_candidate_no_refusal_and_no_private_line_is_listed(two, other, monke
     def kill(*_):
         raise Killed
 
-    before = about(two.public.parent)
+    before = files_about(two.public.parent)
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(publication, "appear", kill)
         other.publish("one")
@@ -84,7 +84,7 @@ def test_no_candidate_no_refusal_and_no_private_line_is_listed(two, other, monke
     with pytest.raises(PromiseError):
         small.publish("refused")
     assert pages.rebuild_pages(two.public.parent) == ()
-    assert about(two.public.parent) == before
+    assert files_about(two.public.parent) == before
     assert "housing" not in text_of(two.public.parent)
 
 
@@ -101,20 +101,23 @@ def test_made_of_public_records_and_nothing_else(two, tmp_path):
     (whole / "wages" / "0002").mkdir()
     shutil.copy(two.public / "0002" / MANIFEST, whole / "wages" / "0002")
     assert pages.rebuild_pages(whole) == pages.rebuild_pages(alone) == ()
-    assert (about(whole), about(whole / "wages")) == (about(place), about(two.public))
+    assert (files_about(whole), files_about(whole / "wages")) == (
+        files_about(place),
+        files_about(two.public),
+    )
     assert "withdrawn" in text_of(alone)
     assert "Wages &lt;in&gt; a town" not in text_of(alone)
 
 
 def test_no_values_and_nothing_private(small, two):
     withdraw(two, "0001", "a wrong table")
-    found = text_of(two.public) + text_of(two.public.parent)
-    shown = re.sub(r"<style>.*?</style>", "", found, flags=re.DOTALL)
+    text = text_of(two.public) + text_of(two.public.parent)
+    shown_text = re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
     for secret in ("Cé, the long", "Bee", "IDENT-", "NOTE-", 'wage"', "observed", "median"):
-        assert secret not in shown, secret
+        assert secret not in shown_text, secret
     state = read_state(two.private)
-    assert all(known.rows not in shown for known in state.versions.values())
-    assert read_record(two.public).owner not in shown
+    assert all(version.rows not in shown_text for version in state.versions.values())
+    assert read_record(two.public).owner not in shown_text
 
 
 def test_a_start_page_of_somebody_else_is_left_as_it_is(small, tmp_path):
@@ -170,11 +173,11 @@ def test_a_line_that_cannot_be_read_hides_no_other(two, other):
     (place / "stranger").mkdir()
     shutil.copy(two.public / RECORD, place / "stranger")
     assert pages.rebuild_pages(place) == ()
-    found = text_of(place)
-    assert "wages/0002/index.html" in found
-    assert "housing" not in found
-    assert '<a href="./wages/index.html">Wages' in found
-    assert "<dt>release</dt><dd>1</dd>" in found
+    text = text_of(place)
+    assert "wages/0002/index.html" in text
+    assert "housing" not in text
+    assert '<a href="./wages/index.html">Wages' in text
+    assert "<dt>release</dt><dd>1</dd>" in text
 
 
 class TestDescribe:
@@ -209,20 +212,20 @@ class TestDescribe:
         assert (words.title, words.declared) == ("Other", "Named anew")
 
     def test_without_words_they_are_printed(self, two, call):
-        before = about(two.public)
+        before = files_about(two.public)
         code, out, _ = call("describe", two.public)
-        assert (code, "Wages <in> a town" in out, about(two.public)) == (0, True, before)
+        assert (code, "Wages <in> a town" in out, files_about(two.public)) == (0, True, before)
 
     @pytest.mark.parametrize("word", ["title", "description", "contact", "licence"])
     def test_control_characters_are_no_words(self, two, call, word):
-        code, _, said = call("describe", two.public, f"--{word}", "a\x1bSECRET")
-        assert (code, f"{word}: is too long, or has control characters" in said) == (2, True)
-        assert "SECRET" not in said
+        code, _, error = call("describe", two.public, f"--{word}", "a\x1bSECRET")
+        assert (code, f"{word}: is too long, or has control characters" in error) == (2, True)
+        assert "SECRET" not in error
 
     def test_another_work_directory_describes_nothing(self, two, call, tmp_path, monkeypatch):
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
-        code, _, said = call("describe", two.public, "--title", "Other")
-        assert (code, "no line wages in" in said) == (3, True)
+        code, _, error = call("describe", two.public, "--title", "Other")
+        assert (code, "no line wages in" in error) == (3, True)
 
     def test_words_that_cannot_be_read_are_refused(self, two):
         (two.public / WORDS).write_text('{"format": 1}')
@@ -241,8 +244,8 @@ class TestReleases:
         assert "0001 was withdrawn on 2026-02-03: a wrong table" in out
         assert str(two.public) in out
 
-    @pytest.mark.parametrize("by", ["work", "spec", "line", "place", "nothing"])
-    def test_by_any_place_it_is_the_same(self, two, call, small, by):
+    @pytest.mark.parametrize("place_kind", ["work", "spec", "line", "place", "nothing"])
+    def test_by_any_place_it_is_the_same(self, two, call, small, place_kind):
         places = {
             "work": [two.work],
             "spec": [small.spec],
@@ -250,42 +253,42 @@ class TestReleases:
             "place": [two.public.parent],
             "nothing": [],
         }
-        code, out, _ = call("releases", "--json", *places[by])
+        code, out, _ = call("releases", "--json", *places[place_kind])
         document = json.loads(out)
         (line,) = document["lines"]
         assert (code, line["line"], line["current"]) == (0, "wages", "0002")
         assert line["directory"] == str(two.public)
-        assert [one["state"] for one in line["versions"]] == ["superseded", "current"]
-        digests = [known.digest for known in read_state(two.private).versions.values()]
-        assert [one["digest"] for one in line["versions"]] == digests
+        assert [version["state"] for version in line["versions"]] == ["superseded", "current"]
+        digests = [version.digest for version in read_state(two.private).versions.values()]
+        assert [version["digest"] for version in line["versions"]] == digests
 
     def test_a_reader_without_a_work_directory_can_list(self, two, call, tmp_path, monkeypatch):
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "none"))
         assert call("releases", two.public.parent)[0] == 0
-        code, _, said = call("releases")
-        assert (code, "has no lines" in said) == (2, True)
+        code, _, error = call("releases")
+        assert (code, "has no lines" in error) == (2, True)
 
     def test_unusual_states_are_explained(self, two, call):
         record = json.loads((two.public / RECORD).read_bytes())
         record["versions"]["0001"]["status"] = "withdrawn"
         (two.public / RECORD).write_text(json.dumps(record))
         shutil.rmtree(two.public / "0002")
-        code, out, said = call("releases")
+        code, out, error = call("releases")
         assert (code, "withdrawn, in place" in out, " gone" in out) == (0, True, True)
-        assert "put it back" in said
+        assert "put it back" in error
 
     def test_where_the_place_is_not_known_versions_are(self, two, call):
         (two.private / "published-in").unlink()
-        code, out, said = call("releases")
-        assert (code, out.count("unknown"), "name the public place" in said) == (0, 2, True)
+        code, out, error = call("releases")
+        assert (code, out.count("unknown"), "name the public place" in error) == (0, 2, True)
 
     def test_rebuild(self, two, call):
-        before = about(two.public.parent), about(two.public)
+        before = files_about(two.public.parent), files_about(two.public)
         for name in FILES:
             (two.public / name).unlink()
             (two.public.parent / name).unlink()
         assert call("releases", "--rebuild", two.public.parent)[0] == 0
-        assert (about(two.public.parent), about(two.public)) == before
+        assert (files_about(two.public.parent), files_about(two.public)) == before
 
     def test_hostile_texts_do_nothing_to_a_terminal(self, two, call):
         words = {"format": 1, "line": "wages", "declared": "x", "words": {"title": "[red]\u202e"}}
@@ -297,7 +300,7 @@ class TestReleases:
 
 def test_an_entry_says_all_that_the_record_says_of_a_version(two, monkeypatch):
     accuracy = [{"workload": "range", "level": "age within 5", "median": 0.07}]
-    said = {
+    facts = {
         "as_of": date(2026, 1, 31),
         "approvals": (Approval(by="Ada", reason="read", time="now"),),
         "accuracy": accuracy,
@@ -305,11 +308,11 @@ def test_an_entry_says_all_that_the_record_says_of_a_version(two, monkeypatch):
         "goal": "below-goal",
     }
     record = read_record(two.public)
-    last = record.versions["0002"].model_copy(update=said)
+    last = record.versions["0002"].model_copy(update=facts)
     changed = record.model_copy(update={"versions": {**record.versions, "0002": last}})
     monkeypatch.setattr(public_record, "signer_of", lambda place, digest: f"{place.name} {digest}")
     newest, oldest = public_record.entry_of(two.public, changed).versions
-    assert newest.as_of == said["as_of"]
+    assert newest.as_of == facts["as_of"]
     assert newest.approvals == (("Ada", "read"),)
     assert newest.accuracy == tuple(accuracy_lines(accuracy)) != ()
     assert newest.signature == f"by 0002 {last.digest}"

@@ -14,10 +14,10 @@ ABOUT = {"ranges": "hours", "redistributed": "hours"}
 def test_truths_are_inside_the_bounds_of_every_version(tmp_path, monkeypatch, kind, changes):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     line = Evolving(tmp_path / "line", kind)
-    asked = {"aggregate": "count", "over": "age", "spans": [5, 20], "queries": 15}
+    workload = {"aggregate": "count", "over": "age", "spans": [5, 20], "queries": 15}
     wish = {
         "versions": {"rule": "composed", "changes": changes},
-        "evaluate": {"workloads": [{"kind": "range", **asked}]},
+        "evaluate": {"workloads": [{"kind": "range", **workload}]},
     }
     line.publish(**wish)
     line.move()
@@ -26,5 +26,5 @@ def test_truths_are_inside_the_bounds_of_every_version(tmp_path, monkeypatch, ki
         line.people[number]["job"] = "job 2"
         line.people[number]["hours"] += 1
     version = line.publish(**wish)
-    found = evaluate_again(version, line.folder / "spec.yaml", Overrides())
-    assert found
+    measured = evaluate_again(version, line.folder / "spec.yaml", Overrides())
+    assert measured

@@ -55,22 +55,22 @@ def tables(directory):
 
 
 @pytest.fixture(scope="module")
-def evolved(tmp_path_factory):
+def line_of_kind(tmp_path_factory):
     """Gives a line of a kind with three versions, and its work directory, to be read alone."""
 
     @cache
-    def made(kind):
+    def make_line(kind):
         folder = tmp_path_factory.mktemp("evolved")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SFUMATO_WORK", str(folder / "work"))
             return evolve(folder / "line", kind), folder / "work"
 
-    return made
+    return make_line
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_version_passes_its_check_and_names_the_one_before(evolved, kind):
-    line, _ = evolved(kind)
+def test_every_version_passes_its_check_and_names_the_one_before(line_of_kind, kind):
+    line, _ = line_of_kind(kind)
     before = None
     for directory in line.versions:
         check(directory)
@@ -80,10 +80,10 @@ def test_every_version_passes_its_check_and_names_the_one_before(evolved, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_survivors_stay_in_their_groups_beside_the_same_values(evolved, kind):
-    place = private(evolved(kind)[1])
-    known = read_state(place).versions
-    was, now = (read_map(place, name, str(known[name].map)) for name in ("0002", "0003"))
+def test_survivors_stay_in_their_groups_beside_the_same_values(line_of_kind, kind):
+    place = private(line_of_kind(kind)[1])
+    versions_known = read_state(place).versions
+    was, now = (read_map(place, name, str(versions_known[name].map)) for name in ("0002", "0003"))
     before = dict(zip(was.key[was.is_held].tolist(), was.group[was.is_held].tolist(), strict=True))
     after = dict(zip(now.key[now.is_held].tolist(), now.group[now.is_held].tolist(), strict=True))
     assert before.items() <= after.items()
@@ -94,12 +94,12 @@ def test_survivors_stay_in_their_groups_beside_the_same_values(evolved, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nobody_is_in_two_slots(evolved, kind):
-    line, work = evolved(kind)
+def test_nobody_is_in_two_slots(line_of_kind, kind):
+    line, work = line_of_kind(kind)
     assert len(line.versions) == 3
     slots = newest_map(work)
-    held = slots.key[slots.is_held]
-    assert len(np.unique(held)) == len(held)
+    slots_held = slots.key[slots.is_held]
+    assert len(np.unique(slots_held)) == len(slots_held)
     assert (slots.is_held | (slots.kind == WITNESS)).all()
 
 
@@ -198,8 +198,8 @@ def test_k_counts_people_and_not_vacant_values(tmp_path, work):
     line.publish()
     slots = newest_map(work)
     first = slots.rows.take(np.flatnonzero(slots.group == slots.group[0])).table().to_pylist()
-    shown = [tuple(row[name] for name in ("age", "zip", "edu")) for row in first]
-    members = [n for n, p in line.people.items() if (p["age"], p["zip"], p["edu"]) in shown]
+    labels = [tuple(row[name] for name in ("age", "zip", "edu")) for row in first]
+    members = [n for n, p in line.people.items() if (p["age"], p["zip"], p["edu"]) in labels]
     for number in members[2:]:
         del line.people[number]
     line.publish()
@@ -227,8 +227,8 @@ def test_another_form_shows_the_same_groups(line, work):
     line.move()
     line.publish(form={"method": "permuted"})
     check(line.versions[1])
-    shown = tables(line.versions[1])["lineage"]
-    assert shown["previous_group_id"].null_count < shown.num_rows
+    lineage = tables(line.versions[1])["lineage"]
+    assert lineage["previous_group_id"].null_count < lineage.num_rows
 
 
 def test_a_stricter_promise_retires_groups_that_do_not_keep_it(line):
@@ -303,10 +303,12 @@ def test_who_is_forgotten_has_no_slot_and_stays_out(line, work, tmp_path):
     backup = tmp_path / "backup"
     back_up(spec, backup)
     units.write_text("3\n4\n", encoding="utf-8")
-    names = {name for one in maps_of(private(work)) for name in one.key[one.is_held].tolist()}
+    names = {name for slots in maps_of(private(work)) for name in slots.key[slots.is_held].tolist()}
     assert forget(spec, units) == 2
-    left = {name for one in maps_of(private(work)) for name in one.key[one.is_held].tolist()}
-    gone = names - left
+    names_left = {
+        name for slots in maps_of(private(work)) for name in slots.key[slots.is_held].tolist()
+    }
+    gone = names - names_left
     assert len(gone) == 2
     for path in private(work).rglob("*"):
         if path.is_file() and path.name != "erased":
@@ -351,10 +353,10 @@ def test_a_map_that_knows_fewer_people_than_the_version_is_refused(line, work):
     line.publish()
     state = read_state(private(work))
     slots = read_map(private(work), "0001", str(state.versions["0001"].map))
-    kept = as_table(slots).filter(pa.array(slots.group != slots.group[0]))
-    sha256 = write_map(private(work), "0001", kept)
-    known = state.versions["0001"].model_copy(update={"map": sha256})
-    write_state(private(work), state.model_copy(update={"versions": {"0001": known}}))
+    kept_table = as_table(slots).filter(pa.array(slots.group != slots.group[0]))
+    sha256 = write_map(private(work), "0001", kept_table)
+    version = state.versions["0001"].model_copy(update={"map": sha256})
+    write_state(private(work), state.model_copy(update={"versions": {"0001": version}}))
     line.move()
     with pytest.raises(PromiseError, match="is not that of its groups"):
         line.publish()
@@ -409,9 +411,13 @@ def test_a_rehearsal_tells_what_would_be_retired_and_leaves_nothing(line, work):
     before = files()
     line.move(join=24, leave=0)
     stricter = [{"model": "l-diversity", "variant": "distinct", "l": 4}]
-    told = rehearse(line.write(promises=stricter), Overrides())
-    assert told["groups_retired"] == told["rows"]["not_represented_versions"] / 3 == 24
-    assert (told["groups_continued"], told["groups_new"], told["rows"]["published"]) == (0, 6, 24)
+    rehearsal = rehearse(line.write(promises=stricter), Overrides())
+    assert rehearsal["groups_retired"] == rehearsal["rows"]["not_represented_versions"] / 3 == 24
+    assert (
+        rehearsal["groups_continued"],
+        rehearsal["groups_new"],
+        rehearsal["rows"]["published"],
+    ) == (0, 6, 24)
     assert files() == before
     assert [path.name for path in line.versions[0].parent.glob("0*")] == ["0001"]
 

@@ -32,9 +32,9 @@ def forking():
 @pytest.fixture
 def publish_together(forking):
     def publish_together(*runs):
-        told = [(*run, os.environ["SFUMATO_WORK"]) for run in runs]
+        settings = [(*run, os.environ["SFUMATO_WORK"]) for run in runs]
         with forking.Pool(len(runs), maxtasksperchild=1) as pool:
-            return pool.starmap(publish_apart, told, chunksize=1)
+            return pool.starmap(publish_apart, settings, chunksize=1)
 
     return publish_together
 
@@ -46,35 +46,37 @@ def elsewhere(small, rows, **changes):
 
 
 def whole_versions(line):
-    found = sorted(p.name for p in line.iterdir() if p.is_dir())
+    names = sorted(p.name for p in line.iterdir() if p.is_dir())
     record = read_record(line)
-    assert found == sorted(record.versions)
+    assert names == sorted(record.versions)
     assert not list(line.glob(".staging-*"))
-    for name in found:
+    for name in names:
         assert check(line / name, record.versions[name].digest).verdicts
-    return found
+    return names
 
 
 def test_one_source_is_one_version(small, publish_together):
-    found = publish_together((small.folder, "a"), (small.folder, "bb"))
-    assert len(set(found)) == 1
-    assert whole_versions(Path(found[0]).parent) == ["0001"]
+    outcomes = publish_together((small.folder, "a"), (small.folder, "bb"))
+    assert len(set(outcomes)) == 1
+    assert whole_versions(Path(outcomes[0]).parent) == ["0001"]
 
 
 def test_two_sources_of_accepted_risk_are_two_versions(small, publish_together):
     small.write(people(), versions="accepted-risk")
     other = elsewhere(small, people(seed=5), versions="accepted-risk")
     runs = (small.folder, "a"), (other.folder, "bb")
-    found = publish_together(*runs)
-    if late := [place for place, said in enumerate(found) if said.endswith("meanwhile: run again")]:
+    outcomes = publish_together(*runs)
+    if late := [
+        place for place, outcome in enumerate(outcomes) if outcome.endswith("meanwhile: run again")
+    ]:
         assert len(late) == 1  # what versions expose together stands on the page of the second
-        (found[late[0]],) = publish_together((runs[late[0]][0], "again"))
-    assert sorted(Path(f).name for f in found) == ["0001", "0002"]
-    assert whole_versions(Path(found[0]).parent) == ["0001", "0002"]
+        (outcomes[late[0]],) = publish_together((runs[late[0]][0], "again"))
+    assert sorted(Path(f).name for f in outcomes) == ["0001", "0002"]
+    assert whole_versions(Path(outcomes[0]).parent) == ["0001", "0002"]
 
 
 def test_of_two_sources_about_the_same_units_one_is_refused(small, publish_together):
     other = elsewhere(small, people(seed=5))
-    found = publish_together((small.folder, "a"), (other.folder, "bb"))
-    assert sum("units are in an earlier version" in f for f in found) == 1
+    outcomes = publish_together((small.folder, "a"), (other.folder, "bb"))
+    assert sum("units are in an earlier version" in f for f in outcomes) == 1
     assert whole_versions(small.folder / "public" / "wages") == ["0001"]

@@ -20,7 +20,7 @@ from tests.composition.vectors import entropy
 from tests.release.growing import (
     GROUPED,
     Growing,
-    judged,
+    judge_map,
     sets,
     supports,
 )
@@ -29,9 +29,9 @@ CLOSING = {"vacancies": "refill", "consolidate": True}
 
 
 def vacant(slots):
-    """How many of the values shown are nobody's, and how many are shown."""
-    shown = slots.published >= 0
-    return int((shown & (slots.kind != LIVE)).sum()), int(shown.sum())
+    """Count the values shown that are nobody's, and the values shown."""
+    is_shown = slots.published >= 0
+    return int((is_shown & (slots.kind != LIVE)).sum()), int(is_shown.sum())
 
 
 def leaving(rng, values, versions, most=13):
@@ -75,30 +75,30 @@ def test_everybody_keeps_every_value_as_likely(vacancies, values):
     moved, lines = 0, 30 if vacancies == "paired" else 20
     for line in going_on({**CLOSING, "vacancies": vacancies}, lines, values, len(values)):
         require_uniform(line)
-        moved += sum(one.counts["moved"] for one in line.evolved)
+        moved += sum(evolution.counts["moved"] for evolution in line.evolved)
     assert moved > (0 if vacancies == "paired" else 5)
 
 
-def closing(kept, seed):
+def closing(people_kept, seed):
     """A line of groups {1, 2, 3} after all but some people left."""
     everybody = dict(zip(LETTERS, "123" * 4, strict=False))
     line = Growing(sets(3), CLOSING, seed=seed)
     line.publish(everybody)
-    line.publish({person: everybody[person] for person in kept})
+    line.publish({person: everybody[person] for person in people_kept})
     return line
 
 
-def held(slots):
+def letters_held(slots):
     """The letters in each group of a version that shows them, by its number in the line."""
-    found = {}
+    letters = {}
     for key, group, kind in zip(slots.key, slots.group, slots.kind, strict=True):
         if kind == LIVE:
-            found.setdefault(int(group), set()).add(key.decode())
-    return found
+            letters.setdefault(int(group), set()).add(key.decode())
+    return letters
 
 
-def needed(groups, value):
-    """How many groups can be closed at most, and how few people are moved then, by trying all."""
+def fewest_moves(groups, value):
+    """Return how many groups can be closed at most, and how few people are moved, by trial."""
     best = (0, 0)
     for number in range(len(groups)):
         for closed in combinations(groups, number):
@@ -116,18 +116,18 @@ def test_as_few_groups_are_broken_as_can_be_and_no_more_are_shown_than_needed():
     moved = 0
     for number in range(40):
         rng = np.random.default_rng([3, number])
-        kept = [p for p in LETTERS[:12] if rng.random() < 0.45] or ["A"]
-        line = closing(rng.permutation(kept), seed=number)
+        stayers = [p for p in LETTERS[:12] if rng.random() < 0.45] or ["A"]
+        line = closing(rng.permutation(stayers), seed=number)
         first, now = line.maps
         value = dict(zip(LETTERS, "123" * 4, strict=False))
-        left = {g: people & set(kept) for g, people in held(first).items()}
-        left = {g: people for g, people in left.items() if people}
-        closed, people = needed(left, value)
+        groups_left = {g: people & set(stayers) for g, people in letters_held(first).items()}
+        groups_left = {g: people for g, people in groups_left.items() if people}
+        closed, people = fewest_moves(groups_left, value)
         counts = line.evolved[-1].counts
-        assert len(left) - len(held(now)) == closed
+        assert len(groups_left) - len(letters_held(now)) == closed
         assert counts["moved"] == people == (now.kind == MOVED).sum()
-        assert len(held(now)) == max(Counter(value[p] for p in kept).values())
-        assert set().union(*held(now).values()) == set(kept)
+        assert len(letters_held(now)) == max(Counter(value[p] for p in stayers).values())
+        assert set().union(*letters_held(now).values()) == set(stayers)
         assert isinstance(line.verdicts[-1], Passed)
         moved += people
     assert moved > 30
@@ -158,8 +158,8 @@ def test_fewer_values_are_vacant_than_without():
             line.publish(people)
             people = {p: v for p, v in people.items() if p == "0" or rng.random() < 0.85}
             people |= {f"{version}-{n}": "123"[n % 3] for n in range(60)}
-        unheld, shown = vacant(line.maps[-1])
-        shares[name] = unheld / shown
+        unheld, number_shown = vacant(line.maps[-1])
+        shares[name] = unheld / number_shown
     assert shares["closing"] < 0.6 * shares["refill"]
 
 
@@ -168,7 +168,7 @@ def test_who_moves_is_drawn_by_fresh_keys_and_never_by_the_order_of_rows():
     stays = Counter()
     for seed in range(60):
         line = in_threes("AEI", seed=seed, shuffled=False)
-        (group,) = held(line.maps[-1])
+        (group,) = letters_held(line.maps[-1])
         stays[group] += 1
     assert all(9 < stays[group] < 32 for group in range(3))  # about 20
 
@@ -187,9 +187,11 @@ def test_where_somebody_moves_is_drawn_by_fresh_keys_and_never_by_the_order_of_r
 
 def test_those_with_the_fewest_people_are_closed():
     line = in_threes("ABEI")
-    assert held(line.maps[-1]) == {0: {"A", "B", "I"}} or len(held(line.maps[-1])) == 2
+    assert (
+        letters_held(line.maps[-1]) == {0: {"A", "B", "I"}} or len(letters_held(line.maps[-1])) == 2
+    )
     line = in_threes("ABI")
-    assert held(line.maps[-1]) == {0: {"A", "B", "I"}}
+    assert letters_held(line.maps[-1]) == {0: {"A", "B", "I"}}
     assert line.evolved[-1].counts["moved"] == 1
     assert line.maps[-1].past.key.tolist() == [b"C"]
 
@@ -214,7 +216,7 @@ def test_whoever_comes_back_to_a_group_that_was_closed_stays_out():
     line = in_threes("ABI")
     line.publish(dict(zip("ABHI", "1223", strict=True)))
     assert line.evolved[-1].counts["in_retired_groups"] == 1
-    assert held(line.maps[-1]) == {0: {"A", "B", "I"}}
+    assert letters_held(line.maps[-1]) == {0: {"A", "B", "I"}}
     assert isinstance(line.verdicts[-1], Passed)
 
 
@@ -222,7 +224,7 @@ def moved_twice():
     """A line in which I moved from group 2 to group 0, and on to group 3."""
     for seed in range(20):
         line = in_threes("AIJKL", seed=seed, people="123" * 4)
-        if held(line.maps[-1]) == {0: {"A", "I"}, 3: {"J", "K", "L"}}:
+        if letters_held(line.maps[-1]) == {0: {"A", "I"}, 3: {"J", "K", "L"}}:
             line.publish(dict(zip("IJK", "312", strict=True)))
             return line
     raise AssertionError
@@ -230,47 +232,58 @@ def moved_twice():
 
 def test_whoever_moved_may_move_again_and_leave_and_come_back():
     line = moved_twice()
-    assert held(line.maps[-1]) == {3: {"I", "J", "K"}}
+    assert letters_held(line.maps[-1]) == {3: {"I", "J", "K"}}
     require_uniform(line)
     now = line.maps[-1]
     places = zip(now.group.tolist(), now.kind.tolist(), now.key == b"I", strict=True)
-    assert {group: kind for group, kind, of in places if of} == {0: MOVED, 2: MOVED, 3: LIVE}
+    assert {group: kind for group, kind, members in places if members} == {
+        0: MOVED,
+        2: MOVED,
+        3: LIVE,
+    }
     line.publish({"J": "1", "K": "2"})
     assert line.evolved[-1].counts["vacant"] == 1
     line.publish({"I": "3", "J": "1"})
-    assert held(line.maps[-1]) == {3: {"I", "J"}}
+    assert letters_held(line.maps[-1]) == {3: {"I", "J"}}
     line.publish({"J": "1", "X": "3"})
-    assert held(line.maps[-1]) == {3: {"J", "X"}}
+    assert letters_held(line.maps[-1]) == {3: {"J", "X"}}
     line.publish({"J": "1", "I": "3", "X": "3"})
     assert line.evolved[-1].counts["withheld"] == 1
-    assert held(line.maps[-1]) == {3: {"J", "X"}}
-    assert all(isinstance(one, Passed) for one in line.verdicts)
+    assert letters_held(line.maps[-1]) == {3: {"J", "X"}}
+    assert all(isinstance(verdict, Passed) for verdict in line.verdicts)
 
 
 def test_whoever_moved_is_one_person_in_every_version():
     line = moved_twice()
-    versions = SeenPeople([MapOfLine(0, one) for one in line.maps]).versions_showing("s")
-    assert all(len(np.unique(one.person)) == len(one.person) for one in versions)
-    groups = [dict(zip(one.person.tolist(), one.group.tolist(), strict=True)) for one in versions]
-    moved = [p for p in groups[0] if [of.get(p) for of in groups] == [2, 0, 3]]
+    versions = SeenPeople([MapOfLine(0, map_) for map_ in line.maps]).versions_showing("s")
+    assert all(len(np.unique(version.person)) == len(version.person) for version in versions)
+    groups = [
+        dict(zip(version.person.tolist(), version.group.tolist(), strict=True))
+        for version in versions
+    ]
+    moved = [
+        p
+        for p in groups[0]
+        if [groups_of_version.get(p) for groups_of_version in groups] == [2, 0, 3]
+    ]
     assert len(moved) == 1
-    assert all(one.live[one.person == moved[0]].all() for one in versions)
+    assert all(version.live[version.person == moved[0]].all() for version in versions)
 
 
 def test_newcomers_move_too_and_are_nobody_who_was_moved():
     """X has the slot of somebody of a group that is closed, and ends in another."""
-    found = Counter()
+    counts_found = Counter()
     for seed in range(30):
         line = in_threes("AI", seed=seed, X="2")
         now = line.maps[-1]
         counts = line.evolved[-1].counts
         assert (counts["refilled"], counts["moved"]) == (1, 1)
-        assert len(held(now)) == 1
+        assert len(letters_held(now)) == 1
         assert (now.key == b"X").sum() == 1
         assert now.past.key.tolist().count(b"X") == 0
         assert isinstance(line.verdicts[-1], Passed)
-        found[now.past.key.tolist()[0]] += 1
-    assert len(found) > 1
+        counts_found[now.past.key.tolist()[0]] += 1
+    assert len(counts_found) > 1
 
 
 def test_where_slots_are_given_in_pairs_nobody_comes_to_a_group_alone():
@@ -284,11 +297,11 @@ def test_where_slots_are_given_in_pairs_nobody_comes_to_a_group_alone():
         line = Growing(sets(3), wish, seed=seed)
         people = {f"{n}": "123"[n % 3] for n in range(45)}
         line.publish(people)
-        stay = [one for one in people if one == "0" or rng.random() < 0.4]
-        line.publish({one: people[one] for one in stay})
+        stay = [person for person in people if person == "0" or rng.random() < 0.4]
+        line.publish({person: people[person] for person in stay})
         before, now = line.maps
-        was = {p: g for g, all_ in held(before).items() for p in all_}
-        came = Counter(g for g, all_ in held(now).items() for p in all_ if was[p] != g)
+        was = {p: g for g, all_ in letters_held(before).items() for p in all_}
+        came = Counter(g for g, all_ in letters_held(now).items() for p in all_ if was[p] != g)
         assert 1 not in came.values()
         moved[min(came.values(), default=0)] += 1
     assert moved[2] > 4
@@ -315,32 +328,32 @@ def test_nobody_moves_to_another_stratum():
     shape = replace(GROUPED, frozen=frozenset(["s"]))
     everybody = dict(zip(LETTERS, "123" * 2, strict=False))
 
-    def published(places, then=None):
+    def publish_strata(places, then=None):
         line = Growing(in_their_order, CLOSING, shape=shape)
         line.publish(everybody, places)
         line.publish({"A": "1", "B": "2", "F": "3"}, then or places)
         return line.evolved[-1].counts["moved"]
 
     alike = dict.fromkeys(everybody, "west")
-    assert published(alike) == 1
-    assert published({**alike, "D": "east", "E": "east", "F": "east"}) == 0
-    assert published(alike, {**alike, "F": "east"}) == 0
-    assert published(alike, {**alike, "B": "east", "F": "east"}) == 0
+    assert publish_strata(alike) == 1
+    assert publish_strata({**alike, "D": "east", "E": "east", "F": "east"}) == 0
+    assert publish_strata(alike, {**alike, "F": "east"}) == 0
+    assert publish_strata(alike, {**alike, "B": "east", "F": "east"}) == 0
 
 
 def test_groups_of_too_few_are_closed_instead_of_shown_no_more_with_their_people():
     line = in_threes("ABI", {**CLOSING, "retire": "2/3"})
     assert line.evolved[-1].counts["in_retired_groups"] == 0
-    assert held(line.maps[-1]) == {0: {"A", "B", "I"}}
+    assert letters_held(line.maps[-1]) == {0: {"A", "B", "I"}}
 
 
 def strays(line, movable=("s",)):
     before, now = line.maps[-2:]
     members = members_of(before, now, ["s"])
-    shown = now.published >= 0
+    is_shown = now.published >= 0
     previous = np.full(int(now.published.max()) + 1, -1)
     of_before = dict(zip(before.group.tolist(), before.published.tolist(), strict=True))
-    previous[now.published[shown]] = [of_before.get(g, -1) for g in now.group[shown].tolist()]
+    previous[now.published[is_shown]] = [of_before.get(g, -1) for g in now.group[is_shown].tolist()]
     return count_strays(before, now, members, previous, movable)
 
 
@@ -360,11 +373,11 @@ def test_the_gate_finds_out_people_who_were_moved_wrongly(guard):
         line.maps[-1] = replace(now, kind=kind)
         assert members_of(before, line.maps[-1], ["s"]).lost or strays(line)
         return
-    for one in (before, now):
-        codes = one.rows["s"].codes.copy()
+    for slots in (before, now):
+        codes = slots.rows["s"].codes.copy()
         groups = {2} if guard == "the same set" else {0, 2}
-        codes[np.isin(one.group, list(groups)) & (codes == 1)] = 0
-        rows = replace(one.rows, columns=(replace(one.rows["s"], codes=codes),))
-        line.maps[line.maps.index(one)] = replace(one, rows=rows)
+        codes[np.isin(slots.group, list(groups)) & (codes == 1)] = 0
+        rows = replace(slots.rows, columns=(replace(slots.rows["s"], codes=codes),))
+        line.maps[line.maps.index(slots)] = replace(slots, rows=rows)
     assert strays(line) == 1
-    assert isinstance(judged(*line.maps, [entropy("1.5")]), Refused)
+    assert isinstance(judge_map(*line.maps, [entropy("1.5")]), Refused)

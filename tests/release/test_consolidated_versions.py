@@ -26,7 +26,7 @@ def work(tmp_path, monkeypatch):
     return place
 
 
-def thinned(folder, kind="split", versions=2, **changes):
+def thinned_line(folder, kind="split", versions=2, **changes):
     """A line that more people leave than come to."""
     line = Evolving(folder / "line", kind)
     for number in range(versions):
@@ -38,21 +38,21 @@ def thinned(folder, kind="split", versions=2, **changes):
 
 @pytest.mark.parametrize("kind", ["permuted", "split"])
 def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, kind):
-    line = thinned(tmp_path, kind, versions=3)
+    line = thinned_line(tmp_path, kind, versions=3)
     for directory in line.versions:
         check(directory)
     release = open_release(line.versions[-1])
     assert hold_against(release, line.versions[:-1], open_release).whole
-    told = report(work, "0003")
-    assert told["route"] == "S"
-    assert told["moved"] > 0
-    assert told["likeliest"] == {"job": "1/3"}
-    (of,) = told["exposure"]["columns"]
+    composition = report(work, "0003")
+    assert composition["route"] == "S"
+    assert composition["moved"] > 0
+    assert composition["likeliest"] == {"job": "1/3"}
+    (column,) = composition["exposure"]["columns"]
     for attack in ("intersection", "newcomers", "leavers"):
-        assert (of[attack]["one"], of[attack]["few"]) == (0, 0)
+        assert (column[attack]["one"], column[attack]["few"]) == (0, 0)
     slots = newest(work)
     moved = slots.kind == MOVED
-    assert moved.sum() > told["moved"]
+    assert moved.sum() > composition["moved"]
     assert slots.retired[moved].all()
     assert (slots.kind[slots.own] == LIVE).sum() == manifest(line.versions[-1])["rows"]["published"]
     assert len(np.unique(slots.key[slots.own])) == slots.own.sum()
@@ -74,7 +74,7 @@ def test_fewer_values_are_vacant_and_fewer_groups_shown(tmp_path, work):
 
 
 def test_people_who_move_where_the_line_does_not_say_so_are_refused(tmp_path, work, monkeypatch):
-    line = thinned(tmp_path, versions=1)
+    line = thinned_line(tmp_path, versions=1)
     line.move(join=6, leave=18)
     fields = ComposedVersions.model_fields
     monkeypatch.setattr(
@@ -86,7 +86,7 @@ def test_people_who_move_where_the_line_does_not_say_so_are_refused(tmp_path, wo
 
 
 def test_who_moved_is_forgotten_in_both_slots(tmp_path, work):
-    line = thinned(tmp_path, versions=3)
+    line = thinned_line(tmp_path, versions=3)
     before = newest(work)
     moved = set(before.key[before.kind == MOVED].tolist())
     gone = sorted(line.people)[:20]

@@ -1,4 +1,4 @@
-"""What a recoded table has lost, against plain sums over its rows."""
+"""Losses of a recoded table, against plain sums over its rows."""
 
 from math import log
 from types import SimpleNamespace
@@ -38,14 +38,14 @@ def table_of(rows):
     )
 
 
-def published(microdata, group, form="generalized"):
+def publish_form(microdata, group, form="generalized"):
     parameters = SimpleNamespace(linked=(), single_values="quoted")
     return FORMS[form].publish(microdata, Partition(np.array(group)), parameters, seeded_keys(1))
 
 
 def test_the_vector_of_three_values():
     microdata = table_of([("a", 0), ("a", 0), ("b", 0), ("c", 1)])
-    tables = published(microdata, [0, 0, 1, 1])
+    tables = publish_form(microdata, [0, 0, 1, 1])
     lost = divergence(microdata, tables, declare("generalized", ["q0"]))
     assert lost.kl == pytest.approx(log(2) / 2)
     assert lost.entropy == pytest.approx((2 * log(2 / 2) + 2 * log(2 / 1)) / 4)
@@ -53,7 +53,7 @@ def test_the_vector_of_three_values():
 
 def test_nothing_is_lost_where_every_row_is_shown():
     microdata = table_of([("a", 0), ("b", 0), (None, 1)])
-    lost = divergence(microdata, published(microdata, [0, 1, 2]), declare("generalized", ["q0"]))
+    lost = divergence(microdata, publish_form(microdata, [0, 1, 2]), declare("generalized", ["q0"]))
     assert (lost.kl, lost.entropy) == (pytest.approx(0), pytest.approx(0))
 
 
@@ -66,7 +66,7 @@ def test_nothing_is_lost_where_every_row_is_shown():
 )
 def test_what_is_too_large_to_compare_says_so(monkeypatch, budget, words):
     microdata = table_of([("a", 0), ("a", 0), ("b", 0), ("c", 1)])
-    tables = published(microdata, [0, 0, 1, 1])
+    tables = publish_form(microdata, [0, 0, 1, 1])
     monkeypatch.setattr(diagnostic, budget, 0)
     lost = divergence(microdata, tables, declare("generalized", ["q0"]))
     assert lost.kl is None
@@ -89,19 +89,19 @@ def test_as_sums_over_rows(rows, form, data):
         group = group - 1  # the first one is suppressed
     microdata, names = table_of(rows), ["q0", "q1"]
     declared = declare(form, names)
-    tables = published(microdata, group, form)
-    shown = tables["microdata"].to_pylist()
+    tables = publish_form(microdata, group, form)
+    rows_shown = tables["microdata"].to_pylist()
     lost = divergence(microdata, tables, declared)
-    if not shown:
+    if not rows_shown:
         assert lost is None
         return
-    kl, entropy = by_hand(rows, shown, declared, names)
+    kl, entropy = by_hand(rows, rows_shown, declared, names)
     assert lost.kl == pytest.approx(kl)
     assert lost.entropy == pytest.approx(entropy)
     assert lost.kl >= -1e-12
 
 
-def by_hand(rows, shown, declared, names):
+def by_hand(rows, rows_shown, declared, names):
     n = len(rows)
     domains = [sorted({row[i] for row in rows}, key=str) for i in range(len(names))]
     star = declared.form.method == "suppressed"
@@ -116,12 +116,12 @@ def by_hand(rows, shown, declared, names):
             [{v for v in d if fits(row[q], q, v)} for q, d in zip(names, domains, strict=True)],
             row["s"],
         )
-        for row in shown
+        for row in rows_shown
     ]
-    left = [row[-1] for row in rows]
+    values = [row[-1] for row in rows]
     for _, s in cells:
-        left.remove(s)
-    cells += [([set(d) for d in domains], s) for s in left]
+        values.remove(s)
+    cells += [([set(d) for d in domains], s) for s in values]
     kl = 0.0
     for row in rows:
         p1 = sum(other == row for other in rows) / n

@@ -28,28 +28,28 @@ TERMS = {
 
 
 @pytest.fixture
-def stated(small):
+def stated_line(small):
     return small.write(people(), **TERMS, dossier=STATED)
 
 
-def test_all_that_is_known_and_stated(stated):
-    version = stated.publish("one").directory
-    page, document = dossier_of(version, stated.spec)
+def test_all_that_is_known_and_stated(stated_line):
+    version = stated_line.publish("one").directory
+    page, document = dossier_of(version, stated_line.spec)
     assert document["stated"]["purpose"] == STATED["purpose"]
     assert document["not_stated"] == ["recipients", "attackers", "decision", "accepted-by"]
-    told = open_release(version).manifest["sfumato"]
-    assert document["identifiability"]["promises"] == told["observed"]
-    assert document["digest"] == told["digest"]
+    manifest_keys = open_release(version).manifest["sfumato"]
+    assert document["identifiability"]["promises"] == manifest_keys["observed"]
+    assert document["digest"] == manifest_keys["digest"]
     assert document["data"]["withheld"] == ["person"]
     assert {"about": "note", "decided": "stands without a promise", "reason": REASON} in document[
         "decisions"
     ]
     assert document["attacks"] is None
     assert json.loads((page.parent / "dossier.json").read_text("utf-8")) == document
-    shown = Read(page.read_text("utf-8"))
+    page_read = Read(page.read_text("utf-8"))
     for words in ("PRIVATE", "To plan <wards>.", REASON, "2027-11-01", "Nobody has attacked"):
-        assert words in shown.text
-    assert shown.text.count("Not stated.") == 4
+        assert words in page_read.text
+    assert page_read.text.count("Not stated.") == 4
 
 
 ALIKE = {"limit": "max-share", "most": 0.0125, "belief": None, "column": "wage", "refuses": True}
@@ -65,15 +65,15 @@ SHOWN = [
 ]
 
 
-def test_bars_stand_beside_what_was_observed(stated):
-    version = stated.publish("one").directory
+def test_bars_stand_beside_what_was_observed(stated_line):
+    version = stated_line.publish("one").directory
     record = {"bars": BARS, "scores": {}, "missing": []}
-    reports = stated.plan().line.reports("0001")
+    reports = stated_line.plan().line.reports("0001")
     reports.mkdir(parents=True, exist_ok=True)
     (reports / "attacks.json").write_text(json.dumps(record), encoding="utf-8")
-    page, document = dossier_of(version, stated.spec)
-    told = document["attacks"]["bars"]
-    assert [(one["most"], one["observed"], one["outcome"]) for one in told] == [
+    page, document = dossier_of(version, stated_line.spec)
+    bars = document["attacks"]["bars"]
+    assert [(bar["most"], bar["observed"], bar["outcome"]) for bar in bars] == [
         (0.0125, 0.0125, "kept"),
         (0.0125, 0.34567891, "broken"),
         (0.0125, None, "not judged"),
@@ -86,10 +86,10 @@ def test_bars_stand_beside_what_was_observed(stated):
     assert b"0.3456" not in public
 
 
-def test_it_is_private(stated):
-    version = stated.publish("one").directory
-    page, _ = dossier_of(version, stated.spec)
-    assert page.is_relative_to(stated.plan().line.private)
+def test_it_is_private(stated_line):
+    version = stated_line.publish("one").directory
+    page, _ = dossier_of(version, stated_line.spec)
+    assert page.is_relative_to(stated_line.plan().line.private)
     for name in ("dossier.html", "dossier.json"):
         assert stat.S_IMODE((page.parent / name).stat().st_mode) == 0o600
     public = b"".join(p.read_bytes() for p in version.parent.rglob("*") if p.is_file())
@@ -97,32 +97,32 @@ def test_it_is_private(stated):
         assert words.encode() not in public
 
 
-def test_other_statements_make_no_other_version(stated):
-    first = stated.publish("one")
-    stated.write(people(), **TERMS, dossier={**STATED, "purpose": "Another."})
-    assert stated.publish("two").existed
-    _, document = dossier_of(first.directory, stated.spec)
+def test_other_statements_make_no_other_version(stated_line):
+    first = stated_line.publish("one")
+    stated_line.write(people(), **TERMS, dossier={**STATED, "purpose": "Another."})
+    assert stated_line.publish("two").existed
+    _, document = dossier_of(first.directory, stated_line.spec)
     assert document["stated"]["purpose"] == "Another."
 
 
 def test_nothing_stated(small, first):
     version = first.directory
     page, document = dossier_of(version, small.spec)
-    wanted = [field.alias or name for name, field in DossierStatements.model_fields.items()]
-    assert document["not_stated"] == wanted
-    assert Read(page.read_text("utf-8")).text.count("Not stated.") == len(wanted)
+    expected = [field.alias or name for name, field in DossierStatements.model_fields.items()]
+    assert document["not_stated"] == expected
+    assert Read(page.read_text("utf-8")).text.count("Not stated.") == len(expected)
 
 
-def test_a_withdrawal_is_told_at_once_and_later_statements_are_taken(stated, call):
-    version = stated.publish("one").directory
-    _, before = dossier_of(version, stated.spec)
-    code, _, said = call("withdraw", version, "--reason", "The wrong <month>.", "--yes")
-    assert (code, said.count("dossier")) == (0, 0)
-    page = stated.plan().line.reports("0001") / "dossier.html"
-    shown = Read(page.read_text("utf-8")).text
-    assert "The wrong <month>. What stands below was known before." in shown
-    stated.write(people(), **TERMS, dossier={**STATED, "decision": "It goes."})
-    same, after = dossier_of(version, stated.spec)
+def test_a_withdrawal_is_told_at_once_and_later_statements_are_taken(stated_line, call):
+    version = stated_line.publish("one").directory
+    _, before = dossier_of(version, stated_line.spec)
+    code, _, error = call("withdraw", version, "--reason", "The wrong <month>.", "--yes")
+    assert (code, error.count("dossier")) == (0, 0)
+    page = stated_line.plan().line.reports("0001") / "dossier.html"
+    page_text = Read(page.read_text("utf-8")).text
+    assert "The wrong <month>. What stands below was known before." in page_text
+    stated_line.write(people(), **TERMS, dossier={**STATED, "decision": "It goes."})
+    same, after = dossier_of(version, stated_line.spec)
     assert (same, after["state"]) == (page, "withdrawn")
     assert after["withdrawn"]["reason"] == "The wrong <month>."
     assert after["stated"]["decision"] == "It goes."
@@ -130,19 +130,19 @@ def test_a_withdrawal_is_told_at_once_and_later_statements_are_taken(stated, cal
         assert after[part] == before[part]
 
 
-def test_of_a_version_that_was_withdrawn_before(stated, call):
-    version = stated.publish("one").directory
+def test_of_a_version_that_was_withdrawn_before(stated_line, call):
+    version = stated_line.publish("one").directory
     assert call("withdraw", version, "--reason", "Wrong.", "--yes")[0] == 0
     with pytest.raises(InputError, match="was withdrawn, and no dossier was written before"):
-        dossier_of(version, stated.spec)
+        dossier_of(version, stated_line.spec)
 
 
-def test_a_dossier_that_cannot_be_written_stops_no_withdrawal(stated, call):
-    version = stated.publish("one").directory
-    page, _ = dossier_of(version, stated.spec)
+def test_a_dossier_that_cannot_be_written_stops_no_withdrawal(stated_line, call):
+    version = stated_line.publish("one").directory
+    page, _ = dossier_of(version, stated_line.spec)
     page.with_name("dossier.json").write_text("{", encoding="utf-8")
-    code, _, said = call("withdraw", version, "--reason", "Wrong.", "--yes")
-    assert (code, "warning: dossier: " in said) == (0, True)
+    code, _, error = call("withdraw", version, "--reason", "Wrong.", "--yes")
+    assert (code, "warning: dossier: " in error) == (0, True)
 
 
 def test_of_versions_of_the_line_alone(small, first, tmp_path):
@@ -150,17 +150,17 @@ def test_of_versions_of_the_line_alone(small, first, tmp_path):
         dossier_of(tmp_path, small.spec)
 
 
-def test_a_dossier_that_fails_fails_no_run(stated, monkeypatch):
-    said = []
-    monkeypatch.setattr("sfumato.tasks.policy.say_in_run", lambda line, **_: said.append(line))
-    version = stated.publish("one").directory
+def test_a_dossier_that_fails_fails_no_run(stated_line, monkeypatch):
+    messages = []
+    monkeypatch.setattr("sfumato.tasks.policy.say_in_run", lambda line, **_: messages.append(line))
+    version = stated_line.publish("one").directory
 
     def fail(*_):
         raise InputError("no room")
 
     monkeypatch.setattr("sfumato.flows.life.dossier.make_dossier", fail)
-    keep_dossier(stated.plan(), version)
-    assert said == ["warning: dossier: no room"]
+    keep_dossier(stated_line.plan(), version)
+    assert messages == ["warning: dossier: no room"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def relaid_text(path):
     path.write_text("\n" + path.read_text(encoding="utf-8") + "\n\n", encoding="utf-8")
 
 
-def reworded(path):
+def reword_page(path):
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("What is promised", "Promises"), encoding="utf-8")
 
@@ -34,7 +34,7 @@ RELAID = {
     "data/microdata.csv": relaid_csv,
     "sql/help_wage.parquet": relaid_parquet,
     "sql/duckdb.sql": relaid_text,
-    "index.html": reworded,
+    "index.html": reword_page,
 }
 
 
@@ -46,8 +46,8 @@ def release(small):
 
 
 def test_the_same_software_made_the_same_bytes(release):
-    found = check(release)
-    assert (found.derived, found.made_with, found.unlike) == ("equal", (), ())
+    report = check(release)
+    assert (report.derived, report.made_with, report.unlike) == ("equal", (), ())
 
 
 @pytest.mark.parametrize("name", RELAID)
@@ -57,10 +57,10 @@ def test_another_layout_by_other_software_is_equivalent(writable, name):
     RELAID[name](writable / name)
     assert (writable / name).read_bytes() != before
     announced = reseal(writable)
-    found = check(writable)
-    assert (found.derived, found.unlike) == ("equivalent", ())
-    assert set(found.made_with) == {"pyarrow 0.0.1", "sqlglot 0.0.2", "sfumato 0.0.3"}
-    assert check(writable, announced) == found
+    report = check(writable)
+    assert (report.derived, report.unlike) == ("equivalent", ())
+    assert set(report.made_with) == {"pyarrow 0.0.1", "sqlglot 0.0.2", "sfumato 0.0.3"}
+    assert check(writable, announced) == report
 
 
 @pytest.mark.parametrize("name", RELAID)

@@ -64,7 +64,7 @@ def by_hand(groups, codes):
         for c in covers
     ]
     admitted = [c.sizes(len(sizes)).tolist() for c in covers]
-    found = []
+    presences_by_hand = []
     for vector in codes.tolist():
         over = [
             g
@@ -73,7 +73,7 @@ def by_hand(groups, codes):
         ]
         p = [min(Fraction(1), Fraction(sizes[g], math.prod(m[g] for m in admitted))) for g in over]
         odds = None if 1 in p else sum(q / (1 - q) for q in p)
-        found.append(
+        presences_by_hand.append(
             {
                 "per_group": max(p),
                 "one_record": Fraction(1) if odds is None else odds / (1 + odds),
@@ -87,7 +87,7 @@ def by_hand(groups, codes):
                 "covering": len(over),
             }
         )
-    return found
+    return presences_by_hand
 
 
 @st.composite
@@ -125,30 +125,36 @@ def test_the_two_groups_of_the_paper():
 
 def test_alan_alone():
     groups, codes = paper()
-    found = exposure(groups, codes[:1], Fraction(1, 3))
-    assert (found.largest, found.per_group, found.combined_sum) == (Fraction(1, 3), 0, 0)
+    presence_found = exposure(groups, codes[:1], Fraction(1, 3))
+    assert (presence_found.largest, presence_found.per_group, presence_found.combined_sum) == (
+        Fraction(1, 3),
+        0,
+        0,
+    )
     ages, genders, zips = (occurrences(groups.sizes, c) for c in groups.covers.values())
-    assert found.weighted.largest == pytest.approx(ages[1] * genders[0] * zips[0] / 16)
-    assert found.weighted.median == found.weighted.largest
+    assert presence_found.weighted.largest == pytest.approx(ages[1] * genders[0] * zips[0] / 16)
+    assert presence_found.weighted.median == presence_found.weighted.largest
 
 
 @given(tables(), ALPHAS)
 def test_every_row_by_hand(table, alpha):
     codes, group = table
     groups = groups_of_rows(codes, group)
-    found, rows = exposure(groups, codes, alpha), by_hand(groups, codes)
+    presence_found, rows = exposure(groups, codes, alpha), by_hand(groups, codes)
     for name in READINGS:
         above = sum(row[name] > alpha for row in rows)
-        assert getattr(found, name) == Fraction(above, len(rows)), name
-    assert found.largest == max(row["per_group"] for row in rows)
-    assert found.covering_mean == Fraction(sum(row["covering"] for row in rows), len(rows))
-    assert found.covering_most == max(row["covering"] for row in rows)
+        assert getattr(presence_found, name) == Fraction(above, len(rows)), name
+    assert presence_found.largest == max(row["per_group"] for row in rows)
+    assert presence_found.covering_mean == Fraction(sum(row["covering"] for row in rows), len(rows))
+    assert presence_found.covering_most == max(row["covering"] for row in rows)
     weighted = [row["weighted"] for row in rows]
-    assert found.weighted.largest == pytest.approx(max(weighted))
-    assert found.weighted.median == pytest.approx(median(weighted))
+    assert presence_found.weighted.largest == pytest.approx(max(weighted))
+    assert presence_found.weighted.median == pytest.approx(median(weighted))
     clear = [w for w in weighted if abs(w - alpha) > 1e-9]
     if len(clear) == len(weighted):
-        assert found.weighted.above == Fraction(sum(w > alpha for w in weighted), len(weighted))
+        assert presence_found.weighted.above == Fraction(
+            sum(w > alpha for w in weighted), len(weighted)
+        )
 
 
 @given(tables(), st.randoms(use_true_random=False))
@@ -157,12 +163,12 @@ def test_only_people_other_than_those_in_the_groups(table, random):
     codes, group = table
     groups = groups_of_rows(codes, group)
     some = codes[random.sample(range(len(codes)), random.randint(1, len(codes)))]
-    found = exposure(groups, np.repeat(some, 3, axis=0), Fraction(1, 4))
+    exposed = exposure(groups, np.repeat(some, 3, axis=0), Fraction(1, 4))
     rows = by_hand(groups, some)
     for name in READINGS:
         above = sum(row[name] > Fraction(1, 4) for row in rows)
-        assert getattr(found, name) == Fraction(above, len(rows))
-    assert found.weighted.median == pytest.approx(median(row["weighted"] for row in rows))
+        assert getattr(exposed, name) == Fraction(above, len(rows))
+    assert exposed.weighted.median == pytest.approx(median(row["weighted"] for row in rows))
 
 
 @given(tables(), ALPHAS, st.randoms(use_true_random=False))
@@ -173,11 +179,11 @@ def test_order_and_names_are_free(table, alpha, random):
     shuffled = random.sample(range(len(codes)), len(codes))
     number = int(group.max()) + 1
     numbers = np.array(random.sample(range(number), number))
-    one = exposure(groups_of_rows(codes, group), codes, alpha)
+    first = exposure(groups_of_rows(codes, group), codes, alpha)
     other = exposure(groups_of_rows(renamed, numbers[group]), renamed[shuffled], alpha)
     for name in (*READINGS, "largest", "covering_mean", "covering_most"):
-        assert getattr(one, name) == getattr(other, name)
-    assert one.weighted.median == pytest.approx(other.weighted.median)
+        assert getattr(first, name) == getattr(other, name)
+    assert first.weighted.median == pytest.approx(other.weighted.median)
 
 
 def many(rows, groups, seed):
@@ -188,12 +194,12 @@ def many(rows, groups, seed):
 
 
 def sums_of(groups, codes):
-    shown = covering(groups, None)
+    covers = covering(groups, None)
     vectors = list(np.unique(codes, axis=0).T)
-    shares = [occurrences(shown.sizes, c) / shown.sizes[c.group] for c in shown.covers]
-    p = shown.rounded_presences()
+    shares = [occurrences(covers.sizes, c) / covers.sizes[c.group] for c in covers.covers]
+    p = covers.rounded_presences()
     ranks = np.argsort(np.argsort(p, kind="stable"))
-    return module.sums(shown, vectors, shares, ranks, np.column_stack([p, p * p, np.log1p(p)]))
+    return module.sums(covers, vectors, shares, ranks, np.column_stack([p, p * p, np.log1p(p)]))
 
 
 @pytest.mark.parametrize("worth", [0, 10**12])
@@ -205,15 +211,15 @@ def test_compiled_or_not_and_in_whatever_blocks(monkeypatch, worth, cells):
     plain = sums_of(groups, codes)
     monkeypatch.setattr(module, "_WORTH_COMPILING", worth)
     monkeypatch.setattr(module, "_CELLS", cells)
-    found = sums_of(groups, codes)
-    assert found.covering.tolist() == plain.covering.tolist()
-    assert found.largest.tolist() == plain.largest.tolist()
+    sums = sums_of(groups, codes)
+    assert sums.covering.tolist() == plain.covering.tolist()
+    assert sums.largest.tolist() == plain.largest.tolist()
     assert plain.covering.max() > 1
     if cells == 1 << 20:
-        assert found.totals.tolist() == plain.totals.tolist()
-        assert found.products.tolist() == plain.products.tolist()
-    assert found.totals == pytest.approx(plain.totals)
-    assert found.products == pytest.approx(plain.products)
+        assert sums.totals.tolist() == plain.totals.tolist()
+        assert sums.products.tolist() == plain.products.tolist()
+    assert sums.totals == pytest.approx(plain.totals)
+    assert sums.products == pytest.approx(plain.products)
 
 
 def test_the_readings_are_those_of_given_vectors():
@@ -222,8 +228,8 @@ def test_the_readings_are_those_of_given_vectors():
     read = presence_of(covering(groups, None), list(codes.T))
     several = 0
     for alpha in (Fraction(1, 9), Fraction(2, 7), Fraction(5, 8)):
-        found = exposure(groups, codes, alpha)
-        shares = [found.one_record, found.combined_or, found.combined_sum]
+        exposed = exposure(groups, codes, alpha)
+        shares = [exposed.one_record, exposed.combined_or, exposed.combined_sum]
         presences = [read.one_record, read.any_record, read.expected]
         assert shares == [Fraction(int((p > alpha).sum()), len(codes)) for p in presences]
         several += 0 < shares[0] < shares[2] < 1
@@ -234,9 +240,9 @@ def test_boxes_that_do_not_overlap_are_one_reading():
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 6, (400, 3))
     group = np.unique(codes[:, 0] // 2 * 9 + codes[:, 1] // 3, return_inverse=True)[1]
-    found = exposure(groups_of_rows(codes, group), codes, Fraction(8, 10))
-    assert (found.covering_mean, found.covering_most) == (1, 1)
-    assert len({getattr(found, name) for name in READINGS}) == 1
+    exposed = exposure(groups_of_rows(codes, group), codes, Fraction(8, 10))
+    assert (exposed.covering_mean, exposed.covering_most) == (1, 1)
+    assert len({getattr(exposed, name) for name in READINGS}) == 1
 
 
 def test_a_tenth_and_two_are_no_more_than_three_tenths():
@@ -252,29 +258,29 @@ def test_a_group_more_present_by_less_than_a_float_tells():
     groups = groups_of_boxes([(10**17 + 1, [set(range(1000))] * 6)])
     codes = np.zeros((1, 6), dtype=np.int64)
     assert float(Fraction(10**17 + 1, 10**18)) == 0.1
-    found = exposure(groups, codes, Fraction(1, 10))
-    assert [getattr(found, name) for name in READINGS] == [1] * 4
+    exposed = exposure(groups, codes, Fraction(1, 10))
+    assert [getattr(exposed, name) for name in READINGS] == [1] * 4
     alike = exposure(groups, codes, Fraction(10**17 + 1, 10**18))
     assert [getattr(alike, name) for name in READINGS] == [0] * 4
 
 
 def test_a_sure_group_is_sure_by_every_reading():
     groups = groups_of_boxes([(5, [{0}, {0, 1}]), (2, [{0, 1}, {1, 2}])])
-    found = exposure(groups, np.array([[0, 0], [0, 1], [1, 2]]), Fraction(99, 100))
-    assert [getattr(found, name) for name in READINGS] == [Fraction(2, 3)] * 4
-    assert found.largest == 1
+    exposed = exposure(groups, np.array([[0, 0], [0, 1], [1, 2]]), Fraction(99, 100))
+    assert [getattr(exposed, name) for name in READINGS] == [Fraction(2, 3)] * 4
+    assert exposed.largest == 1
 
 
 def test_more_vectors_than_an_integer_of_the_machine_counts():
     rng = np.random.default_rng(5)
     codes = rng.integers(0, 10, (60, 40))
     groups = groups_of_rows(codes, np.arange(60) // 30)
-    found = exposure(groups, codes, Fraction(1, 10**30))
-    assert found.largest < Fraction(1, 10**30)
-    assert found.combined_sum == 0
+    exposed = exposure(groups, codes, Fraction(1, 10**30))
+    assert exposed.largest < Fraction(1, 10**30)
+    assert exposed.combined_sum == 0
     rows = by_hand(groups, codes)
-    assert found.covering_mean == Fraction(sum(row["covering"] for row in rows), 60) > 1
-    assert found.weighted.largest == pytest.approx(max(row["weighted"] for row in rows))
+    assert exposed.covering_mean == Fraction(sum(row["covering"] for row in rows), 60) > 1
+    assert exposed.weighted.largest == pytest.approx(max(row["weighted"] for row in rows))
 
 
 def test_nothing_given_is_changed():
@@ -288,12 +294,12 @@ def test_nothing_given_is_changed():
 
 def test_some_of_the_quasi_identifiers():
     groups, codes = paper()
-    found = exposure(groups, codes[:, [2, 0]], Fraction(1, 3), ["q2", "q0"])
+    exposed = exposure(groups, codes[:, [2, 0]], Fraction(1, 3), ["q2", "q0"])
     rows = by_hand(
         Groups(groups.sizes, {}, {name: groups.covers[name] for name in ("q2", "q0")}),
         codes[:, [2, 0]],
     )
-    assert found.combined_or == Fraction(sum(r["combined_or"] > Fraction(1, 3) for r in rows), 8)
+    assert exposed.combined_or == Fraction(sum(r["combined_or"] > Fraction(1, 3) for r in rows), 8)
 
 
 def test_what_is_written_down_are_shares():
@@ -311,10 +317,10 @@ def test_no_rows_are_not_exposed():
     assert exposure(groups, codes[:0], Fraction(1, 3)) is None
 
 
-def compared(groups, codes):
+def count_compared(groups, codes):
     """The pairs that the scan compares, counted one by one."""
-    shown = covering(groups, None)
-    vectors, _, covers = room._distinct(shown.covers, codes)
+    covering_groups = covering(groups, None)
+    vectors, _, covers = room._distinct(covering_groups.covers, codes)
     admits = [set(zip(c.group.tolist(), c.value.tolist(), strict=True)) for c in covers]
     begun = {
         vector[:n] for vector in zip(*vectors, strict=True) for n in range(1, len(codes.T) + 1)
@@ -333,21 +339,21 @@ def test_a_table_is_measured_or_not_by_how_much_is_compared(table, most):
     whole = exposure(groups, codes, Fraction(1, 3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(room, "_MOST", most)
-        found = exposure(groups, codes, Fraction(1, 3))
-    if isinstance(found, Unmeasured):
-        assert found.pairs > most
-        assert found.pairs >= compared(groups, codes)
+        exposed = exposure(groups, codes, Fraction(1, 3))
+    if isinstance(exposed, Unmeasured):
+        assert exposed.pairs > most
+        assert exposed.pairs >= count_compared(groups, codes)
     else:
-        assert (found, compared(groups, codes) <= most) == (whole, True)
+        assert (exposed, count_compared(groups, codes) <= most) == (whole, True)
 
 
 def test_what_is_too_large_says_by_how_much(monkeypatch):
     groups, codes = paper()
     monkeypatch.setattr(room, "_MOST", 9)
     document = exposure(groups, codes, Fraction(2, 5)).document()
-    asked = document["skipped"].pop("pairs_to_compare")
+    pairs_asked = document["skipped"].pop("pairs_to_compare")
     assert document == {"alpha": 0.4, "skipped": {"compared_at_most": 9}}
-    assert 9 < asked <= 8 * 3 * 2
+    assert 9 < pairs_asked <= 8 * 3 * 2
 
 
 @pytest.mark.parametrize("outside", [-1, 3, 99])
@@ -380,7 +386,7 @@ def test_random_groups_of_many_rows_betray_what_each_keeps():
     keys = seeded_keys(7)(rows * columns).reshape(rows, columns)
     codes = (keys % np.array([40, 12, 6, 5], dtype=np.uint64)).astype(np.int64)
     group = np.argsort(seeded_keys(8)(rows)) // 20
-    found = exposure(groups_of_rows(codes, group), codes, Fraction(1, 10))
-    assert found.per_group == 0
-    assert found.combined_sum == 1
-    assert found.covering_mean > 50
+    exposed = exposure(groups_of_rows(codes, group), codes, Fraction(1, 10))
+    assert exposed.per_group == 0
+    assert exposed.combined_sum == 1
+    assert exposed.covering_mean > 50

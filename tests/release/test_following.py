@@ -75,11 +75,11 @@ def report(work, name, version):
 def groups(work, name):
     """The people of each group that the latest version shows, vacant or not."""
     slots = maps_of(work / name)[-1]
-    found = {}
+    keys_by_group = {}
     for key, group, published in zip(slots.key, slots.group, slots.published, strict=True):
         if published >= 0 or not slots.composed:
-            found.setdefault(int(group), set()).add(key)
-    return set(map(frozenset, found.values()))
+            keys_by_group.setdefault(int(group), set()).add(key)
+    return set(map(frozenset, keys_by_group.values()))
 
 
 @pytest.mark.parametrize("kind", ["permuted", "generalized"])
@@ -92,13 +92,15 @@ def test_a_second_form_goes_on_with_the_first(kind, first, work):
             second.people = first.people
         first.publish()
         follow(second, promises=promises)
-        told = report(work, "second", f"{number + 1:04d}")
-        assert told["route"] == "A"
+        composition = report(work, "second", f"{number + 1:04d}")
+        assert composition["route"] == "A"
         for attack in ("intersection", "newcomers", "leavers"):
-            assert [of[attack]["few"] for of in told["exposure"]["columns"]] == [0]
+            assert [column[attack]["few"] for column in composition["exposure"]["columns"]] == [0]
         check(second.versions[-1])
-    shown, there = groups(work, "second"), groups(work, "first")
-    assert shown == there or (kind == "generalized" and shown < there)  # k counts who is left
+    first_groups, there = groups(work, "second"), groups(work, "first")
+    assert first_groups == there or (
+        kind == "generalized" and first_groups < there
+    )  # k counts who is left
     last = holds_against_all(second)
     text = Read((last / "index.html").read_text(encoding="utf-8")).text
     assert "The groups are those of the release first" in text
@@ -163,10 +165,10 @@ def test_who_was_forgotten_here_is_nobody_in_a_group_that_is_new_here():
     )
     there = replace(there, composed=True)
     before = take_slots(there, np.arange(2))
-    found = slots_as_followed(
+    slots_followed = slots_as_followed(
         jobs, names, before, FollowedLine("first", there, ""), ["job"], names[3:]
     )
-    assert dict(zip(found.key.tolist(), found.group.tolist(), strict=True)) == {
+    assert dict(zip(slots_followed.key.tolist(), slots_followed.group.tolist(), strict=True)) == {
         b"": 1,
         b"a" * 16: 0,
         b"b" * 16: 0,
@@ -263,9 +265,9 @@ def test_a_line_without_a_map_cannot_be_followed(first):
 )
 def test_what_does_not_go_with_groups(first, changes, why):
     second = following(first)
-    told = {"groups": "first", "partition": None, "people": "first", **changes}
+    settings = {"groups": "first", "partition": None, "people": "first", **changes}
     with pytest.raises(SpecError, match=why):
-        read_spec(second.write(**told))
+        read_spec(second.write(**settings))
 
 
 def test_a_line_with_groups_of_its_own_cannot_take_anothers(first):
@@ -291,11 +293,11 @@ def test_a_line_that_goes_on_alone_is_held_against_the_other(first):
 def test_the_other_line_may_not_go_on_meanwhile(first, monkeypatch):
     first.publish()
     second = following(first)
-    known = meeting.require_followed
+    require_followed = meeting.require_followed
 
     def go_on(line, candidate):
         monkeypatch.setattr(meeting, "followed_line", lambda *_: Changed)
-        known(line, candidate)
+        require_followed(line, candidate)
 
     class Changed:
         sha256 = "another"

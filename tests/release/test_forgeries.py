@@ -15,7 +15,7 @@ from tests.release.forge import edit, made_with, rebuilt, reseal
 
 
 @pytest.fixture
-def forged(writable):
+def forged_release(writable):
     return writable
 
 
@@ -32,21 +32,21 @@ def files(directory):
     return sorted(p.relative_to(directory) for p in directory.rglob("*") if p.is_file())
 
 
-def test_any_byte_of_any_file_however_resealed(forged):
-    seal, tried = (forged / MANIFEST).read_bytes(), 0
-    for name in files(forged):
-        original = (forged / name).read_bytes()
+def test_any_byte_of_any_file_however_resealed(forged_release):
+    seal, tried = (forged_release / MANIFEST).read_bytes(), 0
+    for name in files(forged_release):
+        original = (forged_release / name).read_bytes()
         for changed in flips(original):
-            (forged / name).write_bytes(changed)
+            (forged_release / name).write_bytes(changed)
             if name.name != MANIFEST:
-                reseal(forged)
+                reseal(forged_release)
             with pytest.raises(PromiseError):
-                check(forged)
-            (forged / MANIFEST).write_bytes(seal)
+                check(forged_release)
+            (forged_release / MANIFEST).write_bytes(seal)
             tried += 1
-        (forged / name).write_bytes(original)
+        (forged_release / name).write_bytes(original)
     assert tried > 100
-    assert check(forged).verdicts
+    assert check(forged_release).verdicts
 
 
 @pytest.mark.parametrize(
@@ -80,43 +80,43 @@ def test_any_byte_of_any_file_however_resealed(forged):
         lambda d: d["sfumato"].update(columns="CANARY"),
     ],
 )
-def test_a_manifest_that_says_something_else(forged, change):
-    edit(forged, change)
+def test_a_manifest_that_says_something_else(forged_release, change):
+    edit(forged_release, change)
     with pytest.raises(PromiseError):
-        check(forged)
+        check(forged_release)
 
 
-def test_weaker_terms_rebuilt_throughout_have_another_digest(forged, release):
+def test_weaker_terms_rebuilt_throughout_have_another_digest(forged_release, release):
     announced = json.loads((release / MANIFEST).read_bytes())["sfumato"]["digest"]
     (promise,) = open_release(release).declared.promises
-    own = rebuilt(forged, promises=(type(promise)(**{**vars(promise), "k": 2}),))
-    assert check(forged, own).verdicts
+    own = rebuilt(forged_release, promises=(type(promise)(**{**vars(promise), "k": 2}),))
+    assert check(forged_release, own).verdicts
     with pytest.raises(PromiseError, match="announced"):
-        check(forged, announced)
+        check(forged_release, announced)
 
 
 @pytest.mark.parametrize("resealed", [False, True])
 @pytest.mark.parametrize("name", ["extra.json", "data/nested/extra.json", "sql/.hidden.json"])
-def test_a_file_added(forged, name, resealed):
-    (forged / name).parent.mkdir(exist_ok=True)
-    shutil.copyfile(forged / "validation.json", forged / name)
+def test_a_file_added(forged_release, name, resealed):
+    (forged_release / name).parent.mkdir(exist_ok=True)
+    shutil.copyfile(forged_release / "validation.json", forged_release / name)
     if resealed:
-        reseal(forged)
+        reseal(forged_release)
     with pytest.raises(PromiseError, match="does not belong"):
-        check(forged)
+        check(forged_release)
 
 
 @pytest.mark.parametrize("name", ["extra", "data/extra", "sql/extra/nested"])
-def test_an_empty_directory_added(forged, name):
-    (forged / name).mkdir(parents=True)
+def test_an_empty_directory_added(forged_release, name):
+    (forged_release / name).mkdir(parents=True)
     with pytest.raises(PromiseError, match="does not belong"):
-        check(forged)
+        check(forged_release)
 
 
-def test_a_link_added(forged):
-    (forged / "data" / "extra").symlink_to(forged / "data")
+def test_a_link_added(forged_release):
+    (forged_release / "data" / "extra").symlink_to(forged_release / "data")
     with pytest.raises(PromiseError, match="regular file"):
-        check(forged)
+        check(forged_release)
 
 
 def rewrite(directory, table, **options):
@@ -136,37 +136,37 @@ def rewrite(directory, table, **options):
 
 
 @pytest.fixture
-def table(forged):
-    return read_tables(open_release(forged).declared, forged / "data")["microdata"]
+def table(forged_release):
+    return read_tables(open_release(forged_release).declared, forged_release / "data")["microdata"]
 
 
-def test_rewritten_as_it_was_it_is_accepted(forged, table):
-    rewrite(forged, table)
-    assert check(forged).verdicts
+def test_rewritten_as_it_was_it_is_accepted(forged_release, table):
+    rewrite(forged_release, table)
+    assert check(forged_release).verdicts
 
 
-def test_a_value_hidden_in_a_dictionary(forged, table):
+def test_a_value_hidden_in_a_dictionary(forged_release, table):
     where = table.column_names.index("town")
     encoded = table["town"].combine_chunks().dictionary_encode()
     dictionary = pa.concat_arrays([encoded.dictionary, pa.array(["CANARY"])])
     hidden = pa.DictionaryArray.from_arrays(encoded.indices, dictionary)
-    path = rewrite(forged, table.set_column(where, "town", hidden))
-    found = pq.read_table(path, read_dictionary=["town"])["town"].combine_chunks().dictionary
-    assert "CANARY" in found.to_pylist()
+    path = rewrite(forged_release, table.set_column(where, "town", hidden))
+    read_values = pq.read_table(path, read_dictionary=["town"])["town"].combine_chunks().dictionary
+    assert "CANARY" in read_values.to_pylist()
     assert pq.read_table(path)["town"].equals(table["town"])
     with pytest.raises(PromiseError, match=r"microdata\.parquet: is not what"):
-        check(forged)
+        check(forged_release)
 
 
-def test_metadata_of_the_file_or_of_a_column(forged, table):
+def test_metadata_of_the_file_or_of_a_column(forged_release, table):
     for schema in (
         table.schema.with_metadata({"person": "CANARY"}),
         table.schema.set(0, table.schema.field(0).with_metadata({"person": "CANARY"})),
     ):
-        path = rewrite(forged, table.cast(schema), store_schema=True)
+        path = rewrite(forged_release, table.cast(schema), store_schema=True)
         assert "CANARY" in pq.read_schema(path).to_string()
         with pytest.raises(PromiseError, match=r"microdata\.parquet"):
-            check(forged)
+            check(forged_release)
 
 
 @pytest.mark.parametrize(
@@ -180,16 +180,16 @@ def test_metadata_of_the_file_or_of_a_column(forged, table):
         {"sorting_columns": [pq.SortingColumn(0)]},
     ],
 )
-def test_the_same_table_written_otherwise(forged, table, options):
-    rewrite(forged, table, **options)
+def test_the_same_table_written_otherwise(forged_release, table, options):
+    rewrite(forged_release, table, **options)
     with pytest.raises(PromiseError, match=r"microdata\.parquet: is not what"):
-        check(forged)
+        check(forged_release)
 
 
-def test_a_canary_column(forged, table):
-    rewrite(forged, table.append_column("person", pa.array(["CANARY"] * table.num_rows)))
+def test_a_canary_column(forged_release, table):
+    rewrite(forged_release, table.append_column("person", pa.array(["CANARY"] * table.num_rows)))
     with pytest.raises(PromiseError, match="columns or types"):
-        check(forged)
+        check(forged_release)
 
 
 @pytest.mark.parametrize(
@@ -203,12 +203,12 @@ def test_a_canary_column(forged, table):
         "data/microdata.parquet",
     ],
 )
-def test_the_announced_digest_vouches_for_bytes_of_other_software(forged, name):
-    announced = made_with(forged, pyarrow="0.0.1")
-    path = forged / name
+def test_the_announced_digest_vouches_for_bytes_of_other_software(forged_release, name):
+    announced = made_with(forged_release, pyarrow="0.0.1")
+    path = forged_release / name
     if path.name == "microdata.parquet":
         pq.write_table(pq.read_table(path), path, compression="none", store_schema=False)
     else:
         path.write_bytes(path.read_bytes() + b"CANARY")
     with pytest.raises(PromiseError):
-        check(forged, announced)
+        check(forged_release, announced)

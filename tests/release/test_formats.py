@@ -63,9 +63,9 @@ def test_a_release_of_newer_software_is_refused_in_one_line(writable, format_, c
     for command in (["check"], ["query", "SELECT COUNT(*) FROM microdata"]):
         name, *more = command
         assert run([name, str(writable), *more]) == 2
-        said = capsys.readouterr().err
-        assert f"{MANIFEST}: format {format_} was made by newer software" in said
-        assert said.count("\n") == 1
+        error = capsys.readouterr().err
+        assert f"{MANIFEST}: format {format_} was made by newer software" in error
+        assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("format_", ["1", -1, 1.0, True, None])
@@ -82,7 +82,7 @@ def test_a_format_that_is_not_the_lowest_is_refused(writable, format_):
         check(writable)
 
 
-def written(small, formulas):
+def write_formulas(small, formulas):
     rows = [{**row, "town": FORMULAS[i % len(FORMULAS)]} for i, row in enumerate(people())]
     publish = {"uri": "public", "csv": {"formulas": formulas}}
     return small.write(rows, publish=publish).publish(formulas).directory
@@ -94,7 +94,7 @@ def towns(release):
 
 
 def test_formulas_are_kept_in_format_0_with_a_note(small):
-    release = written(small, "keep")
+    release = write_formulas(small, "keep")
     document = json.loads((release / MANIFEST).read_bytes())["sfumato"]
     assert not document.keys() & {"format", "csv"}
     assert towns(release) == set(FORMULAS)
@@ -102,7 +102,7 @@ def test_formulas_are_kept_in_format_0_with_a_note(small):
 
 
 def test_formulas_stand_behind_a_quote_in_format_1(small):
-    release = written(small, "quote")
+    release = write_formulas(small, "quote")
     document = json.loads((release / MANIFEST).read_bytes())["sfumato"]
     assert (document["format"], document["csv"]) == (1, {"formulas": "quote"})
     assert towns(release) == {"'=1+1", "'+cmd", "'-2x", "'@SUM", "'\tx", "Aa", "'=x", ""}
@@ -126,9 +126,9 @@ def test_a_page_without_formulas_has_no_note(release):
 
 
 def test_the_same_source_under_another_policy_is_another_release(small):
-    written(small, "keep")
+    write_formulas(small, "keep")
     with pytest.raises(PromiseError, match="versions: disjoint is broken"):
-        written(small, "quote")
+        write_formulas(small, "quote")
 
 
 def test_a_policy_for_csv_needs_csv_files(small):

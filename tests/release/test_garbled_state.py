@@ -65,10 +65,13 @@ def two_lines(tmp_path_factory):
 
 
 def go_on(folder):
-    """What a run reads of both lines before it makes anything."""
-    line, known = resolve_run(folder / "line" / "spec.yaml").line, identity(folder / "next" / STAGE)
+    """Read what a run reads of both lines before it makes anything."""
+    line, line_identity = (
+        resolve_run(folder / "line" / "spec.yaml").line,
+        identity(folder / "next" / STAGE),
+    )
     line_key(line.private)
-    existing_version(line, known, "composed")
+    existing_version(line, line_identity, "composed")
     unit = encode("id", "identifier", pa.array([1, 2]))
     units_met(line.work, line.name, unit, names_of(unit, people_key(line.work)))
     slots_so_far(line.private, read_state(line.private))

@@ -1,4 +1,4 @@
-"""What a release's page tells of guesses: from the files alone, and the bars that it states."""
+"""Guesses on a release's page: from its files alone, and the bars that it states."""
 
 import json
 from collections import Counter
@@ -70,15 +70,15 @@ def test_bars_are_stated_and_nothing_that_was_measured(small):
             KeptBar(attack="definetti", limit="max-lift", most=0.5),
         )
     )
-    told = words_in(page_of(directory))
-    assert "can rule out 1 other value for a person" in told
-    assert "own value believed with 100.0 % or more 25.0 %" in told
-    assert "guessed beyond the group alone 50.0 %" in told
-    assert "not verifiable from these files" in told
+    page_words = words_in(page_of(directory))
+    assert "can rule out 1 other value for a person" in page_words
+    assert "own value believed with 100.0 % or more 25.0 %" in page_words
+    assert "guessed beyond the group alone 50.0 %" in page_words
+    assert "not verifiable from these files" in page_words
     stated = json.loads((directory / "validation.json").read_bytes())[-2:]
-    assert [one["passed"] for one in stated] == [True, True]
-    assert [one["observed"] for one in stated] == [None, None]
-    assert {one["table"] for one in stated} == {"attacks"}
+    assert [bar["passed"] for bar in stated] == [True, True]
+    assert [bar["observed"] for bar in stated] == [None, None]
+    assert {bar["table"] for bar in stated} == {"attacks"}
     assert check(directory, None)
     terms = small.plan().terms
     again = small.write(people(rows=300), **DIVERSE).plan().terms
@@ -97,16 +97,16 @@ def test_no_figure_where_rows_are_nobodys(small):
 
 @pytest.mark.parametrize("attack", JUDGED)
 def test_every_bar_is_told_in_words(attack):
-    said = {"known": 2, "width": "50.5", "level": 1, "times": 2.5}
+    settings = {"known": 2, "width": "50.5", "level": 1, "times": 2.5}
     for limit in JUDGED[attack].limits:
         belief = 0.8 if limit == "max-share-above" else None
-        bar = KeptBar(attack=attack, limit=limit, most=0.1, belief=belief, **said)
-        (told,) = guess_lines({}, SimpleNamespace(bars=KeptBars(bars=(bar,))))["bars"]
-        assert told.who
-        assert told.limit
-        assert not {"{", "None"} & {*f"{told.who} {told.limit}".split()}
-        assert ("80.0 %" in told.limit) == (belief is not None)
-    assert told.most == "10.0 %"
+        bar = KeptBar(attack=attack, limit=limit, most=0.1, belief=belief, **settings)
+        (lines_of_bar,) = guess_lines({}, SimpleNamespace(bars=KeptBars(bars=(bar,))))["bars"]
+        assert lines_of_bar.who
+        assert lines_of_bar.limit
+        assert not {"{", "None"} & {*f"{lines_of_bar.who} {lines_of_bar.limit}".split()}
+        assert ("80.0 %" in lines_of_bar.limit) == (belief is not None)
+    assert lines_of_bar.most == "10.0 %"
 
 
 def test_what_a_bar_says_is_told():
@@ -116,10 +116,10 @@ def test_what_a_bar_says_is_told():
         KeptBar(attack="known-people", limit="max-share-above", most=0.1, belief=0.5, known=1),
     ]
     lines = guess_lines({}, SimpleNamespace(bars=KeptBars(bars=tuple(bars))))["bars"]
-    told = [f"{line.who}: {line.limit}" for line in lines]
-    assert "own value 2.5 times as likely there, or more" in told[0]
-    assert "a range as wide as 50.5: own number believed in such a range with 50.0 %" in told[1]
-    assert "knows 1 other person of the group" in told[2]
+    texts = [f"{line.who}: {line.limit}" for line in lines]
+    assert "own value 2.5 times as likely there, or more" in texts[0]
+    assert "a range as wide as 50.5: own number believed in such a range with 50.0 %" in texts[1]
+    assert "knows 1 other person of the group" in texts[2]
 
 
 LIFT = KeptBar(attack="definetti", limit="max-lift", most=0.1)
@@ -178,8 +178,8 @@ def test_a_page_tells_what_all_groups_teach_and_an_older_one_does_not(small):
     tables = {"microdata": release.table("microdata")}
     (target,) = targets_of(release.declared, tables, Microdata((), 0))
     (expected,) = definetti.expect_hits(target)
-    told = words_in(page_of(directory))
-    assert f"{LEARNED} {100 * expected.share:.1f} % as who learns nothing expects: " in told
+    page_words = words_in(page_of(directory))
+    assert f"{LEARNED} {100 * expected.share:.1f} % as who learns nothing expects: " in page_words
     assert check(directory, None)
     assert check(directory, made_with(directory, **{LAYOUT: "4"}))
     older = words_in(page_of(directory))

@@ -1,4 +1,4 @@
-"""What a steward is told in the morning: of private places, lines and a server that is gone."""
+"""The report that a steward reads in the morning: private places, lines, and lost servers."""
 
 import base64
 import http.server
@@ -25,17 +25,17 @@ def machine(small, tmp_path, monkeypatch):
     return small
 
 
-def told(capsys, *arguments):
+def health(capsys, *arguments):
     code = run(["health", "--json", *arguments])
     checks = json.loads(capsys.readouterr().out)["checks"]
-    return code, {one["about"]: (one["well"], one["said"]) for one in checks}
+    return code, {check["about"]: (check["well"], check["said"]) for check in checks}
 
 
 def test_a_machine_that_is_well(machine, capsys):
-    code, found = told(capsys)
+    code, checks_found = health(capsys)
     assert code == 0
-    assert found["line wages"] == (True, "current 0001")
-    assert set(found) == {"work directory", "disk", "Prefect's home", "line wages"}
+    assert checks_found["line wages"] == (True, "current 0001")
+    assert set(checks_found) == {"work directory", "disk", "Prefect's home", "line wages"}
 
 
 def test_it_is_said_in_lines(machine, capsys):
@@ -45,49 +45,49 @@ def test_it_is_said_in_lines(machine, capsys):
 
 def test_a_version_that_is_gone(machine, capsys):
     shutil.rmtree(machine.folder / "public" / "wages" / "0001")
-    code, found = told(capsys)
+    code, checks_found = health(capsys)
     assert code == 1
-    assert found["line wages"] == (False, "0001 gone")
+    assert checks_found["line wages"] == (False, "0001 gone")
 
 
 def test_a_work_directory_that_others_can_read(machine, capsys):
     place = machine.plan().line.private.parent
     place.chmod(0o755)
-    code, found = told(capsys)
+    code, checks_found = health(capsys)
     place.chmod(0o700)
     assert code == 1
-    assert not found["work directory"][0]
+    assert not checks_found["work directory"][0]
 
 
 def test_a_home_that_others_can_read(machine, capsys, tmp_path):
     (tmp_path / "prefect").mkdir(mode=0o755)
-    code, found = told(capsys)
+    code, checks_found = health(capsys)
     assert code == 1
-    assert "is open to others" in found["Prefect's home"][1]
+    assert "is open to others" in checks_found["Prefect's home"][1]
 
 
 def test_a_disk_that_is_full(machine, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5))
-    code, found = told(capsys)
+    code, checks_found = health(capsys)
     assert code == 1
-    assert found["disk"] == (False, "0.0 GiB free (at least 1 is to be)")
+    assert checks_found["disk"] == (False, "0.0 GiB free (at least 1 is to be)")
 
 
 def test_a_server_that_is_gone(machine, capsys, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{free_port()}/api")
-    code, found = told(capsys)
+    code, checks_found = health(capsys)
     assert code == 1
-    assert found["server"] == (False, "cannot be asked (ConnectError)")
+    assert checks_found["server"] == (False, "cannot be asked (ConnectError)")
 
 
 @pytest.fixture
 def server(monkeypatch):
     """A server that wants to know who asks, and has nothing but its health."""
-    asked = []
+    requests = []
 
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append((self.path, self.headers["Authorization"]))
+            requests.append((self.path, self.headers["Authorization"]))
             self.send_response(200 if self.path == "/api/health" else 404)
             self.end_headers()
             self.wfile.write(b"true")
@@ -99,17 +99,17 @@ def server(monkeypatch):
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
         try:
-            yield f"127.0.0.1:{running.server_port}/api", asked
+            yield f"127.0.0.1:{running.server_port}/api", requests
         finally:
             running.shutdown()
             thread.join()
 
 
 def test_a_login_in_the_address_is_said_to_nobody(machine, capsys, server, monkeypatch):
-    address, asked = server
+    address, requests = server
     monkeypatch.setenv("PREFECT_API_URL", f"http://me:CANARY@{address}")
     assert run(["health"]) == 1
-    assert asked[0][1] == f"Basic {base64.b64encode(b'me:CANARY').decode()}"
+    assert requests[0][1] == f"Basic {base64.b64encode(b'me:CANARY').decode()}"
     assert f"ok   server: http://{address}\n" in capsys.readouterr().out
 
 
@@ -123,20 +123,20 @@ def test_a_login_in_the_address_is_said_to_nobody(machine, capsys, server, monke
 def test_a_server_with_a_login_is_asked_with_it(
     machine, capsys, server, monkeypatch, name, value, header
 ):
-    address, asked = server
+    address, requests = server
     monkeypatch.setenv("PREFECT_API_URL", f"http://{address}")
     monkeypatch.setenv(name, value)
-    told(capsys)
-    assert {told_of for _, told_of in asked} == {header}
+    health(capsys)
+    assert {told_of for _, told_of in requests} == {header}
 
 
 def test_a_record_that_cannot_be_read_hides_no_other_line(machine, capsys, tmp_path):
     other = Small(tmp_path / "other").write(people(first=1000), name="other", people="others")
     other.publish("other")
     (machine.folder / "public" / "wages" / "releases.json").write_text("{")
-    code, found = told(capsys, "--metrics", str(tmp_path / "sfumato.prom"))
-    assert (code, found["line other"]) == (1, (True, "current 0001"))
-    assert found["line wages"][1].endswith("cannot be read as a record of versions")
+    code, checks_found = health(capsys, "--metrics", str(tmp_path / "sfumato.prom"))
+    assert (code, checks_found["line other"]) == (1, (True, "current 0001"))
+    assert checks_found["line wages"][1].endswith("cannot be read as a record of versions")
     assert 'line="other"' in (tmp_path / "sfumato.prom").read_text(encoding="utf-8")
 
 
@@ -145,14 +145,14 @@ def test_a_time_that_is_none_is_no_fault(machine, capsys, tmp_path):
     document = json.loads(record.read_bytes())
     document["versions"]["0001"]["time"] = "yesterday"
     record.write_text(json.dumps(document))
-    assert told(capsys, "--metrics", str(tmp_path / "sfumato.prom"))[0] == 0
+    assert health(capsys, "--metrics", str(tmp_path / "sfumato.prom"))[0] == 0
 
 
 def test_what_is_found_is_written_for_prometheus(machine, capsys, tmp_path):
     from prometheus_client.parser import text_string_to_metric_families
 
     file = tmp_path / "sfumato.prom"
-    assert told(capsys, "--metrics", str(file))[0] == 0
+    assert health(capsys, "--metrics", str(file))[0] == 0
     families = text_string_to_metric_families(file.read_text(encoding="utf-8"))
     samples = {(s.name, *sorted(s.labels.values())): s.value for f in families for s in f.samples}
     assert samples["sfumato_well", "line wages"] == 1
@@ -166,10 +166,10 @@ def test_metrics_that_cannot_be_written(machine, capsys):
 
 
 def test_no_value_of_the_source_is_said(machine, capsys):
-    told(capsys)
+    health(capsys)
     run(["health"])
-    said = capsys.readouterr()
-    assert "IDENT" not in said.out + said.err
+    output = capsys.readouterr()
+    assert "IDENT" not in output.out + output.err
 
 
 def test_a_version_that_was_not_measured_is_told(machine, capsys):
@@ -177,6 +177,6 @@ def test_a_version_that_was_not_measured_is_told(machine, capsys):
     record = read_record(line.public).with_new("0002", "f" * 64, "2026-01-02", pending=True)
     (line.public / "0002").mkdir()
     write_record(line.public, record)
-    code, found = told(capsys)
+    code, checks_found = health(capsys)
     assert code == 1
-    assert found["line wages"] == (False, "0002 pending")
+    assert checks_found["line wages"] == (False, "0002 pending")

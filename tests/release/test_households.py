@@ -47,27 +47,27 @@ def members(homes=150, seed=2):
         town, age = rng.choice(["Aa", "Bee"]), rng.randint(20, 60)
         for _ in range(rng.randint(1, 6)):
             person = {"person": f"IDENT-{len(rows)}", "home": f"HOME-{home}", "note": "n"}
-            told = {"age": age + rng.randint(0, 3), "town": town, "wage": "1.05"}
-            rows.append(person | told | {"ill": rng.choice("abcdefgh")})
+            details = {"age": age + rng.randint(0, 3), "town": town, "wage": "1.05"}
+            rows.append(person | details | {"ill": rng.choice("abcdefgh")})
     rng.shuffle(rows)
     return rows
 
 
 def homes_in_groups(rows, directory):
     """The homes of those who fit the labels of each published group; its boxes are disjoint."""
-    shown = {
+    labels = {
         (row["age"], row["town"]) for row in open_release(directory).table("microdata").to_pylist()
     }
     return {
         (age, town): {
             row["home"] for row in rows if town in (row["town"], "*") and fits(row["age"], age)
         }
-        for age, town in shown
+        for age, town in labels
     }
 
 
 def fits(age, label):
-    """Whether an age is under a label: a number, or a range such as [20, 25]."""
+    """Tell if an age is under a label: a number, or a range such as [20, 25]."""
     limits = [int(number) for number in re.findall("[0-9]+", label)]
     return min(limits) <= age <= max(limits)
 
@@ -145,8 +145,8 @@ def small_homes(homes=60):
     for home in range(homes):
         for _ in range(1 + home % 3):
             person = {"person": f"IDENT-{len(rows)}", "home": f"HOME-{home}", "note": "n"}
-            told = {"age": 20 + home % 40, "town": rng.choice(["Aa", "Bee"]), "wage": "1.05"}
-            rows.append(person | told | {"ill": rng.choice("abcdefgh")})
+            details = {"age": 20 + home % 40, "town": rng.choice(["Aa", "Bee"]), "wage": "1.05"}
+            rows.append(person | details | {"ill": rng.choice("abcdefgh")})
     rng.shuffle(rows)
     return rows
 
@@ -161,19 +161,19 @@ def alike(rows, labels_of):
 
 
 def labels_in(directory):
-    """How to find the labels that a row is published under."""
-    shown = open_release(directory).table("microdata").select(["age", "town"]).to_pylist()
-    labels = {(row["age"], row["town"]) for row in shown}
+    """Return a function that finds the labels that a row is published under."""
+    rows_shown = open_release(directory).table("microdata").select(["age", "town"]).to_pylist()
+    labels = {(row["age"], row["town"]) for row in rows_shown}
 
-    def found(row):
-        (one,) = [
+    def labels_of_person(row):
+        (label_pair,) = [
             (age, town)
             for age, town in labels
             if town in (row["town"], "*") and (age == "*" or fits(row["age"], age))
         ]
-        return one
+        return label_pair
 
-    return found
+    return labels_of_person
 
 
 def test_whole_households_are_alike(small):
@@ -191,8 +191,8 @@ def test_whole_households_are_alike(small):
     assert "households that look the same in all members, at least" in page
     assert "what their groups tell of values, put together, is not reckoned with" in page
     assert "Not reckoned with is somebody who knows all members" not in page
-    found = check(directory, None)
-    assert [promise.of_whole_people for promise, _ in found.over_people] == [True, False]
+    report = check(directory, None)
+    assert [promise.of_whole_people for promise, _ in report.over_people] == [True, False]
 
 
 def test_a_household_of_a_size_of_its_own_is_like_no_other_however_coarse(small):
@@ -201,8 +201,10 @@ def test_a_household_of_a_size_of_its_own_is_like_no_other_however_coarse(small)
     small.write([*small_homes()[6:], *more], **whole())
     with pytest.raises(PromiseError) as error:
         small.publish("one")
-    told = "k-anonymity cannot be kept over households: required k=4, at best k=1 in 1 of 1 strata"
-    assert str(error.value) == told
+    message = (
+        "k-anonymity cannot be kept over households: required k=4, at best k=1 in 1 of 1 strata"
+    )
+    assert str(error.value) == message
     small.write([*small_homes()[6:], *more], **whole(promises=[K, L])).publish("two")
 
 
@@ -222,8 +224,8 @@ def test_whole_households_are_judged_by_the_gate(small):
 
     by_gate = assess_candidate(candidate, (), judging)
     assert by_gate.findings == assess_candidate(candidate).findings
-    broken = [str(one) for one in by_gate.findings if not one.passed]
-    assert any(one.startswith("k-anonymity over people is broken in") for one in broken)
+    broken = [str(finding) for finding in by_gate.findings if not finding.passed]
+    assert any(finding.startswith("k-anonymity over people is broken in") for finding in broken)
 
 
 def test_the_page_tells_households(small):
@@ -238,13 +240,15 @@ def test_the_page_tells_households(small):
 
 def test_what_is_at_stake_for_households(small):
     resolved, run = small.write(members(), **SPEC).prepare_run("one")
-    found = measure_whole(run / "deidentified", resolved.terms)
-    assert found.households == 150
-    told = {row["measure"]: row["by quasi-identifiers"] for row in whole_rows(found, "households")}
-    assert told["households"] == 150
-    assert told["fewest households in a group"] == found.least
-    assert told["households that no other is like"] == found.alone > 0
-    (table,) = risk_tables({"households": whole_rows(found, "households")})
+    stakes = measure_whole(run / "deidentified", resolved.terms)
+    assert stakes.households == 150
+    shares = {
+        row["measure"]: row["by quasi-identifiers"] for row in whole_rows(stakes, "households")
+    }
+    assert shares["households"] == 150
+    assert shares["fewest households in a group"] == stakes.least
+    assert shares["households that no other is like"] == stakes.alone > 0
+    (table,) = risk_tables({"households": whole_rows(stakes, "households")})
     assert table["caption"] == "Risk of households in the table as it is"
     plain = {key: value for key, value in SPEC.items() if key != "household"}
     resolved, run = small.write(members(), **plain).prepare_run("two")

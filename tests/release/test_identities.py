@@ -35,13 +35,13 @@ AIM = {"kind": "range", "over": "age", "spans": [5]}
 K3 = {"model": "k-anonymity", "k": 3}
 
 
-def changes(shown="generalized", grouped="mondrian", **more):
+def changes(form_method="generalized", grouped="mondrian", **more):
     return {
         "columns": COLUMNS,
         "nulls": "category",
         "promises": [K3],
         "partition": {"method": grouped},
-        "form": {"method": shown, "protects": "identities"},
+        "form": {"method": form_method, "protects": "identities"},
         "evaluate": {"workloads": COUNTS},
     } | more
 
@@ -74,24 +74,24 @@ def test_published_checked_asked_and_evaluated(small, form, partition):
 @pytest.mark.parametrize("columns", [COLUMNS, OPEN], ids=["labels alone", "with wages"])
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
 def test_asked_in_a_database(small, form, columns, kind):
-    shown = {"method": form, "protects": "identities", "label-tables": True}
-    small.write(people(), **changes(columns=columns, form=shown))
+    form_keys = {"method": form, "protects": "identities", "label-tables": True}
+    small.write(people(), **changes(columns=columns, form=form_keys))
     release = open_release(small.publish("one").directory)
     query = "SELECT COUNT(*) AS n FROM microdata WHERE age = 33 OR town = 'Aa'"
     address = f"{kind}:///{small.folder}/asked.{kind}"
     load(release, address)
     with target(address) as database:
-        found = set(database.execute(rewrite(query, release.declared).sql(kind)))
+        rows_found = set(database.execute(rewrite(query, release.declared).sql(kind)))
     (row,) = answer(release, query).rows
-    assert found == {(row["n"].lower, row["n"].upper)}
+    assert rows_found == {(row["n"].lower, row["n"].upper)}
     assert row["n"].lower < row["n"].upper
 
 
 def test_alternatives_protect_what_the_spec_does(small):
     spec = small.write(people(), **changes()).spec
     admitted, _, _ = alternatives_of(spec, Overrides(), read_grid(None))
-    assert {one.terms.form.method for one in admitted} == {"generalized", "suppressed"}
-    assert not any(one.terms.form.protects_values for one in admitted)
+    assert {candidate.terms.form.method for candidate in admitted} == {"generalized", "suppressed"}
+    assert not any(candidate.terms.form.protects_values for candidate in admitted)
 
 
 def test_the_page_says_that_no_value_is_protected(small):
@@ -118,7 +118,7 @@ def test_a_group_is_as_large_as_is_promised_or_the_check_fails(small):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"form": {"method": "generalized"}}, "columns: none has role sensitive .*identities"),
         ({"form": {"method": "permuted", "protects": "identities"}}, "form.*protects"),
@@ -146,9 +146,9 @@ def test_a_group_is_as_large_as_is_promised_or_the_check_fails(small):
         ),
     ],
 )
-def test_what_needs_values_is_refused(small, changed, told):
+def test_what_needs_values_is_refused(small, changed, message):
     small.write(people(), **changes(**changed))
-    with pytest.raises(SpecError, match=told):
+    with pytest.raises(SpecError, match=message):
         small.plan()
 
 
@@ -170,13 +170,13 @@ def test_who_they_are_is_attacked_by_records_and_by_a_register(small, tmp_path, 
     register = register_of(tmp_path, rows)
     scores, judged = attack_again(directory, small.spec, Overrides(), register)
     assert set(scores) == {"identities", "register"}
-    told = {score.measure: score.share for score in scores["identities"]}
-    assert "halves of own quasi-identifiers joined by the nearest row" in told
+    shares = {score.measure: score.share for score in scores["identities"]}
+    assert "halves of own quasi-identifiers joined by the nearest row" in shares
     table = read_tables(open_release(directory).declared, directory / "data")["microdata"]
     cells = set(zip(*(map(str, table[name].to_pylist()) for name in ("age", "town")), strict=True))
     alone = [row for row, times in Counter(rows).items() if times == 1 and row in cells]
-    assert told["record like nobody else's, and published as it is"] == len(alone) / len(rows)
-    assert {(one.limit.attack, one.column) for one in judged} == {
+    assert shares["record like nobody else's, and published as it is"] == len(alone) / len(rows)
+    assert {(verdict.limit.attack, verdict.column) for verdict in judged} == {
         ("matches", "identities"),
         ("linkability", "identities"),
     }

@@ -42,9 +42,9 @@ def work(tmp_path, monkeypatch):
 
 @pytest.fixture
 def line(tmp_path):
-    found = Evolving(tmp_path / "line", "generalized")
-    two_shifts(found)
-    return found
+    line = Evolving(tmp_path / "line", "generalized")
+    two_shifts(line)
+    return line
 
 
 def two_shifts(line):
@@ -57,13 +57,13 @@ def columns(line):
     return {"columns": spec(line.kind, line.name, line.folder)["columns"] | hours}
 
 
-@pytest.mark.parametrize("told", [TOGETHER, SPLIT], ids=["generalized", "split"])
-def test_they_are_kept_where_groups_go_on_whole(line, told, work):
+@pytest.mark.parametrize("changes", [TOGETHER, SPLIT], ids=["generalized", "split"])
+def test_they_are_kept_where_groups_go_on_whole(line, changes, work):
     for number in range(3):
         if number:
             line.move()
             two_shifts(line)
-        check(line.publish(**told | columns(line)))
+        check(line.publish(**changes | columns(line)))
     *earlier, last = line.versions
     assert len(hold_against(open_release(last), earlier, open_release).steps) == 2
     report = json.loads((work / line.name / "reports" / "0003" / "composition.json").read_bytes())
@@ -75,10 +75,10 @@ def test_tuples_of_a_group_that_are_others_are_found(line, monkeypatch):
     """The values of each column are what they were; which stand beside each other are not."""
     line.publish(**SPLIT | columns(line))
     line.move(join=0, leave=2)
-    known = store.slots_so_far
+    slots_so_far = store.slots_so_far
 
-    def turned(place, state):
-        slots = known(place, state)
+    def turn_values(place, state):
+        slots = slots_so_far(place, state)
         order = slots.group.argsort(kind="stable")
         first = order[slots.group[order] == slots.group[order[0]]]
         taken = np.arange(len(slots))
@@ -87,18 +87,18 @@ def test_tuples_of_a_group_that_are_others_are_found(line, monkeypatch):
         rows = slots.rows.keep(hours if c.name == "hours" else c for c in slots.rows.columns)
         return replace(slots, rows=rows)
 
-    monkeypatch.setattr("sfumato.tasks.lines.composed.slots_so_far", turned)
+    monkeypatch.setattr("sfumato.tasks.lines.composed.slots_so_far", turn_values)
     with pytest.raises(PromiseError, match="a value of 1 group is gone"):
         line.publish(**SPLIT | columns(line))
 
 
 def test_tuples_are_told_apart_whatever_is_in_them():
     ones = [["a\x1fb", "a", "\\0", None, "\\s"], ["c", "b\x1fc", "x", "x", ""]]
-    assert len(as_tuples("both", [pa.array(one) for one in ones]).values) == 5
+    assert len(as_tuples("both", [pa.array(values) for values in ones]).values) == 5
 
 
 @pytest.mark.parametrize("rule", [{"vacancies": "refill"}, {"changes": "reinsert"}])
 def test_where_people_change_places_they_are_not(line, rule):
-    told = TOGETHER | columns(line) | {"versions": {"rule": "composed", **rule}}
+    changes = TOGETHER | columns(line) | {"versions": {"rule": "composed", **rule}}
     with pytest.raises(SpecError, match="what is known besides tells more"):
-        read_spec(line.write(**told))
+        read_spec(line.write(**changes))

@@ -27,12 +27,12 @@ QUERY = "SELECT COUNT(*) AS n, AVG(wage) AS w FROM microdata WHERE age >= 40 OR 
 
 @pytest.fixture
 def publish(small):
-    def published(partition, method, **more):
+    def publish_labels(partition, method, **more):
         small.write(people(), **changes(partition, {"method": method, **more}))
         (small.folder / "towns.csv").write_text(TOWNS, encoding="utf-8")
         return small.publish("one").directory
 
-    return published
+    return publish_labels
 
 
 CASES = [("mondrian", "generalized"), ("full-domain", "generalized"), ("forest", "suppressed")]
@@ -51,8 +51,8 @@ def test_they_are_published_where_a_spec_says_so(publish, partition, method):
         rows = pq.read_table(release / "sql" / f"label_{name}.parquet").to_pylist()
         assert {row["label"] for row in rows} == set(microdata[name].drop_null().to_pylist())
         for row in rows:
-            known = [row[of] for of in ("value", "low", "high") if row.get(of) is not None]
-            assert all(admits(read(row["label"]), value) for value in known)
+            ends = [row[key] for key in ("value", "low", "high") if row.get(key) is not None]
+            assert all(admits(read(row["label"]), value) for value in ends)
             assert admits(read(row["label"]), None) == row["admits_null"]
 
 
@@ -61,13 +61,13 @@ def test_ready_sql_shows_them(publish, monkeypatch):
     monkeypatch.chdir(release)
     with duckdb.connect() as connection:
         connection.execute(Path("sql/duckdb.sql").read_text(encoding="utf-8"))
-        found = connection.execute("SELECT DISTINCT label FROM label_age").fetchall()
-        assert len(found) == pq.read_table("sql/label_age.parquet").num_rows
+        labels = connection.execute("SELECT DISTINCT label FROM label_age").fetchall()
+        assert len(labels) == pq.read_table("sql/label_age.parquet").num_rows
         opened = open_release(release)
         (row,) = connection.execute(rewrite(QUERY, opened.declared).sql()).fetchall()
-        (told,) = answer(opened, QUERY).rows
-    assert list(row[:2]) == [told["n"].lower, told["n"].upper]
-    assert row[2:] == pytest.approx([float(told["w"].lower), float(told["w"].upper)])
+        (answer_row,) = answer(opened, QUERY).rows
+    assert list(row[:2]) == [answer_row["n"].lower, answer_row["n"].upper]
+    assert row[2:] == pytest.approx([float(answer_row["w"].lower), float(answer_row["w"].upper)])
 
 
 def test_forged_ones_are_found(publish):
@@ -79,9 +79,9 @@ def test_forged_ones_are_found(publish):
         check(release)
 
 
-@pytest.mark.parametrize("told", [{}, {"label-tables": True}])
-def test_releases_are_loaded_with_and_without_them(publish, told, tmp_path):
-    opened = open_release(publish("full-domain", "generalized", **told))
+@pytest.mark.parametrize("options", [{}, {"label-tables": True}])
+def test_releases_are_loaded_with_and_without_them(publish, options, tmp_path):
+    opened = open_release(publish("full-domain", "generalized", **options))
     url = f"sqlite:///{tmp_path}/wages.sqlite"
     assert load(opened, url) == ["microdata", *NAMES]
     (row,) = answer(opened, QUERY).rows

@@ -181,7 +181,7 @@ def test_an_old_backup_is_refused(small, line, tmp_path):
         lines.restore(small.spec, file)
 
 
-def damaged(content):
+def damaged_backups(content):
     """Backups that are none, by what is wrong with them."""
     middle = content.index(b"versions")
     yield "empty", b""
@@ -194,7 +194,7 @@ def damaged(content):
 def test_a_damaged_backup_changes_nothing(small, line, tmp_path, kind):
     file = tmp_path / "backup"
     lines.back_up(small.spec, file)
-    file.write_bytes(dict(damaged(file.read_bytes()))[kind])
+    file.write_bytes(dict(damaged_backups(file.read_bytes()))[kind])
     before = state_of(line)
     with pytest.raises(InputError, match=r"is no backup|is damaged"):
         lines.restore(small.spec, file)
@@ -285,7 +285,7 @@ def test_a_damaged_wrapped_key_is_refused(small, monkeypatch, field):
     assert "key" in str(refused.value)
 
 
-def rekeyed(small, *more):
+def rekey_line(small, *more):
     return run(["line", "rekey", str(small.spec), *more])
 
 
@@ -300,7 +300,7 @@ def two_sources(small, line):
 def test_rekeying_says_that_the_key_of_names_stays(small, line, two_sources, capsys):
     names = line.work / "people" / "key"
     before = names.read_bytes()
-    assert rekeyed(small, "--source=0001=first.csv", "--source=0002=people.csv") == 0
+    assert rekey_line(small, "--source=0001=first.csv", "--source=0002=people.csv") == 0
     assert (
         f"{names}: the key of people's names is another one, and stays" in capsys.readouterr().err
     )
@@ -309,8 +309,8 @@ def test_rekeying_says_that_the_key_of_names_stays(small, line, two_sources, cap
 
 def test_a_rekeyed_line_recognises_everybody_by_another_key(small, line, two_sources):
     old, before = line_key(line.private), state_of(line)
-    given = [f"--source={number}={uri}" for number, uri in two_sources.items()]
-    assert rekeyed(small, *given) == 0
+    options = [f"--source={number}={uri}" for number, uri in two_sources.items()]
+    assert rekey_line(small, *options) == 0
     assert line_key(line.private) != old
     after = state_of(line)
     assert after.keys() == before.keys()
@@ -328,19 +328,19 @@ def test_a_rekeyed_line_recognises_everybody_by_another_key(small, line, two_sou
 
 def test_a_line_is_not_rekeyed_without_every_source(small, line, two_sources, capsys):
     before = state_of(line)
-    assert rekeyed(small, "--source=0001=first.csv") == 2
+    assert rekey_line(small, "--source=0001=first.csv") == 2
     assert "--source 0002: give its source" in capsys.readouterr().err
-    given = ["--source=0001=first.csv", "--source=0002=people.csv"]
-    assert rekeyed(small, *given, "--source=0009=people.csv") == 2
+    options = ["--source=0001=first.csv", "--source=0002=people.csv"]
+    assert rekey_line(small, *options, "--source=0009=people.csv") == 2
     assert "--source 0009: is no version of the line" in capsys.readouterr().err
-    assert rekeyed(small, "--source=0001=people.csv", "--source=0002=people.csv") == 2
+    assert rekey_line(small, "--source=0001=people.csv", "--source=0002=people.csv") == 2
     assert "is not what version 0001 was made of" in capsys.readouterr().err
     assert state_of(line) == before
 
 
 def test_a_backup_from_before_the_rekeying_is_noticed(small, line, two_sources, tmp_path):
     shutil.copytree(line.private, tmp_path / "old")
-    assert rekeyed(small, *[f"--source={n}={uri}" for n, uri in two_sources.items()]) == 0
+    assert rekey_line(small, *[f"--source={n}={uri}" for n, uri in two_sources.items()]) == 0
     shutil.rmtree(line.private)
     shutil.copytree(tmp_path / "old", line.private)
     with pytest.raises(PromiseError, match="another work directory"):
@@ -372,12 +372,12 @@ def test_two_directories_of_one_line_never_get_two_draws(small, line):
 def test_both_locks_are_taken_the_lines_first(small, line, monkeypatch):
     taken = []
 
-    def noted(path):
+    def note_lock(path):
         taken.append(path)
         return locked(path)
 
     locked = places.hold_lock
-    monkeypatch.setattr(places, "hold_lock", noted)
-    monkeypatch.setattr(workdir, "hold_lock", noted)
+    monkeypatch.setattr(places, "hold_lock", note_lock)
+    monkeypatch.setattr(workdir, "hold_lock", note_lock)
     with places.hold(line):
         assert taken == [line.private / ".publishing", line.public / ".lock"]

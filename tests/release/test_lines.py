@@ -41,8 +41,8 @@ def kill(*_):
 def test_another_draw_of_the_same_rows_never_appears(small, release, line):
     before, stamp = content(line), (release / "index.html").stat().st_mtime_ns
     _, run = small.prepare_run("another draw")
-    drawn = (run / "candidate" / "release" / "data" / "microdata.parquet").read_bytes()
-    assert drawn != (release / "data" / "microdata.parquet").read_bytes()
+    table_content = (run / "candidate" / "release" / "data" / "microdata.parquet").read_bytes()
+    assert table_content != (release / "data" / "microdata.parquet").read_bytes()
     again = small.publish("yet another draw")
     assert (again.existed, again.directory) == (True, release)
     assert content(line) == before
@@ -83,8 +83,8 @@ def test_after_a_withdrawal_the_one_before_is_current(small, first, line):
     withdraw(plan.line, "0002", "a test")
     record = read_record(line)
     assert (record.current, record.versions["0001"].status) == ("0001", "published")
-    told = "version 0002 of this source and spec was withdrawn"
-    with pytest.raises(PromiseError, match=told):
+    message = "version 0002 of this source and spec was withdrawn"
+    with pytest.raises(PromiseError, match=message):
         small.publish("four")
     fourth = small.write(people(first=2000, seed=3)).publish("five").directory
     assert fourth.name == "0003"

@@ -32,22 +32,22 @@ def work(tmp_path, monkeypatch):
 
 
 def line(folder, kind="split", name="first", people=None):
-    found = Evolving(folder / name, kind, name)
+    line = Evolving(folder / name, kind, name)
     if people is not None:
-        found.people = people
-    return found
+        line.people = people
+    return line
 
 
 def by_sixes(folder):
-    found = line(folder)
-    for number, person in found.people.items():
+    line_ = line(folder)
+    for number, person in line_.people.items():
         person.update(age=number // 6, zip=0, edu=0)
-    return found
+    return line_
 
 
-def six_by_six(found):
+def six_by_six(line):
     """Groups of the six who are as old as each other, each with another job."""
-    return found.publish(
+    return line.publish(
         people="town",
         form={"method": "generalized"},
         partition={"method": "mondrian"},
@@ -103,8 +103,8 @@ def test_the_people_of_a_version_that_stands_can_be_named_later(tmp_path, before
         line(tmp_path, name="second").publish(people="town")
     if before_it_is_made:
         resolved = resolve_run(first.write(people="town"))
-        known = identity(first.folder / "run-0" / "deidentified")
-        assert existing_version(resolved.line, known, "composed") == stands
+        first_identity = identity(first.folder / "run-0" / "deidentified")
+        assert existing_version(resolved.line, first_identity, "composed") == stands
     else:
         assert first.publish(people="town") == stands
     assert read_line(tmp_path / "work", "first").people == "town"
@@ -159,26 +159,26 @@ def test_a_line_whose_state_is_gone_is_not_forgotten(tmp_path):
 
 
 def test_what_a_killed_run_told_of_its_line_is_no_line(tmp_path):
-    told = private_directory(tmp_path / "work" / "people" / "lines")
-    (told / ".first.4194304.tmp").write_bytes(b"half of what a li")
+    lines_folder = private_directory(tmp_path / "work" / "people" / "lines")
+    (lines_folder / ".first.4194304.tmp").write_bytes(b"half of what a li")
     assert check(line(tmp_path).publish()).verdicts
 
 
 def test_a_line_whose_first_version_never_appeared_stops_no_other(tmp_path, monkeypatch):
     first = line(tmp_path)
     with monkeypatch.context() as killed:
-        killed.setattr(publish_module, "appear", _killed)
+        killed.setattr(publish_module, "appear", _kill_run)
         with pytest.raises(KeyboardInterrupt):
             first.publish(people="town")
     assert read_line(tmp_path / "work", "first") is not None
     resolved = resolve_run(first.write(people="town"))
-    known = identity(first.folder / "run-0" / "deidentified")
-    assert existing_version(resolved.line, known, "composed") is None
+    first_identity = identity(first.folder / "run-0" / "deidentified")
+    assert existing_version(resolved.line, first_identity, "composed") is None
     assert read_line(tmp_path / "work", "first") is None
     assert check(line(tmp_path, name="second").publish(people="town")).verdicts
 
 
-def _killed(*_):
+def _kill_run(*_):
     raise KeyboardInterrupt
 
 
@@ -194,13 +194,13 @@ def test_a_number_is_somebodys_whatever_its_type(tmp_path, type_):
         second.publish(people="town", columns=columns, versions="disjoint")
 
 
-def pinned(found):
+def pin_people(line):
     """A line whose people are known by the numbers of the file's rows."""
     numbered = {"role": "identifier", "type": "integer", "unit": True, "generated": "row-number"}
-    columns = spec("split", found.name, found.folder)["columns"]
+    columns = spec("split", line.name, line.folder)["columns"]
     del columns["id"]
-    found.write()
-    sha256 = hashlib.sha256((found.folder / "people.csv").read_bytes()).hexdigest()
+    line.write()
+    sha256 = hashlib.sha256((line.folder / "people.csv").read_bytes()).hexdigest()
     source = {"uri": "people.csv", "format": "csv", "sha256": sha256}
     return {"columns": columns | {"person": numbered}, "source": source}
 
@@ -208,9 +208,9 @@ def pinned(found):
 def test_row_numbers_are_those_of_one_file(tmp_path):
     first = line(tmp_path)
     first.people = {n: {k: v for k, v in p.items() if k != "id"} for n, p in first.people.items()}
-    first.publish(**pinned(first))
+    first.publish(**pin_people(first))
     first.people.pop(0)
-    resolved = resolve_run(first.write(**pinned(first)))
+    resolved = resolve_run(first.write(**pin_people(first)))
     with pytest.raises(PromiseError, match=r"source\.sha256 is not that of the versions before"):
         existing_version(resolved.line, ASKED, "composed")
 
@@ -223,9 +223,9 @@ def test_row_numbers_of_a_version_that_never_appeared_are_nobodys(tmp_path, monk
     first.people = {n: {k: v for k, v in p.items() if k != "id"} for n, p in first.people.items()}
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(publication, "appear", die)
-        first.publish(**pinned(first))
+        first.publish(**pin_people(first))
     first.people.pop(0)
-    resolved = resolve_run(first.write(**pinned(first)))
+    resolved = resolve_run(first.write(**pin_people(first)))
     assert read_line(tmp_path / "work", "first").pinned not in (None, resolved.line.pinned)
     assert existing_version(resolved.line, ASKED, "composed") is None
 

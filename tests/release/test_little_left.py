@@ -1,4 +1,4 @@
-"""What a version's page says where its files tell that little is left."""
+"""Warnings of a version's page that its files tell little."""
 
 import pytest
 
@@ -18,9 +18,11 @@ def words_in(directory):
 
 def test_the_page_warns_where_all_rows_are_in_one_group(small):
     directory = small.write(people(), promises=ONE_GROUP).publish("one").directory
-    told = words_in(directory)
-    assert "Little is left: all rows are in one group" in told
-    assert "the mean of wage over one in twenty rows of every group is bounded no closer" in told
+    page_words = words_in(directory)
+    assert "Little is left: all rows are in one group" in page_words
+    assert (
+        "the mean of wage over one in twenty rows of every group is bounded no closer" in page_words
+    )
     assert check(directory)
 
 
@@ -32,9 +34,9 @@ def test_the_page_warns_of_groups_that_have_all_values(small):
         promises=[{"model": "l-diversity", "variant": "distinct", "l": 2}],
         partition={"method": "anatomy"},
     )
-    told = words_in(small.publish("one").directory)
-    assert "within 100% of the range of all its values" in told
-    assert "in one group" not in told
+    page_words = words_in(small.publish("one").directory)
+    assert "within 100% of the range of all its values" in page_words
+    assert "in one group" not in page_words
 
 
 def test_nothing_is_said_where_something_is_left(small):

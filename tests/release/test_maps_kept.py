@@ -1,4 +1,4 @@
-"""Which private maps a line keeps, and that nothing is lost with those it does not."""
+"""The private maps that a line keeps: nothing is lost with those it does not."""
 
 import shutil
 
@@ -28,17 +28,17 @@ def work(tmp_path, monkeypatch):
     return place
 
 
-def kept(work, name="coming-and-going"):
+def map_names(work, name="coming-and-going"):
     return sorted(path.name for path in (work / name / "map").iterdir())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_composed_lines_keep_the_maps_of_two_versions(tmp_path, work, kind):
     line = evolve(tmp_path / "line", kind, versions=4)
-    assert kept(work) == ["0003", "0004"]
+    assert map_names(work) == ["0003", "0004"]
     private = work / line.name
     state = read_state(private)
-    assert [known.map is not None for known in state.versions.values()] == [True] * 4
+    assert [version.map is not None for version in state.versions.values()] == [True] * 4
     assert len(maps_of(private)) == 1
     assert len(people_of(private)) >= len(line.people)
     slots = slots_so_far(private, state)
@@ -46,7 +46,7 @@ def test_composed_lines_keep_the_maps_of_two_versions(tmp_path, work, kind):
     assert sorted(np.unique(slots.since)) == [1, 2, 3, 4]
     line.move()
     check(line.publish())
-    assert kept(work) == ["0004", "0005"]
+    assert map_names(work) == ["0004", "0005"]
 
 
 def test_lines_whose_versions_are_not_combined_keep_every_map(tmp_path, work):
@@ -54,7 +54,7 @@ def test_lines_whose_versions_are_not_combined_keep_every_map(tmp_path, work):
     for _ in range(3):
         line.publish(**ACCEPTED)
         line.move()
-    assert kept(work) == ["0001", "0002", "0003"]
+    assert map_names(work) == ["0001", "0002", "0003"]
 
 
 def test_what_was_published_before_a_line_was_composed_is_known_by_the_maps_kept(tmp_path, work):
@@ -63,7 +63,7 @@ def test_what_was_published_before_a_line_was_composed_is_known_by_the_maps_kept
     for _ in range(3):
         line.move(leave=0)
         line.publish()
-    assert kept(work) == ["0003", "0004"]
+    assert map_names(work) == ["0003", "0004"]
     assert len(people_of(work / line.name)) == len(line.people)
 
 
@@ -77,12 +77,12 @@ def test_a_pruned_line_is_backed_up_put_back_and_forgets(tmp_path, work):
     with pytest.raises(PromiseError, match="its map is gone"):
         line.publish()
     restore(spec, backup)
-    assert kept(work) == ["0003", "0004"]
+    assert map_names(work) == ["0003", "0004"]
     units.write_text(f"{min(line.people)}\n", encoding="utf-8")
     assert forget(spec, units) == 1
     shutil.rmtree(line.folder / "run-4")
     check(line.publish())
-    assert kept(work) == ["0004", "0005", "erased"]
+    assert map_names(work) == ["0004", "0005", "erased"]
 
 
 def test_a_run_killed_before_maps_are_deleted_is_completed_by_the_next(tmp_path, work, monkeypatch):
@@ -96,14 +96,14 @@ def test_a_run_killed_before_maps_are_deleted_is_completed_by_the_next(tmp_path,
         patched.setattr(publication, "prune_maps", die)
         with pytest.raises(KeyboardInterrupt):
             line.publish()
-    assert kept(work) == ["0001", "0002", "0003"]
+    assert map_names(work) == ["0001", "0002", "0003"]
     shutil.rmtree(line.folder / "run-2")
     line.move()
     check(line.publish())
-    assert kept(work) == ["0003", "0004"]
+    assert map_names(work) == ["0003", "0004"]
     resolved = resolve_run(line.folder / "spec.yaml")
     prune_maps(resolved.line.private, read_state(resolved.line.private))
-    assert kept(work) == ["0003", "0004"]
+    assert map_names(work) == ["0003", "0004"]
 
 
 def test_accuracy_is_measured_of_versions_whose_map_is_kept(tmp_path, work):

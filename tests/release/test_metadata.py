@@ -1,4 +1,4 @@
-"""What machines read of releases: Data Packages by the profile, and DCAT by its requirements."""
+"""Metadata that machines read: Data Packages by the profile, and DCAT by its requirements."""
 
 import json
 import re
@@ -38,23 +38,25 @@ FORMS = {
 TOWNS = 'Aa,village,*\nBee,town,*\nGone,town,*\n"Cé, the long",town,*\n'
 
 
-def published(small, form):
+def publish_as(small, form):
     columns = {name: dict(column) for name, column in SPEC["columns"].items()}
     if form == "generalized":
         columns["town"] |= {"hierarchy": "towns.csv", "nulls": "drop-row"}
-    asked = {"evaluate": None} if form == "generalized" else {}
-    made = small.write(people(), columns=columns, licence="CC-BY-4.0", **FORMS[form], **asked)
+    options = {"evaluate": None} if form == "generalized" else {}
+    made = small.write(people(), columns=columns, licence="CC-BY-4.0", **FORMS[form], **options)
     (small.folder / "towns.csv").write_text(TOWNS, encoding="utf-8")
     return made.publish("one").directory
 
 
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_a_manifest_is_a_data_package_of_every_file(small, form):
-    directory = published(small, form)
+    directory = publish_as(small, form)
     document = open_release(directory).manifest
     assert faults_of_profile(document) == []
     assert list(faults_of_files(directory, document)) == []
-    tables = {one["path"] for one in document["resources"] if one.get("type") == "table"}
+    tables = {
+        resource["path"] for resource in document["resources"] if resource.get("type") == "table"
+    }
     beside = {path for path in tables if not path.startswith("data/")}
     assert any(path.startswith("hierarchies/") for path in beside) == (form == "generalized")
     assert check(directory).derived == "equal"
@@ -85,16 +87,18 @@ def test_the_profile_finds_what_is_none(broken):
 
 
 def test_files_that_are_called_alike_have_names_of_their_own(tmp_path):
-    of = make_release(4, software={LAYOUT: "5"})
+    declaration = make_release(4, software={LAYOUT: "5"})
     for part in ("a", "b"):
         place = tmp_path / "parts" / part
         place.mkdir(parents=True)
         (place / "validation.json").write_text("{}", encoding="utf-8")
     paths = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.json"))
-    names = [one["name"] for one in resources(tmp_path, paths, of)]
+    names = [resource["name"] for resource in resources(tmp_path, paths, declaration)]
     assert names == ["parts-a-validation-json", "parts-b-validation-json"]
-    before = of.model_copy(update={"software": {LAYOUT: "4"}})
-    assert [one["name"] for one in resources(tmp_path, paths, before)] == ["validation-json"] * 2
+    before = declaration.model_copy(update={"software": {LAYOUT: "4"}})
+    assert [resource["name"] for resource in resources(tmp_path, paths, before)] == [
+        "validation-json"
+    ] * 2
 
 
 REQUIRED = {
@@ -109,7 +113,7 @@ MEDIA_TYPE = re.compile(r"https://www\.iana\.org/assignments/media-types/[a-z]+/
 
 
 def faults_of_dcat(document):
-    """What a graph lacks of what its kinds require, and words that its context does not define."""
+    """Yield what a graph lacks of what its kinds require, and words without a definition."""
     for node in nodes(document["@graph"]):
         kinds = node.get("@type", [])
         for kind in [kinds] if isinstance(kinds, str) else kinds:
@@ -121,54 +125,56 @@ def faults_of_dcat(document):
                 yield f"{key}: is no address"
 
 
-def nodes(found):
-    if isinstance(found, list):
-        for one in found:
-            yield from nodes(one)
-    elif isinstance(found, dict):
-        yield found
-        for value in found.values():
+def nodes(document):
+    if isinstance(document, list):
+        for item in document:
+            yield from nodes(item)
+    elif isinstance(document, dict):
+        yield document
+        for value in document.values():
             yield from nodes(value)
 
 
 def test_every_file_of_a_version_is_a_distribution(small):
-    directory = published(small, "permuted")
+    directory = publish_as(small, "permuted")
     document = json.loads((directory.parent / "dcat.jsonld").read_bytes())
     assert list(faults_of_dcat(document)) == []
     dataset = document["@graph"][1]
     manifest, *files = dataset["dcat:distribution"]
     assert manifest["dcat:downloadURL"]["@id"] == "0001/datapackage.json"
-    listed = {one["path"]: one for one in open_release(directory).manifest["resources"]}
-    assert [one["dct:title"] for one in files] == [*listed]
-    for one in files:
-        of = listed[one["dct:title"]]
-        assert (directory.parent / one["dcat:downloadURL"]["@id"]).is_file()
-        assert MEDIA_TYPE.fullmatch(one["dcat:mediaType"]["@id"])
-        assert one["dcat:mediaType"]["@id"].endswith(of["mediatype"])
-        assert one["dcat:byteSize"] == {
+    listed = {
+        resource["path"]: resource for resource in open_release(directory).manifest["resources"]
+    }
+    assert [file["dct:title"] for file in files] == [*listed]
+    for file in files:
+        resource = listed[file["dct:title"]]
+        assert (directory.parent / file["dcat:downloadURL"]["@id"]).is_file()
+        assert MEDIA_TYPE.fullmatch(file["dcat:mediaType"]["@id"])
+        assert file["dcat:mediaType"]["@id"].endswith(resource["mediatype"])
+        assert file["dcat:byteSize"] == {
             "@type": "xsd:nonNegativeInteger",
-            "@value": str(of["bytes"]),
+            "@value": str(resource["bytes"]),
         }
-        assert f"sha256:{one['spdx:checksum']['spdx:checksumValue']['@value']}" == of["hash"]
-        assert one["dct:rights"] == "CC-BY-4.0"
+        assert f"sha256:{file['spdx:checksum']['spdx:checksumValue']['@value']}" == resource["hash"]
+        assert file["dct:rights"] == "CC-BY-4.0"
     catalogue = json.loads((directory.parent.parent / "dcat.jsonld").read_bytes())
     assert list(faults_of_dcat(catalogue)) == []
 
 
 def test_another_manifest_than_the_announced_one_tells_nothing(small):
-    directory = published(small, "permuted")
+    directory = publish_as(small, "permuted")
     place = directory / "datapackage.json"
     place.chmod(0o644)
     place.write_bytes(place.read_bytes().replace(b'"published":', b'"published" :'))
     small_line = directory.parent
-    told = read_line_entry(small_line, with_manifests=True).versions[0].described
-    assert told is not None  # the digest is of what it says, however it is written
+    description = read_line_entry(small_line, with_manifests=True).versions[0].described
+    assert description is not None  # the digest is of what it says, however it is written
     place.write_bytes(b'{"sfumato": {"digest": "0"}}')
     assert read_line_entry(small_line, with_manifests=True).versions[0].described is None
 
 
 def test_times_in_csv_are_told_as_they_are_written(tmp_path):
-    of = make_release(
+    declaration = make_release(
         2,
         columns={
             "seen": {"role": "quasi-identifier", "type": "timestamp"},
@@ -176,15 +182,15 @@ def test_times_in_csv_are_told_as_they_are_written(tmp_path):
         },
         software={LAYOUT: "5"},
     )
-    ((name, schema),) = schemas(of).items()
+    ((name, schema),) = schemas(declaration).items()
     values = {"seen": [0, 1], "capital-loss": [1, 2], "group_id": [0, 0]}
     table = pa.table({field.name: pa.array(values[field.name], field.type) for field in schema})
-    write_tables({name: table}, of, tmp_path / "data")
+    write_tables({name: table}, declaration, tmp_path / "data")
     paths = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.*"))
-    csv, parquet = resources(tmp_path, paths, of)
-    found = {field["name"]: field for field in csv["schema"]["fields"]}["seen"]
+    csv, parquet = resources(tmp_path, paths, declaration)
+    field = {field["name"]: field for field in csv["schema"]["fields"]}["seen"]
     text = (tmp_path / csv["path"]).read_text(encoding="utf-8")
-    first = datetime.strptime(re.search(r"\d{4}-[^,\n]*", text)[0], found["format"])  # noqa: DTZ007
+    first = datetime.strptime(re.search(r"\d{4}-[^,\n]*", text)[0], field["format"])  # noqa: DTZ007
     assert first == datetime(1970, 1, 1)  # noqa: DTZ001
     assert "format" not in {f["name"]: f for f in parquet["schema"]["fields"]}["seen"]
     assert pq.read_schema(tmp_path / parquet["path"]).names == schema.names

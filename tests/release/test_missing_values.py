@@ -54,31 +54,31 @@ def patients(seed=1):
         yield {**row, "note": chance.choice(["flu", "cold", "", "asthma"]), "wage": wage}
 
 
-def changes(shown="generalized", grouped="mondrian", **more):
+def changes(form_method="generalized", grouped="mondrian", **more):
     columns = {**COLUMNS, "age": dict(COLUMNS["age"])}
-    if grouped == "full-domain" and shown != "suppressed":
+    if grouped == "full-domain" and form_method != "suppressed":
         columns["age"]["hierarchy"] = {"intervals": [5, 10, 20, 40]}
     return {
         "columns": columns,
         "promises": PROMISES,
         "partition": {"method": grouped},
-        "form": {"method": shown},
+        "form": {"method": form_method},
         "evaluate": {"workloads": WORKLOADS},
     } | more
 
 
 @pytest.fixture
 def publish(small, undrawn):
-    def published(*kinds, **more):
+    def publish_missing(*kinds, **more):
         return small.write(list(patients()), **changes(*kinds, **more)).publish("one")
 
-    return published
+    return publish_missing
 
 
 @pytest.mark.parametrize("grouped", ["mondrian", "forest", "factors", "full-domain"])
-@pytest.mark.parametrize("shown", ["generalized", "suppressed"])
-def test_published_checked_and_evaluated(publish, small, shown, grouped):
-    published = publish(shown, grouped)
+@pytest.mark.parametrize("form_method", ["generalized", "suppressed"])
+def test_published_checked_and_evaluated(publish, small, form_method, grouped):
+    published = publish(form_method, grouped)
     release = open_release(published.directory)
     assert check(published.directory).derived == "equal"
     microdata = release.table("microdata")
@@ -101,7 +101,7 @@ def test_published_checked_and_evaluated(publish, small, shown, grouped):
 
 @pytest.mark.parametrize("together", ["together", "independent"])
 @pytest.mark.parametrize(
-    ("shown", "grouped"),
+    ("form_method", "grouped"),
     [
         ("permuted", "mondrian"),
         ("permuted", "anatomy"),
@@ -111,17 +111,21 @@ def test_published_checked_and_evaluated(publish, small, shown, grouped):
         ("ambiguous", "disjoint-cover"),
     ],
 )
-def test_published_apart_checked_and_evaluated(publish, small, shown, grouped, together):
+def test_published_apart_checked_and_evaluated(publish, small, form_method, grouped, together):
     """As above, where values stand apart from the rows that they belong to."""
-    form = {"method": shown, "sensitive": together}
+    form = {"method": form_method, "sensitive": together}
     promises, workloads = [L2, PROMISES[3]], WORKLOADS
     if grouped == "anatomy":
         promises = [L2]
-    if shown == "ambiguous":
+    if form_method == "ambiguous":
         promises = [{"model": "alpha-beta", "alpha": "0.7", "beta": "0.5", "sensitive": "note"}]
-        workloads = [one for one in WORKLOADS if one["aggregate"] == "count" and "of" not in one]
-    asked = {"form": form, "evaluate": {"workloads": workloads}, "promises": promises}
-    published = publish(shown, grouped, **asked)
+        workloads = [
+            workload
+            for workload in WORKLOADS
+            if workload["aggregate"] == "count" and "of" not in workload
+        ]
+    terms = {"form": form, "evaluate": {"workloads": workloads}, "promises": promises}
+    published = publish(form_method, grouped, **terms)
     release = open_release(published.directory)
     assert check(published.directory).derived == "equal"
     source = load(small.folder / "one" / "deidentified")
@@ -133,9 +137,9 @@ def test_published_apart_checked_and_evaluated(publish, small, shown, grouped, t
     page = Read((published.directory / PAGE).read_text(encoding="utf-8")).text
     assert "sensitive string, may be missing" in " ".join(page.split())
     truth = source.table().to_pylist()
-    (found,) = answer(release, "SELECT COUNT(*) AS n, COUNT(note) AS s FROM microdata").rows
-    assert found["n"].lower == found["n"].upper == len(truth)
-    assert found["s"].lower == found["s"].upper == sum(row["note"] is not None for row in truth)
+    (row,) = answer(release, "SELECT COUNT(*) AS n, COUNT(note) AS s FROM microdata").rows
+    assert row["n"].lower == row["n"].upper == len(truth)
+    assert row["s"].lower == row["s"].upper == sum(row["note"] is not None for row in truth)
     assert release.declared.names_with_roles("sensitive") == ["note", "wage"]
 
 
@@ -147,10 +151,10 @@ def test_a_missing_value_is_one_more_to_promises_alone(publish, small):
         "COUNT(*) FILTER (WHERE note IS NULL) AS i, COUNT(*) FILTER (WHERE NOT note = 'flu') AS f "
         "FROM microdata"
     )
-    (found,) = answer(release, query).rows
+    (row,) = answer(release, query).rows
     wages = [row["wage"] for row in rows if row["wage"] is not None]
     notes = [row["note"] for row in rows]
-    known = {
+    truths = {
         "n": len(rows),
         "w": len(wages),
         "s": sum(wages),
@@ -158,8 +162,8 @@ def test_a_missing_value_is_one_more_to_promises_alone(publish, small):
         "i": notes.count(None),
         "f": sum(note not in (None, "flu") for note in notes),
     }
-    for name, truth in known.items():
-        assert found[name].lower == truth == found[name].upper, name
+    for name, truth in truths.items():
+        assert row[name].lower == truth == row[name].upper, name
 
 
 def test_the_page_says_that_values_may_be_missing(publish):
@@ -174,7 +178,7 @@ def test_the_format_is_that_which_came_with_it(publish, small):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         (changes("redistributed"), "columns.note.nulls: form redistributed spreads values over"),
         (changes(versions="composed"), "columns.note.nulls: versions: composed follows"),
@@ -200,18 +204,18 @@ def test_the_format_is_that_which_came_with_it(publish, small):
             "columns.wage: needs a null policy of its own"),
     ],
 )  # fmt: skip
-def test_what_needs_values_is_refused(small, changed, told):
+def test_what_needs_values_is_refused(small, changed, message):
     small.write(list(patients()), **changed)
-    with pytest.raises(SpecError, match=told):
+    with pytest.raises(SpecError, match=message):
         small.plan()
 
 
-@pytest.mark.parametrize(("of", "counted"), [(None, 3), ("wage", 2)])
-def test_the_truth_counts_rows_or_values(small, of, counted):
+@pytest.mark.parametrize(("column_name", "counted"), [(None, 3), ("wage", 2)])
+def test_the_truth_counts_rows_or_values(small, column_name, counted):
     from sfumato.tasks.microdata.table import encode
 
     column = encode("wage", "sensitive", pa.array([4, None, 6]))
-    aggregate = Aggregate("count", of, "n")
+    aggregate = Aggregate("count", column_name, "n")
     everybody = column.codes > -2
     assert truth_of(column, aggregate).answer(aggregate.kind, everybody) == counted
     total = Aggregate("sum", "wage", "s")

@@ -66,9 +66,9 @@ def rows():
 def changes(partition, form, promises, strata, sensitive="level", **more):
     columns = json.loads(json.dumps(SPEC["columns"]))
     columns["age"]["hierarchy"] = {"intervals": [5, 10, 20]}
-    of = {"kind": {"role": "drop"}, "level": {"role": "drop", "type": "integer"}}
-    of[sensitive]["role"] = "sensitive"
-    columns |= {**of, "wage": {"role": "drop", "type": "decimal"}}
+    changed_columns = {"kind": {"role": "drop"}, "level": {"role": "drop", "type": "integer"}}
+    changed_columns[sensitive]["role"] = "sensitive"
+    columns |= {**changed_columns, "wage": {"role": "drop", "type": "decimal"}}
     return {
         "columns": columns,
         "promises": [OWN, *promises],
@@ -82,11 +82,11 @@ def changes(partition, form, promises, strata, sensitive="level", **more):
 
 @pytest.fixture
 def publish(small):
-    def published(*combined, **more):
+    def publish_nearest(*combined, **more):
         small.write(rows(), **changes(*combined, **more))
         return small.publish("one").directory
 
-    return published
+    return publish_nearest
 
 
 def declared_shares(directory):
@@ -100,10 +100,10 @@ def declared_shares(directory):
         ends = (int(row["lower"]), int(row["upper"]))
         nodes[row["target"]].append((ends, int(row["weight"])))
 
-    def chance(of, leaf):
+    def chance(group_id, leaf):
         """The product of shares of all nodes that a value is in."""
-        inside = [pair for pair in nodes[of] if pair[0][0] <= leaf <= pair[0][1]]
-        found = Fraction(1)
+        inside = [pair for pair in nodes[group_id] if pair[0][0] <= leaf <= pair[0][1]]
+        chance_found = Fraction(1)
         for (low, high), weight in inside[1:]:
             above = max(
                 (
@@ -113,12 +113,14 @@ def declared_shares(directory):
                 ),
                 key=lambda pair: (pair[0][0], -pair[0][1]),
             )[0]
-            siblings = sum(w for (a, b), w in nodes[of] if parent(of, (a, b)) == above)
-            found *= Fraction(weight, siblings) if weight else 0
-        return found
+            siblings = sum(w for (a, b), w in nodes[group_id] if parent(group_id, (a, b)) == above)
+            chance_found *= Fraction(weight, siblings) if weight else 0
+        return chance_found
 
-    def parent(of, ends):
-        around = [e for e, _ in nodes[of] if e[0] <= ends[0] and ends[1] <= e[1] and e != ends]
+    def parent(group_id, ends):
+        around = [
+            e for e, _ in nodes[group_id] if e[0] <= ends[0] and ends[1] <= e[1] and e != ends
+        ]
         return min(around, key=lambda e: e[1] - e[0], default=None)
 
     leaves = sorted({ends[0] for ends, _ in nodes["0"] if ends[0] == ends[1]})
@@ -128,12 +130,12 @@ def declared_shares(directory):
 
 
 def far(chances, mixture, *, ordered):
-    """How far a declared distribution is from that of all rows."""
+    """Return how far a declared distribution is from that of all rows."""
     off = [p - q for p, q in zip(chances, mixture, strict=True)]
     if not ordered:
         return sum(map(abs, off)) / 2
-    possible = [at for at, q in enumerate(mixture) if q > 0]
-    return sum(abs(sum(off[: at + 1])) for at in possible[:-1]) / (len(possible) - 1)
+    possible = [position for position, q in enumerate(mixture) if q > 0]
+    return sum(abs(sum(off[: position + 1])) for position in possible[:-1]) / (len(possible) - 1)
 
 
 LIMITS = {
@@ -152,11 +154,13 @@ LIMITS = {
 }
 
 
-def holds(promise, found):
-    """Whether a promise holds of declared distributions, by its definition."""
-    total = sum(size for size, _ in found)
-    mixture = [sum(s * p[v] for s, p in found) / total for v in range(len(found[0][1]))]
-    return all(LIMITS[str(promise)](chances, mixture) for _, chances in found)
+def holds(promise, groups_found):
+    """Tell if a promise holds of declared distributions, by its definition."""
+    total = sum(size for size, _ in groups_found)
+    mixture = [
+        sum(s * p[v] for s, p in groups_found) / total for v in range(len(groups_found[0][1]))
+    ]
+    return all(LIMITS[str(promise)](chances, mixture) for _, chances in groups_found)
 
 
 @pytest.mark.parametrize("combined", COMBINED)
@@ -166,9 +170,9 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
     verdicts = check(directory).verdicts
     assert len(verdicts) == len(promises) + 1
     assert all(verdict.holds for _, verdict in verdicts)
-    found = declared_shares(directory)
-    assert all(sum(chances) == 1 for _, chances in found)
-    assert all(holds(promise, found) for promise in promises)
+    shares = declared_shares(directory)
+    assert all(sum(chances) == 1 for _, chances in shares)
+    assert all(holds(promise, shares) for promise in promises)
     opened, plan = open_release(directory), small.plan()
     assert opened.manifest["sfumato"]["format"] == 6
     (row,) = answer(opened, "SELECT COUNT(*), SUM(level) FROM microdata").rows
@@ -177,7 +181,7 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
     measured = evaluate_release(  # a truth outside of its bounds is a fault
         directory, original, plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     )
-    assert sum(one["queries"] for one in measured.public) == 25
+    assert sum(query["queries"] for query in measured.public) == 25
 
 
 def test_groups_that_keep_the_promise_keep_their_own_distribution(publish, small):
@@ -191,11 +195,11 @@ def test_groups_that_keep_the_promise_keep_their_own_distribution(publish, small
 def test_other_groups_have_the_nearest_of_their_denominator(publish, small):
     directory = publish({"method": "mondrian"}, {"rows": 6}, [EQUAL], [])
     facts = json.loads((small.plan().line.reports("0001") / "partition.json").read_bytes())
-    found = declared_shares(directory)
-    assert facts["groups that keep their own distribution"] < len(found)
+    shares = declared_shares(directory)
+    assert facts["groups that keep their own distribution"] < len(shares)
     assert facts["rows that targets move"] > 0
     assert 0 < float(facts["held to"]) <= 0.35
-    for size, chances in found:
+    for size, chances in shares:
         parts = {p.denominator for p in chances if p}
         assert any(all(unit % p == 0 for p in parts) for unit in (12, size))
 
@@ -221,7 +225,7 @@ def paper(small):
     small.write(
         written,
         source={"uri": "people.csv"},
-        columns={name: of for name, of in COLUMNS.items() if name != "area"},
+        columns={name: column for name, column in COLUMNS.items() if name != "area"},
         promises=[OWN, {**L3, "l": 4}],
         partition={"method": "stratum"},
         form={"method": "redistributed", "denominator": 4},
@@ -233,11 +237,11 @@ def paper(small):
 
 def test_the_papers_table(paper):
     with (paper / "data" / "st.csv").open(encoding="utf-8") as file:
-        shown = defaultdict(dict)
+        ends_by_group = defaultdict(dict)
         for row in csv.DictReader(file):
             ends = int(row["lower"]), int(row["upper"])
-            shown[row["group_id"]][ends] = int(row["count"])
-    assert sorted(shown.values(), key=str) == sorted(
+            ends_by_group[row["group_id"]][ends] = int(row["count"])
+    assert sorted(ends_by_group.values(), key=str) == sorted(
         [
             {(30, 30): 1, (40, 40): 1, (50, 50): 1, (60, 60): 1},
             {(30, 40): 1, (50, 60): 1, (30, 60): 1},
@@ -260,8 +264,8 @@ def worlds(paper):
             ranges[row["group_id"]] += [values] * int(row["count"])
     of_group = {}
     for group, genders in people_of.items():
-        drawn = {order for values in product(*ranges[group]) for order in permutations(values)}
-        of_group[group] = [list(zip(genders, salaries, strict=True)) for salaries in drawn]
+        orders = {order for values in product(*ranges[group]) for order in permutations(values)}
+        of_group[group] = [list(zip(genders, salaries, strict=True)) for salaries in orders]
     return of_group
 
 
@@ -279,8 +283,8 @@ def test_bounds_are_those_of_all_worlds(paper, aggregate):
     value, condition = QUERIES[aggregate]
     low = high = 0
     for tables in worlds(paper).values():
-        found = [value(rows) for rows in tables]
-        low, high = low + min(found), high + max(found)
+        values_of_worlds = [value(rows) for rows in tables]
+        low, high = low + min(values_of_worlds), high + max(values_of_worlds)
     sql = f"SELECT {aggregate} FROM microdata WHERE {condition}"
     (row,) = answer(open_release(paper), sql).rows
     (bounds,) = row.values()
@@ -289,7 +293,7 @@ def test_bounds_are_those_of_all_worlds(paper, aggregate):
     assert bounds.lower <= truth <= bounds.upper
 
 
-def seen(counts, promise, denominator):
+def target_of_counts(counts, promise, denominator):
     """The target and the subdomains that a group of two values gets, by the known rules."""
     judged = as_groups(ways_of_writing(denominator), "s")
     ways = ways_of_writing(denominator)[~promise.failing(judged)]
@@ -311,12 +315,14 @@ def test_what_a_target_tells_to_whom_knows_how_it_is_chosen(denominator, belief)
     tables = defaultdict(list)
     for values in product((0, 1), repeat=4):
         counts = (values.count(0), values.count(1))
-        tables[seen(counts, promise, denominator)].append(values)
+        tables[target_of_counts(counts, promise, denominator)].append(values)
     believed = {
-        shown: Fraction(sum(values[0] == 0 for values in those), len(those))
-        for shown, those in tables.items()
+        ends_shown: Fraction(sum(values[0] == 0 for values in those), len(those))
+        for ends_shown, those in tables.items()
     }
-    declared = {shown: Fraction(shown[0][0], sum(shown[0])) for shown in believed}
+    declared = {
+        ends_shown: Fraction(ends_shown[0][0], sum(ends_shown[0])) for ends_shown in believed
+    }
     assert believed[(1, 1), (0, 2, 2)] == declared[(1, 1), (0, 2, 2)] == Fraction(1, 2)
     assert max(declared.values()) < Fraction(3, 4) < max(believed.values()) == belief
 
@@ -330,11 +336,11 @@ def test_the_page_says_whom_targets_tell_more(publish):
 
 
 def test_the_page_of_other_targets_is_as_it_was(small):
-    given = {"promises": [{"model": "p-privacy", "target": "uniform"}], "form": {}}
+    terms = {"promises": [{"model": "p-privacy", "target": "uniform"}], "form": {}}
     small.write(
         rows(),
         **changes({"method": "stratum"}, {}, [], BANDS)
-        | given
+        | terms
         | {"form": {"method": "redistributed", "denominator": 12}},
     )
     directory = small.publish("one").directory
@@ -415,6 +421,6 @@ def test_texts_have_targets_too(publish):
 
 def test_l_diversity_of_declared_distributions_is_that_of_the_same_counts(publish):
     directory = publish({"method": "stratum"}, {}, [L3], BANDS)
-    (found,) = (v for p, v in check(directory).verdicts if isinstance(p, DistinctLDiversity))
+    (verdict,) = (v for p, v in check(directory).verdicts if isinstance(p, DistinctLDiversity))
     shares = declared_shares(directory)
-    assert found.observed["l"] == min(sum(p > 0 for p in chances) for _, chances in shares)
+    assert verdict.observed["l"] == min(sum(p > 0 for p in chances) for _, chances in shares)

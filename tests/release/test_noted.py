@@ -22,8 +22,8 @@ FAULT = "AVG(wage): its bounds lie outside what is possible"
 def ask(release, capsys):
     def asking(*arguments):
         code = run(["query", str(release), *arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
     return asking
 
@@ -51,9 +51,9 @@ def broken(monkeypatch):
     """An engine whose averages are far beyond every wage."""
     right = Plain.bounds
 
-    def wrong(formula, found):
+    def wrong(formula, results):
         average = formula.operand.aggregate.function == "avg"
-        return Bounds(4321, 9876) if average else right(formula, found)
+        return Bounds(4321, 9876) if average else right(formula, results)
 
     monkeypatch.setattr(Plain, "bounds", wrong)
 
@@ -91,10 +91,10 @@ def test_notes_are_served(serve):
 
 def test_notes_in_python(release):
     opened = sfumato.open(release)
-    found = opened.query(MISSPELT)
-    assert found.notes == (NOTE,)
-    assert repr(found).splitlines()[-1] == f"note: {NOTE}"
-    assert "<p>note: no published row has town = &#x27;bee&#x27;" in found._repr_html_()
+    answer = opened.query(MISSPELT)
+    assert answer.notes == (NOTE,)
+    assert repr(answer).splitlines()[-1] == f"note: {NOTE}"
+    assert "<p>note: no published row has town = &#x27;bee&#x27;" in answer._repr_html_()
     other = opened.query(COUNT)
     assert other.notes == ()
     assert "note" not in repr(other) + other._repr_html_()

@@ -1,4 +1,4 @@
-"""What a run says of a line that can never do what its owner may expect of it later."""
+"""Notices of a run about a line that can never do what its owner may expect of it later."""
 
 from tests.release.small import SPEC, Small, people
 
@@ -11,16 +11,16 @@ def notices(folder, monkeypatch, **changes):
 
 
 def test_rows_without_a_unit_can_never_change(tmp_path, monkeypatch):
-    (said,) = notices(tmp_path, monkeypatch, unit="row", columns=WITHOUT_UNIT)
-    assert "a changed source can never be released" in said
-    assert "{role: identifier, unit: true}" in said
-    assert len(said.splitlines()) == 1
+    (notice,) = notices(tmp_path, monkeypatch, unit="row", columns=WITHOUT_UNIT)
+    assert "a changed source can never be released" in notice
+    assert "{role: identifier, unit: true}" in notice
+    assert len(notice.splitlines()) == 1
 
 
 def test_units_alone_can_never_be_composed(tmp_path, monkeypatch):
-    (said,) = notices(tmp_path, monkeypatch, remember="units")
-    assert "can never be composed" in said
-    assert len(said.splitlines()) == 1
+    (notice,) = notices(tmp_path, monkeypatch, remember="units")
+    assert "can never be composed" in notice
+    assert len(notice.splitlines()) == 1
 
 
 def test_nothing_is_said_of_lines_that_can(tmp_path, monkeypatch):

@@ -33,7 +33,7 @@ def test_printed_bounds_contain_the_exact_ones(value):
 
 
 @pytest.mark.parametrize(
-    ("value", "rounded", "shown"),
+    ("value", "rounded", "text"),
     [
         (Fraction("3202.6875"), floor, "3,202.68"),
         (Fraction("3760.3125"), ceil, "3,760.32"),
@@ -46,8 +46,8 @@ def test_printed_bounds_contain_the_exact_ones(value):
         ("word", floor, "word"),
     ],
 )
-def test_numbers_as_they_are_shown(value, rounded, shown):
-    assert number(value, rounded) == shown
+def test_numbers_as_they_are_shown(value, rounded, text):
+    assert number(value, rounded) == text
 
 
 def test_a_mean_of_all_rows_is_shown_between_what_it_lies_between(release, capsys):

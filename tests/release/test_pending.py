@@ -21,7 +21,7 @@ WORKLOADS = SPEC["evaluate"]["workloads"]
 
 
 class Killed(BaseException):
-    """What a process that is killed would have raised."""
+    """The exception that stands for a process that is killed."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def alone(monkeypatch):
 
 
 @pytest.fixture
-def killed(monkeypatch):
+def killed_release(monkeypatch):
     """Runs that are killed before anything is measured."""
 
     def release(spec):
@@ -48,8 +48,10 @@ def record_of(spec):
     return read_record(resolve_run(spec).line.public)
 
 
-def test_a_version_that_was_not_measured_is_pending_and_the_next_run_measures_it(small, killed):
-    killed(small.spec)
+def test_a_version_that_was_not_measured_is_pending_and_the_next_run_measures_it(
+    small, killed_release
+):
+    killed_release(small.spec)
     record = record_of(small.spec)
     assert (record.current, record.versions["0001"].status) == (None, "pending")
     assert (
@@ -63,10 +65,10 @@ def test_a_version_that_was_not_measured_is_pending_and_the_next_run_measures_it
     assert record.lowest_format == 1  # older software reads it again
 
 
-def test_an_earlier_version_stays_current_until_then(small, killed):
+def test_an_earlier_version_stays_current_until_then(small, killed_release):
     release_here(small.spec)
     small.write(people(first=1000, seed=2))
-    killed(small.spec)
+    killed_release(small.spec)
     record = record_of(small.spec)
     assert (record.current, record.versions["0002"].status) == ("0001", "pending")
     assert record.versions["0002"].predecessor == record.versions["0001"].digest
@@ -75,23 +77,25 @@ def test_an_earlier_version_stays_current_until_then(small, killed):
     assert (record.current, record.versions["0001"].status) == ("0002", "superseded")
 
 
-def test_another_source_cannot_measure_it_and_says_so(small, killed):
-    killed(small.spec)
+def test_another_source_cannot_measure_it_and_says_so(small, killed_release):
+    killed_release(small.spec)
     small.write(people(first=1000, seed=2))
-    said = []
-    with listening(lambda told, event, _: said.append(told) if event == "said" else None):
+    texts = []
+    with listening(lambda text, event, _: texts.append(text) if event == "said" else None):
         release_here(small.spec)
-    assert any("version 0001 is pending" in told for told in said)
+    assert any("version 0001 is pending" in text for text in texts)
     record = record_of(small.spec)
     assert (record.current, record.versions["0001"].status) == ("0002", "pending")
 
 
-def test_a_composed_line_measures_it_first_from_whom_it_remembers(tmp_path, monkeypatch, killed):
+def test_a_composed_line_measures_it_first_from_whom_it_remembers(
+    tmp_path, monkeypatch, killed_release
+):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     line = Evolving(tmp_path / "line", "ranges")
     workload = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [9], "queries": 3}
     spec = line.write(evaluate={"workloads": [workload]})
-    killed(spec)
+    killed_release(spec)
     line.versions.append(tmp_path)
     line.move()
     line.write(evaluate={"workloads": [workload]})
@@ -113,7 +117,7 @@ def test_what_was_cut_short_is_still_pending_when_it_is_finished(small, monkeypa
     line = resolve_run(small.spec).line
     publication.recover(line)
     assert record_of(small.spec).versions["0001"].status == "pending"
-    assert not any(known.unmeasured for known in read_state(line.private).versions.values())
+    assert not any(version.unmeasured for version in read_state(line.private).versions.values())
 
 
 def goal(width, on_failure="tell"):
@@ -123,10 +127,10 @@ def goal(width, on_failure="tell"):
 
 def test_a_goal_that_is_missed_is_told_and_one_that_is_met_too(small):
     small.write(people(), evaluate=goal(0.0001))
-    said = []
-    with listening(lambda told, event, _: said.append(told) if event == "said" else None):
+    texts = []
+    with listening(lambda text, event, _: texts.append(text) if event == "said" else None):
         version = release_here(small.spec)
-    assert any(told.startswith("below-goal: the median relative width is ") for told in said)
+    assert any(text.startswith("below-goal: the median relative width is ") for text in texts)
     assert record_of(small.spec).versions["0001"].goal == "below-goal"
     page = (version.parent / "index.html").read_text(encoding="utf-8")
     assert "less accurate than its publisher asked for" in page
@@ -149,15 +153,15 @@ def test_what_was_measured_before_is_not_measured_again(small, plots_drawn, monk
     small.write(people(), evaluate=goal(2, "refuse"))
     monkeypatch.setattr(tasks, "evaluate_release", None)
     version = release_here(small.spec)
-    known = record_of(small.spec).versions["0001"]
-    assert (known.goal, known.status) == ("met", "published")
-    assert known.accuracy
+    recorded_version = record_of(small.spec).versions["0001"]
+    assert (recorded_version.goal, recorded_version.status) == ("met", "published")
+    assert recorded_version.accuracy
     reports = resolve_run(small.spec).line.reports(version.name)
     assert (reports / "accuracy.html").read_text(encoding="utf-8").count("<svg") == 4
 
 
-def test_a_pending_version_that_misses_a_goal_that_refuses_is_not_current(small, killed):
-    killed(small.spec)
+def test_a_pending_version_that_misses_a_goal_that_refuses_is_not_current(small, killed_release):
+    killed_release(small.spec)
     small.write(people(), evaluate=goal(0.0001, "refuse"))
     with pytest.raises(PromiseError, match="version 0001 stays pending"):
         release_here(small.spec)

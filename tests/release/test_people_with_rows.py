@@ -73,8 +73,8 @@ def stays(people=400, seed=1, first=0):
         age, town = rng.randint(19, 60), rng.choice(["Aa", "Bee", "Cé"])
         for _ in range(rng.choice([1, 1, 1, 2, 2, 3, 8])):
             ill, wage = rng.choice(ILLS), f"{rng.randint(100, 400)}.05"
-            told = {"person": f"IDENT-{number}", "age": age, "town": town, "note": "n"}
-            rows.append({**told, "wage": wage, "ill": ill})
+            details = {"person": f"IDENT-{number}", "age": age, "town": town, "note": "n"}
+            rows.append({**details, "wage": wage, "ill": ill})
     rng.shuffle(rows)
     return rows
 
@@ -105,14 +105,14 @@ def whose_are(release, small):
 @pytest.mark.parametrize("way", WAYS)
 def test_published_and_checked(small, way):
     directory = small.write(stays(), **changes(way)).publish("one").directory
-    told = open_release(directory).manifest["sfumato"]
-    assert (told["format"], told["rows_per_unit"]) == (6, "several")
-    for one in told["observed"]:
-        assert set(one["people"]) == set(one["observed"])
-    found = check(directory)
-    assert found.derived == "equal"
-    assert [promise.name for promise, _ in found.over_people] == [
-        promise.name for promise, _ in found.verdicts
+    manifest_keys = open_release(directory).manifest["sfumato"]
+    assert (manifest_keys["format"], manifest_keys["rows_per_unit"]) == (6, "several")
+    for observed in manifest_keys["observed"]:
+        assert set(observed["people"]) == set(observed["observed"])
+    report = check(directory)
+    assert report.derived == "equal"
+    assert [promise.name for promise, _ in report.over_people] == [
+        promise.name for promise, _ in report.verdicts
     ]
     assert not any(
         "IDENT-" in path.read_text("utf-8", "replace") for path in directory.rglob("*.*")
@@ -126,12 +126,12 @@ def test_people_are_counted_as_they_are(small):
     people, ill = defaultdict(set), defaultdict(lambda: defaultdict(set))
     labels = set(zip(table["age"].to_pylist(), table["town"].to_pylist(), strict=True))
     for row in rows:
-        known = (row["age"], row["town"])
-        (group,) = [one for one in labels if all(map(stands_for, one, known))]
+        details = (row["age"], row["town"])
+        (group,) = [label for label in labels if all(map(stands_for, label, details))]
         people[group].add(row["person"])
         ill[group][row["ill"]].add(row["person"])
     shares = [max(len(who) for who in ill[group].values()) / len(people[group]) for group in people]
-    k, l, alpha = (one["people"] for one in release.manifest["sfumato"]["observed"])
+    k, l, alpha = (observed["people"] for observed in release.manifest["sfumato"]["observed"])
     assert k == {"k": min(map(len, people.values()))}
     assert l == {"l": min(len(values) for values in ill.values())}
     assert alpha["k"] == k["k"]
@@ -169,7 +169,7 @@ def candidate_of(small):
 
 
 def taken_away(candidate):
-    """What a candidate had of whose its rows are."""
+    """Take away a candidate's record of whose its rows are; return it."""
     whose = whose_in(candidate)
     shutil.rmtree(candidate / "whose")
     return whose
@@ -208,21 +208,23 @@ def test_a_group_of_too_few_people_is_refused_by_the_gate(small):
 
     by_gate = assess_candidate(candidate, (), judging)
     assert by_gate.findings == assess_candidate(candidate).findings
-    broken = [str(one) for one in by_gate.findings if not one.passed]
-    assert any(one.startswith("k-anonymity over people is broken in 1 of") for one in broken)
-    assert all("over people" in one for one in broken)
+    broken = [str(finding) for finding in by_gate.findings if not finding.passed]
+    assert any(
+        finding.startswith("k-anonymity over people is broken in 1 of") for finding in broken
+    )
+    assert all("over people" in finding for finding in broken)
 
 
 def test_what_waits_for_approval_knows_nobody(small):
-    """Whose rows are was needed to judge the candidate, and nobody needs it to publish it."""
+    """The owners of the rows were needed to judge the candidate, and not to publish it."""
     resolved, run = small.write(stays(), **changes(approval="required")).prepare_run("one")
     candidate = run / "candidate"
     seal_candidate(candidate, assess_candidate(candidate))
     assert (candidate / "whose").exists()
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    held = hold_candidate(candidate, run / "deidentified", resolved.line, 7, None, now)
-    assert not (held.candidate / "whose").exists()
-    assert sealed_candidate(held.candidate).release.exists()
+    waiting = hold_candidate(candidate, run / "deidentified", resolved.line, 7, None, now)
+    assert not (waiting.candidate / "whose").exists()
+    assert sealed_candidate(waiting.candidate).release.exists()
 
 
 @pytest.mark.parametrize(
@@ -252,7 +254,7 @@ def writable_stays(small, tmp_path):
 
 
 def test_versions_are_about_different_people(small):
-    one = small.write(stays(), **changes()).publish("one")
+    first_version = small.write(stays(), **changes()).publish("one")
     assert small.publish("again").existed
     rows = stays()
     swapped = [
@@ -262,25 +264,25 @@ def test_versions_are_about_different_people(small):
         small.write(swapped, **changes()).publish("other")  # the same rows, other people's
     assert (
         small.write(stays(first=5000, seed=4), **changes()).publish("new").directory
-        != one.directory
+        != first_version.directory
     )
 
 
 def test_evaluated_attacked_and_asked_afterwards(small):
-    asked = {
+    evaluation = {
         "workloads": [
             {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 9}
         ]
     }
-    one = small.write(stays(), **changes(evaluate=asked)).publish("one")
-    evaluate_again(one.directory, small.spec, Overrides())
-    scores, _ = attack_again(one.directory, small.spec, Overrides())
+    first_version = small.write(stays(), **changes(evaluate=evaluation)).publish("one")
+    evaluate_again(first_version.directory, small.spec, Overrides())
+    scores, _ = attack_again(first_version.directory, small.spec, Overrides())
     assert scores
     with (small.folder / "people.csv").open(encoding="utf-8") as file:
         true = sum(row["ill"] == "a" for row in csv.DictReader(file))
     query = "SELECT COUNT(*) AS n FROM microdata WHERE ill = 'a'"
-    found = answer(open_release(one.directory), query).rows[0]["n"]
-    assert found.lower == found.upper == true
+    bounds = answer(open_release(first_version.directory), query).rows[0]["n"]
+    assert bounds.lower == bounds.upper == true
 
 
 def test_the_page_says_who_can_verify_what(small):
@@ -294,56 +296,62 @@ def test_the_page_says_who_can_verify_what(small):
 
 def test_who_knows_all_rows_of_a_person_guesses_as_often_as_counted_by_hand(small):
     """Groups of labels are looked up one by one; the same by the private map, and without it."""
-    asked = {"several-rows": {"max-lift": 1, "on-failure": "tell"}}
-    small.write(stays(), **changes("levels", attacks=asked))
+    attacks = {"several-rows": {"max-lift": 1, "on-failure": "tell"}}
+    small.write(stays(), **changes("levels", attacks=attacks))
     run = attack_prepared(small, "one")[1].parent
     of_candidate = json.loads((run / ATTACKED).read_bytes())["scores"]["ill"]
     release = small.publish("one-more").directory
     table, rows = whose_are(open_release(release), small)
     labels = list(zip(table["age"].to_pylist(), table["town"].to_pylist(), strict=True))
-    held, size = defaultdict(Counter), Counter(labels)
+    illnesses, size = defaultdict(Counter), Counter(labels)
     for label, ill in zip(labels, table["ill"].to_pylist(), strict=True):
-        held[label][ill] += 1
+        illnesses[label][ill] += 1
     theirs = defaultdict(list)
     for row in rows:
-        known = (row["age"], row["town"])
-        (label,) = [one for one in size if all(map(stands_for, one, known))]
+        details = (row["age"], row["town"])
+        (label,) = [label for label in size if all(map(stands_for, label, details))]
         theirs[row["person"]].append((label, row["ill"]))
     right = sure = Fraction(0)
     for mine in theirs.values():
-        found = {ill: 1 - missed(mine, held, size, ill) for ill in ILLS}
-        top = {ill for ill, belief in found.items() if belief == max(found.values())}
+        chances = {ill: 1 - missed_chance(mine, illnesses, size, ill) for ill in ILLS}
+        top = {ill for ill, belief in chances.items() if belief == max(chances.values())}
         own = {ill for _, ill in mine}
         right += Fraction(len(top & own), len(top))
-        sure += max(found[ill] for ill in own) >= Fraction(8, 10)
+        sure += max(chances[ill] for ill in own) >= Fraction(8, 10)
     scores, _ = attack_again(release, small.spec, Overrides())
-    told = {one.measure: one.share for one in scores["ill"]}
-    by_map = {one["measure"]: one.get("share") for one in of_candidate}
-    theirs_alone = [measure for measure in told if measure.startswith("a value of their own")]
+    shares = {score.measure: score.share for score in scores["ill"]}
+    by_map = {score["measure"]: score.get("share") for score in of_candidate}
+    theirs_alone = [measure for measure in shares if measure.startswith("a value of their own")]
     assert len(theirs_alone) == 3
-    assert [by_map[one] for one in theirs_alone] == [told[one] for one in theirs_alone]
-    assert told["a value of their own guessed, by who knows all their rows"] == pytest.approx(
+    assert [by_map[person] for person in theirs_alone] == [
+        shares[person] for person in theirs_alone
+    ]
+    assert shares["a value of their own guessed, by who knows all their rows"] == pytest.approx(
         float(right / len(theirs))
     )
-    assert told["a value of their own believed 80% or more"] == float(sure / len(theirs))
+    assert shares["a value of their own believed 80% or more"] == float(sure / len(theirs))
 
 
 def attack_prepared(small, name):
     """The run of a candidate, its directory, and how its bars are judged before publication."""
     resolved, folder = small.prepare_run(name)
-    candidate, kept = folder / "candidate", folder / "deidentified"
+    candidate, deidentified = folder / "candidate", folder / "deidentified"
     seal_candidate(candidate, assess_candidate(candidate))
-    bars, whose = resolved.spec.attacks, identity(kept)
-    judged = attack_candidate(candidate, load(kept), bars, whose, resolved.line, lambda _: ())
+    bars, whose = resolved.spec.attacks, identity(deidentified)
+    judged = attack_candidate(
+        candidate, load(deidentified), bars, whose, resolved.line, lambda _: ()
+    )
     return resolved, candidate, judged.judged
 
 
-def missed(rows, held, size, ill):
+def missed_chance(rows, illnesses, size, ill):
     """The chance that none of the rows (their label, and what is not looked at) has a value."""
     chance = Fraction(1)
     for label, number in Counter(label for label, _ in rows).items():
-        of = size[label]
-        chance *= Fraction(comb(of - held[label][ill], number), comb(of, number))
+        number_with_label = size[label]
+        chance *= Fraction(
+            comb(number_with_label - illnesses[label][ill], number), comb(number_with_label, number)
+        )
     return chance
 
 
@@ -352,7 +360,7 @@ def test_a_bar_on_who_knows_all_rows_is_judged_by_the_private_map(small):
     bar = {"max-share-above": {"belief": 0.5, "share": 0}, "on-failure": "tell"}
     small.write(stays(), **changes("anatomy", attacks={"several-rows": bar}))
     _, candidate, judged = attack_prepared(small, "one")
-    (of_illness,) = [one for one in judged if one.column == "ill"]
+    (of_illness,) = [verdict for verdict in judged if verdict.column == "ill"]
     assert not of_illness.is_kept
     assert 0 < of_illness.observed < 1, "who has one row is believed a third"
     people = whose_in(candidate).rows.person.max() + 1
@@ -423,12 +431,12 @@ def test_rows_that_count_as_people_may_not_be_one_persons(small, unprotected):
     if unprotected:
         columns["person"]["unprotected"] = unprotected
     resolved, run = small.write(stays(), **changes(columns=columns, unit="row")).prepare_run("one")
-    said = rows_of_one_person(run / "ingested", resolved.spec.columns)
-    assert (said is None) == bool(unprotected)
-    assert unprotected or "columns.person: several rows have the same value" in said
+    message = rows_of_one_person(run / "ingested", resolved.spec.columns)
+    assert (message is None) == bool(unprotected)
+    assert unprotected or "columns.person: several rows have the same value" in message
     accepted = accepted_rows(run / "ingested", resolved.spec.columns)
-    told = "columns.person: several rows have the same value, and each counts as a person: "
-    assert accepted == ([told + unprotected] if unprotected else [])
+    warning = "columns.person: several rows have the same value, and each counts as a person: "
+    assert accepted == ([warning + unprotected] if unprotected else [])
 
 
 def test_the_reason_why_rows_count_as_people_is_told(small):
@@ -465,12 +473,12 @@ def test_what_is_at_stake_for_people(small):
     """A person is at risk by every row; people are counted, and not their rows."""
     rows = [{**row, "age": 20 + n % 3} for n, row in enumerate(stays(30))]
     resolved, run = small.write(rows, **changes()).prepare_run("one")
-    found = measure_whole(run / "deidentified", resolved.terms)
+    stakes = measure_whole(run / "deidentified", resolved.terms)
     seen = defaultdict(set)
     for row in rows:
         seen[row["age"], row["town"]].add(row["person"])
-    told = {row["measure"]: row["by quasi-identifiers"] for row in whole_rows(found, "people")}
-    assert told["people"] == len({row["person"] for row in rows})
-    assert told["fewest people in a group"] == min(map(len, seen.values()))
-    (table,) = risk_tables({"people": whole_rows(found, "people")})
+    shares = {row["measure"]: row["by quasi-identifiers"] for row in whole_rows(stakes, "people")}
+    assert shares["people"] == len({row["person"] for row in rows})
+    assert shares["fewest people in a group"] == min(map(len, seen.values()))
+    (table,) = risk_tables({"people": whole_rows(stakes, "people")})
     assert "people" in table["caption"]

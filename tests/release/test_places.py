@@ -1,4 +1,4 @@
-"""Where private files may be, and what may be read: nothing open to others, nothing endless."""
+"""The places of private files, and what may be read: nothing open to others, nothing endless."""
 
 import errno
 import hashlib
@@ -71,9 +71,9 @@ def test_commands_that_only_read_refuse_it_alike(command, small, call, tmp_path,
     work.chmod(0o1777)
     monkeypatch.setenv("SFUMATO_WORK", str(work))
     place = small.folder.relative_to(small.folder.parent)
-    code, out, said = call(*(part.replace("line", str(place)) for part in command))
+    code, out, error = call(*(part.replace("line", str(place)) for part in command))
     assert (code, out) == (2, "")
-    assert f"{work}: is open to others (mode 1777): chmod 700" in said
+    assert f"{work}: is open to others (mode 1777): chmod 700" in error
     assert not list(work.iterdir())
 
 
@@ -92,7 +92,7 @@ def test_a_file_in_its_place_is_said(tmp_path):
 
 @pytest.fixture(params=["device", "pipe", "directory"])
 def no_file(request, tmp_path):
-    """What is no regular file, and may be endless."""
+    """Return a path that is no regular file, and may be endless."""
     place = tmp_path / "no-file"
     if request.param == "pipe":
         os.mkfifo(place)
@@ -141,10 +141,10 @@ def read_columns():
 
 def test_a_pinned_source_that_changed_is_refused_without_its_digest(small):
     small.write(people(), source={"uri": "people.csv", "sha256": "0" * 64})
-    found = hashlib.sha256((small.folder / "people.csv").read_bytes()).hexdigest()
+    digest_found = hashlib.sha256((small.folder / "people.csv").read_bytes()).hexdigest()
     with pytest.raises(InputError, match="not the one that the spec pins") as refused:
         small.publish("one")
-    assert found not in str(refused.value)
+    assert digest_found not in str(refused.value)
 
 
 def test_what_is_staged_is_nobodys_to_copy(small, monkeypatch):
@@ -206,13 +206,13 @@ def test_a_public_place_that_is_closed_is_named(small, monkeypatch, capsys):
     """Of the file that could not be written nothing is said: work files are not named."""
     version = small.write(people()).publish("one").directory
 
-    def closed(path, *_, **__):
+    def refuse_access(path, *_, **__):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(tombstones, "write_atomically", closed)
+    monkeypatch.setattr(tombstones, "write_atomically", refuse_access)
     assert run(["withdraw", str(version), "--reason", "r", "--yes"]) == 1
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said == f"sfumato: {version.parent}: cannot be written (Permission denied)"
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error == f"sfumato: {version.parent}: cannot be written (Permission denied)"
 
 
 def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
@@ -220,7 +220,7 @@ def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
     version = small.write(people()).publish("one").directory
     private = small.plan().line.private
     record = "releases.json: cannot be read as a record of versions"
-    for closed, said, code in (
+    for closed, message, code in (
         (version.parent, f"{version.parent}/{record} (Permission denied)", 3),
         (private, f"{private}: cannot be read (Permission denied)", 2),
     ):
@@ -233,4 +233,4 @@ def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
         with monkeypatch.context() as patch:
             patch.setattr(Path, "stat", stat)
             assert run(["withdraw", str(version), "--reason", "r", "--yes"]) == code
-        assert capsys.readouterr().err.splitlines()[-1] == f"sfumato: {said}"
+        assert capsys.readouterr().err.splitlines()[-1] == f"sfumato: {message}"

@@ -26,7 +26,7 @@ def lines(tmp_path_factory):
     """A line of each kind with three versions, made when it is asked for."""
     made = {}
 
-    def of(kind):
+    def lines_of_kind(kind):
         if kind not in made:
             folder = tmp_path_factory.mktemp(kind)
             with pytest.MonkeyPatch.context() as patch:
@@ -34,7 +34,7 @@ def lines(tmp_path_factory):
                 made[kind] = evolve(folder, kind).versions
         return made[kind]
 
-    return of
+    return lines_of_kind
 
 
 def verified(directory):
@@ -54,12 +54,15 @@ def lineages(directory):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_published_contradicts_nothing(lines, kind):
     first, second, third = lines(kind)
-    found = compare(third, second, first)
-    assert found.whole
-    assert [(step.before, step.now) for step in found.steps] == [(first, second), (second, third)]
-    for step in found.steps:
+    comparison = compare(third, second, first)
+    assert comparison.whole
+    assert [(step.before, step.now) for step in comparison.steps] == [
+        (first, second),
+        (second, third),
+    ]
+    for step in comparison.steps:
         before, now = lineages(step.before), lineages(step.now)
-        goes_on = [one for one in now if one["previous_group_id"] is not None]
+        goes_on = [row for row in now if row["previous_group_id"] is not None]
         assert step.moved.continued == len(goes_on)
         assert step.moved.new == len(now) - len(goes_on)
         assert step.moved.ended == len(before) - len(goes_on)
@@ -73,9 +76,9 @@ def test_what_was_published_contradicts_nothing(lines, kind):
 
 def test_the_page_counts_groups_that_go_on(lines):
     first, second, _ = lines("permuted")
-    said = "What changed since the version before"
-    assert said not in (first / "index.html").read_text(encoding="utf-8")
-    page = (second / "index.html").read_text(encoding="utf-8").split(said)[1]
+    heading = "What changed since the version before"
+    assert heading not in (first / "index.html").read_text(encoding="utf-8")
+    page = (second / "index.html").read_text(encoding="utf-8").split(heading)[1]
     moved = compare(second, first).steps[0].moved
     assert f">{moved.continued}</td>" in page
     assert f">{moved.new}</td>" in page
@@ -139,7 +142,7 @@ def test_every_version_is_verified(lines, tmp_path):
 
 
 def broken(directory, *previous):
-    """What is found in a forged version, which is one by itself."""
+    """Return what is found in a forged version, which is one by itself."""
     check(directory)
     with pytest.raises(PromiseError, match="versions: composed is broken") as error:
         compare(directory, *previous)
@@ -147,13 +150,13 @@ def broken(directory, *previous):
 
 
 def by_group(rows):
-    found = defaultdict(list)
+    rows_by_group = defaultdict(list)
     for row in rows:
-        found[row["group_id"]].append(row)
-    return found
+        rows_by_group[row["group_id"]].append(row)
+    return rows_by_group
 
 
-def continued(tables):
+def continued_groups(tables):
     return [r["group_id"] for r in tables["lineage"] if r["previous_group_id"] is not None]
 
 
@@ -171,7 +174,7 @@ VALUES = {"permuted": "microdata", "generalized": "microdata", "split": "st", "a
 @pytest.mark.parametrize("kind", VALUES)
 def test_a_value_replaced_in_a_group_that_goes_on(lines, tmp_path, kind):
     def change(tables):
-        group = by_group(tables[VALUES[kind]])[continued(tables)[0]]
+        group = by_group(tables[VALUES[kind]])[continued_groups(tables)[0]]
         group[0]["job"] = other_job(group)
 
     forged = forge(lines(kind)[2], tmp_path / "forged", change)
@@ -198,22 +201,22 @@ def test_a_row_moved_to_another_group_with_its_lineage_kept(lines, tmp_path, kin
     def move(tables):
         rows, lineage = by_group(tables["microdata"]), {r["group_id"]: r for r in tables["lineage"]}
         vacant = by_group(tables.get("vacant", ()))
-        of = continued(tables)
-        for one, row in ((group, row) for group in of for row in rows[group]):
-            left = {r[name] for r in (*rows[one], *vacant[one]) if r is not row}
-            if len(left) >= 3 and lineage[one]["rows"] > least:
-                other = next(g for g in of if g != one)
+        groups = continued_groups(tables)
+        for group, row in ((number, row) for number in groups for row in rows[number]):
+            values_left = {r[name] for r in (*rows[group], *vacant[group]) if r is not row}
+            if len(values_left) >= 3 and lineage[group]["rows"] > least:
+                other = next(g for g in groups if g != group)
                 same = {n: rows[other][0][n] for n in QI} if kind == "generalized" else {}
                 row.update(same, group_id=other)
-                lineage[one]["rows"] -= 1
+                lineage[group]["rows"] -= 1
                 lineage[other]["rows"] += 1
                 return
         pytest.fail("no group can spare a row")
 
     forged = forge(lines(kind)[2], tmp_path / "forged", move)
-    found = broken(forged, lines(kind)[1])
-    assert "2 groups with more or fewer people and vacant values" in found
-    assert "2 groups with other values" in found
+    problems = broken(forged, lines(kind)[1])
+    assert "2 groups with more or fewer people and vacant values" in problems
+    assert "2 groups with other values" in problems
 
 
 def changed_at_random(draw, qi):
@@ -221,14 +224,14 @@ def changed_at_random(draw, qi):
 
     def change(tables):
         names = [n for n, rows in tables.items() if rows and n != "lineage"]
-        group = set(continued(tables))
+        group = set(continued_groups(tables))
         rows = [row for row in tables[draw.choice(names)] if row["group_id"] in group]
-        one, other = draw.choice(rows), draw.choice(rows)
-        name = draw.choice([name for name in one if name not in qi])
+        first, other = draw.choice(rows), draw.choice(rows)
+        name = draw.choice([name for name in first if name not in qi])
         if draw.random() < 0.5 and name != "group_id":
-            one[name], other[name] = other[name], one[name]
+            first[name], other[name] = other[name], first[name]
         else:
-            one[name] = other[name]
+            first[name] = other[name]
 
     return change
 
@@ -236,27 +239,30 @@ def changed_at_random(draw, qi):
 @pytest.mark.parametrize("kind", ["permuted", "split", "generalized", "ambiguous"])
 def test_whatever_is_changed_in_a_group_that_goes_on(lines, tmp_path, kind):
     _, second, third = lines(kind)
-    draw, found = random.Random(5), Counter()
+    draw, counts_found = random.Random(5), Counter()
     qi = () if kind == "ambiguous" else QI
     for _ in range(25):
         try:
             forged = forge(third, tmp_path / "forged", changed_at_random(draw, qi))
             check(forged)
         except (PromiseError, ValueError):
-            found["by itself"] += 1
+            counts_found["by itself"] += 1
             continue
         if same_groups(third, forged):
             continue
         with pytest.raises(PromiseError, match="versions: composed is broken"):
             compare(forged, second)
-        found["beside the version before"] += 1
-    assert found["beside the version before"] > 0
+        counts_found["beside the version before"] += 1
+    assert counts_found["beside the version before"] > 0
 
 
 def same_groups(directory, other):
     """Decide whether two releases show the same values of each group."""
-    shown = [ShownVersion.read(open_release(one)) for one in (directory, other)]
-    tables = ([Counter(map(repr, t.to_pylist())) for t in values_of(one)] for one in shown)
+    versions_shown = [ShownVersion.read(open_release(place)) for place in (directory, other)]
+    tables = (
+        [Counter(map(repr, t.to_pylist())) for t in values_of(version)]
+        for version in versions_shown
+    )
     return next(tables) == next(tables)
 
 
@@ -270,9 +276,9 @@ def test_people_exchanged_between_groups_are_told(lines, tmp_path):
     """No file can show whose a value is: the exchange is told, not judged."""
 
     def exchange(tables):
-        rows, (one, other) = by_group(tables["microdata"]), continued(tables)[:2]
+        rows, (first, other) = by_group(tables["microdata"]), continued_groups(tables)[:2]
         for name in QI:
-            a, b = rows[one][0], rows[other][0]
+            a, b = rows[first][0], rows[other][0]
             a[name], b[name] = b[name], a[name]
 
     _, second, third = lines("permuted")
@@ -287,17 +293,17 @@ def test_a_vacancy_that_is_hidden(lines, tmp_path, kind, name, table):
     def hide(tables):
         """In the largest group that somebody left."""
         rows = by_group(tables["microdata"])
-        left = [row for row in tables["lineage"] if row["vacant"]]
-        of = max(left, key=lambda row: len({r[name] for r in rows[row["group_id"]]}))
-        of["vacant"] -= 1
-        seen = Counter(row[name] for row in rows[of["group_id"]])
-        shown = [row for row in tables[table] if row["group_id"] == of["group_id"]]
-        tables[table].remove(max(shown, key=lambda row: seen[row[name]]))
+        lineage_left = [row for row in tables["lineage"] if row["vacant"]]
+        lineage = max(lineage_left, key=lambda row: len({r[name] for r in rows[row["group_id"]]}))
+        lineage["vacant"] -= 1
+        seen = Counter(row[name] for row in rows[lineage["group_id"]])
+        rows_shown = [row for row in tables[table] if row["group_id"] == lineage["group_id"]]
+        tables[table].remove(max(rows_shown, key=lambda row: seen[row[name]]))
 
     _, second, third = lines(kind)
-    found = broken(forge(third, tmp_path / "forged", hide, vacant=-1), second)
-    assert "1 group with more or fewer people and vacant values than before" in found
-    assert "1 group with other values than before" in found
+    problems = broken(forge(third, tmp_path / "forged", hide, vacant=-1), second)
+    assert "1 group with more or fewer people and vacant values than before" in problems
+    assert "1 group with other values than before" in problems
 
 
 def test_newcomers_among_whom_somebody_left(lines, tmp_path):
@@ -317,7 +323,9 @@ def test_newcomers_among_whom_somebody_left(lines, tmp_path):
 def test_a_lineage_doubled(lines, tmp_path):
     def double(tables):
         new = next(r for r in tables["lineage"] if r["previous_group_id"] is None)
-        new["previous_group_id"] = tables["lineage"][continued(tables)[0]]["previous_group_id"]
+        new["previous_group_id"] = tables["lineage"][continued_groups(tables)[0]][
+            "previous_group_id"
+        ]
 
     forged = forge(lines("permuted")[2], tmp_path / "forged", double)
     with pytest.raises(PromiseError, match="lineage"):
@@ -333,8 +341,8 @@ def test_a_lineage_from_nowhere(lines, tmp_path):
         ] = 10_000
 
     _, second, third = lines("permuted")
-    found = broken(forge(third, tmp_path / "forged", invent), second)
-    assert "1 group that go on from none of the version before" in found
+    problems = broken(forge(third, tmp_path / "forged", invent), second)
+    assert "1 group that go on from none of the version before" in problems
 
 
 @pytest.mark.parametrize("kind", ["permuted", "split", "generalized", "ambiguous"])
@@ -376,7 +384,7 @@ def test_presence_over_all_versions(lines, tmp_path):
     ((_, joint),) = compare(forged, first).together
     assert joint.groups == len(lineages(first)) + len(lineages(second))
     assert joint.observed["alpha"] > verdict.observed["alpha"]
-    versions = [ShownVersion.read(open_release(one)) for one in (first, forged)]
+    versions = [ShownVersion.read(open_release(place)) for place in (first, forged)]
     (promise,) = versions[1].declared.promises
     less = Decimal("0.999") * Decimal(joint.observed["alpha"].numerator)
     less = replace(promise, alpha=round(less / joint.observed["alpha"].denominator, 6))
@@ -394,8 +402,10 @@ def test_a_form_that_shows_people_beside_one_that_hides_them(lines):
 
 
 def test_more_people_than_ever_were_in_a_group(lines):
-    """Where it is not told what is vacant, rows alone show it."""
-    first, second, third = (ShownVersion.read(open_release(one)) for one in lines("redistributed"))
+    """The vacant slots are not told here: rows alone show it."""
+    first, second, third = (
+        ShownVersion.read(open_release(place)) for place in lines("redistributed")
+    )
     assert count_grown([first, second, third]) == count_grown([second, third]) == 0
     rows = third.lineage.to_pylist()
     came = next(r for r in rows if r["previous_group_id"] == 0)
@@ -438,7 +448,7 @@ def test_another_form_is_compared_by_values(tmp_path, monkeypatch):
     assert compare(second, first).steps[0].moved.continued == len(lineages(first))
 
     def change(tables):
-        group = by_group(tables["st"])[continued(tables)[0]]
+        group = by_group(tables["st"])[continued_groups(tables)[0]]
         group[0]["job"] = other_job(group)
 
     forged = forge(second, tmp_path / "forged", change)
@@ -459,7 +469,7 @@ def test_the_command(lines, capsys):
 
 def test_the_command_on_what_was_forged(lines, tmp_path, capsys):
     def change(tables):
-        group = by_group(tables["microdata"])[continued(tables)[0]]
+        group = by_group(tables["microdata"])[continued_groups(tables)[0]]
         group[0]["job"] = other_job(group)
 
     _, second, third = lines("permuted")

@@ -61,12 +61,12 @@ def changes(partition, form, **more):
 
 @pytest.fixture
 def publish(small):
-    def published(partition, form, **more):
+    def publish_recoded(partition, form, **more):
         small.write(people(), **changes(partition, form, **more))
         (small.folder / "towns.csv").write_text(TOWNS, encoding="utf-8")
         return small.publish("one").directory
 
-    return published
+    return publish_recoded
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -104,9 +104,9 @@ def test_great_expectations_judges_the_files(publish, small, tmp_path, form):
 
 
 def with_label(table, name, label):
-    at = table.column_names.index(name)
+    position = table.column_names.index(name)
     labels = [label, *table[name].to_pylist()[1:]]
-    return table.set_column(at, table.schema.field(name), pa.array(labels, pa.string()))
+    return table.set_column(position, table.schema.field(name), pa.array(labels, pa.string()))
 
 
 def test_what_is_published_and_asked(publish):
@@ -201,7 +201,7 @@ def test_a_missing_hierarchy_is_told_before_anything_is_read(small):
 
 
 @pytest.fixture
-def forged(publish, tmp_path):
+def forged_release(publish, tmp_path):
     copy = tmp_path / "forged"
     shutil.copytree(publish("full-domain", "generalized"), copy, copy_function=shutil.copyfile)
     return copy
@@ -216,7 +216,7 @@ def rebuilt(directory, change):
     write_release(directory, assess(declared, tables))
 
 
-def resealed(directory, table, declared):
+def reseal(directory, table, declared):
     """Other data or terms, and all else as it was: listed with true sizes and hashes."""
     opened = open_release(directory)
     write_tables({"microdata": table}, opened.declared, directory / "data")
@@ -224,44 +224,44 @@ def resealed(directory, table, declared):
     (directory / MANIFEST).write_bytes(canonical_json(document))
 
 
-def test_a_label_without_meaning_is_refused(forged):
-    opened = open_release(forged)
+def test_a_label_without_meaning_is_refused(forged_release):
+    opened = open_release(forged_release)
     table = opened.table("microdata")
     names = pa.array([f"{label} " for label in table["age"].to_pylist()])
-    at = table.column_names.index("age")
-    changed = table.set_column(at, table.schema.field("age"), names)
-    resealed(forged, canonical_table(changed), opened.declared)
+    position = table.column_names.index("age")
+    changed = table.set_column(position, table.schema.field("age"), names)
+    reseal(forged_release, canonical_table(changed), opened.declared)
     with pytest.raises(PromiseError, match="expect_readable_labels is broken"):
-        check(forged)
+        check(forged_release)
 
 
-def test_another_declared_hierarchy_is_refused(forged):
-    opened = open_release(forged)
+def test_another_declared_hierarchy_is_refused(forged_release):
+    opened = open_release(forged_release)
     table, declared = opened.table("microdata"), opened.declared
     assert set(table["town"].to_pylist()) - {"*", "Aa", None}
     town = declared.columns["town"].model_copy(update={"hierarchy": (("Aa", "*"),)})
     columns = {**declared.columns, "town": town}
-    resealed(forged, table, declared.model_copy(update={"columns": columns}))
+    reseal(forged_release, table, declared.model_copy(update={"columns": columns}))
     with pytest.raises(PromiseError, match="expect_readable_labels is broken"):
-        check(forged)
+        check(forged_release)
 
 
-def test_a_published_hierarchy_that_is_not_the_declared_one_is_refused(forged):
-    path = forged / "hierarchies" / "town.csv"
+def test_a_published_hierarchy_that_is_not_the_declared_one_is_refused(forged_release):
+    path = forged_release / "hierarchies" / "town.csv"
     path.write_text(TOWNS.replace("A-C", "B-C"), encoding="utf-8")
-    document = json.loads((forged / MANIFEST).read_bytes())
+    document = json.loads((forged_release / MANIFEST).read_bytes())
     document["sfumato"]["digest"] = digest(document)
-    (forged / MANIFEST).write_bytes(canonical_json(document))
+    (forged_release / MANIFEST).write_bytes(canonical_json(document))
     with pytest.raises(PromiseError, match=r"hierarchies/town\.csv"):
-        check(forged)
+        check(forged_release)
 
 
-def test_a_row_taken_from_its_group_breaks_the_promise(forged):
+def test_a_row_taken_from_its_group_breaks_the_promise(forged_release):
     def change(tables, declared):
         table = tables["microdata"]
         sizes = table.group_by(["age", "town"]).aggregate([([], "count_all")]).to_pylist()
         least = min(sizes, key=lambda group: group["count_all"])
-        kept = [
+        rows_kept = [
             row
             for row in table.to_pylist()
             if (row["age"], row["town"]) != (least["age"], least["town"])
@@ -269,13 +269,13 @@ def test_a_row_taken_from_its_group_breaks_the_promise(forged):
         two = [
             r for r in table.to_pylist() if (r["age"], r["town"]) == (least["age"], least["town"])
         ]
-        tables["microdata"] = pa.Table.from_pylist(kept + two[:2], table.schema)
-        rows = declared.rows.model_copy(update={"published": len(kept) + 2})
+        tables["microdata"] = pa.Table.from_pylist(rows_kept + two[:2], table.schema)
+        rows = declared.rows.model_copy(update={"published": len(rows_kept) + 2})
         return declared.model_copy(update={"rows": rows})
 
-    rebuilt(forged, change)
+    rebuilt(forged_release, change)
     with pytest.raises(PromiseError, match="k-anonymity is broken"):
-        check(forged)
+        check(forged_release)
 
 
 def test_hierarchical_closeness_reads_the_published_hierarchy(small):

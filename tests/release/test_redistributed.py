@@ -62,11 +62,11 @@ def changes(partition, form, promises, strata, **more):
 
 @pytest.fixture
 def publish(small):
-    def published(*combined, **more):
+    def publish_redistributed(*combined, **more):
         small.write(people(), **changes(*combined, **more))
         return small.publish("one").directory
 
-    return published
+    return publish_redistributed
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -78,8 +78,8 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
     (row,) = answer(opened, "SELECT COUNT(*), AVG(wage), MIN(wage) FROM microdata").rows
     assert (row["count(*)"].lower, row["count(*)"].upper) == (60, 60)
     assert row["avg(wage)"].lower <= row["avg(wage)"].estimate <= row["avg(wage)"].upper
-    found = answer(opened, "SELECT town, SUM(wage) FROM microdata WHERE wage > 300 GROUP BY town")
-    assert [row["town"] for row in found.rows] == ["Aa", "Bee", "Cé, the long", None]
+    answer_ = answer(opened, "SELECT town, SUM(wage) FROM microdata WHERE wage > 300 GROUP BY town")
+    assert [row["town"] for row in answer_.rows] == ["Aa", "Bee", "Cé, the long", None]
     original = load(small.folder / "one" / "deidentified")
     scored = evaluate_release(
         directory, original, plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
@@ -161,7 +161,7 @@ def published_once(tmp_path_factory):
 
 
 @pytest.fixture
-def forged(published_once, tmp_path):
+def forged_release(published_once, tmp_path):
     return shutil.copytree(published_once, tmp_path / "forged", copy_function=shutil.copyfile)
 
 
@@ -170,11 +170,13 @@ def tables_of(directory):
 
 
 def with_column(table, name, values):
-    at = table.column_names.index(name)
-    return table.set_column(at, table.schema.field(name), pa.array(values, table.schema.types[at]))
+    position = table.column_names.index(name)
+    return table.set_column(
+        position, table.schema.field(name), pa.array(values, table.schema.types[position])
+    )
 
 
-def narrowed(tables):
+def narrow_ranges(tables):
     """A subdomain is replaced by a part of it: more is told of that value than declared."""
     st = tables["st"].to_pylist()
     wide = next(row for row in st if row["lower"] != row["upper"])
@@ -185,11 +187,11 @@ def narrowed(tables):
     for row in rows:
         key = (row["group_id"], row["lower"], row["upper"])
         merged[key] = merged.get(key, 0) + row["count"]
-    found = [
+    rows_ = [
         {"group_id": g, "lower": low, "upper": high, "count": n}
         for (g, low, high), n in sorted(merged.items())
     ]
-    return {**tables, "st": pa.Table.from_pylist(found, tables["st"].schema)}
+    return {**tables, "st": pa.Table.from_pylist(rows_, tables["st"].schema)}
 
 
 def written_otherwise(tables):
@@ -217,39 +219,41 @@ def no_such_node(tables):
     uppers = tables["st"]["upper"].to_pylist()
     lowers = tables["st"]["lower"].to_pylist()
     last = max(uppers)
-    at = next(i for i, (low, high) in enumerate(zip(lowers, uppers, strict=True)) if high != last)
-    uppers[at] = last
+    position = next(
+        i for i, (low, high) in enumerate(zip(lowers, uppers, strict=True)) if high != last
+    )
+    uppers[position] = last
     return {**tables, "st": with_column(tables["st"], "upper", uppers)}
 
 
-FORGERIES = [narrowed, one_more, another_target, written_otherwise, no_such_node]
+FORGERIES = [narrow_ranges, one_more, another_target, written_otherwise, no_such_node]
 
 
 @pytest.mark.parametrize("change", FORGERIES)
-def test_forged_tables_are_refused(forged, change):
-    opened = open_release(forged)
-    tables = change(tables_of(forged))
-    shutil.rmtree(forged)
+def test_forged_tables_are_refused(forged_release, change):
+    opened = open_release(forged_release)
+    tables = change(tables_of(forged_release))
+    shutil.rmtree(forged_release)
     with pytest.raises(PromiseError):
-        write_release(forged, assess(opened.declared, redistributed.canonical(tables)))
-        check(forged)
+        write_release(forged_release, assess(opened.declared, redistributed.canonical(tables)))
+        check(forged_release)
 
 
-def test_rebuilt_as_it_was_it_is_accepted(forged):
-    opened, tables = open_release(forged), tables_of(forged)
-    shutil.rmtree(forged)
-    write_release(forged, assess(opened.declared, tables))
-    assert check(forged).verdicts
+def test_rebuilt_as_it_was_it_is_accepted(forged_release):
+    opened, tables = open_release(forged_release), tables_of(forged_release)
+    shutil.rmtree(forged_release)
+    write_release(forged_release, assess(opened.declared, tables))
+    assert check(forged_release).verdicts
 
 
-def test_a_wrong_number_of_fakes_is_refused(forged):
-    opened, tables = open_release(forged), tables_of(forged)
+def test_a_wrong_number_of_fakes_is_refused(forged_release):
+    opened, tables = open_release(forged_release), tables_of(forged_release)
     rows = opened.declared.rows
     more = rows.model_copy(update={"fakes": rows.fakes + 1})
-    shutil.rmtree(forged)
-    write_release(forged, assess(opened.declared.model_copy(update={"rows": more}), tables))
+    shutil.rmtree(forged_release)
+    write_release(forged_release, assess(opened.declared.model_copy(update={"rows": more}), tables))
     with pytest.raises(PromiseError, match="how many values are made up"):
-        check(forged)
+        check(forged_release)
 
 
 def test_great_expectations_judges_the_files(published_once, tmp_path):
@@ -264,7 +268,7 @@ def test_great_expectations_judges_the_files(published_once, tmp_path):
     )
     require(judged)
     assert {"expect_p_privacy", "expect_t_closeness"} <= {row.type for row in judged}
-    wrong = narrowed(tables)
+    wrong = narrow_ranges(tables)
     with pytest.raises(PromiseError, match="p-privacy is broken"):
         require(
             judge(
@@ -277,20 +281,20 @@ def test_great_expectations_judges_the_files(published_once, tmp_path):
         )
 
 
-def shown(directory):
+def page_text(directory):
     seen = Read((directory / "index.html").read_text(encoding="utf-8"))
     assert seen.faults == []
     return seen.text
 
 
 def test_the_page_says_what_may_be_learned_and_what_is_made_up(published_once, publish):
-    text = shown(published_once)
+    text = page_text(published_once)
     assert "that is declared for a group is like that of all published rows together" in text
     assert "in every group are distributed like" not in text
     assert "no promise is about how far it may be from that of all rows" not in text
     assert "of the values are made up, so that ranges can be narrower" in text
     assert "age in bands from 30, 45" in text
-    plain = shown(publish("exact-qi", {**FAKING, "fakes": 0}, [UNIFORM], []))
+    plain = page_text(publish("exact-qi", {**FAKING, "fakes": 0}, [UNIFORM], []))
     assert "no promise is about how far it may be from that of all rows" in plain
     assert "A group has as many ranges as rows." in plain
     assert "Rows with the same quasi-identifiers are a group" in plain

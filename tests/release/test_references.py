@@ -83,27 +83,27 @@ def write(small, grouping="full-domain", form="generalized", promises=(PRESENCE,
 
 
 @pytest.fixture
-def released(small):
+def release_and_reference(small):
     """A version whose promises speak of a reference, and the file of that."""
     write(small, promises=(PRESENCE, BELIEF))
     register(small.folder, more=ELSEWHERE)
     return small.publish("one").directory, small.folder / "register.csv"
 
 
-def counted(directory, rows):
+def rows_and_people(directory, rows):
     """By the labels of each group its rows, and the reference's people whom they admit."""
     declared = open_release(directory).declared
     table = read_tables(declared, directory / "data")["microdata"].to_pylist()
     read = reader_for(form_of(declared))
     readers = {name: read(name, declared.columns[name]) for name in ("age", "town")}
-    shown = Counter((row["age"], row["town"]) for row in table)
+    counts_by_label = Counter((row["age"], row["town"]) for row in table)
     people_of = {}
-    for labels in shown:
+    for labels in counts_by_label:
         age, town = (readers[n](label) for n, label in zip(readers, labels, strict=True))
         people_of[labels] = [
             row for row in rows if admits(age, row[0]) and admits(town, row[1] or None)
         ]
-    return shown, people_of
+    return counts_by_label, people_of
 
 
 @pytest.mark.parametrize("grouping", APART)
@@ -111,19 +111,19 @@ def test_whom_labels_admit_is_counted_as_one_by_one(small, grouping):
     write(small, grouping)
     rows = register(small.folder, more=ELSEWHERE)
     directory = small.publish("one").directory
-    shown, people_of = counted(directory, rows)
-    shares = {labels: Fraction(n, len(people_of[labels])) for labels, n in shown.items()}
+    rows_by_label, people_of = rows_and_people(directory, rows)
+    shares = {labels: Fraction(n, len(people_of[labels])) for labels, n in rows_by_label.items()}
     admitted = sum(map(len, people_of.values()))
     least = Fraction(0) if admitted < len(rows) else min(shares.values())
     checked = check(directory, reference_paths=(small.folder / "register.csv",))
-    (found,) = (v for p, v in checked.verdicts if p.name == "delta-presence")
+    (verdict,) = (v for p, v in checked.verdicts if p.name == "delta-presence")
     assert checked.stated == ()
-    assert found.observed == {"min": least, "max": max(shares.values())}
-    assert (found.groups, found.failing) == (len(shown), 0)
+    assert verdict.observed == {"min": least, "max": max(shares.values())}
+    assert (verdict.groups, verdict.failing) == (len(rows_by_label), 0)
 
 
-def test_values_of_people_are_counted_as_one_by_one(released):
-    directory, reference = released
+def test_values_of_people_are_counted_as_one_by_one(release_and_reference):
+    directory, reference = release_and_reference
     with reference.open(newline="", encoding="utf-8") as file:
         rows = [(int(row["age"]), row["town"], row["wage"]) for row in csv.DictReader(file)]
     declared = open_release(directory).declared
@@ -131,35 +131,37 @@ def test_values_of_people_are_counted_as_one_by_one(released):
     promise = declared.promises[-1]
     references = References({promise.reference_uri: ReferenceFile(reference)})
     seen = SeenGroups(declared, tables, references).of_promises()[-1][1]
-    _, people_of = counted(directory, rows)
-    wanted = sorted(
+    _, people_of = rows_and_people(directory, rows)
+    expected = sorted(
         sorted(Counter((age, town, wage) for age, town, wage in those).values())
         for those in people_of.values()
     )
     joint = seen.population.joint["wage"]
-    found = [sorted(joint.count[joint.group == g].tolist()) for g in range(len(seen))]
-    assert sorted(found) == wanted
+    counts_of_groups = [sorted(joint.count[joint.group == g].tolist()) for g in range(len(seen))]
+    assert sorted(counts_of_groups) == expected
     assert seen.population.sizes.sum() + seen.population.elsewhere == len(rows)
 
 
-def test_promises_are_stated_without_their_reference_and_measured_with_it(released, capsys):
-    directory, reference = released
-    alone, held = check(directory), check(directory, reference_paths=(reference,))
+def test_promises_are_stated_without_their_reference_and_measured_with_it(
+    release_and_reference, capsys
+):
+    directory, reference = release_and_reference
+    alone, with_reference = check(directory), check(directory, reference_paths=(reference,))
     assert [p.name for p in alone.stated] == ["delta-presence", "bayes-optimal"]
-    assert held.stated == ()
-    assert alone.verdicts == held.verdicts
+    assert with_reference.stated == ()
+    assert alone.verdicts == with_reference.verdicts
     assert run(["check", str(directory)]) == 0
-    said = capsys.readouterr().out
-    assert "delta-presence is not measured here: the publisher states" in said
-    assert "that delta-presence, bayes-optimal holds: it is about a reference" in said
+    output = capsys.readouterr().out
+    assert "delta-presence is not measured here: the publisher states" in output
+    assert "that delta-presence, bayes-optimal holds: it is about a reference" in output
     assert run(["check", str(directory), "--reference", str(reference)]) == 0
-    said = capsys.readouterr().out
-    assert "delta-presence holds in all" in said
-    assert "that the reference given is the one that was meant" in said
+    output = capsys.readouterr().out
+    assert "delta-presence holds in all" in output
+    assert "that the reference given is the one that was meant" in output
 
 
-def test_no_published_file_tells_where_or_what_the_reference_is(released, small):
-    directory, reference = released
+def test_no_published_file_tells_where_or_what_the_reference_is(release_and_reference, small):
+    directory, reference = release_and_reference
     declared = open_release(directory).declared
     (name,) = {p.reference_uri for p in declared.promises if p.reference_uri}
     plain_digest = hashlib.sha256(reference.read_bytes()).hexdigest().encode()
@@ -172,8 +174,8 @@ def test_no_published_file_tells_where_or_what_the_reference_is(released, small)
     assert "and on a reference of the publisher's, which is not published" in page
 
 
-def test_the_digest_is_that_of_the_file_under_the_lines_key(released, small, tmp_path):
-    directory, reference = released
+def test_the_digest_is_that_of_the_file_under_the_lines_key(release_and_reference, small, tmp_path):
+    directory, reference = release_and_reference
     promise = open_release(directory).declared.promises[-1]
     spoken = promise.referring_to(str(reference))
     secret = line_key(small.plan().line.private)
@@ -202,7 +204,7 @@ def test_the_gate_fails_closed_without_the_reference(small):
     register(small.folder)
     prepare(small.spec, small.folder / "run", seeded_keys(1))
     findings = assess_candidate(small.folder / "run" / "candidate").findings
-    broken = [one.type for one in findings if not one.passed]
+    broken = [finding.type for finding in findings if not finding.passed]
     assert broken == ["expect_delta_presence", "expect_bayes_optimal"]
 
 
@@ -231,8 +233,8 @@ def test_groups_that_overlap_are_refused(small):
         small.publish("one")
 
 
-def test_another_reference_is_told_from_the_one_that_was_meant(released):
-    directory, reference = released
+def test_another_reference_is_told_from_the_one_that_was_meant(release_and_reference):
+    directory, reference = release_and_reference
     other = reference.with_name("other.csv")
     rows = reference.read_text(encoding="utf-8").splitlines()
     other.write_text("\n".join([*rows, *rows[1:]]) + "\n", encoding="utf-8")
@@ -246,14 +248,14 @@ def test_another_reference_is_told_from_the_one_that_was_meant(released):
 
 
 def forge(document, **observed):
-    for one in document["sfumato"]["observed"]:
-        if one["promise"]["model"] == "delta-presence":
-            one["observed"].update(observed)
+    for observation in document["sfumato"]["observed"]:
+        if observation["promise"]["model"] == "delta-presence":
+            observation["observed"].update(observed)
 
 
 @pytest.mark.parametrize("most", [1, "1.5", "0.99", None, True, "1e999999999", "9" * 9 + "/0", []])
-def test_a_statement_that_breaks_the_promise_is_refused(released, tmp_path, most):
-    directory, _ = released
+def test_a_statement_that_breaks_the_promise_is_refused(release_and_reference, tmp_path, most):
+    directory, _ = release_and_reference
     copy = tmp_path / "copy"
     shutil.copytree(directory, copy, copy_function=shutil.copyfile)
     edit(copy, lambda document: forge(document, max=most))
@@ -261,8 +263,10 @@ def test_a_statement_that_breaks_the_promise_is_refused(released, tmp_path, most
         check(copy)
 
 
-def test_a_statement_that_is_not_that_of_the_other_files_is_refused(released, tmp_path):
-    directory, _ = released
+def test_a_statement_that_is_not_that_of_the_other_files_is_refused(
+    release_and_reference, tmp_path
+):
+    directory, _ = release_and_reference
     copy = tmp_path / "copy"
     shutil.copytree(directory, copy, copy_function=shutil.copyfile)
     edit(copy, lambda document: forge(document, max="0.4999"))
@@ -270,8 +274,8 @@ def test_a_statement_that_is_not_that_of_the_other_files_is_refused(released, tm
         check(copy)
 
 
-def test_an_address_in_the_place_of_a_digest_is_refused(released, tmp_path):
-    directory, _ = released
+def test_an_address_in_the_place_of_a_digest_is_refused(release_and_reference, tmp_path):
+    directory, _ = release_and_reference
     copy = tmp_path / "copy"
     shutil.copytree(directory, copy, copy_function=shutil.copyfile)
 
@@ -283,8 +287,8 @@ def test_an_address_in_the_place_of_a_digest_is_refused(released, tmp_path):
         check(copy)
 
 
-def test_references_are_given_in_the_order_of_promises(released):
-    directory, reference = released
+def test_references_are_given_in_the_order_of_promises(release_and_reference):
+    directory, reference = release_and_reference
     promises = open_release(directory).declared.promises
     assert given_references(promises, ()).files == {}
     (file,) = given_references(promises, (reference,)).files.values()
@@ -328,16 +332,16 @@ def test_the_old_key_means_the_same(small):
     assert small.plan().terms == before
 
 
-def test_observed_numbers_are_exact(released):
-    directory, reference = released
+def test_observed_numbers_are_exact(release_and_reference):
+    directory, reference = release_and_reference
     checked = check(directory, reference_paths=(reference,))
     stated = json.loads((directory / MANIFEST).read_bytes())["sfumato"]["observed"]
-    for (_, verdict), said in zip(checked.verdicts, stated, strict=True):
-        assert {n: plain(value) for n, value in verdict.observed.items()} == said["observed"]
+    for (_, verdict), expected in zip(checked.verdicts, stated, strict=True):
+        assert {n: plain(value) for n, value in verdict.observed.items()} == expected["observed"]
 
 
-def test_another_reference_makes_another_release(released, small):
-    directory, reference = released
+def test_another_reference_makes_another_release(release_and_reference, small):
+    directory, reference = release_and_reference
     assert small.publish("again").existed
     with reference.open("a", encoding="utf-8") as file:
         file.write("30,Aa,1.00\n")
@@ -346,7 +350,7 @@ def test_another_reference_makes_another_release(released, small):
     assert [path.name for path in directory.parent.glob("0*")] == ["0001"]
 
 
-def test_a_rekeyed_line_knows_its_version_again(released, small):
+def test_a_rekeyed_line_knows_its_version_again(release_and_reference, small):
     before = small.plan().line.private
     old = line_key(before)
     assert run(["line", "rekey", str(small.spec), "--source=0001=people.csv"]) == 0
@@ -354,7 +358,7 @@ def test_a_rekeyed_line_knows_its_version_again(released, small):
     assert small.publish("stands").existed
 
 
-def test_digests_are_made_once(released, small):
+def test_digests_are_made_once(release_and_reference, small):
     resolved = with_references(small.plan())
     assert with_references(resolved) is resolved
     (name,) = resolved.references.files
@@ -366,8 +370,8 @@ def test_great_expectations_judges_the_same(small):
     register(small.folder, more=ELSEWHERE)
     resolved, run_directory = small.prepare_run("one")
     candidate, gate = run_directory / "candidate", partial(judge, "wages")
-    found = assess_candidate(candidate, (), gate, resolved.references).findings
-    assert found == assess_candidate(candidate, references=resolved.references).findings
-    assert all(finding.passed for finding in found)
+    findings = assess_candidate(candidate, (), gate, resolved.references).findings
+    assert findings == assess_candidate(candidate, references=resolved.references).findings
+    assert all(finding.passed for finding in findings)
     with pytest.raises(PromiseError, match="delta-presence is broken"):
         require(assess_candidate(candidate, (), gate).findings)

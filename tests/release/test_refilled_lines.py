@@ -20,7 +20,7 @@ from tests.release.growing import (
     Growing,
     coming_and_going,
     deal_rows,
-    judged,
+    judge_map,
     sets,
     supports,
 )
@@ -70,7 +70,7 @@ def test_likelihoods_are_not_kept_by_slots_alone():
     refused = 0
     for _, line in told_truly(deal_rows, "112", 30, seed=5):
         before, now = line.maps[-2:]
-        again = judged(before, now, [entropy("1.2")])
+        again = judge_map(before, now, [entropy("1.2")])
         if line.verdicts[-1].route == "C":
             assert isinstance(again, Refused)
             refused += 1
@@ -98,50 +98,50 @@ def line_of(wish, people, grouping=None, **more):
 NINE = dict(zip("ABCDEFGHI", "123" * 3, strict=True))
 
 
-def without(people, gone, **came):
+def people_without(people, gone, **came):
     return {person: value for person, value in people.items() if person not in gone} | came
 
 
 def test_whoever_comes_back_to_a_slot_of_somebody_else_stays_out_for_ever():
     line = line_of("refill", NINE)
     was = dict(zip(line.maps[0].key.tolist(), line.maps[0].group.tolist(), strict=True))
-    now = line.publish(without(NINE, "A", X="1"))
+    now = line.publish(people_without(NINE, "A", X="1"))
     assert line.evolved[-1].counts["refilled"] == 1
     assert now.past.key.tolist() == [b"A"]
     assert now.past.group.tolist() == [was[b"A"]]
     assert now.group[now.key == b"X"].tolist() == [was[b"A"]]
-    back = without(NINE, "", X="1")
+    back = people_without(NINE, "", X="1")
     for _ in range(2):
         line.publish(back)
         counts = line.evolved[-1].counts
         assert (counts["withheld"], counts["new"], counts["waiting"]) == (1, 0, 0)
         assert b"A" not in line.maps[-1].key
         del back[next(iter(set(back) - {"A", "X"}))]
-    assert judged(line.maps[-2], line.maps[-1], [distinct(3)]).route in ("A", "S")
+    assert judge_map(line.maps[-2], line.maps[-1], [distinct(3)]).route in ("A", "S")
 
 
 def test_a_slot_is_given_away_by_fresh_keys_and_never_by_the_order_of_rows():
     """Of three newcomers each takes one of two slots as often, whoever of two left it."""
-    takers, left = Counter(), Counter()
+    takers, counts_by_holder = Counter(), Counter()
     came = {"X": "1", "Y": "1", "Z": "1", "P": "2", "Q": "3"}
     for seed in range(60):
         line = line_of("refill", NINE, seed=seed)
-        one, other = (name.encode() for name in "AD")
+        first, other = (name.encode() for name in "AD")
         was = dict(zip(line.maps[0].key.tolist(), line.maps[0].group.tolist(), strict=True))
-        now = line.publish(without(NINE, "AD", **came))
+        now = line.publish(people_without(NINE, "AD", **came))
         holder = dict(zip(now.key.tolist(), now.group.tolist(), strict=True))
         for name in (b"X", b"Y", b"Z"):
-            takers[name] += holder[name] in (was[one], was[other])
-            left[name] += holder[name] == was[one]
+            takers[name] += holder[name] in (was[first], was[other])
+            counts_by_holder[name] += holder[name] == was[first]
     assert all(26 < times < 54 for times in takers.values())  # about 40
-    assert all(9 < times < 32 for times in left.values())  # about 20
+    assert all(9 < times < 32 for times in counts_by_holder.values())  # about 20
 
 
 def test_of_two_empty_slots_each_is_filled_as_often():
     filled = Counter()
     for seed in range(60):
         line = line_of("refill", NINE, seed=seed)
-        now = line.publish(without(NINE, "AD", X="1"))
+        now = line.publish(people_without(NINE, "AD", X="1"))
         filled[now.past.key.tolist()[0]] += 1
     assert filled.keys() == {b"A", b"D"}
     assert min(filled.values()) > 12
@@ -149,15 +149,15 @@ def test_of_two_empty_slots_each_is_filled_as_often():
 
 def test_no_more_slots_are_given_away_than_leave_the_others_groupable():
     line = line_of("refill", NINE)
-    line.publish(without(NINE, "A", X="1", Y="2", Z="3"))
+    line.publish(people_without(NINE, "A", X="1", Y="2", Z="3"))
     counts = line.evolved[-1].counts
     assert (counts["refilled"], counts["new"], counts["waiting"]) == (0, 3, 0)
     line = line_of("refill", NINE)
-    line.publish(without(NINE, "ABC", U="1", V="2", W="3", X="1", Y="2", Z="3"))
+    line.publish(people_without(NINE, "ABC", U="1", V="2", W="3", X="1", Y="2", Z="3"))
     counts = line.evolved[-1].counts
     assert (counts["refilled"], counts["new"], counts["waiting"]) == (3, 3, 0)
     line = line_of("refill", NINE)
-    line.publish(without(NINE, "A", X="1", Y="2"))
+    line.publish(people_without(NINE, "A", X="1", Y="2"))
     counts = line.evolved[-1].counts
     assert (counts["refilled"], counts["new"], counts["waiting"]) == (0, 0, 2)
 
@@ -165,7 +165,7 @@ def test_no_more_slots_are_given_away_than_leave_the_others_groupable():
 def test_fewer_others_than_a_cohort_are_not_left():
     line = Growing(sets(3), {"vacancies": "refill", "cohort": 4})
     line.publish(NINE)
-    line.publish(without(NINE, "A", W="1", X="1", Y="2", Z="3"))
+    line.publish(people_without(NINE, "A", W="1", X="1", Y="2", Z="3"))
     counts = line.evolved[-1].counts
     assert (counts["refilled"], counts["new"], counts["waiting"]) == (0, 0, 4)
 
@@ -180,32 +180,32 @@ def test_paired_gives_different_values_of_a_group_away_together():
     mates = [k.decode() for k in first.key[first.group == group_of(first, "A")]]
     other = next(name for name in NINE if name not in mates and NINE[name] == "3")
     gone = [name for name in mates if NINE[name] != "3"] + [other]
-    now = line.publish(without(NINE, gone, X="1", Y="2", Z="3"))
+    now = line.publish(people_without(NINE, gone, X="1", Y="2", Z="3"))
     assert line.evolved[-1].counts["refilled"] == 0  # Z alone could not be grouped
-    now = line.publish(without(NINE, gone, X="1", Y="2", Z="3", U="1", V="2", W="3"))
+    now = line.publish(people_without(NINE, gone, X="1", Y="2", Z="3", U="1", V="2", W="3"))
     taken = set(now.past.group.tolist())
     assert taken <= {group_of(first, "A")}
     line = line_of("paired", dict(zip("ABCDEF", "112112", strict=True)), deal_rows, seed=2)
     first = line.maps[0]
     alike = [k.decode() for k in first.key[first.rows["s"].codes == 0]]
     fresh = dict(zip("UVWXYZ", "111111", strict=True))
-    line.publish(without(dict(zip("ABCDEF", "112112", strict=True)), alike, **fresh))
+    line.publish(people_without(dict(zip("ABCDEF", "112112", strict=True)), alike, **fresh))
     assert line.evolved[-1].counts["refilled"] == 0
 
 
 def test_paired_gives_some_slots_away():
-    refilled = kept = 0
+    refilled = count_kept = 0
     for _, line in told_truly(deal_rows, "1123", 40, {"vacancies": "paired"}, seed=8):
         for before, now in pairwise(line.maps):
             values = {}
             for k, g in new_pairs(before, now):
                 row = int(np.flatnonzero(before.key == k)[0])
                 values.setdefault(g, set()).add(before.rows["s"].array()[row].as_py())
-            assert all(len(of) > 1 for of in values.values())
+            assert all(len(people_of_value) > 1 for people_of_value in values.values())
             refilled += len(values)
-        kept += int((line.maps[-1].kind == VACANT).sum())
+        count_kept += int((line.maps[-1].kind == VACANT).sum())
     assert refilled > 5
-    assert kept > 5
+    assert count_kept > 5
 
 
 def new_pairs(before, now):
@@ -217,7 +217,7 @@ def test_the_slot_of_somebody_who_was_forgotten_is_never_given_away():
     line = line_of("refill", NINE)
     first = line.maps[0]
     first.key[first.key == b"A"] = b""
-    line.publish(without(NINE, "A", X="1"))
+    line.publish(people_without(NINE, "A", X="1"))
     assert line.evolved[-1].counts["refilled"] == 0
 
 
@@ -226,7 +226,7 @@ def test_a_group_that_is_shown_no_more_is_not_filled():
     first = line.maps[0]
     mates = [k.decode() for k in first.key[first.group == group_of(first, "A")]]
     fresh = {"U": "1", "V": "2", "W": "3"}
-    now = line.publish(without(NINE, mates, **fresh))
+    now = line.publish(people_without(NINE, mates, **fresh))
     assert line.evolved[-1].counts["groups_retired"] == 1
     assert group_of(now, "U") not in first.group
     assert not len(now.past)
@@ -237,8 +237,8 @@ def test_nobody_is_given_a_slot_of_a_group_that_is_retired_all_the_same():
     line.publish(NINE)
     first = line.maps[0]
     mates = [k.decode() for k in first.key[first.group == group_of(first, "A")]]
-    one, other, _ = sorted(mates, key=NINE.__getitem__)
-    now = line.publish(without(NINE, [one, other], X=NINE[one]))
+    leaver, other, _ = sorted(mates, key=NINE.__getitem__)
+    now = line.publish(people_without(NINE, [leaver, other], X=NINE[leaver]))
     counts = line.evolved[-1].counts
     assert (counts["refilled"], counts["groups_retired"], counts["waiting"]) == (0, 1, 1)
     assert not len(now.past)
@@ -250,9 +250,9 @@ def test_a_group_of_too_few_survivors_may_be_filled_instead_of_retired():
     line.publish(NINE)
     first = line.maps[0]
     mates = [k.decode() for k in first.key[first.group == group_of(first, "A")]]
-    line.publish(without(NINE, mates[:2], X=NINE[mates[0]]))
+    line.publish(people_without(NINE, mates[:2], X=NINE[mates[0]]))
     assert line.evolved[-1].counts["groups_retired"] == 0
-    line.publish(without(NINE, mates[:2]))
+    line.publish(people_without(NINE, mates[:2]))
     assert line.evolved[-1].counts["groups_retired"] == 1
 
 
@@ -260,20 +260,20 @@ def test_slots_go_to_newcomers_of_the_stratum_of_all_in_the_group():
     people = dict(zip("ABCDEF", "123123", strict=True))
     shape = replace(GROUPED, frozen=frozenset(["s"]))
 
-    def published(where, moved=""):
+    def publish_places(where, moved=""):
         line = Growing(by_place, REFILL, shape=shape)
         places = {p: "west" if p in "ABC" else "east" for p in people}
         line.publish(people, places)
         places |= dict.fromkeys(moved, "east")
         line.publish(people, places)
-        now = without(people, "A", X="1")
+        now = people_without(people, "A", X="1")
         line.publish(now, {**places, "X": where} if "A" not in now else places)
         return line.evolved[-1].counts["refilled"]
 
-    assert published("west") == 1
-    assert published("east") == 0
-    assert published("west", moved="B") == 0
-    assert published("east", moved="ABC") == 1
+    assert publish_places("west") == 1
+    assert publish_places("east") == 0
+    assert publish_places("west", moved="B") == 0
+    assert publish_places("east", moved="ABC") == 1
 
 
 def by_place(rows, randomness):
@@ -287,7 +287,7 @@ def test_the_gate_finds_out_slots_that_were_given_away_wrongly(guard):
     first = line.maps[0]
     now = line.publish({**dict(zip("BCDEF", "11122", strict=True)), "X": "1"})
     assert now.past.key.tolist() == [b"A"]
-    at = int(np.flatnonzero(now.key == b"X")[0])
+    position = int(np.flatnonzero(now.key == b"X")[0])
     lost = members_of(first, now, ["s"]).lost
     assert lost == 0
     if guard == "who held it":
@@ -295,7 +295,7 @@ def test_the_gate_finds_out_slots_that_were_given_away_wrongly(guard):
         assert members_of(first, wrong, ["s"]).lost == 1
     elif guard == "the same value":
         codes = now.rows["s"].codes.copy()
-        codes[at] = codes.max()
+        codes[position] = codes.max()
         rows = replace(now.rows, columns=(replace(now.rows["s"], codes=codes),))
         assert members_of(first, replace(now, rows=rows), ["s"]).lost == 1
     elif guard == "nobody else's":
@@ -303,8 +303,8 @@ def test_the_gate_finds_out_slots_that_were_given_away_wrongly(guard):
         assert members_of(forgotten, now, ["s"]).lost == 1
     else:
         key = now.key.copy()
-        group = now.group == now.group[at]
+        group = now.group == now.group[position]
         mate = int(np.flatnonzero(~group & (now.kind == LIVE))[0])
         key[mate] = b"A"
         wrong = replace(now, key=key, past=now.past.with_others(now.key[[mate]], now.group[[mate]]))
-        assert "may have kept a value" in str(judged(now, wrong, [distinct(1)]))
+        assert "may have kept a value" in str(judge_map(now, wrong, [distinct(1)]))

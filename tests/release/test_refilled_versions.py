@@ -28,7 +28,7 @@ def work(tmp_path, monkeypatch):
     return place
 
 
-def refilled(folder, kind="split", versions=2):
+def refilled_line(folder, kind="split", versions=2):
     line = Evolving(folder / "line", kind)
     for number in range(versions):
         if number:
@@ -53,16 +53,16 @@ def report(work, version):
     ("kind", "route"), [("permuted", "S"), ("ranges", "C"), ("generalized", "C")]
 )
 def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, kind, route):
-    line = refilled(tmp_path, kind, versions=3)
+    line = refilled_line(tmp_path, kind, versions=3)
     for directory in line.versions:
         check(directory)
     release = open_release(line.versions[-1])
     assert hold_against(release, line.versions[:-1], open_release).whole
-    told = report(work, "0003")
-    assert told["route"] == route
-    (of,) = told["exposure"]["columns"]
+    composition = report(work, "0003")
+    assert composition["route"] == route
+    (column,) = composition["exposure"]["columns"]
     for attack in ("intersection", "newcomers", "leavers"):
-        assert (of[attack]["one"], of[attack]["few"]) == (0, 0)
+        assert (column[attack]["one"], column[attack]["few"]) == (0, 0)
     slots = newest(work)
     assert len(slots.past)
     assert not np.isin(slots.past.key, slots.key).any()
@@ -72,7 +72,7 @@ def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, 
 
 
 def test_no_label_widens_for_whoever_is_given_a_slot(tmp_path, work):
-    line = refilled(tmp_path, "generalized", versions=1)
+    line = refilled_line(tmp_path, "generalized", versions=1)
     for _ in range(3):
         before = labels(line.versions[-1])
         line.move(leave=12)
@@ -94,7 +94,7 @@ def labels(directory):
 
 
 def test_counts_of_a_version_tell_how_many_slots_were_given_away(tmp_path, work):
-    line = refilled(tmp_path)
+    line = refilled_line(tmp_path)
     counts = json.loads((work / NAME / "reports" / "0002" / "partition.json").read_bytes())
     assert counts["refilled"] == len(newest(work).past) == 12
     assert (counts["continued"], counts["new"]) == (60, 12)
@@ -136,7 +136,7 @@ def test_whoever_comes_back_to_a_slot_of_somebody_else_stays_out(tmp_path, work)
 def test_a_slot_in_other_hands_of_which_the_map_does_not_know_is_refused(
     tmp_path, work, monkeypatch
 ):
-    line = refilled(tmp_path, versions=1)
+    line = refilled_line(tmp_path, versions=1)
     monkeypatch.setattr(FormerHolders, "with_others", lambda self, *_: self)
     line.move(leave=12)
     with pytest.raises(PromiseError, match="12 slots of earlier versions in other hands"):
@@ -144,7 +144,7 @@ def test_a_slot_in_other_hands_of_which_the_map_does_not_know_is_refused(
 
 
 def test_groups_of_unknown_likelihoods_are_retired_where_these_are_promised(tmp_path, work):
-    line = refilled(tmp_path, "ranges")
+    line = refilled_line(tmp_path, "ranges")
     promises = [
         *KINDS["ranges"][2],
         {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 9},
@@ -159,7 +159,7 @@ def test_groups_of_unknown_likelihoods_are_retired_where_these_are_promised(tmp_
 
 
 def test_who_is_forgotten_is_forgotten_as_a_former_holder_too(tmp_path, work):
-    line = refilled(tmp_path, versions=3)
+    line = refilled_line(tmp_path, versions=3)
     spec, units, backup = line.folder / "spec.yaml", tmp_path / "units", tmp_path / "backup"
     slots = newest(work)
     everybody = set(range(72)) | set(range(1_000, 1_024)) | set(range(2_000, 2_024))
@@ -167,10 +167,12 @@ def test_who_is_forgotten_is_forgotten_as_a_former_holder_too(tmp_path, work):
     back_up(spec, backup)
     units.write_text("".join(f"{unit}\n" for unit in gone), encoding="utf-8")
     assert forget(spec, units) == 3
-    left = newest(work)
-    assert len(left.past) == len(slots.past)
-    assert (left.past.key == b"").sum() == (slots.past.key != left.past.key).sum() > 0
-    forgotten = set(slots.names.tolist()) - set(left.names.tolist())
+    former_slots = newest(work)
+    assert len(former_slots.past) == len(slots.past)
+    assert (
+        (former_slots.past.key == b"").sum() == (slots.past.key != former_slots.past.key).sum() > 0
+    )
+    forgotten = set(slots.names.tolist()) - set(former_slots.names.tolist())
     assert len(forgotten) == 3
     for path in (work / NAME).rglob("*"):
         if path.is_file() and path.name != "erased":
@@ -186,7 +188,7 @@ def test_who_is_forgotten_is_forgotten_as_a_former_holder_too(tmp_path, work):
 
 
 def test_a_former_holder_is_known_by_another_unit(tmp_path, work):
-    line = refilled(tmp_path)
+    line = refilled_line(tmp_path)
     spec, units = line.folder / "spec.yaml", tmp_path / "units.csv"
     (gone, *_) = sorted(set(range(72)) - line.people.keys())
     units.write_text(f"{gone},{gone + 500}\n", encoding="utf-8")
@@ -215,8 +217,8 @@ def test_whoever_compares_versions_is_told_that_vacant_values_fell(tmp_path, wor
     for versions in ("composed", "composed", REFILL["versions"]):
         line.publish(versions=versions)
         line.move(leave=6)
-    was, now = (manifest(one)["rows"].get("vacant", 0) for one in line.versions[1:])
+    was, now = (manifest(version)["rows"].get("vacant", 0) for version in line.versions[1:])
     assert was > now
     tell_succession(open_release(line.versions[2]), line.versions[1:2], ())
-    told = capsys.readouterr().out
-    assert f"vacant values of these fell by {was - now}" in told
+    output = capsys.readouterr().out
+    assert f"vacant values of these fell by {was - now}" in output

@@ -17,7 +17,7 @@ from sfumato.tasks.private.people.slots import LEFT, LIVE
 from tests.composition.lines import LETTERS
 from tests.composition.oracle import persistent, posterior
 from tests.composition.vectors import distinct, entropy
-from tests.release.growing import Growing, episodes_of, judged, sets
+from tests.release.growing import Growing, episodes_of, judge_map, sets
 
 REINSERT = {"changes": "reinsert"}
 SIX = dict(zip("ABCDEF", "123123", strict=True))
@@ -72,17 +72,17 @@ def test_groups_that_show_a_former_value_keep_somebody_out():
 def test_places_of_equal_values_are_exchanged():
     """Of two 4s one is beside a 1, in a partition that does not know who must not be."""
     came = {"U": "4", "V": "1", "W": "5", "X": "5", "Y": "6"}
-    found = Counter()
+    counts_found = Counter()
     for seed in range(20):
         line = line_of(seed=seed)
         now = line.publish({**SIX, "A": "4", **came})
         assert isinstance(line.verdicts[-1], Passed)
         counts = line.evolved[-1].counts
         assert counts["waiting"] == 0
-        found[counts["reinserted"]] += 1
+        counts_found[counts["reinserted"]] += 1
         if counts["reinserted"]:
             assert group_of(now, "A") != group_of(now, "V")
-    assert found[1] > 5
+    assert counts_found[1] > 5
 
 
 def test_nobody_is_moved_to_a_former_value_for_the_sake_of_somebody_else():
@@ -90,8 +90,8 @@ def test_nobody_is_moved_to_a_former_value_for_the_sake_of_somebody_else():
     items = np.array([[4], [1], [4], [2]])
     cohort = Cohort(np.arange(4), Partition(np.array([0, 0, 1, 1])), np.array([], dtype=np.int64))
     for former, settled in (({0: {1}}, True), ({0: {1}, 2: {1}}, False), ({0: {1}, 2: {2}}, True)):
-        known = {row: frozenset(values) for row, values in former.items()}
-        places = reinsert._Places(cohort, items, known)
+        values_by_row = {row: frozenset(values) for row, values in former.items()}
+        places = reinsert._Places(cohort, items, values_by_row)
         assert places.settle(0, [2]) == settled
         assert places.group.tolist() == ([1, 0, 0, 1] if settled else [0, 0, 1, 1])
 
@@ -116,15 +116,15 @@ def changing(rng, versions=3):
     value = {LETTERS[p]: str(p % 3 + 1) for p in range(6)}
     next_ = 6
     for version in range(versions):
-        yield {one: value[one] for one in rng.permutation(list(value))}
-        for one in [one for one in value if rng.random() < 0.3][:2]:
-            value[one] = str(int(rng.integers(1, 10)))
+        yield {person: value[person] for person in rng.permutation(list(value))}
+        for person in [person for person in value if rng.random() < 0.3][:2]:
+            value[person] = str(int(rng.integers(1, 10)))
         for place in range(3):
             value[LETTERS[next_]] = str(3 * ((version + 1) % 3) + place + 1)
             next_ += 1
 
 
-def told(lines, wish, seed=1):
+def change_lines(lines, wish, seed=1):
     for number in range(lines):
         rng = np.random.default_rng([seed, number])
         line = Growing(sets(3), wish, seed=number)
@@ -134,26 +134,26 @@ def told(lines, wish, seed=1):
         yield line
 
 
-def around(line, people):
+def neighbours_of(line, people):
     """The groups in which some people ever were, and whoever ever was in these."""
     for _ in range(3):
         for version in line:
             for group, _values in version:
                 if people & set(group.upper()):
                     people |= set(group.upper())
-    return [[one for one in version if people & set(one[0].upper())] for version in line]
+    return [[group for group in version if people & set(group[0].upper())] for version in line]
 
 
 @pytest.mark.parametrize("vacancies", ["keep", "refill"])
 def test_nobody_learns_which_value_it_was_or_is(vacancies):
     """By enumeration: under any chance that a value stays, every value of a group is as likely."""
     again = 0
-    for line in told(40, {**REINSERT, "vacancies": vacancies}):
+    for line in change_lines(40, {**REINSERT, "vacancies": vacancies}):
         written, units = episodes_of(line.maps)
-        for one, then in units:
+        for first, then in units:
             again += 1
-            weight = persistent(one, then, Fraction(9, 10), 9)
-            small = around(written, {one, then})
+            weight = persistent(first, then, Fraction(9, 10), 9)
+            small = neighbours_of(written, {first, then})
             shares = posterior(small, weight)
             for version in small:
                 for people, values in version:
@@ -188,12 +188,12 @@ def test_a_map_that_hides_where_somebody_was_is_refused():
     now = line.publish({**SIX, "A": "4", "V": "5", "W": "6"})
     hidden = now.key.copy()
     hidden[now.kind == LEFT] = b""
-    assert isinstance(judged(first, replace(now, key=hidden), [distinct(3)]), Refused)
-    assert isinstance(judged(first, now, [distinct(3), entropy(3)]), Passed)
+    assert isinstance(judge_map(first, replace(now, key=hidden), [distinct(3)]), Refused)
+    assert isinstance(judge_map(first, now, [distinct(3), entropy(3)]), Passed)
 
 
 def test_nobody_is_in_two_slots_with_values_in_common():
-    for line in told(20, {**REINSERT, "vacancies": "refill"}, seed=4):
+    for line in change_lines(20, {**REINSERT, "vacancies": "refill"}, seed=4):
         for before, now in pairwise(line.maps):
             assert set(before.names.tolist()) <= set(now.names.tolist())
         slots = line.maps[-1]
@@ -201,7 +201,7 @@ def test_nobody_is_in_two_slots_with_values_in_common():
         places = list(zip(slots.key.tolist(), slots.group.tolist(), strict=True))
         places += zip(slots.past.key.tolist(), slots.past.group.tolist(), strict=True)
         for name in set(slots.names.tolist()):
-            shown = [set(values[slots.group == g]) for k, g in places if k == name]
-            assert sum(map(len, shown)) == len(set().union(*shown))
+            values_of_slots = [set(values[slots.group == g]) for k, g in places if k == name]
+            assert sum(map(len, values_of_slots)) == len(set().union(*values_of_slots))
         assert (np.unique(slots.key[slots.own], return_counts=True)[1] == 1).all()
         assert not np.isin(slots.key[slots.kind == LIVE], slots.key[slots.kind == LEFT]).all()

@@ -24,10 +24,10 @@ def work(tmp_path, monkeypatch):
     return place
 
 
-def changed(folder, kind="split", versions=3, **wish):
+def changed_line(folder, kind="split", versions=3, **wish):
     """A line some of whose people change their job, or hours, in each version."""
     line = Evolving(folder / "line", kind)
-    said = {"versions": {"rule": "composed", "changes": "reinsert", **wish}}
+    changes = {"versions": {"rule": "composed", "changes": "reinsert", **wish}}
     for number in range(versions):
         if number:
             line.move(leave=8)
@@ -36,7 +36,7 @@ def changed(folder, kind="split", versions=3, **wish):
             for person in line.draw.sample(sorted(line.people), 16):
                 line.people[person]["job"] = f"trade {line.draw.randrange(12)}"
                 line.people[person]["hours"] = 5 * line.draw.randint(4, 40)
-        line.publish(**said)
+        line.publish(**changes)
     return line
 
 
@@ -54,58 +54,63 @@ def newest(work):
     ("kind", "vacancies"), [("permuted", "keep"), ("split", "refill"), ("ranges", "refill")]
 )
 def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, kind, vacancies):
-    line = changed(tmp_path, kind, vacancies=vacancies)
+    line = changed_line(tmp_path, kind, vacancies=vacancies)
     for directory in line.versions:
         check(directory)
     release = open_release(line.versions[-1])
     assert hold_against(release, line.versions[:-1], open_release).whole
     slots, reports = newest(work), work / NAME / "reports" / "0003"
     counts = json.loads((reports / "partition.json").read_bytes())
-    told = json.loads((reports / "composition.json").read_bytes())
+    composition = json.loads((reports / "composition.json").read_bytes())
     assert (slots.kind == LEFT).sum() + len(slots.past) >= counts["reinserted"]
     assert counts["reinserted"] > 0
-    assert told["route"] == ("A" if vacancies == "keep" else "C" if kind == "ranges" else "S")
-    (of,) = told["exposure"]["columns"]
+    assert composition["route"] == (
+        "A" if vacancies == "keep" else "C" if kind == "ranges" else "S"
+    )
+    (column,) = composition["exposure"]["columns"]
     for attack in ("intersection", "newcomers", "leavers"):
-        assert (of[attack]["one"], of[attack]["few"]) == (0, 0)
-    assert (told["refilled"], told["reinserted"]) == (counts["refilled"], counts["reinserted"])
-    assert told["vacancy"]["vacant"] == release.declared.rows.vacant
+        assert (column[attack]["one"], column[attack]["few"]) == (0, 0)
+    assert (composition["refilled"], composition["reinserted"]) == (
+        counts["refilled"],
+        counts["reinserted"],
+    )
+    assert composition["vacancy"]["vacant"] == release.declared.rows.vacant
     with (line.versions[-1] / "index.html").open(encoding="utf-8") as page:
         assert "may be in another group than before" in page.read()
 
 
 def test_under_labels_nobody_changes_places(tmp_path, work):
     """And the boxes go on: whoever has no place of their own among newcomers is not shown."""
-    line = changed(tmp_path, "generalized")
+    line = changed_line(tmp_path, "generalized")
     assert all(check(directory).verdicts for directory in line.versions)
-    told = json.loads((work / NAME / "reports" / "0003" / "composition.json").read_bytes())
-    (of,) = told["exposure"]["columns"]
+    composition = json.loads((work / NAME / "reports" / "0003" / "composition.json").read_bytes())
+    (column,) = composition["exposure"]["columns"]
     for attack in ("intersection", "newcomers", "leavers"):
-        assert (of[attack]["one"], of[attack]["few"]) == (0, 0)
-    assert told["withheld"] > 0
+        assert (column[attack]["one"], column[attack]["few"]) == (0, 0)
+    assert composition["withheld"] > 0
 
 
 def test_somebody_in_two_slots_is_two_people_to_attacks_in_a_map_of_a_later_format(tmp_path, work):
-    changed(tmp_path)
+    changed_line(tmp_path)
     slots = newest(work)
-    left = np.flatnonzero(slots.kind == LEFT)
-    assert len(left)
-    (shown,) = SeenPeople([MapOfLine(0, slots)]).versions_showing("job")
-    assert len(np.unique(shown.person)) == len(slots)
+    leavers = np.flatnonzero(slots.kind == LEFT)
+    assert len(leavers)
+    (values_shown,) = SeenPeople([MapOfLine(0, slots)]).versions_showing("job")
+    assert len(np.unique(values_shown.person)) == len(slots)
     assert as_table(slots).schema.metadata[b"sfumato"].startswith(b'{"format": 2,')
 
 
 def test_who_is_forgotten_is_forgotten_in_every_slot(tmp_path, work):
-    line = changed(tmp_path)
+    line = changed_line(tmp_path)
     before = newest(work)
     names = set(before.key[before.kind == LEFT].tolist())
     units = tmp_path / "units"
     units.write_text("".join(f"{unit}\n" for unit in sorted(line.people)), encoding="utf-8")
-    known = len(people_of(work / NAME))
+    number_of_people = len(people_of(work / NAME))
     assert names
     assert forget(line.folder / "spec.yaml", units) == len(line.people)
     after = newest(work)
-    assert len(people_of(work / NAME)) == known - len(line.people)
+    assert len(people_of(work / NAME)) == number_of_people - len(line.people)
     gone = set(before.names.tolist()) - set(after.names.tolist())
     assert gone & names
     assert not any(name in path.read_bytes() for name in gone for path in maps(work))
@@ -122,7 +127,7 @@ def maps(work):
 
 
 def test_who_has_two_slots_is_known_by_another_unit(tmp_path, work):
-    line = changed(tmp_path)
+    line = changed_line(tmp_path)
     units = tmp_path / "units.csv"
     moved = sorted(line.people)
     units.write_text("".join(f"{n},{n + 50_000}\n" for n in moved), encoding="utf-8")

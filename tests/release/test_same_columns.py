@@ -26,7 +26,7 @@ def first(tmp_path):
     return line
 
 
-def renamed(first, **column):
+def renamed_line(first, **column):
     """A line in which the job of everybody is called work, and banded."""
     other = Evolving(first.folder.parent / "second", "split", "second", seed=9)
     other.people = {
@@ -40,27 +40,27 @@ def renamed(first, **column):
 
 
 def publish(line, **changes):
-    told = {"people": "town", "columns": line.columns, "promises": [DIVERSE[0] | {"l": 2}]}
-    return line.publish(**told | changes)
+    settings = {"people": "town", "columns": line.columns, "promises": [DIVERSE[0] | {"l": 2}]}
+    return line.publish(**settings | changes)
 
 
 def test_a_second_grouping_under_another_name_is_refused(first):
     with pytest.raises(PromiseError, match="'work' is 'job' there"):
-        publish(renamed(first))
+        publish(renamed_line(first))
 
 
 def test_by_its_own_name_it_is_another_column(first):
-    assert check(publish(renamed(first, **{"same-as": "work"}))).verdicts
+    assert check(publish(renamed_line(first, **{"same-as": "work"}))).verdicts
 
 
 def test_not_even_in_the_same_groups_is_it_shown_under_two_names(first):
-    """Whose value changed since stands in one group with the old value and the new one."""
+    """A person whose value changed since stands in one group with the old value and the new one."""
     with pytest.raises(PromiseError, match="'work' is 'job' there: a value that changed"):
-        publish(renamed(first), groups="first", partition=None)
+        publish(renamed_line(first), groups="first", partition=None)
 
 
 def test_a_column_that_is_open_elsewhere_under_another_name(first):
-    second = renamed(first)
+    second = renamed_line(first)
     second.columns = second.columns | {
         "hours": {"role": "sensitive", "type": "integer", "same-as": "edu"},
         "work": {"role": "drop"},
@@ -70,20 +70,22 @@ def test_a_column_that_is_open_elsewhere_under_another_name(first):
 
 
 def test_what_two_versions_tell_counts_it(first, work):
-    publish(renamed(first), **{"across-lines": "accepted-risk"})
-    told = json.loads((work / "second" / "reports" / "0001" / "composition.json").read_bytes())
-    (column,) = told["exposure"]["columns"]
+    publish(renamed_line(first), **{"across-lines": "accepted-risk"})
+    composition = json.loads(
+        (work / "second" / "reports" / "0001" / "composition.json").read_bytes()
+    )
+    (column,) = composition["exposure"]["columns"]
     assert (column["column"], column["intersection"]["people"]) == ("work", 72)
     assert column["intersection"]["one"] > 0
 
 
 def test_a_column_that_nobody_has(first):
     with pytest.raises(InputError, match="same-as: no line of the same people") as no:
-        publish(renamed(first, **{"same-as": "trade"}))
+        publish(renamed_line(first, **{"same-as": "trade"}))
     assert no.value.exit_code == 2
 
 
 def test_only_a_sensitive_column_is_compared(first):
-    other = renamed(first, role="quasi-identifier")
+    other = renamed_line(first, role="quasi-identifier")
     with pytest.raises(SpecError, match="same-as: only a sensitive column"):
         read_spec(other.write(columns=other.columns))

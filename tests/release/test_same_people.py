@@ -105,11 +105,11 @@ NUMBERS = {"id": {"role": "identifier", "type": "decimal", "unit": True}}
 
 @pytest.mark.parametrize("remember", ["map", "units"])
 def test_numbers_of_another_type_are_the_same_people(first, remember):
-    kept = {"remember": remember}
-    first.publish(**KNOWN | kept)
+    settings = {"remember": remember}
+    first.publish(**KNOWN | settings)
     with_ids(first, lambda unit: f"{unit}.0")
     with pytest.raises(PromiseError, match="disjoint is broken: 72 units are in an earlier"):
-        one_changed(first).publish(**KNOWN | kept | {"columns": {**ABOUT, **NUMBERS}})
+        one_changed(first).publish(**KNOWN | settings | {"columns": {**ABOUT, **NUMBERS}})
     second = with_ids(other(first), lambda unit: f"{float(unit):.2f}")
     with pytest.raises(PromiseError, match="72 units are in line first"):
         second.publish(**KNOWN | {"columns": {**ABOUT, **NUMBERS}})
@@ -164,8 +164,8 @@ def test_versions_whose_maps_are_gone_are_compared_by_the_map_of_later_ones(firs
         first.publish()
     place = work / "first"
     state = json.loads((place / STATE).read_bytes())
-    for known in state["versions"].values():
-        known.pop("units_normal"), known.pop("rows_normal")
+    for version in state["versions"].values():
+        version.pop("units_normal"), version.pop("rows_normal")
     (place / STATE).write_text(json.dumps({**state, "format": 2}))
     for folder in (UNITS_NORMAL, ROWS_NORMAL):
         shutil.rmtree(place / folder)
@@ -205,16 +205,16 @@ def test_what_a_killed_run_kept_is_gone(first, work):
 def test_the_same_rows_under_a_prefix_are_another_lines_people(first):
     with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
     second = with_ids(other(first), lambda unit: f"north-{unit}")
-    said = r"all 72 rows are those of line first, version 0001, over .*\(age, edu, job, zip\)"
-    with pytest.raises(PromiseError, match=said):
+    message = r"all 72 rows are those of line first, version 0001, over .*\(age, edu, job, zip\)"
+    with pytest.raises(PromiseError, match=message):
         second.publish(**KNOWN | CODED)
 
 
 def test_units_of_another_line_are_known_in_another_spelling(first):
     with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
     second = with_ids(other(first, others=72), lambda unit: f"p{unit:03}\u00a0")
-    said = r"72 units \(a space at the end and case: 72\) are in line first, version 0001"
-    with pytest.raises(PromiseError, match=said):
+    message = r"72 units \(a space at the end and case: 72\) are in line first, version 0001"
+    with pytest.raises(PromiseError, match=message):
         second.publish(**KNOWN | CODED)
 
 
@@ -258,9 +258,9 @@ def test_the_same_rows_are_refused_before_anything_is_made(first):
     with pytest.raises(PromiseError, match="72 rows"):
         as_rows(second)
     resolved = resolve_run(second.folder / "spec.yaml")
-    known = identity(second.folder / "run-0" / "deidentified")
+    identification = identity(second.folder / "run-0" / "deidentified")
     with pytest.raises(PromiseError, match="all 72 rows are those of line first"):
-        existing_version(resolved.line, known, "disjoint")
+        existing_version(resolved.line, identification, "disjoint")
 
 
 def test_rows_of_a_line_are_found_in_another_spelling(first):
@@ -275,8 +275,8 @@ def test_rows_of_a_line_are_found_in_another_spelling(first):
 def test_rows_that_chance_may_have_made_alike_are_others(first, work):
     as_rows(first)
     as_rows(other(first, others=60))
-    kept = work / "second" / ROWS_NORMAL / "0001"
-    assert kept.stat().st_mode & 0o777 == 0o600
+    normal_rows_file = work / "second" / ROWS_NORMAL / "0001"
+    assert normal_rows_file.stat().st_mode & 0o777 == 0o600
     assert f"{ROWS_NORMAL}/0001" in state_files(work / "second")
 
 
@@ -312,7 +312,7 @@ def test_an_unrelated_table_with_a_column_in_common_is_published(first):
     assert published.notices == ()
     assert not said_by(published, "too few")
     report = json.loads((resolve_run(path).line.reports("0001") / "same-people.json").read_text())
-    assert [one["judged"]["can_tell"] for one in report] == [False]
+    assert [comparison["judged"]["can_tell"] for comparison in report] == [False]
 
 
 def test_a_line_that_keeps_no_rows_is_compared_by_its_units_alone(first, work):

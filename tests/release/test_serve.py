@@ -70,8 +70,8 @@ def serve(release, monkeypatch, capsys):
         content = b"".join(line + b"\n" for line in lines)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
         code = run(["query", str(directory), "--serve", *options])
-        shown = capsys.readouterr()
-        return code, [json.loads(line) for line in shown.out.splitlines()], shown.err
+        output = capsys.readouterr()
+        return code, [json.loads(line) for line in output.out.splitlines()], output.err
 
     return serving
 
@@ -81,14 +81,14 @@ def request(query, **more):
 
 
 def test_answers_are_those_of_the_command_with_an_id(serve, release, capsys):
-    asked = request(BY_TOWN, id=[1, {"a": "é\x1b"}])
-    code, found, said = serve(asked, request(COUNT), options=["--check"])
+    question = request(BY_TOWN, id=[1, {"a": "é\x1b"}])
+    code, replies, error = serve(question, request(COUNT), options=["--check"])
     assert code == 0
-    assert said == "verified; not signed\n"
-    assert [document.pop("id") for document in found] == [[1, {"a": "é\x1b"}], None]
+    assert error == "verified; not signed\n"
+    assert [document.pop("id") for document in replies] == [[1, {"a": "é\x1b"}], None]
     assert run(["query", str(release), BY_TOWN, "--format", "json"]) == 0
-    assert found[0] == json.loads(capsys.readouterr().out)
-    assert found[0]["verified"] is found[0]["guaranteed"] is True
+    assert replies[0] == json.loads(capsys.readouterr().out)
+    assert replies[0]["verified"] is replies[0]["guaranteed"] is True
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_what_is_wrong_is_one_line_and_the_next_is_read(serve, line, error):
 
 
 def test_a_wrong_query_keeps_its_id(serve):
-    _, (found,), _ = serve(request("SELECT", id="x"))
-    assert (found["id"], found["exit"]) == ("x", 2)
+    _, (reply_found,), _ = serve(request("SELECT", id="x"))
+    assert (reply_found["id"], reply_found["exit"]) == ("x", 2)
 
 
 def test_no_line_at_all(serve):
@@ -128,9 +128,9 @@ def test_no_line_at_all(serve):
 
 @pytest.mark.parametrize("options", [["--format", "csv"], ["--rewrite", "duckdb"], [COUNT]])
 def test_queries_come_from_stdin_and_answers_are_json(serve, options):
-    code, found, said = serve(options=options)
-    assert (code, found) == (2, [])
-    assert "--serve takes queries from stdin" in said
+    code, replies, error = serve(options=options)
+    assert (code, replies) == (2, [])
+    assert "--serve takes queries from stdin" in error
 
 
 def test_a_directory_without_a_release(serve, tmp_path):
@@ -138,16 +138,18 @@ def test_a_directory_without_a_release(serve, tmp_path):
 
 
 @given(st.lists(lines, max_size=6))
-def test_every_line_is_replied_to(served, asked):
-    found = list(served.replies(io.BytesIO(b"".join(line + b"\n" for line in asked))))
-    assert len(found) == len(asked)
-    for document in found:
+def test_every_line_is_replied_to(served_release, lines_asked):
+    replies = list(
+        served_release.replies(io.BytesIO(b"".join(line + b"\n" for line in lines_asked)))
+    )
+    assert len(replies) == len(lines_asked)
+    for document in replies:
         json.dumps(document, allow_nan=False)
         assert "rows" in document or document["exit"] == 2, document
 
 
 @pytest.fixture(scope="module")
-def served(release):
+def served_release(release):
     with Conversation(open_release(release)) as conversation:
         yield Served(release, files_as_they_stand(release), conversation, "weighted")
 
@@ -168,7 +170,9 @@ def test_engines_are_opened_once_and_anew_after_many_questions(release, monkeypa
     opened = []
     opening = conversations.open_release
     monkeypatch.setattr(
-        conversations, "open_release", lambda *of: opened.append(of) or opening(*of)
+        conversations,
+        "open_release",
+        lambda *arguments: opened.append(arguments) or opening(*arguments),
     )
     monkeypatch.setattr(conversations, "_QUESTIONS", 3)
     with Conversation(open_release(release)) as conversation:
@@ -195,8 +199,8 @@ def test_files_that_change_are_refused_from_there_on(release, tmp_path):
 
 
 def reply(served):
-    (found,) = served.replies(io.BytesIO(request(COUNT)))
-    return found
+    (reply_found,) = served.replies(io.BytesIO(request(COUNT)))
+    return reply_found
 
 
 def test_a_reply_is_there_before_the_next_line_and_an_interrupt_ends_with_130(release):

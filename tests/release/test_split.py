@@ -70,12 +70,12 @@ def changes(form, partition, *promises, **more):
 
 @pytest.fixture
 def publish(small):
-    def published(form, partition, *promises):
+    def publish_split(form, partition, *promises):
         small.write(people(), **changes(form, partition, *promises))
         (small.folder / "towns.csv").write_text(TOWNS, encoding="utf-8")
         return small.publish("one").directory
 
-    return published
+    return publish_split
 
 
 def tables_of(directory):
@@ -101,14 +101,14 @@ def test_published_checked_asked_and_evaluated(publish, small, form, partition, 
         None,
     ]
     (row,) = answer(opened, "SELECT COUNT(*), SUM(wage) FROM microdata").rows
-    shown = opened.declared.rows.published
-    assert (row["count(*)"].lower, row["count(*)"].upper) == (shown, shown)
+    number_shown = opened.declared.rows.published
+    assert (row["count(*)"].lower, row["count(*)"].upper) == (number_shown, number_shown)
     assert row["sum(wage)"].lower == row["sum(wage)"].upper
     scored = evaluate_release(
         directory, originals(small), plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     )
     assert [score["queries"] for score in scored.public] == [5] * 6
-    assert shown == 60 or "suppression" in partition
+    assert number_shown == 60 or "suppression" in partition
 
 
 @pytest.mark.parametrize("partition", ["anatomy", "ke"])
@@ -127,17 +127,17 @@ def test_both_forms_bound_alike(publish, tmp_path, partition):
     table = canonical_table(in_one(tables["qit"], tables["st"]))
     write_release(again, assess(declared, {"microdata": table}))
     assert check(again).verdicts
-    found = answer(opened, query).rows
-    assert answer(open_release(again), query).rows == found
-    assert any(row["sum(wage)"].lower < row["sum(wage)"].upper for row in found)
+    rows_found = answer(opened, query).rows
+    assert answer(open_release(again), query).rows == rows_found
+    assert any(row["sum(wage)"].lower < row["sum(wage)"].upper for row in rows_found)
 
 
 def in_one(qit, st):
     """Each row beside one of the values of its group, every value as often as it is counted."""
     times = np.repeat(np.arange(st.num_rows), st["count"].to_numpy())
     rows = np.argsort(qit[GROUP_ID].to_numpy(), kind="stable")
-    shown = qit.take(pa.array(rows)).append_column("wage", st["wage"].take(pa.array(times)))
-    return shown.select(["age", "town", "wage", GROUP_ID])
+    microdata = qit.take(pa.array(rows)).append_column("wage", st["wage"].take(pa.array(times)))
+    return microdata.select(["age", "town", "wage", GROUP_ID])
 
 
 def test_what_is_published(publish, monkeypatch):
@@ -171,15 +171,15 @@ def test_the_snippet_of_the_page_runs(publish, monkeypatch):
     start = page.index("import pandas as pd")
     snippet = page[start : page.index("</code>", start)].replace("&#34;", '"')
     monkeypatch.chdir(directory)
-    found = {}
-    exec(snippet, found)
-    assert len(found["qit"]) == 60
-    assert found["st"]["count"].sum() == 60
+    namespace = {}
+    exec(snippet, namespace)
+    assert len(namespace["qit"]) == 60
+    assert namespace["st"]["count"].sum() == 60
 
 
 def with_values(table, name, values):
-    at = table.column_names.index(name)
-    return table.set_column(at, table.schema.field(name), pa.array(values, table[name].type))
+    position = table.column_names.index(name)
+    return table.set_column(position, table.schema.field(name), pa.array(values, table[name].type))
 
 
 def one_more(tables):
@@ -188,16 +188,16 @@ def one_more(tables):
     return {**tables, "st": with_values(st, "count", [counts[0] + 1, *counts[1:]])}
 
 
-def moved(st):
+def move_value(st):
     """One more of a value that its group has, one less of a value of another group."""
     counts, ids = st["count"].to_pylist(), st[GROUP_ID].to_pylist()
     taken = next(i for i, times in enumerate(counts) if times > 1)
-    given = next(i for i, group in enumerate(ids) if group != ids[taken])
-    counts[taken], counts[given] = counts[taken] - 1, counts[given] + 1
+    position = next(i for i, group in enumerate(ids) if group != ids[taken])
+    counts[taken], counts[position] = counts[taken] - 1, counts[position] + 1
     return with_values(st, "count", counts)
 
 
-def turned(tables):
+def turn_rows(tables):
     st = tables["st"]
     return {**tables, "st": st.take(pa.array(range(st.num_rows)[::-1]))}
 
@@ -216,15 +216,15 @@ def said_twice(tables):
     """A value that several of a group have, in two rows whose counts add up."""
     st = tables["st"]
     rows = st.to_pylist()
-    at = next(i for i, row in enumerate(rows) if row["count"] > 1)
-    less = {**rows[at], "count": rows[at]["count"] - 1}
-    rows[at : at + 1] = [{**rows[at], "count": 1}, less]
+    position = next(i for i, row in enumerate(rows) if row["count"] > 1)
+    less = {**rows[position], "count": rows[position]["count"] - 1}
+    rows[position : position + 1] = [{**rows[position], "count": 1}, less]
     return {**tables, "st": pa.Table.from_pylist(rows, st.schema)}
 
 
 FORGERIES = {
     "one more": (one_more, "expect_total_count"),
-    "turned": (turned, "expect_canonical_order"),
+    "turned": (turn_rows, "expect_canonical_order"),
     "with a gap": (with_a_gap, "expect_canonical_order"),
     "said twice": (said_twice, "expect_canonical_order"),
 }
@@ -249,31 +249,31 @@ def repeated_once(tmp_path_factory):
 
 
 @pytest.fixture
-def repeated(repeated_once, tmp_path):
+def repeated_release(repeated_once, tmp_path):
     """A copy that may be changed."""
     copy = tmp_path / "repeated"
     shutil.copytree(repeated_once, copy, copy_function=shutil.copyfile)
     return copy
 
 
-def judged(directory, tmp_path, change=dict):
-    """What Great Expectations finds in the tables, or in what was made of them."""
+def judge_tables(directory, tmp_path, change=dict):
+    """Return what Great Expectations finds in the tables, or in what was made of them."""
     opened, tables = open_release(directory), tables_of(directory)
     promises = SeenGroups(opened.declared, tables).of_promises()
     return judge("wages", change(tables), structure(opened.declared), promises, tmp_path / "gx")
 
 
-def test_great_expectations_passes_the_files(repeated, tmp_path):
-    rows = judged(repeated, tmp_path)
+def test_great_expectations_passes_the_files(repeated_release, tmp_path):
+    rows = judge_tables(repeated_release, tmp_path)
     require(rows)
     kinds = {(row.table, row.type) for row in rows}
     assert {("st", "expect_total_count"), ("groups", "expect_distinct_l_diversity")} <= kinds
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_great_expectations_refuses_forged_files(repeated, tmp_path, forgery):
+def test_great_expectations_refuses_forged_files(repeated_release, tmp_path, forgery):
     change, broken = FORGERIES[forgery]
-    rows = judged(repeated, tmp_path, change)
+    rows = judge_tables(repeated_release, tmp_path, change)
     assert {row.type for row in rows if not row.passed} == {broken}
     with pytest.raises(PromiseError, match=f"{broken} is broken"):
         require(rows)
@@ -285,7 +285,7 @@ def rebuilt(directory, tables, declared):
     write_release(directory, assess(declared, tables))
 
 
-def resealed(directory, tables, declared):
+def reseal(directory, tables, declared):
     """Other data, and all else as it was: listed with true sizes and hashes."""
     opened = open_release(directory)
     write_tables(tables, declared, directory / "data")
@@ -294,7 +294,7 @@ def resealed(directory, tables, declared):
 
 
 WRONG = {name: change for name, (change, _) in FORGERIES.items()} | {
-    "moved": lambda tables: {**tables, "st": moved(tables["st"])},
+    "moved": lambda tables: {**tables, "st": move_value(tables["st"])},
     "none": lambda tables: {**tables, "st": first_count(tables["st"], 0)},
     "less than none": lambda tables: {**tables, "st": first_count(tables["st"], -1)},
     "more than memory": lambda tables: {**tables, "st": first_count(tables["st"], 2**40)},
@@ -306,39 +306,43 @@ def first_count(st, number):
 
 
 @pytest.mark.parametrize("forgery", WRONG)
-def test_forged_counts_are_refused(repeated, forgery):
-    opened, tables = open_release(repeated), tables_of(repeated)
-    resealed(repeated, WRONG[forgery](tables), opened.declared)
+def test_forged_counts_are_refused(repeated_release, forgery):
+    opened, tables = open_release(repeated_release), tables_of(repeated_release)
+    reseal(repeated_release, WRONG[forgery](tables), opened.declared)
     with pytest.raises(PromiseError, match=r"is broken|counts of a group"):
-        check(repeated)
+        check(repeated_release)
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_forged_tables_are_refused_although_all_else_follows(repeated, monkeypatch, forgery):
+def test_forged_tables_are_refused_although_all_else_follows(
+    repeated_release, monkeypatch, forgery
+):
     """A forger need not run our own checks before writing what follows from the tables."""
-    opened, tables = open_release(repeated), tables_of(repeated)
+    opened, tables = open_release(repeated_release), tables_of(repeated_release)
     with monkeypatch.context() as careless:
         careless.setattr(split, "_require_matching", lambda *_: None)
-        rebuilt(repeated, WRONG[forgery](tables), opened.declared)
+        rebuilt(repeated_release, WRONG[forgery](tables), opened.declared)
     with pytest.raises(PromiseError, match=r"is broken|counts of a group"):
-        check(repeated)
+        check(repeated_release)
 
 
-def test_counts_moved_between_groups_are_refused_although_their_sum_is_right(repeated, monkeypatch):
-    opened, tables = open_release(repeated), tables_of(repeated)
-    wrong = {**tables, "st": moved(tables["st"])}
+def test_counts_moved_between_groups_are_refused_although_their_sum_is_right(
+    repeated_release, monkeypatch
+):
+    opened, tables = open_release(repeated_release), tables_of(repeated_release)
+    wrong = {**tables, "st": move_value(tables["st"])}
     assert pc.sum(wrong["st"]["count"]).as_py() == opened.declared.rows.published
     for name, rules in structure(opened.declared).items():
         assert all(rule.holds(wrong[name]) for rule in rules)
     with monkeypatch.context() as careless:
         careless.setattr(split, "_require_matching", lambda *_: None)
-        rebuilt(repeated, wrong, opened.declared)
+        rebuilt(repeated_release, wrong, opened.declared)
     with pytest.raises(PromiseError, match="counts of a group are not as many as its rows"):
-        check(repeated)
+        check(repeated_release)
 
 
-def test_a_group_made_to_break_its_promise(repeated):
-    opened, tables = open_release(repeated), tables_of(repeated)
+def test_a_group_made_to_break_its_promise(repeated_release):
+    opened, tables = open_release(repeated_release), tables_of(repeated_release)
     merged = tables["st"].to_pylist()
     values = sorted({row["wage"] for row in merged if row[GROUP_ID] == 0})
     st = pa.Table.from_pylist(
@@ -350,9 +354,9 @@ def test_a_group_made_to_break_its_promise(repeated):
     )
     st = st.group_by([GROUP_ID, "wage"]).aggregate([("count", "sum")])
     st = st.rename_columns({"count_sum": "count"}).cast(tables["st"].schema)
-    rebuilt(repeated, canonical_with({**tables, "st": st}, "qit"), opened.declared)
+    rebuilt(repeated_release, canonical_with({**tables, "st": st}, "qit"), opened.declared)
     with pytest.raises(PromiseError, match="distinct-l-diversity is broken in 1 of"):
-        check(repeated)
+        check(repeated_release)
 
 
 SECOND = {"role": "sensitive", "type": "string", "nulls": "drop-row"}
@@ -378,13 +382,13 @@ def two(form, sensitive, *promises):
 
 @pytest.fixture
 def publish_two(small):
-    def published(form, sensitive, *promises):
+    def publish_columns(form, sensitive, *promises):
         rows, changed = two(form, sensitive, *promises)
         small.write(rows, **changed)
         (small.folder / "towns.csv").write_text(TOWNS, encoding="utf-8")
         return small.publish("one").directory
 
-    return published
+    return publish_columns
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -403,20 +407,20 @@ def test_two_sensitive_columns(publish_two, small, form, sensitive):
     assert row["count(*)"].lower == row["count(*)"].upper == 15
     average = row["avg(wage)"]
     assert (average.lower == average.upper) == (sensitive == "together")
-    told = (directory / "index.html").read_text(encoding="utf-8")
+    page = (directory / "index.html").read_text(encoding="utf-8")
     words = "which values of different sensitive columns go together is not told"
-    assert (words in told.lower()) == (sensitive == "independent")
-    assert ("stay together" in told) == (sensitive == "together")
+    assert (words in page.lower()) == (sensitive == "independent")
+    assert ("stay together" in page) == (sensitive == "together")
     evaluated = plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     assert evaluate_release(directory, originals(small), *evaluated)
 
 
 @pytest.mark.parametrize("form", ["permuted", "split"])
 def test_what_is_known_protects_only_together(publish_two, form):
-    known = {**KNOWN, "l": 2, "known": ["trade"]}
+    promise = {**KNOWN, "l": 2, "known": ["trade"]}
     with pytest.raises(SpecError, match=r"known: .*sensitive: together"):
-        publish_two(form, "independent", known)
-    directory = publish_two(form, "together", known)
+        publish_two(form, "independent", promise)
+    directory = publish_two(form, "together", promise)
     ((first, verdict), _) = check(directory).verdicts
     assert first.known == ("trade",)
     assert verdict.holds

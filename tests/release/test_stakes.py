@@ -1,4 +1,4 @@
-"""What is at stake in the de-identified table, told before anything is grouped."""
+"""The stakes in the de-identified table, told before anything is grouped."""
 
 import json
 from collections import Counter
@@ -32,10 +32,10 @@ KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}
 
 
 @pytest.fixture
-def deidentified(small, tmp_path):
+def deidentified_stage(small, tmp_path):
     """The stage of the small line, its terms and its folder; changes are to its spec."""
 
-    def made(rows=None, **changes):
+    def make_stage(rows=None, **changes):
         small.write(rows or people(), **changes)
         resolved = resolve_run(small.spec)
         run = tmp_path / "run"
@@ -47,7 +47,7 @@ def deidentified(small, tmp_path):
         )
         return stage, resolved.terms, resolved.base
 
-    return made
+    return make_stage
 
 
 def with_promise(terms: Terms, promise) -> Terms:
@@ -56,15 +56,15 @@ def with_promise(terms: Terms, promise) -> Terms:
     return terms.model_copy(update={"promises": (promise,)})
 
 
-def measured(stage, terms: Terms, base, promise):
-    """What is at stake of a promise about a reference beside the spec."""
+def measure_promise(stage, terms: Terms, base, promise):
+    """Return what is at stake of a promise about a reference beside the spec."""
     promises, references = refer((promise,), base, lambda: b"a key of a line")
     return measure_feasibility(stage, terms.model_copy(update={"promises": promises}), references)
 
 
-def test_a_promise_is_measured_today_and_at_best(deidentified):
+def test_a_promise_is_measured_today_and_at_best(deidentified_stage):
     distinct = {"model": "l-diversity", "variant": "distinct", "l": 4}
-    stage, terms, _ = deidentified(promises=[KE, distinct])
+    stage, terms, _ = deidentified_stage(promises=[KE, distinct])
     ke, diversity = measure_feasibility(stage, terms)
     rows = [r for r in people() if int(r["age"]) > 18 and r["wage"]]
     groups = Counter((r["age"], r["town"]) for r in rows)
@@ -87,25 +87,25 @@ INFEASIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("promise", "told"), INFEASIBLE, ids=lambda value: str(value)[:40])
-def test_what_no_grouping_can_keep_is_refused(deidentified, promise, told):
-    stage, terms, _ = deidentified()
+@pytest.mark.parametrize(("promise", "message"), INFEASIBLE, ids=lambda value: str(value)[:40])
+def test_what_no_grouping_can_keep_is_refused(deidentified_stage, promise, message):
+    stage, terms, _ = deidentified_stage()
     with pytest.raises(PromiseError, match=f"{promise.name} cannot be kept: required") as caught:
         measure_feasibility(stage, with_promise(terms, promise))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).endswith(" in 1 of 1 strata, of 'wage'")
 
 
-def test_what_is_promised_of_no_column_names_none(deidentified):
-    stage, terms, _ = deidentified()
+def test_what_is_promised_of_no_column_names_none(deidentified_stage):
+    stage, terms, _ = deidentified_stage()
     promise = KAnonymity(k=61, quasi_identifiers=("age", "town"))
-    told = r"k-anonymity cannot be kept: .* in 1 of 1 strata$"
-    with pytest.raises(PromiseError, match=told):
+    message = r"k-anonymity cannot be kept: .* in 1 of 1 strata$"
+    with pytest.raises(PromiseError, match=message):
         measure_feasibility(stage, terms.model_copy(update={"promises": (promise,)}))
 
 
-def test_each_stratum_must_be_able_to_keep_it(deidentified):
-    stage, terms, _ = deidentified(strata=["town"])
+def test_each_stratum_must_be_able_to_keep_it(deidentified_stage):
+    stage, terms, _ = deidentified_stage(strata=["town"])
     towns = Counter(r["town"] for r in people() if int(r["age"]) > 18 and r["wage"])
     fewest = min(towns.values())
     assert measure_feasibility(stage, with_promise(terms, KAnonymity(k=fewest)))
@@ -116,15 +116,15 @@ def test_each_stratum_must_be_able_to_keep_it(deidentified):
         measure_feasibility(stage, with_promise(terms, anything))
 
 
-def test_a_population_beside_the_spec(deidentified, small):
-    stage, terms, base = deidentified()
+def test_a_population_beside_the_spec(deidentified_stage, small):
+    stage, terms, base = deidentified_stage()
     towns = [r for r in people() if int(r["age"]) > 18]
     lines = [f'{r["age"]},"{r["town"]}"' for r in towns if r["town"]] * 4
     lines += [f"{r['age']}," for r in towns if not r["town"]] * 4
     (small.folder / "register.csv").write_text("age,town\n" + "\n".join(lines) + "\n")
     promise = DeltaPresence(min=Decimal(0), max=Decimal("0.25"), reference="register.csv")
     promise = type(promise)(**{**vars(promise), "quasi_identifiers": ("age", "town")})
-    (row,) = measured(stage, terms, base, promise)
+    (row,) = measure_promise(stage, terms, base, promise)
     assert (row["today max"], row["failing"]) == ("0.25", 0)
 
 
@@ -150,20 +150,20 @@ STORED = (pa.string(), pa.decimal128(5, 3), pa.date32(), pa.timestamp("ms"))
 
 
 @pytest.fixture
-def lives(deidentified):
+def lives(deidentified_stage):
     """Twenty rows of two vectors of quasi-identifiers of declared types, to be judged."""
     rows = [{"person": n, **LIVES[n // 10], "wage": f"{n}.5"} for n in range(20)]
-    stage, terms, base = deidentified(
+    stage, terms, base = deidentified_stage(
         rows, columns=TYPES, source={"uri": "people.csv"}, evaluate={"workloads": []}
     )
 
-    def judged(register, names):
+    def judge_presence(register, names):
         promise = DeltaPresence(
             min=Decimal(0), max=Decimal("0.5"), reference=register, quasi_identifiers=names
         )
-        return measured(stage, terms, base, promise)
+        return measure_promise(stage, terms, base, promise)
 
-    return judged
+    return judge_presence
 
 
 @pytest.mark.parametrize("names", [("zip",), ("price",), ("born", "seen"), tuple(LIVES[0])])
@@ -191,8 +191,8 @@ def test_a_population_of_other_types_is_refused(small, lives):
         lives("register.parquet", ("zip",))
 
 
-def test_risk_is_counts_alone(deidentified):
-    stage, terms, _ = deidentified()
+def test_risk_is_counts_alone(deidentified_stage):
+    stage, terms, _ = deidentified_stage()
     narrow, wide, single = measure_risks(stage, terms)
     rows = [(r["age"], r["town"]) for r in people() if int(r["age"]) > 18 and r["wage"]]
     alone = sum(n == 1 for n in Counter(rows).values())

@@ -1,4 +1,4 @@
-"""What versions and lines tell together is counted: privately always, on the page where accepted.
+"""Counts of what versions and lines tell together: privately always, on the page where accepted.
 
 The figures are held against attacks on the published tables alone, by somebody who knows
 everybody's quasi-identifiers.
@@ -41,23 +41,23 @@ def work(tmp_path, monkeypatch):
 
 
 def line(folder, name="coming-and-going", kind="split"):
-    found = Evolving(folder, kind, name)
+    line = Evolving(folder, kind, name)
     while True:  # until everybody is known by what is no secret
-        twice = Counter(key(row) for row in found.people.values())
-        again = [number for number, row in found.people.items() if twice[key(row)] > 1]
+        twice = Counter(key(row) for row in line.people.values())
+        again = [number for number, row in line.people.items() if twice[key(row)] > 1]
         if not again:
-            return found
+            return line
         for number in again:
-            found.people[number] = found._person(number)
+            line.people[number] = line._person(number)
 
 
 def key(row):
     return tuple(row[name] for name in KNOWN)
 
 
-def publish(found, seed, **changes):
-    run = found.folder / f"run-of-seed-{seed}"
-    return publish_prepared(prepare(found.write(**changes), run, seeded_keys(seed)), run).directory
+def publish(line, seed, **changes):
+    run = line.folder / f"run-of-seed-{seed}"
+    return publish_prepared(prepare(line.write(**changes), run, seeded_keys(seed)), run).directory
 
 
 def manifest(directory):
@@ -70,31 +70,31 @@ def report(work, name, version):
 
 
 def values_by_person(directory):
-    """What a version tells of everybody: the values of the group."""
+    """Return what a version tells of everybody: the values of the group."""
     qit = pq.read_table(directory / "data" / "qit.parquet").to_pylist()
-    shown = {}
+    values_by_group = {}
     for row in pq.read_table(directory / "data" / "st.parquet").to_pylist():
-        shown.setdefault(row["group_id"], set()).add(row["job"])
-    return {key(row): shown[row["group_id"]] for row in qit}
+        values_by_group.setdefault(row["group_id"], set()).add(row["job"])
+    return {key(row): values_by_group[row["group_id"]] for row in qit}
 
 
 def histogram(directory):
-    found = Counter()
+    counts_found = Counter()
     for row in pq.read_table(directory / "data" / "st.parquet").to_pylist():
-        found[row["job"]] += row["count"]
-    return found
+        counts_found[row["job"]] += row["count"]
+    return counts_found
 
 
 def test_two_histograms_that_differ_by_one_person_name_the_value(tmp_path, work):
-    found = line(tmp_path / "line")
-    first = publish(found, 1, **ACCEPTED)
-    found.people[900] = {**found._person(900), "age": 77}
-    second = publish(found, 2, **ACCEPTED)
-    assert histogram(second) - histogram(first) == Counter([found.people[900]["job"]])
-    (told,) = report(work, found.name, "0002")["exposure"]["columns"]
-    assert told["newcomers"] == {"people": 1, "one": 1, "few": 1}
-    assert told["leavers"] == {"people": 0, "one": 0, "few": 0}
-    assert manifest(second)["exposure"]["columns"] == [told]
+    line_ = line(tmp_path / "line")
+    first = publish(line_, 1, **ACCEPTED)
+    line_.people[900] = {**line_._person(900), "age": 77}
+    second = publish(line_, 2, **ACCEPTED)
+    assert histogram(second) - histogram(first) == Counter([line_.people[900]["job"]])
+    (column,) = report(work, line_.name, "0002")["exposure"]["columns"]
+    assert column["newcomers"] == {"people": 1, "one": 1, "few": 1}
+    assert column["leavers"] == {"people": 0, "one": 0, "few": 0}
+    assert manifest(second)["exposure"]["columns"] == [column]
     page = Read((second / "index.html").read_text(encoding="utf-8"))
     assert not page.faults
     assert "and of 1 who came or left" in page.text
@@ -104,46 +104,49 @@ def test_two_histograms_that_differ_by_one_person_name_the_value(tmp_path, work)
 
 
 def test_figures_of_versions_are_those_of_an_attack_on_their_tables(tmp_path, work):
-    found = line(tmp_path / "line")
+    line_ = line(tmp_path / "line")
     versions = []
     for seed in (1, 2, 3):
-        versions.append(values_by_person(publish(found, seed, **ACCEPTED)))
-        gone = sorted(found.people)[seed]
-        del found.people[gone]
+        versions.append(values_by_person(publish(line_, seed, **ACCEPTED)))
+        gone = sorted(line_.people)[seed]
+        del line_.people[gone]
     faced = {}
-    for told in versions:
-        for person, values in told.items():
+    for version_values in versions:
+        for person, values in version_values.items():
             faced[person] = faced.get(person, values) & values
     counts = [len(values) for values in faced.values()]
-    (told,) = report(work, found.name, "0003")["exposure"]["columns"]
-    assert told["intersection"] == {
+    (version_values,) = report(work, line_.name, "0003")["exposure"]["columns"]
+    assert version_values["intersection"] == {
         "people": 72,
         "one": counts.count(1),
         "few": sum(count < 3 for count in counts),
     }
-    assert told["intersection"]["one"] > 10
-    assert told["leavers"] == {"people": 2, "one": 2, "few": 2}
-    assert (told["column"], told["asked"]) == ("job", 3)
+    assert version_values["intersection"]["one"] > 10
+    assert version_values["leavers"] == {"people": 2, "one": 2, "few": 2}
+    assert (version_values["column"], version_values["asked"]) == ("job", 3)
 
 
 def test_four_lines_about_the_same_people(tmp_path, work):
     first = line(tmp_path / "0", "line-0")
-    shown, told = [], []
+    tables_shown, exposures = [], []
     for number in range(4):
         other = line(tmp_path / str(number), f"line-{number}")
         other.people = first.people
         directory = publish(other, number, **SHARED)
         check(directory)
-        shown.append(values_by_person(directory))
-        faced = [set.intersection(*(one[person] for one in shown)) for person in shown[0]]
+        tables_shown.append(values_by_person(directory))
+        faced = [
+            set.intersection(*(values[person] for values in tables_shown))
+            for person in tables_shown[0]
+        ]
         counts = [len(values) for values in faced]
         exposure = report(work, other.name, "0001")["exposure"]
-        told.append(manifest(directory).get("exposure"))
+        exposures.append(manifest(directory).get("exposure"))
         if not number:
             assert exposure == {"versions": 1, "lines": 1, "columns": []}
             assert "format" not in manifest(directory)
             continue
-        assert told[-1] == exposure
+        assert exposures[-1] == exposure
         assert (exposure["versions"], exposure["lines"]) == (number + 1, number + 1)
         assert exposure["columns"][0]["intersection"] == {
             "people": 72,
@@ -154,16 +157,16 @@ def test_four_lines_about_the_same_people(tmp_path, work):
         assert f"of {number + 1} releases about the same people" in page
         assert "line-0" not in page
         assert "town" not in page
-    ones = [one["columns"][0]["intersection"]["one"] for one in told[1:]]
+    ones = [exposure_part["columns"][0]["intersection"]["one"] for exposure_part in exposures[1:]]
     assert ones[0] < ones[1] < ones[2]
     assert ones[2] == 60
 
 
 def test_a_column_that_another_line_shows_is_known_of_everybody(tmp_path, work):
-    found = line(tmp_path / "one", "hides")
-    publish(found, 1, **SHARED)
+    line_ = line(tmp_path / "one", "hides")
+    publish(line_, 1, **SHARED)
     other = line(tmp_path / "two", "shows", kind="ranges")
-    other.people = found.people
+    other.people = line_.people
     columns = {
         "id": {"role": "identifier", "type": "integer", "unit": True},
         "age": {"role": "quasi-identifier", "type": "integer"},
@@ -174,54 +177,54 @@ def test_a_column_that_another_line_shows_is_known_of_everybody(tmp_path, work):
     }
     publish(other, 2, **SHARED, columns=columns)
     assert report(work, "shows", "0001")["exposure"]["columns"] == []
-    found.people = {**found.people, 900: found._person(900)}
-    publish(found, 3, **{**SHARED, "versions": "accepted-risk"})
-    (told,) = report(work, "hides", "0002")["exposure"]["columns"]
-    assert told["intersection"]["one"] >= 72
+    line_.people = {**line_.people, 900: line_._person(900)}
+    publish(line_, 3, **{**SHARED, "versions": "accepted-risk"})
+    (column,) = report(work, "hides", "0002")["exposure"]["columns"]
+    assert column["intersection"]["one"] >= 72
 
 
 @pytest.mark.parametrize("changes", [ACCEPTED, SHARED])
 def test_what_has_nothing_to_tell_stays_as_it_was(tmp_path, work, changes):
-    found = line(tmp_path / "line")
-    first = publish(found, 1, **changes)
-    found.people = {
-        number + 5_000: {**row, "id": number + 5_000} for number, row in found.people.items()
+    line_ = line(tmp_path / "line")
+    first = publish(line_, 1, **changes)
+    line_.people = {
+        number + 5_000: {**row, "id": number + 5_000} for number, row in line_.people.items()
     }
-    second = publish(found, 2, **changes)
+    second = publish(line_, 2, **changes)
     for directory in (first, second):
         assert "format" not in manifest(directory)
         assert "exposure" not in manifest(directory)
 
 
 def test_a_disjoint_line_tells_nothing_on_its_page(tmp_path, work):
-    found = line(tmp_path / "line")
-    directory = publish(found, 1, versions="disjoint")
+    line_ = line(tmp_path / "line")
+    directory = publish(line_, 1, versions="disjoint")
     assert "exposure" not in manifest(directory)
-    assert report(work, found.name, "0001")["exposure"]["columns"] == []
+    assert report(work, line_.name, "0001")["exposure"]["columns"] == []
 
 
 def test_a_version_published_meanwhile_makes_counts_old(tmp_path, work):
-    found = line(tmp_path / "line")
-    publish(found, 1, **ACCEPTED)
-    found.people[900] = found._person(900)
+    line_ = line(tmp_path / "line")
+    publish(line_, 1, **ACCEPTED)
+    line_.people[900] = line_._person(900)
     run = tmp_path / "slow"
-    slow = prepare(found.write(**ACCEPTED), run, seeded_keys(5))
-    found.people[901] = found._person(901)
-    publish(found, 6, **ACCEPTED)
+    slow = prepare(line_.write(**ACCEPTED), run, seeded_keys(5))
+    line_.people[901] = line_._person(901)
+    publish(line_, 6, **ACCEPTED)
     with pytest.raises(PromiseError, match="was published meanwhile: run again"):
         publish_prepared(slow, run)
-    assert sorted(path.name for path in (found.folder / "public" / found.name).glob("0*")) == [
+    assert sorted(path.name for path in (line_.folder / "public" / line_.name).glob("0*")) == [
         "0001",
         "0002",
     ]
 
 
 def test_a_line_published_meanwhile_makes_counts_old(tmp_path, work):
-    found = line(tmp_path / "one", "one")
+    line_ = line(tmp_path / "one", "one")
     run = tmp_path / "slow"
-    slow = prepare(found.write(**SHARED), run, seeded_keys(5))
+    slow = prepare(line_.write(**SHARED), run, seeded_keys(5))
     other = line(tmp_path / "two", "two")
-    other.people = found.people
+    other.people = line_.people
     publish(other, 6, **SHARED)
     with pytest.raises(PromiseError, match="was published meanwhile: run again"):
         publish_prepared(slow, run)
@@ -229,18 +232,18 @@ def test_a_line_published_meanwhile_makes_counts_old(tmp_path, work):
 
 @pytest.mark.parametrize("rule", ["disjoint", "accepted-risk"])
 def test_another_name_or_place_of_a_line_meets_the_same_refusals(tmp_path, work, rule):
-    found = line(tmp_path / "line", "town-jobs")
-    told = {"versions": rule, "people": "town"}
-    publish(found, 1, **told)
+    line_ = line(tmp_path / "line", "town-jobs")
+    settings = {"versions": rule, "people": "town"}
+    publish(line_, 1, **settings)
     renamed = line(tmp_path / "renamed", "jobs-of-the-town")
-    renamed.people = {**found.people, 900: found._person(900)}
+    renamed.people = {**line_.people, 900: line_._person(900)}
     with pytest.raises(PromiseError, match="72 units are in line town-jobs: name the people"):
-        publish(renamed, 2, **{**told, "people": None})
+        publish(renamed, 2, **{**settings, "people": None})
     wrong = "the same people" if rule == "disjoint" else "'job' is grouped in both"
     with pytest.raises(PromiseError, match=wrong):
-        publish(renamed, 3, **told)
+        publish(renamed, 3, **settings)
     renamed.name = "town-jobs"
-    elsewhere = {**told, "publish": {"uri": str(tmp_path / "elsewhere")}}
+    elsewhere = {**settings, "publish": {"uri": str(tmp_path / "elsewhere")}}
     if rule == "disjoint":
         with pytest.raises(PromiseError, match="72 units are in an earlier version"):
             publish(renamed, 4, **elsewhere)
@@ -252,36 +255,36 @@ def test_another_name_or_place_of_a_line_meets_the_same_refusals(tmp_path, work,
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_composed_versions_tell_nothing_by_subtraction(tmp_path, work, kind):
-    found = Evolving(tmp_path / "line", kind)
+    line = Evolving(tmp_path / "line", kind)
     for number in range(3):
-        found.publish()
-        told = report(work, found.name, f"000{number + 1}")
-        assert told["rule"] == "composed"
-        assert told["route"] == (None if kind == "redistributed" else "A")
-        found.move()
-    assert told["vacancy"]["vacant"] > 0
-    (column,) = told["exposure"]["columns"]
+        line.publish()
+        composition = report(work, line.name, f"000{number + 1}")
+        assert composition["rule"] == "composed"
+        assert composition["route"] == (None if kind == "redistributed" else "A")
+        line.move()
+    assert composition["vacancy"]["vacant"] > 0
+    (column,) = composition["exposure"]["columns"]
     for way in ("intersection", "newcomers", "leavers"):
         assert column[way]["one"] == column[way]["few"] == 0
     assert column["newcomers"]["people"] == 24
-    if told["route"]:
-        (fewest,), (likeliest,) = told["fewest"].values(), told["likeliest"].values()
+    if composition["route"]:
+        (fewest,), (likeliest,) = composition["fewest"].values(), composition["likeliest"].values()
         assert fewest >= column["asked"]
         assert Fraction(likeliest) < 1
-        assert told["atoms"] > 0
+        assert composition["atoms"] > 0
 
 
 def test_a_map_that_tells_by_subtraction_is_refused(tmp_path, work):
-    found = Evolving(tmp_path / "line", "split")
-    found.publish()
-    found.move(join=24, leave=0)
-    found.publish()
-    (now,) = maps_of(work / found.name)
-    kept = now.since == 1
-    before = take_slots(now, np.flatnonzero(kept))
+    line = Evolving(tmp_path / "line", "split")
+    line.publish()
+    line.move(join=24, leave=0)
+    line.publish()
+    (now,) = maps_of(work / line.name)
+    is_kept = now.since == 1
+    before = take_slots(now, np.flatnonzero(is_kept))
     require_nothing_by_subtraction(before, now, ["job"])
     moved = now.group.copy()
-    moved[np.flatnonzero(~kept)[0]] = now.group[np.flatnonzero(kept)[0]]
+    moved[np.flatnonzero(~is_kept)[0]] = now.group[np.flatnonzero(is_kept)[0]]
     wrong = SlotMap(**{**vars(now), "group": moved})
     with pytest.raises(PromiseError, match="1 people who came or left are told of"):
         require_nothing_by_subtraction(before, wrong, ["job"])
@@ -291,8 +294,10 @@ def forge(directory, place, **changes):
     """A copy of a release that declares other counts, consistent in itself."""
     declared = open_release(directory).declared
     (column,) = declared.exposure.columns
-    told = declared.exposure.model_copy(update={"columns": (column.model_copy(update=changes),)})
-    declared = declared.model_copy(update={"exposure": told})
+    exposure_forged = declared.exposure.model_copy(
+        update={"columns": (column.model_copy(update=changes),)}
+    )
+    declared = declared.model_copy(update={"exposure": exposure_forged})
     write_release(place, assess(declared, read_tables(declared, directory / "data")))
     return place
 
@@ -308,10 +313,10 @@ def forge(directory, place, **changes):
     ],
 )
 def test_counts_that_cannot_be_are_refused(tmp_path, changes):
-    found = line(tmp_path / "line")
-    publish(found, 1, **ACCEPTED)
-    found.people[900] = found._person(900)
-    directory = publish(found, 2, **ACCEPTED)
+    line_ = line(tmp_path / "line")
+    publish(line_, 1, **ACCEPTED)
+    line_.people[900] = line_._person(900)
+    directory = publish(line_, 2, **ACCEPTED)
     check(forge(directory, tmp_path / "same"))
     with pytest.raises(PromiseError):
         check(forge(directory, tmp_path / "forged", **changes))

@@ -34,13 +34,17 @@ def test_a_record_says_as_little_as_it_can():
     day, approvals = date(2026, 1, 2), (Approval(by="a", time=TIME, reason="b"),)
     record = Record(name="wages").with_new("0001", "1" * 64, TIME).with_new("0002", "2" * 64, TIME)
     third = record.with_new("0003", "3" * 64, TIME, day)
-    assert [one.predecessor for one in third.versions.values()] == [None, "1" * 64, "2" * 64]
+    assert [version.predecessor for version in third.versions.values()] == [
+        None,
+        "1" * 64,
+        "2" * 64,
+    ]
     assert (record.lowest_format, third.lowest_format) == (1, 2)
     approved = {"0001": record.versions["0001"].model_copy(update={"approvals": approvals})}
     assert record.model_copy(update={"versions": approved}).lowest_format == 3
     assert record.with_goal("0002", "met", ()).lowest_format == 4
-    said = json.loads(record_content(record))["versions"]["0002"]
-    assert set(said) == {"accuracy", "approver", "digest", "predecessor", "status", "time"}
+    document = json.loads(record_content(record))["versions"]["0002"]
+    assert set(document) == {"accuracy", "approver", "digest", "predecessor", "status", "time"}
 
 
 def test_same_source_and_spec_is_the_version_that_stands(small, first):
@@ -127,7 +131,7 @@ def test_interrupted_anywhere_the_next_run_ends_with_one_whole_version(small, mo
 
 
 @pytest.fixture
-def unrecorded(small, monkeypatch):
+def unrecorded_version(small, monkeypatch):
     """A line whose version appeared when its run was killed, and the run.
 
     Its candidate was made in 1970.
@@ -148,18 +152,18 @@ def unrecorded(small, monkeypatch):
     return plan, run
 
 
-def test_what_a_run_began_is_finished_before_the_next_is_published(unrecorded):
-    plan, run = unrecorded
+def test_what_a_run_began_is_finished_before_the_next_is_published(unrecorded_version):
+    plan, run = unrecorded_version
     assert publish_prepared(plan, run).existed
     assert list(read_record(plan.line.public).versions) == ["0001"]
 
 
-def test_a_version_whose_run_was_killed_is_dated_by_when_it_was_staged(unrecorded):
-    publish_prepared(*unrecorded)
-    told = read_record(unrecorded[0].line.public).versions["0001"].time
-    staged = datetime.fromisoformat(told)
+def test_a_version_whose_run_was_killed_is_dated_by_when_it_was_staged(unrecorded_version):
+    publish_prepared(*unrecorded_version)
+    time_recorded = read_record(unrecorded_version[0].line.public).versions["0001"].time
+    staged = datetime.fromisoformat(time_recorded)
     assert timedelta(0) <= datetime.now(UTC) - staged < timedelta(hours=1)
-    assert staged.isoformat(timespec="seconds") == told
+    assert staged.isoformat(timespec="seconds") == time_recorded
 
 
 def test_a_version_that_never_appeared_is_forgotten(small, monkeypatch):
@@ -171,18 +175,18 @@ def test_a_version_that_never_appeared_is_forgotten(small, monkeypatch):
         patched.setattr(publication, "appear", kill)
         publish_prepared(plan, run)
     assert read_state(plan.line.private).pending[0] == "0001"
-    known = identity(run / "deidentified")
-    assert publication.existing_version(plan.line, known, "disjoint") is None
+    identification = identity(run / "deidentified")
+    assert publication.existing_version(plan.line, identification, "disjoint") is None
     assert read_state(plan.line.private).pending is None
 
 
-def test_what_a_killed_run_staged_is_swept_also_where_nothing_is_published(unrecorded):
-    plan, run = unrecorded
+def test_what_a_killed_run_staged_is_swept_also_where_nothing_is_published(unrecorded_version):
+    plan, run = unrecorded_version
     public = plan.line.public
     (public / ".staging-0123456789abcdef" / "data").mkdir(parents=True)
     (public / ".releases.json.4194304.tmp").write_text("half of what a rec")
-    known = identity(run / "deidentified")
-    assert publication.existing_version(plan.line, known, "disjoint") == public / "0001"
+    identification = identity(run / "deidentified")
+    assert publication.existing_version(plan.line, identification, "disjoint") == public / "0001"
     assert not [*public.glob(".staging-*"), *public.glob(".*.tmp")]
 
 
@@ -195,15 +199,15 @@ def test_the_number_of_a_version_that_is_gone_is_not_given_again(small):
 
 def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
     plan, run = small.prepare_run("one")
-    held = []
+    states_of_lock = []
 
     def standing(line, *_):
         with hold_lock_if_free(line.public / ".lock") as free:
-            held.append(not free)
+            states_of_lock.append(not free)
 
     monkeypatch.setattr(publication, "standing_version", standing)
     publication.existing_version(plan.line, identity(run / "deidentified"), "disjoint")
-    assert held == [True]
+    assert states_of_lock == [True]
 
 
 @pytest.mark.parametrize(
@@ -214,16 +218,16 @@ def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
     ],
 )
 def test_nobody_publishes_while_the_record_changes(small, first, monkeypatch, change):
-    line, held = small.plan().line, []
+    line, locks = small.plan().line, []
 
     def replace(*_):
         with hold_lock_if_free(line.public / ".lock") as free:
-            held.append(not free)
+            locks.append(not free)
 
     for room in (amendments, withdrawal):
         monkeypatch.setattr(room, "replace_record", replace)
     change(line, "0001")
-    assert held == [True]
+    assert locks == [True]
 
 
 def test_accuracy_stands_beside_its_version(small, first):
@@ -231,7 +235,7 @@ def test_accuracy_stands_beside_its_version(small, first):
     small.write(people(first=1000, seed=2)).publish("two")
     record_accuracy(small.plan().line, "0001", MeasuredBounds([{"queries": 5}]))
     versions = read_record(public).versions
-    assert [of.accuracy for of in versions.values()] == [[{"queries": 5}], None]
+    assert [version.accuracy for version in versions.values()] == [[{"queries": 5}], None]
 
 
 def publish_apart(folder, name):
@@ -242,7 +246,7 @@ def publish_apart(folder, name):
 def test_two_processes_share_one_version_of_one_source(small):
     context = multiprocessing.get_context("fork")
     with context.Pool(2) as pool:
-        found = pool.starmap(publish_apart, [(small.folder, "a"), (small.folder, "b")])
-    assert len(set(found)) == 1
+        versions_found = pool.starmap(publish_apart, [(small.folder, "a"), (small.folder, "b")])
+    assert len(set(versions_found)) == 1
     record = json.loads((small.folder / "public" / "wages" / "releases.json").read_text())
     assert list(record["versions"]) == ["0001"]

@@ -31,7 +31,7 @@ WAGES = {"model": "l-diversity", "variant": "distinct", "l": 2}
 K_MAP = {"model": "k-map", "k": 40}
 
 
-def weighted(weights=("1.5", "2", "10.25"), rows=60):
+def weighted_rows(weights=("1.5", "2", "10.25"), rows=60):
     return [
         {**row, "town": row["town"] or "Dd", "w": weights[i % len(weights)]}
         for i, row in enumerate(people(rows=rows))
@@ -48,16 +48,16 @@ def labels(form="generalized", method="mondrian", *promises, **more):
     } | more
 
 
-def shown(directory):
+def published_rows(directory):
     return pq.read_table(directory / "data" / "microdata.parquet").to_pylist()
 
 
 def least_sum(directory):
-    found = {}
-    for row in shown(directory):
+    sums = {}
+    for row in published_rows(directory):
         key = (row["age"], row["town"])
-        found[key] = found.get(key, 0) + Fraction(row["w"])
-    return min(found.values())
+        sums[key] = sums.get(key, 0) + Fraction(row["w"])
+    return min(sums.values())
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,16 @@ def test_groups_are_made_for_k_map_and_checked(small, form, method):
         columns["age"]["hierarchy"] = {"intervals": [5, 10, 20]}
     more = [{"model": "k-anonymity", "k": 2}] if method == "forest" else []
     wish = labels(form, method, *more, K_MAP, columns=columns)
-    published = small.write(weighted(), **wish).publish("one")
+    published = small.write(weighted_rows(), **wish).publish("one")
     release = open_release(published.directory)
     assert release.manifest["sfumato"]["format"] == 6
     (column,) = [c for c in release.manifest["sfumato"]["columns"] if c["name"] == "w"]
     assert (column["role"], column["weight"]) == ("insensitive", True)
-    found = check(published.directory)
-    assert found.derived == "equal"
-    verdict = next(v for promise, v in found.verdicts if promise.name == "k-map")
+    report = check(published.directory)
+    assert report.derived == "equal"
+    verdict = next(v for promise, v in report.verdicts if promise.name == "k-map")
     assert verdict.observed["k"] == least_sum(published.directory) >= 40
-    sizes = Counter((row["age"], row["town"]) for row in shown(published.directory))
+    sizes = Counter((row["age"], row["town"]) for row in published_rows(published.directory))
     assert form == "suppressed" or min(sizes.values()) < 40, "fewer rows than people"
 
 
@@ -92,7 +92,7 @@ def test_it_hides_who_people_are_in_a_table_without_sensitive_values(small):
     columns = {**COLUMNS, "wage": {"role": "drop", "type": "decimal"}}
     form = {"method": "generalized", "protects": "identities"}
     wish = {**labels(columns=columns, promises=[K_MAP]), "form": form}
-    directory = small.write(weighted(), **wish).publish("one").directory
+    directory = small.write(weighted_rows(), **wish).publish("one").directory
     ((promise, verdict),) = check(directory).verdicts
     assert promise.name == "k-map"
     assert verdict.observed["k"] == least_sum(directory) >= 40
@@ -100,10 +100,10 @@ def test_it_hides_who_people_are_in_a_table_without_sensitive_values(small):
 
 def test_the_gate_and_the_check_refuse_too_little(small):
     with pytest.raises(PromiseError, match="k-map"):
-        small.write(weighted(), **labels("generalized", "mondrian", {**K_MAP, "k": 10**6})).publish(
-            "one"
-        )
-    directory = small.write(weighted(), **labels()).publish("two").directory
+        small.write(
+            weighted_rows(), **labels("generalized", "mondrian", {**K_MAP, "k": 10**6})
+        ).publish("one")
+    directory = small.write(weighted_rows(), **labels()).publish("two").directory
     place = directory / MANIFEST
     manifest = json.loads(place.read_bytes())
     manifest["sfumato"]["promises"][0]["k"] = 10**6
@@ -118,13 +118,13 @@ def test_the_gate_and_the_check_refuse_too_little(small):
 def test_published_exactly_and_asked(small, form):
     exact = form in ("permuted", "split")
     wish = {"columns": COLUMNS, "form": {"method": form}} if exact else labels(form)
-    published = small.write(weighted(), **wish).publish("one")
+    published = small.write(weighted_rows(), **wish).publish("one")
     assert check(published.directory).derived == "equal"
     release = open_release(published.directory)
     with (small.folder / "people.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if int(row["age"]) > 18 and row["wage"]]
     for condition in ("age < 1000", "age < 40", "town = 'Aa' AND age > 30"):
-        meant = [
+        selected = [
             row
             for row in rows
             if {"age < 1000": True, "age < 40": int(row["age"]) < 40}.get(
@@ -136,9 +136,9 @@ def test_published_exactly_and_asked(small, form):
             f"SUM(w * wage) / SUM(w) AS mean FROM microdata WHERE {condition}"
         )
         (row,) = answer(release, query).rows
-        weights = [Fraction(one["w"]) for one in meant]
-        total = sum(Fraction(one["w"]) * Fraction(one["wage"]) for one in meant)
-        truth = {"n": len(meant), "people": sum(weights), "total": total}
+        weights = [Fraction(row["w"]) for row in selected]
+        total = sum(Fraction(row["w"]) * Fraction(row["wage"]) for row in selected)
+        truth = {"n": len(selected), "people": sum(weights), "total": total}
         truth["mean"] = total / truth["people"]
         for name, true in truth.items():
             assert row[name].lower <= true <= row[name].upper, (name, condition)
@@ -149,11 +149,11 @@ def test_published_exactly_and_asked(small, form):
             ends = row["total"].lower / truth["people"], row["total"].upper / truth["people"]
             assert (row["mean"].lower, row["mean"].upper) == pytest.approx(ends)
     (row,) = answer(release, "SELECT SUM(w) AS people FROM microdata").rows
-    assert row["people"].lower == row["people"].upper == sum(Fraction(one["w"]) for one in rows)
+    assert row["people"].lower == row["people"].upper == sum(Fraction(row["w"]) for row in rows)
 
 
 def test_the_page_names_the_weight_the_reason_and_the_estimate(small):
-    published = small.write(weighted(), **labels()).publish("one")
+    published = small.write(weighted_rows(), **labels()).publish("one")
     page = Read((published.directory / PAGE).read_text(encoding="utf-8"))
     words = " ".join(page.text.split())
     assert page.faults == []
@@ -170,7 +170,7 @@ def test_a_page_without_weights_does_not_speak_of_them(small):
 
 @pytest.mark.parametrize("wrong", ["0", "-1.5"])
 def test_weights_are_positive(small, wrong):
-    plan = small.write(weighted((wrong, "2")), **labels()).plan()
+    plan = small.write(weighted_rows((wrong, "2")), **labels()).plan()
     run = small.folder / "run"
     run.mkdir()
     whole = write_source(plan.spec.source, plan.spec.columns, plan.base, run)
@@ -187,16 +187,16 @@ def test_weights_that_a_coding_makes_0_are_refused(small):
     columns = {**COLUMNS, "w": {**WEIGHT, "round": {"to": 5}}}
     wish = {"columns": columns, "form": {"method": "permuted"}}
     with pytest.raises(PromiseError, match="expect_positive_values"):
-        small.write(weighted(("1.5", "10")), **wish).publish("one")
+        small.write(weighted_rows(("1.5", "10")), **wish).publish("one")
 
 
 def test_weights_are_never_missing(small):
     with pytest.raises((InputError, PromiseError), match="w"):
-        small.write(weighted(("", "2")), **labels()).publish("one")
+        small.write(weighted_rows(("", "2")), **labels()).publish("one")
 
 
 def test_a_forged_weight_fails_the_check(small):
-    directory = small.write(weighted(), **labels()).publish("one").directory
+    directory = small.write(weighted_rows(), **labels()).publish("one").directory
     place = directory / MANIFEST
     manifest = json.loads(place.read_bytes())
     for column in manifest["sfumato"]["columns"]:
@@ -213,7 +213,7 @@ SECOND = {**COLUMNS, "note": {**WEIGHT, "type": "integer"}}
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"columns": SECOND}, "columns: 'note' and 'w' both have role weight"),
         ({"columns": {**COLUMNS, "w": {**WEIGHT, "type": "float"}}}, "a weight is an integer"),
@@ -238,12 +238,12 @@ SECOND = {**COLUMNS, "note": {**WEIGHT, "type": "integer"}}
         ({"people": "town"}, "k-map is about one version of one line"),
     ],
 )
-def test_what_has_no_meaning_is_refused(small, changed, told):
+def test_what_has_no_meaning_is_refused(small, changed, message):
     columns = changed.get("columns", COLUMNS)
     if "nulls" in changed:
         columns = {**COLUMNS, "wage": {**COLUMNS["wage"], "nulls": "drop-row"}}
-    small.write(weighted(), **labels(**{**changed, "columns": columns}))
-    with pytest.raises(SpecError, match=told):
+    small.write(weighted_rows(), **labels(**{**changed, "columns": columns}))
+    with pytest.raises(SpecError, match=message):
         small.plan()
 
 
@@ -253,8 +253,8 @@ def test_k_map_is_measured_on_any_table(tmp_path, capsys):
     model = "{model: k-map, k: 5, weight: w}"
     arguments = ["measure", str(table), "--qi", "age", "--model", model, "--format", "json"]
     cli.main(arguments, standalone_mode=False)
-    (found,) = json.loads(capsys.readouterr().out)["promises"]
-    assert (found["holds"], found["observed"]["k"]) == (True, 5)
-    assert found["promise"]["weight"] == "w"
+    (outcome,) = json.loads(capsys.readouterr().out)["promises"]
+    assert (outcome["holds"], outcome["observed"]["k"]) == (True, 5)
+    assert outcome["promise"]["weight"] == "w"
     with pytest.raises(SpecError, match="k-map: name the `weight` column"):
         cli.main([*arguments[:5], "{model: k-map, k: 5}"], standalone_mode=False)

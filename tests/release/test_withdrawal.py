@@ -26,7 +26,7 @@ from tests.corpus.lines import frozen_lines
 from tests.parts.divided import Divided, visits
 from tests.release.evolving import Evolving, digest_of, forge
 from tests.release.small import people
-from tests.release.test_previous import VALUES, by_group, continued, other_job
+from tests.release.test_previous import VALUES, by_group, continued_groups, other_job
 
 REASON = "the wrong table"
 TIME = "2026-02-03T04:05:06+00:00"
@@ -48,9 +48,9 @@ def test_a_tombstone_stands_in_its_place(two):
     done = withdraw(two, "0002", REASON, TIME)
     place = two.public / "0002"
     assert names(place) == ["index.html", "withdrawal.json"]
-    told = Tombstone(line="wages", version="0002", digest=digest, time=TIME, reason=REASON)
-    assert (done.tombstone, done.current, done.existed) == (told, "0001", False)
-    assert read_tombstone(place) == told
+    tombstone = Tombstone(line="wages", version="0002", digest=digest, time=TIME, reason=REASON)
+    assert (done.tombstone, done.current, done.existed) == (tombstone, "0001", False)
+    assert read_tombstone(place) == tombstone
     assert place.stat().st_mode & 0o777 == 0o755
     assert {path.stat().st_mode & 0o777 for path in place.iterdir()} == {0o444}
     assert not [*two.public.glob(".withdraw*"), *two.public.glob(".*.tmp")]
@@ -97,9 +97,9 @@ def test_nothing_of_what_was_published_is_in_a_tombstone(two):
 def test_readers_are_told(two, call, command):
     withdraw(two, "0002", REASON, TIME)
     place = two.public / "0002"
-    code, out, said = call(*(part.format(place) for part in command))
+    code, out, error = call(*(part.format(place) for part in command))
     assert (code, out) == (3, "")
-    assert f"{place}: was withdrawn on 2026-02-03: {REASON}" in said
+    assert f"{place}: was withdrawn on 2026-02-03: {REASON}" in error
 
 
 def test_readers_are_told_before_the_files_are_gone(two, call):
@@ -107,8 +107,8 @@ def test_readers_are_told_before_the_files_are_gone(two, call):
     replace_record(two, read_record(two.public).with_withdrawal("0002"))
     for command in (("check",), ("query",)):
         sql = ("SELECT COUNT(*) FROM microdata",) if command == ("query",) else ()
-        code, out, said = call(*command, two.public / "0002", *sql)
-        assert (code, out, "was withdrawn, says the record beside it" in said) == (3, "", True)
+        code, out, error = call(*command, two.public / "0002", *sql)
+        assert (code, out, "was withdrawn, says the record beside it" in error) == (3, "", True)
     assert call("check", two.public / "0001")[0] == 0
 
 
@@ -136,16 +136,18 @@ def test_a_tombstone_that_cannot_be_read_is_one(two, call):
     place = two.public / "0002" / "withdrawal.json"
     place.chmod(0o644)
     place.write_text("{")
-    code, _, said = call("check", place.parent)
-    assert (code, "was withdrawn" in said) == (3, True)
+    code, _, error = call("check", place.parent)
+    assert (code, "was withdrawn" in error) == (3, True)
 
 
 @pytest.mark.parametrize("forged", ["{", None])
 def test_one_beside_the_files_of_a_version_is_nobodys_word(two, forged, call):
     """Whoever can write there could else keep a version in its place, under a reason of his own."""
     place = two.public / "0002"
-    told = Tombstone(line="wages", version="0002", digest="0" * 64, time=TIME, reason="not ours")
-    (place / "withdrawal.json").write_text(forged or told.model_dump_json())
+    tombstone = Tombstone(
+        line="wages", version="0002", digest="0" * 64, time=TIME, reason="not ours"
+    )
+    (place / "withdrawal.json").write_text(forged or tombstone.model_dump_json())
     replace_record(two, read_record(two.public).with_withdrawal("0002"))
     assert "withdrawn, in place" in call("releases", two.public)[1]
     done = withdraw(two, "0002", REASON)
@@ -217,8 +219,8 @@ def test_only_a_version_is_withdrawn(two, number):
 
 def test_another_work_directory_withdraws_nothing(two, tmp_path, monkeypatch, call):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
-    code, _, said = call("withdraw", two.public / "0002", "--reason", REASON, "--yes")
-    assert (code, "no line wages in" in said) == (3, True)
+    code, _, error = call("withdraw", two.public / "0002", "--reason", REASON, "--yes")
+    assert (code, "no line wages in" in error) == (3, True)
     assert check(two.public / "0002").verdicts
 
 
@@ -233,46 +235,46 @@ def test_the_line_goes_on_and_nobody_of_it_is_published_again(small, two):
 
 class TestOnTheCommandLine:
     def test_without_a_terminal_it_is_not_done_unasked(self, two, call):
-        code, out, said = call("withdraw", two.public / "0002", "--reason", REASON)
-        assert (code, out, said.count(REASON)) == (2, "", 1)
-        assert "--yes withdraws it" in said
+        code, out, error = call("withdraw", two.public / "0002", "--reason", REASON)
+        assert (code, out, error.count(REASON)) == (2, "", 1)
+        assert "--yes withdraws it" in error
         assert check(two.public / "0002").verdicts
 
     @pytest.mark.parametrize(("answer", "code"), [(True, 0), (False, 1)])
     def test_the_reason_is_shown_before_it_is_asked(self, two, call, monkeypatch, answer, code):
-        asked = []
+        questions = []
 
         class Terminal:
             def isatty(self):
                 return True
 
         def confirm(text, **_):
-            asked.append(text)
+            questions.append(text)
             return answer
 
         monkeypatch.setattr("sys.stdin", Terminal())
         monkeypatch.setattr("click.confirm", confirm)
-        found, _, said = call("withdraw", two.public / "0002", "--reason", REASON)
-        assert (found, len(asked)) == (code, 1)
-        shown = said.splitlines()
-        assert shown[shown.index(f"  {REASON}") - 1].startswith("This reason will be public")
-        assert "Copies that others have cannot be recalled" in said
+        exit_code, _, error = call("withdraw", two.public / "0002", "--reason", REASON)
+        assert (exit_code, len(questions)) == (code, 1)
+        lines = error.splitlines()
+        assert lines[lines.index(f"  {REASON}") - 1].startswith("This reason will be public")
+        assert "Copies that others have cannot be recalled" in error
         assert (read_tombstone(two.public / "0002") is not None) == answer
 
     @pytest.mark.parametrize("reason", ["", "  ", "two\nlines", "x" * 501, "\x1b[2J"])
     def test_a_reason_is_a_line_of_text(self, two, call, reason):
-        code, _, said = call("withdraw", two.public / "0002", "--reason", reason, "--yes")
-        assert (code, "reason: is not a line of text" in said) == (2, True)
+        code, _, error = call("withdraw", two.public / "0002", "--reason", reason, "--yes")
+        assert (code, "reason: is not a line of text" in error) == (2, True)
 
     def test_done_again_it_says_so(self, two, call):
         assert call("withdraw", two.public / "0002", "--reason", REASON, "--yes")[0] == 0
-        code, _, said = call("withdraw", two.public / "0002", "--reason", "another")
-        assert (code, f": {REASON}" in said) == (0, True)
+        code, _, error = call("withdraw", two.public / "0002", "--reason", "another")
+        assert (code, f": {REASON}" in error) == (0, True)
 
 
 class TestSigned:
     @pytest.fixture
-    def signed(self, small, call, monkeypatch):
+    def signed_version(self, small, call, monkeypatch):
         monkeypatch.setenv(PASSPHRASE, "correct horse")
         assert call("keys", "generate", "town")[0] == 0
         assert call("keys", "generate", "next")[0] == 0
@@ -281,56 +283,56 @@ class TestSigned:
         assert call("keys", "trust", version.parent)[0] == 0
         return version
 
-    def told(self, call, version):
-        code, _, said = call("check", version)
+    def refusal_text(self, call, version):
+        code, _, error = call("check", version)
         assert code == 3
-        return said
+        return error
 
-    def test_by_the_key_of_the_version(self, signed, call):
-        assert call("withdraw", signed, "--reason", REASON, "--yes")[0] == 0
-        assert "the withdrawal is signed by town (" in self.told(call, signed)
-        assert "not told" not in self.told(call, signed)
-        (there,) = snapshot(signed.parent).withdrawn
+    def test_by_the_key_of_the_version(self, signed_version, call):
+        assert call("withdraw", signed_version, "--reason", REASON, "--yes")[0] == 0
+        assert "the withdrawal is signed by town (" in self.refusal_text(call, signed_version)
+        assert "not told" not in self.refusal_text(call, signed_version)
+        (there,) = snapshot(signed_version.parent).withdrawn
         assert list(there.tombstone())[-1] == WITHDRAWAL, "what makes it one is copied last"
 
-    def test_by_the_key_that_took_its_place(self, signed, call):
-        assert call("keys", "rotate", "town", "next", signed.parent)[0] == 0
-        assert call("withdraw", signed, "--reason", REASON, "--yes")[0] == 0
-        assert "the withdrawal is signed by next (" in self.told(call, signed)
+    def test_by_the_key_that_took_its_place(self, signed_version, call):
+        assert call("keys", "rotate", "town", "next", signed_version.parent)[0] == 0
+        assert call("withdraw", signed_version, "--reason", REASON, "--yes")[0] == 0
+        assert "the withdrawal is signed by next (" in self.refusal_text(call, signed_version)
 
-    def test_by_none_where_that_is_said(self, signed, call):
-        assert call("withdraw", signed, "--reason", REASON, "--yes", "--unsigned")[0] == 0
-        assert "the withdrawal is not signed" in self.told(call, signed)
+    def test_by_none_where_that_is_said(self, signed_version, call):
+        assert call("withdraw", signed_version, "--reason", REASON, "--yes", "--unsigned")[0] == 0
+        assert "the withdrawal is not signed" in self.refusal_text(call, signed_version)
 
-    def test_without_the_passphrase_nothing_is_withdrawn(self, signed, call, monkeypatch):
+    def test_without_the_passphrase_nothing_is_withdrawn(self, signed_version, call, monkeypatch):
         monkeypatch.delenv(PASSPHRASE)
-        code, _, said = call("withdraw", signed, "--reason", REASON, "--yes")
-        assert (code, "--unsigned withdraws it" in said) == (2, True)
-        assert call("check", signed)[0] == 0
+        code, _, error = call("withdraw", signed_version, "--reason", REASON, "--yes")
+        assert (code, "--unsigned withdraws it" in error) == (2, True)
+        assert call("check", signed_version)[0] == 0
 
-    def test_without_the_key_nothing_is_withdrawn(self, signed, call, tmp_path):
+    def test_without_the_key_nothing_is_withdrawn(self, signed_version, call, tmp_path):
         (tmp_path / "work" / "keys" / "town").unlink()
-        code, _, said = call("withdraw", signed, "--reason", REASON, "--yes")
-        assert (code, "--signed-by: the version was signed by town" in said) == (2, True)
+        code, _, error = call("withdraw", signed_version, "--reason", REASON, "--yes")
+        assert (code, "--signed-by: the version was signed by town" in error) == (2, True)
 
-    @pytest.mark.parametrize("of", ["reason", "time", "digest", "version"])
-    def test_another_word_is_not_the_publishers(self, signed, call, of):
-        assert call("withdraw", signed, "--reason", REASON, "--yes")[0] == 0
-        place = signed / "withdrawal.json"
+    @pytest.mark.parametrize("field", ["reason", "time", "digest", "version"])
+    def test_another_word_is_not_the_publishers(self, signed_version, call, field):
+        assert call("withdraw", signed_version, "--reason", REASON, "--yes")[0] == 0
+        place = signed_version / "withdrawal.json"
         document = json.loads(place.read_bytes())
         others = {"reason": "x", "time": TIME, "digest": "0" * 64, "version": "0007"}
         place.chmod(0o644)
-        place.write_text(json.dumps({**document, of: others[of]}))
-        assert "the signature of the withdrawal is wrong" in self.told(call, signed)
+        place.write_text(json.dumps({**document, field: others[field]}))
+        assert "the signature of the withdrawal is wrong" in self.refusal_text(call, signed_version)
 
-    def test_after_a_failed_evaluation(self, signed, small, call, monkeypatch):
+    def test_after_a_failed_evaluation(self, signed_version, small, call, monkeypatch):
         withdraw_after_evaluation(small.plan().line, "0001", REASON)
-        assert "is signed by town (" in self.told(call, signed)
+        assert "is signed by town (" in self.refusal_text(call, signed_version)
 
-    def test_that_nobody_can_sign_saves_no_version(self, signed, small, call, monkeypatch):
+    def test_that_nobody_can_sign_saves_no_version(self, signed_version, small, call, monkeypatch):
         monkeypatch.delenv(PASSPHRASE)
         withdraw_after_evaluation(small.plan().line, "0001", REASON)
-        assert "the withdrawal is not signed" in self.told(call, signed)
+        assert "the withdrawal is not signed" in self.refusal_text(call, signed_version)
 
 
 class TestComposed:
@@ -346,45 +348,45 @@ class TestComposed:
         return line
 
     def place(self, line, tmp_path):
-        return self.of(line).private / WITHDRAWN / "0002"
+        return self.line_of_spec(line).private / WITHDRAWN / "0002"
 
-    def of(self, line):
+    def line_of_spec(self, line):
         from sfumato.flows.inputs.resolved import resolve_run
 
         return resolve_run(line.write()).line
 
     def test_the_next_version_continues_it(self, line, tmp_path):
         before = digest_of(line.versions[1])
-        done = withdraw(self.of(line), "0002", REASON)
+        done = withdraw(self.line_of_spec(line), "0002", REASON)
         assert (done.kept, self.place(line, tmp_path).stat().st_mode & 0o777) == (True, 0o600)
         line.move()
         now = open_release(line.publish()).declared
         assert (line.versions[-1].name, now.predecessor) == ("0003", before)
-        told = self.of(line).reports("0003") / "composition.json"
-        assert json.loads(told.read_bytes())["exposure"]["versions"] == 3
+        composition_file = self.line_of_spec(line).reports("0003") / "composition.json"
+        assert json.loads(composition_file.read_bytes())["exposure"]["versions"] == 3
         assert check(line.versions[-1]).verdicts
         assert not self.place(line, tmp_path).exists()
 
     def test_what_was_kept_before_the_files_were_gone_is_still_kept(self, line, tmp_path):
-        of_line = self.of(line)
+        of_line = self.line_of_spec(line)
         assert keep_release(of_line, "0002", read_state(of_line.private))
         for path in sorted(line.versions[1].rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
         assert withdraw(of_line, "0002", REASON).kept is True
 
     def test_of_versions_before_the_last_nothing_is_kept(self, line, tmp_path):
-        assert withdraw(self.of(line), "0001", REASON).kept is False
-        assert not (self.of(line).private / WITHDRAWN).exists()
+        assert withdraw(self.line_of_spec(line), "0001", REASON).kept is False
+        assert not (self.line_of_spec(line).private / WITHDRAWN).exists()
         line.move()
         assert line.publish().name == "0003"
 
     def test_the_next_version_is_held_against_its_tables(self, line, tmp_path):
         def change(tables):
-            group = by_group(tables[VALUES[line.kind]])[continued(tables)[0]]
+            group = by_group(tables[VALUES[line.kind]])[continued_groups(tables)[0]]
             group[0]["job"] = other_job(group)
 
         forged = forge(line.versions[1], tmp_path / "forged", change)
-        withdraw(self.of(line), "0002", REASON)
+        withdraw(self.line_of_spec(line), "0002", REASON)
         paths = [forged / "datapackage.json", *(forged / "data").glob("*.parquet")]
         files = {path.relative_to(forged).as_posix(): path.read_bytes() for path in paths}
         self.place(line, tmp_path).write_bytes(pack("0002", files))
@@ -394,7 +396,7 @@ class TestComposed:
 
     @pytest.mark.parametrize("lost", ["gone", "damaged"])
     def test_without_what_was_kept_nothing_follows(self, line, tmp_path, lost):
-        withdraw(self.of(line), "0002", REASON)
+        withdraw(self.line_of_spec(line), "0002", REASON)
         place = self.place(line, tmp_path)
         if lost == "gone":
             place.unlink()
@@ -407,15 +409,15 @@ class TestComposed:
     def test_a_backup_has_it_and_an_older_one_leaves_it(self, line, tmp_path):
         older, newer = tmp_path / "older", tmp_path / "newer"
         back_up(line.write(), older)
-        withdraw(self.of(line), "0002", REASON)
+        withdraw(self.line_of_spec(line), "0002", REASON)
         place = self.place(line, tmp_path)
-        kept = place.read_bytes()
+        content = place.read_bytes()
         back_up(line.write(), newer)
         restore(line.write(), older)
-        assert place.read_bytes() == kept
+        assert place.read_bytes() == content
         place.unlink()
         restore(line.write(), newer)
-        assert state_files(self.of(line).private)[f"{WITHDRAWN}/0002"] == kept
+        assert state_files(self.line_of_spec(line).private)[f"{WITHDRAWN}/0002"] == content
         line.move()
         assert line.publish().name == "0003"
 
@@ -431,13 +433,13 @@ def test_versions_of_every_format_are_withdrawn(line, tmp_path, monkeypatch, cal
     copy = line.copy(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
     monkeypatch.setenv(PASSPHRASE, CORPUS_PASSPHRASE)
-    code, out, said = call("withdraw", copy.public / "0002", "--reason", REASON, "--yes")
-    assert (code, out.endswith("withdrawn; current: 0001\n")) == (0, True), said
+    code, out, error = call("withdraw", copy.public / "0002", "--reason", REASON, "--yes")
+    assert (code, out.endswith("withdrawn; current: 0001\n")) == (0, True), error
     assert call("check", copy.public / "0002")[0] == 3
     before = line.public / "0001"  # which tests/corpus/test_corpus.py checks
     assert contents(copy.public / "0001") == contents(before)
-    found = copy.run("third", tmp_path / "run", seeded_keys(3))
-    assert (found.existed, found.directory.name) == (False, "0003")
+    published = copy.run("third", tmp_path / "run", seeded_keys(3))
+    assert (published.existed, published.directory.name) == (False, "0003")
 
 
 def test_a_release_in_parts_is_withdrawn(tmp_path, monkeypatch, call):

@@ -1,4 +1,4 @@
-"""What an owner says of a line and of its columns: in its versions, on its page, in no terms."""
+"""An owner's words about a line and its columns: in its versions, on its page, in no terms."""
 
 import json
 from dataclasses import replace
@@ -54,7 +54,9 @@ def test_words_stand_in_the_version_and_on_the_page(small):
     ]
     assert document["description"] == SAID["description"].strip()
     fields = [
-        field for one in document["resources"] for field in one.get("schema", {}).get("fields", ())
+        field
+        for resource in document["resources"]
+        for field in resource.get("schema", {}).get("fields", ())
     ]
     ages = [field for field in fields if field["name"] == "age"]
     assert ages
@@ -131,8 +133,8 @@ def test_a_steward_corrects_what_the_spec_says(small):
     plan = small.plan()
     unknown = replace(plan.line, words=None)
     describe(unknown, {"publisher": "Corrected", "contact": None})
-    found = read_words(published.directory.parent).shown_words
-    assert (found.publisher, found.contact) == ("Corrected", SAID["contact"])
+    words = read_words(published.directory.parent).shown_words
+    assert (words.publisher, words.contact) == ("Corrected", SAID["contact"])
     describe(unknown, {"publisher": ""})
     assert read_words(published.directory.parent).shown_words.publisher == SAID["publisher"]
 
@@ -180,7 +182,7 @@ def test_forged_words_fail_the_check(small, columns):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"publisher": "a\nb"}, "publisher"),
         ({"contact": "x" * 301}, "contact"),
@@ -193,9 +195,9 @@ def test_forged_words_fail_the_check(small, columns):
         ),
     ],
 )
-def test_words_are_held_to_limits(small, changed, told):
+def test_words_are_held_to_limits(small, changed, message):
     small.write(people(), **changed)
-    with pytest.raises(SpecError, match=told):
+    with pytest.raises(SpecError, match=message):
         small.plan()
 
 
@@ -208,25 +210,27 @@ def test_the_schema_names_the_keys():
 TOWNS = {"Aa": f"a village {HOSTILE}", "Bee": "a town", "Gone": "nobody lives there"}
 
 
-def labelled(**keys):
+def labelled_columns(**keys):
     town = {**SPEC["columns"]["town"], "labels": TOWNS, **keys}
     return {**SPEC["columns"], "town": town}
 
 
 def towns_of(directory):
-    """What is said of codes of towns in the manifest, and the categories of its fields."""
+    """Return what is said of codes of towns in the manifest, and the categories of its fields."""
     manifest = open_release(directory).manifest
     fields = [
-        field for one in manifest["resources"] for field in one.get("schema", {}).get("fields", ())
+        field
+        for resource in manifest["resources"]
+        for field in resource.get("schema", {}).get("fields", ())
     ]
-    found = [field.get("categories") for field in fields if field["name"] == "town"]
-    return manifest["sfumato"]["words"]["labels"]["town"], found
+    categories_found = [field.get("categories") for field in fields if field["name"] == "town"]
+    return manifest["sfumato"]["words"]["labels"]["town"], categories_found
 
 
 def test_labels_are_of_published_codes(small):
-    published = small.write(people(), columns=labelled()).publish("one")
-    said, categories = towns_of(published.directory)
-    assert said == {"codes": {"Aa": TOWNS["Aa"], "Bee": "a town"}, "whole": False}
+    published = small.write(people(), columns=labelled_columns()).publish("one")
+    names, categories = towns_of(published.directory)
+    assert names == {"codes": {"Aa": TOWNS["Aa"], "Bee": "a town"}, "whole": False}
     assert categories == [None, None]  # a town has no label, and categories are all values
     page = page_of(published.directory)
     assert page.faults == []
@@ -238,11 +242,11 @@ def test_labels_are_of_published_codes(small):
 def test_a_public_list_of_codes_is_published_whole(small):
     terms = small.write(people()).plan().terms.digest()
     every = {**TOWNS, "Cé, the long": "a city"}
-    columns = labelled(labels=every, **{"code-list": "whole"})
+    columns = labelled_columns(labels=every, **{"code-list": "whole"})
     published = small.write(people(), columns=columns).publish("one")
     assert small.plan().terms.digest() == terms
-    said, categories = towns_of(published.directory)
-    assert said == {"codes": every, "whole": True}
+    names, categories = towns_of(published.directory)
+    assert names == {"codes": every, "whole": True}
     assert categories == [[{"value": c, "label": every[c]} for c in sorted(every)]] * 2
     assert "All codes of the publisher's list, published or not" in words_in(
         page_of(published.directory)
@@ -251,34 +255,34 @@ def test_a_public_list_of_codes_is_published_whole(small):
 
 
 def test_labels_of_whole_numbers_are_in_the_order_of_numbers():
-    of = CodeLabels(codes={"10": "ten", "x": "other", "-1": "less", "9": "nine"})
-    assert [code for code, _ in labels_in_order(of)] == ["-1", "9", "10", "x"]
-    words = PublishedWords(labels={"n": of})
+    labels_of_codes = CodeLabels(codes={"10": "ten", "x": "other", "-1": "less", "9": "nine"})
+    assert [code for code, _ in labels_in_order(labels_of_codes)] == ["-1", "9", "10", "x"]
+    words = PublishedWords(labels={"n": labels_of_codes})
     assert words_of_line(words, codebook=True) is None
     ((name, labels),) = words_of_line(words, codebook=False).labels
-    assert (name, labels) == ("n", labels_in_order(of))
+    assert (name, labels) == ("n", labels_in_order(labels_of_codes))
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "message"),
     [
-        (labelled(labels={}), "labels"),
-        (labelled(labels={"a\nb": "x"}), "labels"),
+        (labelled_columns(labels={}), "labels"),
+        (labelled_columns(labels={"a\nb": "x"}), "labels"),
         ({**SPEC["columns"], "wage": {**SPEC["columns"]["wage"], "labels": {"1": "x"}}}, "decimal"),
         ({**SPEC["columns"], "age": {**SPEC["columns"]["age"], "labels": {"01": "x"}}}, "code 1"),
         ({**SPEC["columns"], "age": {**SPEC["columns"]["age"], "code-list": "whole"}}, "code-list"),
-        (labelled(fold={"below": 5, "into": "other"}), "code-list: fold is computed"),
+        (labelled_columns(fold={"below": 5, "into": "other"}), "code-list: fold is computed"),
     ],
 )
-def test_labels_are_held_to_codes(small, columns, told):
+def test_labels_are_held_to_codes(small, columns, message):
     small.write(people(), columns=columns)
-    with pytest.raises(SpecError, match=told):
+    with pytest.raises(SpecError, match=message):
         small.plan()
 
 
 @pytest.mark.parametrize("labels", [{"nobody": {"codes": {}}}, {"town": {"codes": {"Gone": "x"}}}])
 def test_forged_labels_fail_the_check(small, labels):
-    directory = small.write(people(), columns=labelled()).publish("one").directory
+    directory = small.write(people(), columns=labelled_columns()).publish("one").directory
     place = directory / MANIFEST
     manifest = json.loads(place.read_bytes())
     manifest["sfumato"]["words"]["labels"] = labels
