@@ -31,7 +31,7 @@ ADULT_COLUMNS: dict[str, Any] = {
 }
 
 
-def seen(sizes: Sequence[int], sensitive: Mapping[str, pa.Array]) -> Groups:
+def groups_of_sizes(sizes: Sequence[int], sensitive: Mapping[str, pa.Array]) -> Groups:
     """Groups of these sizes; the sensitive values of group after group."""
     key = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     counted = {}
@@ -71,7 +71,7 @@ def make_release(rows: int, /, **changes: Any) -> Declared:
 
 def content(sizes: Sequence[int], sensitive: Mapping[str, pa.Array], **changes: Any) -> PageContent:
     """The page's content for such groups, with the verdicts that they deserve."""
-    groups = seen(sizes, sensitive)
+    groups = groups_of_sizes(sizes, sensitive)
     about = make_release(sum(sizes), **changes)
     promises = [PROMISE.validate_python(promise) for promise in about.promises]
     verdicts = tuple((promise, promise.check(groups)) for promise in promises)
@@ -87,7 +87,7 @@ def losses(sizes: Sequence[int], step: int = 7, **changes: Any) -> PageContent:
 def ambiguous_tables(
     about: Declared, rows: Mapping[str, Sequence[Any]], group: list[int]
 ) -> Tables:
-    """What the form `ambiguous` publishes of such rows, grouped so; group -1 is left out."""
+    """Publish such rows, grouped so, in the form `ambiguous`; group -1 is left out."""
     columns = tuple(
         encode(name, column.role, pa.array(rows[name], column.arrow_type))
         for name, column in about.columns.items()
@@ -100,8 +100,8 @@ def ambiguously(
     rows: Mapping[str, Sequence[Any]], group: list[int], /, **changes: Any
 ) -> PageContent:
     """The page's content for the tables of the form `ambiguous`, with the verdicts they deserve."""
-    shown = {"form": {"method": "ambiguous"}, **changes}
-    about = make_release(sum(number >= 0 for number in group), **shown)
+    terms = {"form": {"method": "ambiguous"}, **changes}
+    about = make_release(sum(number >= 0 for number in group), **terms)
     tables = ambiguous_tables(about, rows, group)
     names = about.names_with_roles("quasi-identifier")
     groups = ambiguous.groups(tables, about.columns, names, about.names_with_roles("sensitive"))

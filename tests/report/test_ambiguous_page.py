@@ -37,24 +37,25 @@ GREEDY = {"method": "ambiguity"}
 COVER = {"method": "disjoint-cover"}
 
 
-def of(columns=ONE, promises=(ALPHA,), partition=COVER, people=ROWS, group=GROUP, **changes):
-    known = {"columns": columns, "promises": list(promises), "partition": partition}
-    return ambiguously(people, group, **known, **changes)
+def page_of(columns=ONE, promises=(ALPHA,), partition=COVER, people=ROWS, group=GROUP, **changes):
+    known_terms = {"columns": columns, "promises": list(promises), "partition": partition}
+    return ambiguously(people, group, **known_terms, **changes)
 
 
 def text(*arguments, **changes):
-    return read(of(*arguments, **changes)).text
+    return read(page_of(*arguments, **changes)).text
 
 
 def test_the_paper_s_groups_are_measured_and_stated():
-    said = text()
+    page_text = text()
     assert (
-        "no combination of quasi-identifiers is there with a probability of more than 0.45" in said
+        "no combination of quasi-identifiers is there with a probability of more than 0.45"
+        in page_text
     )
-    assert "no value of disease is more than a share 0.5 of a group" in said
-    assert "any one combination is there, at most 0.45 ≈ 0.4444 (4/9)" in said
-    assert "share of a group for any one value, at most 0.5 0.5" in said
-    assert "(α,β)-privacy" in said
+    assert "no value of disease is more than a share 0.5 of a group" in page_text
+    assert "any one combination is there, at most 0.45 ≈ 0.4444 (4/9)" in page_text
+    assert "share of a group for any one value, at most 0.5 0.5" in page_text
+    assert "(α,β)-privacy" in page_text
 
 
 def test_a_promise_of_all_groups_is_not_said_of_the_worst_one():
@@ -68,8 +69,8 @@ def test_a_promise_of_all_groups_is_not_said_of_the_worst_one():
 
 
 def test_says_what_is_shown_and_what_joins_it():
-    said = text()
-    for shown in (
+    page_text = text()
+    for phrase in (
         "No table has a row for a person.",
         "has the values that the group admits",
         "each once. How often each occurs is not told.",
@@ -78,31 +79,31 @@ def test_says_what_is_shown_and_what_joins_it():
         "integer; by itself, in at_age",
         "string; by itself, in at_zip",
     ):
-        assert shown in said
-    assert "exactly as they were" not in said
-    assert "shuffled" not in said
+        assert phrase in page_text
+    assert "exactly as they were" not in page_text
+    assert "shuffled" not in page_text
 
 
 @pytest.mark.parametrize("form", [{"method": "ambiguous"}, TOGETHER])
 def test_says_whether_sensitive_values_stay_together(form):
     together = form is TOGETHER
-    said = text(TWO, [ALPHA, RANGE], form=form)
-    assert ("begins with st_" in said) != together
-    assert ("columns go together is not told" in said) != together
-    assert ("each combination once, with its count" in said) == together
+    page_text = text(TWO, [ALPHA, RANGE], form=form)
+    assert ("begins with st_" in page_text) != together
+    assert ("columns go together is not told" in page_text) != together
+    assert ("each combination once, with its count" in page_text) == together
     knows = "Somebody who knows one sensitive value of a person"
-    assert (knows in said) == together
-    assert ("or on sensitive ones together, joined by" in said) == together
+    assert (knows in page_text) == together
+    assert ("or on sensitive ones together, joined by" in page_text) == together
     assert knows not in text(form=form)
     assert "or on sensitive ones together" not in text(form=form)
     assert "stay together" not in text(form=form)
 
 
 def test_says_what_knowing_a_sensitive_value_leaves():
-    known = {**DIVERSE, "known": ["cost"], "l": 1}
-    said = text(TWO, [ALPHA, RANGE, known], form=TOGETHER)
-    assert "How many these are, the promises say" in said
-    assert "even from somebody who knows the person's cost" in said
+    promise = {**DIVERSE, "known": ["cost"], "l": 1}
+    page_text = text(TWO, [ALPHA, RANGE, promise], form=TOGETHER)
+    assert "How many these are, the promises say" in page_text
+    assert "even from somebody who knows the person's cost" in page_text
     assert "How many these are" not in text(TWO, [ALPHA, RANGE], form=TOGETHER)
 
 
@@ -121,16 +122,16 @@ def test_says_whether_presence_is_of_all_groups_or_of_one():
 
 def test_two_promises_of_presence_are_told_apart():
     other = {**ALPHA, "alpha": "0.5", "sensitive": "cost"}
-    said = text(TWO, [PER_GROUP, other], partition=GREEDY)
-    assert f"{WARNING} The promise of 0.45 for one group looks at" in said
-    assert "in the table, as far as another promise allows." in said
-    assert "up to certain" not in said
-    assert "No value of cost belongs to more than a share 0.5" in said
-    assert "No value of disease belongs to more than a share 0.5" in said
+    page_text = text(TWO, [PER_GROUP, other], partition=GREEDY)
+    assert f"{WARNING} The promise of 0.45 for one group looks at" in page_text
+    assert "in the table, as far as another promise allows." in page_text
+    assert "up to certain" not in page_text
+    assert "No value of cost belongs to more than a share 0.5" in page_text
+    assert "No value of disease belongs to more than a share 0.5" in page_text
 
 
 @pytest.mark.parametrize(
-    ("partition", "strata", "known", "warned"),
+    ("partition", "strata", "key_columns", "warned"),
     [
         (COVER, [], None, False),
         (COVER, ["sex"], None, False),
@@ -140,10 +141,10 @@ def test_two_promises_of_presence_are_told_apart():
         ({"method": "anatomy"}, [], None, True),
     ],
 )
-def test_warns_of_joins_only_where_groups_may_overlap(partition, strata, known, warned):
-    promise = {**PER_GROUP, "alpha": "0.5", "quasi-identifiers": known}
-    said = text(promises=[promise], partition=partition, strata=strata)
-    assert (WARNING in said) == warned
+def test_warns_of_joins_only_where_groups_may_overlap(partition, strata, key_columns, warned):
+    promise = {**PER_GROUP, "alpha": "0.5", "quasi-identifiers": key_columns}
+    page_text = text(promises=[promise], partition=partition, strata=strata)
+    assert (WARNING in page_text) == warned
 
 
 def test_names_the_quasi_identifiers_where_a_promise_is_about_some():
@@ -154,7 +155,7 @@ def test_names_the_quasi_identifiers_where_a_promise_is_about_some():
 
 
 def test_says_against_whom_not():
-    said = text()
+    page_text = text()
     for limit in (
         "Somebody who knows how frequent values are.",
         "those of frequent values can be there with a higher probability than is promised",
@@ -168,19 +169,19 @@ def test_says_against_whom_not():
         "Somebody who knows how the groups were made.",
         "Somebody who holds another grouping of the same people",
     ):
-        assert limit in said
-    assert "Who is in the table. No promise is about it" not in said
+        assert limit in page_text
+    assert "Who is in the table. No promise is about it" not in page_text
 
 
 def test_says_that_presence_is_not_promised():
-    said = text(promises=[DIVERSE], partition={"method": "anatomy"})
-    assert "Who is in the table. No promise is about it" in said
-    assert "those of frequent values are there with a higher one" in said
-    assert "than is promised" not in said
-    assert "wants to know whether the person is in the table" not in said
-    assert "and finds the group" in said
-    assert "not of presence" not in said
-    assert "hidden among at least 3 different values" in said
+    page_text = text(promises=[DIVERSE], partition={"method": "anatomy"})
+    assert "Who is in the table. No promise is about it" in page_text
+    assert "those of frequent values are there with a higher one" in page_text
+    assert "than is promised" not in page_text
+    assert "wants to know whether the person is in the table" not in page_text
+    assert "and finds the group" in page_text
+    assert "not of presence" not in page_text
+    assert "hidden among at least 3 different values" in page_text
 
 
 def test_says_what_values_are_bounded_by():
@@ -231,10 +232,10 @@ def test_says_whether_values_have_a_size():
     ],
 )
 def test_says_how_groups_were_made(partition, words, unsaid):
-    said = text(partition=partition)
-    assert words in said
-    assert unsaid not in said
-    assert "separately within each" not in said
+    page_text = text(partition=partition)
+    assert words in page_text
+    assert unsaid not in page_text
+    assert "separately within each" not in page_text
     assert "separately within each sex" in text(partition=partition, strata=["sex"])
 
 
@@ -268,15 +269,15 @@ def test_counts_rows_that_fitted_in_no_group():
         "published": 4,
         "fakes": 0,
     }
-    said = text(partition=GREEDY, group=[0, 0, 0, 0, -1, -1, -1, -1], rows=rows)
-    assert "Suppressed to keep the promise 4" in said
-    assert "here 0 with missing values and 4 suppressed" in said
-    assert "fitted in none were left out. " in said
-    assert "but there were none" not in said
+    page_text = text(partition=GREEDY, group=[0, 0, 0, 0, -1, -1, -1, -1], rows=rows)
+    assert "Suppressed to keep the promise 4" in page_text
+    assert "here 0 with missing values and 4 suppressed" in page_text
+    assert "fitted in none were left out. " in page_text
+    assert "but there were none" not in page_text
 
 
 def test_says_that_counts_alone_are_answered():
-    said = text()
+    page_text = text()
     for words in (
         "Sfumato answers SQL counts with a lower and an upper bound",
         "Counts alone can be asked",
@@ -285,22 +286,22 @@ def test_says_that_counts_alone_are_answered():
         "it carries no guarantee, and may be far off",
         "auxiliary tables and ready queries",
     ):
-        assert words in said
-    assert "as close as the published tables allow" not in said
+        assert words in page_text
+    assert "as close as the published tables allow" not in page_text
 
 
 @pytest.mark.parametrize("columns", [ONE, TWO])
 def test_the_example_is_a_question_that_is_answered(columns):
-    declared = of(columns, [ALPHA, RANGE][: len(columns) - 3]).declared
+    declared = page_of(columns, [ALPHA, RANGE][: len(columns) - 3]).declared
     assert example_query(declared) == 'SELECT "sex", COUNT(*) FROM microdata GROUP BY "sex"'
     assert read_question(example_query(declared), declared).group_by == ("sex",)
     numbers = {n: c for n, c in declared.columns.items() if n not in ("sex", "zip")}
-    asked = example_query(declared.model_copy(update={"columns": numbers}))
-    assert asked == 'SELECT "age", COUNT(*) FROM microdata GROUP BY "age"'
+    question = example_query(declared.model_copy(update={"columns": numbers}))
+    assert question == 'SELECT "age", COUNT(*) FROM microdata GROUP BY "age"'
 
 
 def test_the_snippet_reads_two_tables_as_they_are_called():
-    assert pandas_snippet(of().declared).splitlines() == [
+    assert pandas_snippet(page_of().declared).splitlines() == [
         "import pandas as pd",
         "",
         'st = pd.read_parquet("data/st.parquet")',
@@ -310,14 +311,14 @@ def test_the_snippet_reads_two_tables_as_they_are_called():
         'covering = at_sex.merge(sizes, on="group_id")',
         'covering.groupby("sex", dropna=False)["count"].sum()',
     ]
-    apart = pandas_snippet(of(TWO, [ALPHA, RANGE], formats=["csv"]).declared)
+    apart = pandas_snippet(page_of(TWO, [ALPHA, RANGE], formats=["csv"]).declared)
     assert 'st_cost = pd.read_csv("data/st_cost.csv")' in apart
-    together = pandas_snippet(of(TWO, [ALPHA, RANGE], form=TOGETHER).declared)
+    together = pandas_snippet(page_of(TWO, [ALPHA, RANGE], form=TOGETHER).declared)
     assert 'st.groupby("cost", dropna=False)["count"].sum()' in together
 
 
-def evaluated(snippet):
-    """What the lines of a snippet give that are shown rather than named."""
+def evaluate_snippet(snippet):
+    """Return the values of a snippet's lines that are shown rather than named."""
     *lines, last = snippet.splitlines()
     names = {}
     for line in lines:
@@ -337,9 +338,11 @@ PEOPLE = st.lists(
 def test_the_snippet_is_right(tmp_path_factory, people, data, format_):
     columns = {name: ONE[name] for name in ("age", "sex", "disease")}
     rows = dict(zip(columns, zip(*people, strict=True), strict=True))
-    found = data.draw(st.lists(st.integers(0, 2), min_size=len(people), max_size=len(people)))
-    group = [sorted(set(found)).index(number) for number in found]
-    about = of(columns, people=rows, group=group, formats=[format_]).declared
+    groups_drawn = data.draw(
+        st.lists(st.integers(0, 2), min_size=len(people), max_size=len(people))
+    )
+    group = [sorted(set(groups_drawn)).index(number) for number in groups_drawn]
+    about = page_of(columns, people=rows, group=group, formats=[format_]).declared
     folder = tmp_path_factory.mktemp("release")
     (folder / "data").mkdir()
     for name, table in ambiguous_tables(about, rows, group).items():
@@ -349,7 +352,7 @@ def test_the_snippet_is_right(tmp_path_factory, people, data, format_):
             pq.write_table(table, folder / "data" / f"{name}.parquet")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        totals, most = evaluated(pandas_snippet(about))
+        totals, most = evaluate_snippet(pandas_snippet(about))
     assert totals.to_dict() == pd.Series(rows["disease"]).value_counts().to_dict()
     actual = pd.Series(rows["sex"]).value_counts().to_dict()
     assert most.keys().tolist() == sorted(actual)
@@ -358,17 +361,17 @@ def test_the_snippet_is_right(tmp_path_factory, people, data, format_):
 
 
 def test_a_long_fraction_is_rounded():
-    content = of()
+    content = page_of()
     (promise, verdict), *_ = content.verdicts
-    for observed, shown in (
+    for observed, expected in (
         (Fraction(10**70, 3 * 10**71 + 1), "≈ 0.03333"),
         (Fraction(1, 3), "≈ 0.3333 (1/3)"),
         (Fraction(1, 2**90), "≈ 8.078e-28"),
     ):
         seen = {**verdict.observed, "alpha": observed}
-        found = Verdict(verdict.required, seen, verdict.groups, verdict.failing)
-        said = read(replace(content, verdicts=((promise, found),))).text
-        assert f"at most 0.45 {shown} " in said
+        verdict_seen = Verdict(verdict.required, seen, verdict.groups, verdict.failing)
+        page_text = read(replace(content, verdicts=((promise, verdict_seen),))).text
+        assert f"at most 0.45 {expected} " in page_text
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -383,6 +386,6 @@ def test_hostile_names_are_text(hostile, partition):
     }
     promise = {**PER_GROUP, "alpha": 1, "quasi-identifiers": [hostile], "sensitive": name}
     rows = {hostile: list("abcd"), name: [1, 2, 3, 4], "cost": [4, 3, 2, 1]}
-    shown = of(columns, [promise], partition, rows, [0, 0, 1, 1], strata=[hostile])
-    assert len(read(shown).all("style")) == 1
-    page(shown).encode("utf-8")
+    page_html = page_of(columns, [promise], partition, rows, [0, 0, 1, 1], strata=[hostile])
+    assert len(read(page_html).all("style")) == 1
+    page(page_html).encode("utf-8")

@@ -20,8 +20,8 @@ def days(*when: tuple[int, int, int]) -> list[Fraction]:
 
 
 @given(NUMBERS, NUMBERS, st.sampled_from(["integer", "decimal", "float"]))
-def test_few_ticks_enclose_the_numbers(one, other, kind):
-    low, high = sorted((one, other))
+def test_few_ticks_enclose_the_numbers(first, other, kind):
+    low, high = sorted((first, other))
     scale = axis(low, high, kind)
     values = [value for value, _ in scale.ticks]
     assert values[0] == scale.low <= low <= high <= scale.high == values[-1]
@@ -31,8 +31,8 @@ def test_few_ticks_enclose_the_numbers(one, other, kind):
 
 
 @given(DAYS, DAYS)
-def test_few_ticks_enclose_the_days(one, other):
-    low, high = sorted((one, other))
+def test_few_ticks_enclose_the_days(first, other):
+    low, high = sorted((first, other))
     scale = axis(Fraction(low), Fraction(high), "date")
     assert scale.low <= low <= high <= scale.high
     assert 2 <= len(scale.ticks) <= 8

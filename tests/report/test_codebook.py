@@ -28,8 +28,8 @@ TYPES = {
 
 def bars(values, kind, type_, name="x"):
     table = {"microdata": pa.table({name: pa.array(values, type_)})}
-    found = marginal(published_values(name, table), kind)
-    return {bar.label: bar.count for bar in found.bars}, found
+    marginals = marginal(published_values(name, table), kind)
+    return {bar.label: bar.count for bar in marginals.bars}, marginals
 
 
 @pytest.mark.parametrize("kind", sorted(TYPES))
@@ -37,29 +37,29 @@ def bars(values, kind, type_, name="x"):
 def test_every_value_is_counted_once(kind, data):
     type_, values = TYPES[kind]
     column = data.draw(st.lists(st.none() | values, max_size=60))
-    counts, found = bars(column, kind, type_)
-    assert sum(bar.count for bar in found.bars) == len(column)
-    assert len(found.bars) <= 13
+    counts, marginals = bars(column, kind, type_)
+    assert sum(bar.count for bar in marginals.bars) == len(column)
+    assert len(marginals.bars) <= 13
     assert counts.get("missing", 0) >= column.count(None)
-    assert all(0 <= float(bar.length) <= 100 for bar in found.bars)
+    assert all(0 <= float(bar.length) <= 100 for bar in marginals.bars)
     assert bars(column[::-1], kind, type_)[0] == counts
 
 
 @given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=80))
 def test_intervals_hold_what_lies_in_them(values):
-    counts, found = bars(values, "integer", pa.int64())
+    counts, marginals = bars(values, "integer", pa.int64())
     for label, count in counts.items():
         low, _, high = label.partition(" to ")
         assert count == sum(int(low) <= value <= int(high or low) for value in values)
-    assert found.extent.endswith(f"from {min(values)} to {max(values)}")
+    assert marginals.extent.endswith(f"from {min(values)} to {max(values)}")
 
 
 @given(st.lists(st.sampled_from([f"{n:02}" for n in range(30)]), max_size=200))
 def test_texts_that_are_seldom_are_counted_together(values):
-    counts, found = bars(values, "string", pa.string())
+    counts, marginals = bars(values, "string", pa.string())
     truth = Counter(values)
-    together = [bar for bar in found.bars if "other value" in bar.label]
-    alone = {bar.label: bar.count for bar in found.bars if bar not in together}
+    together = [bar for bar in marginals.bars if "other value" in bar.label]
+    alone = {bar.label: bar.count for bar in marginals.bars if bar not in together}
     assert alone.items() <= truth.items()
     assert sum(bar.count for bar in together) == len(values) - sum(alone.values())
     assert min(alone.values(), default=0) >= max(
@@ -82,18 +82,18 @@ def test_counts_vacant_values_and_ranges_are_seen():
         {"group_id": [0, 0, 1], "lower": [1, 3, 1], "upper": [3, 3, 3], "count": [5, 1, 2]}
     )
     targets = pa.table({"target": [0], "lower": [1], "upper": [9], "weight": [1]})
-    shown = published_values("job", {"st": ranges, "targets": targets})
-    assert [(b.label, b.count) for b in marginal(shown, "integer").bars] == [
+    values_shown = published_values("job", {"st": ranges, "targets": targets})
+    assert [(b.label, b.count) for b in marginal(values_shown, "integer").bars] == [
         ("1 to 3", 7),
         ("3", 1),
     ]
-    assert marginal(shown, "integer").extent == "2 different ranges"
+    assert marginal(values_shown, "integer").extent == "2 different ranges"
 
 
 def test_what_a_page_shows_is_in_the_tables_alone():
-    of = losses([2, 3])
-    names = of.declared.columns
-    held = {
+    content = losses([2, 3])
+    names = content.declared.columns
+    tables = {
         "microdata": pa.table(
             {
                 name: pa.array(["<b>", "x", "x", "x", "x"])
@@ -103,13 +103,13 @@ def test_what_a_page_shows_is_in_the_tables_alone():
             }
         )
     }
-    seen = Read(page(replace(of, tables=held)))
+    seen = Read(page(replace(content, tables=tables)))
     assert seen.faults == []
     assert "2 different values, from 7 to 8" in seen.text
     assert "<b>" in seen.text
     assert {f"column-{n + 1}" for n in range(len(names))} <= {
         heading.get("id") for heading in seen.all("h3")
     }
-    without = Read(page(of))
+    without = Read(page(content))
     assert "Codebook" in seen.text
     assert "Codebook" not in without.text

@@ -25,9 +25,9 @@ FORMS = ["permuted", "split", "ambiguous", "redistributed", "generalized", "supp
 
 def release(method, kind=(0, 0, 1, 0, 0, 1), **versions):
     """A declared release from which some have left, and its tables."""
-    left, ranges = sum(kind), method == "redistributed"
+    leavers, ranges = sum(kind), method == "redistributed"
     about = make_release(
-        6 - left,
+        6 - leavers,
         columns=COLUMNS,
         unit="identifier",
         versions={"rule": "composed", **versions},
@@ -35,19 +35,19 @@ def release(method, kind=(0, 0, 1, 0, 0, 1), **versions):
         partition={"method": "stratum" if ranges else "anatomy"},
         form={"method": method, **({"fakes": 9} if ranges else {})},
         rows={
-            "read": 9 - left,
+            "read": 9 - leavers,
             "dropped_by_filter": 0,
             "dropped_for_nulls": 0,
             "dropped_as_repeats": 0,
             "suppressed": 0,
-            "published": 6 - left,
-            "fakes": left if ranges else 0,
-            "vacant": 0 if ranges else left,
+            "published": 6 - leavers,
+            "fakes": leavers if ranges else 0,
+            "vacant": 0 if ranges else leavers,
             "not_represented_versions": 3,
         },
     )
     tables = publish_composed(about, PEOPLE, [0, 0, 0, 1, 1, 1], kind)
-    return about, {name: of for name, of in tables.items() if not name.startswith("help_")}
+    return about, {name: table for name, table in tables.items() if not name.startswith("help_")}
 
 
 def page_of(method, lineage=None, **more):
@@ -113,8 +113,8 @@ def test_says_where_people_may_be_in_another_group(changes):
 @pytest.mark.parametrize("vacancies", ["keep", "paired", "refill"])
 def test_says_where_newcomers_may_have_the_place_of_others(vacancies):
     text = page_of("split", vacancies=vacancies, lineage=LineageTotals(continued=2, new=1, left=1))
-    told = "whoever knows the value of one who left may know more of the one who came"
-    assert (told in text) == (vacancies != "keep")
+    sentence = "whoever knows the value of one who left may know more of the one who came"
+    assert (sentence in text) == (vacancies != "keep")
     assert ("or the place of somebody who left" in text) == (vacancies != "keep")
 
 
@@ -137,11 +137,11 @@ def test_the_snippet_runs(method, tmp_path, monkeypatch):
     for name, table in tables.items():
         pq.write_table(table, tmp_path / "data" / f"{name}.parquet")
     monkeypatch.chdir(tmp_path)
-    known = {}
-    exec(pandas_snippet(about), known)
-    assert known["lineage"]["rows"].sum() == 4
+    namespace = {}
+    exec(pandas_snippet(about), namespace)
+    assert namespace["lineage"]["rows"].sum() == 4
     if method == "permuted":
-        assert len(known["values"]) == 6
+        assert len(namespace["values"]) == 6
 
 
 @pytest.mark.parametrize("method", ["generalized", "suppressed"])
@@ -150,12 +150,12 @@ def test_losses_are_those_of_people_who_are_here(method):
     about, tables = release(method, kind=kind)
     lost = utility(tables, about, SeenGroups(about, tables).of_all().sizes)
     rows, people = tables["microdata"], tables["lineage"]["rows"].to_pylist()
-    kept = [
+    first_rows = [
         place
-        for place, of in enumerate(rows["group_id"].to_pylist())
-        if rows["group_id"].to_pylist()[:place].count(of) < people[of]
+        for place, group_id in enumerate(rows["group_id"].to_pylist())
+        if rows["group_id"].to_pylist()[:place].count(group_id) < people[group_id]
     ]
-    alone = {"microdata": rows.take(pa.array(kept)).drop_columns(["group_id"])}
+    alone = {"microdata": rows.take(pa.array(first_rows)).drop_columns(["group_id"])}
     plain = about.model_copy(update={"versions": "disjoint"})
     assert lost == utility(alone, plain, SeenGroups(plain, alone).of_all().sizes)
     assert (lost.classes, lost.discernibility) == (2, 5)

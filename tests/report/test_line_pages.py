@@ -72,10 +72,10 @@ def addresses(page):
     return re.findall(r'(?:href|src)="([^"]*)"', page)
 
 
-@pytest.mark.parametrize("of", [line(), HARD], ids=["plain", "hostile"])
-@pytest.mark.parametrize("make", [line_files, lambda one: catalogue_files([one])])
-def test_texts_stay_texts(of, make):
-    files = make(of)
+@pytest.mark.parametrize("page_line", [line(), HARD], ids=["plain", "hostile"])
+@pytest.mark.parametrize("make", [line_files, lambda line: catalogue_files([line])])
+def test_texts_stay_texts(page_line, make):
+    files = make(page_line)
     page = files["index.html"]
     (script,) = scripts(page)
     document = json.loads(script)
@@ -95,35 +95,35 @@ def test_nothing_runs_and_nothing_is_fetched():
         tombstone_page(HARD.versions[1].tombstone, HOSTILE),
     ):
         assert "default-src 'none'" in page
-        found = Read(page)
-        tags = {tag for tag, _ in found.elements}
+        page_read = Read(page)
+        tags = {tag for tag, _ in page_read.elements}
         assert tags & {"img", "iframe", "object", "form", "video"} == set()
-        kinds = [attributes.get("type") for attributes in found.all("script")]
+        kinds = [attributes.get("type") for attributes in page_read.all("script")]
         assert set(kinds) <= {"application/ld+json"}
-        assert {one["rel"] for one in found.all("link")} <= {"alternate"}
+        assert {link["rel"] for link in page_read.all("link")} <= {"alternate"}
 
 
 def test_a_feed_has_what_was_published_and_withdrawn_the_latest_first():
     feed = ET.fromstring(line_files(line())["feed.atom"])
     entries = feed.findall(f"{ATOM}entry")
-    assert [one.findtext(f"{ATOM}title") for one in entries] == [
+    assert [entry.findtext(f"{ATOM}title") for entry in entries] == [
         "Wages: version 0002 withdrawn",
         "Wages: version 0003",
         "Wages: version 0001",
     ]
     assert entries[0].findtext(f"{ATOM}summary") == "Withdrawn: wrong"
     assert feed.findtext(f"{ATOM}updated") == "2026-03-04T00:00:00+00:00"
-    for one in (feed, *entries):
-        assert datetime.fromisoformat(one.findtext(f"{ATOM}updated")).tzinfo
-        assert one.findtext(f"{ATOM}id").startswith("urn:uuid:")
-    ids = [one.findtext(f"{ATOM}id") for one in (feed, *entries)]
+    for element in (feed, *entries):
+        assert datetime.fromisoformat(element.findtext(f"{ATOM}updated")).tzinfo
+        assert element.findtext(f"{ATOM}id").startswith("urn:uuid:")
+    ids = [element.findtext(f"{ATOM}id") for element in (feed, *entries)]
     assert len(set(ids)) == len(ids)
 
 
 def test_names_in_feeds_stay_when_a_version_is_withdrawn_or_added():
-    def ids(of):
-        feed = ET.fromstring(line_files(of)["feed.atom"])
-        return {one.text for one in feed.iter(f"{ATOM}id")}
+    def ids(line):
+        feed = ET.fromstring(line_files(line)["feed.atom"])
+        return {element.text for element in feed.iter(f"{ATOM}id")}
 
     before = LineEntry("wages", "Wages", LineWords(), line().versions[2:])
     assert ids(before) < ids(line())
@@ -133,11 +133,11 @@ def test_metadata_name_the_current_version_and_offer_no_withdrawn_one():
     graph = json.loads(line_files(line())["dcat.jsonld"])["@graph"]
     series, *datasets = graph
     assert series["dcat:hasCurrentVersion"]["@id"] == datasets[0]["@id"]
-    states = {one["dcat:version"]: "dcat:distribution" in one for one in datasets}
+    states = {dataset["dcat:version"]: "dcat:distribution" in dataset for dataset in datasets}
     assert states == {"0003": True, "0002": False, "0001": True}
     (script,) = scripts(line_files(line())["index.html"])
     offered = json.loads(script)["distribution"]
-    assert [one["contentUrl"] for one in offered] == ["0003/datapackage.json"]
+    assert [distribution["contentUrl"] for distribution in offered] == ["0003/datapackage.json"]
 
 
 def test_where_none_is_current_nothing_is_offered():
@@ -174,8 +174,8 @@ def test_only_addresses_are_linked(text, web, mail):
 
 
 def test_programs_and_people_cite_the_current_version():
-    of = line(words=LineWords(publisher="Town of A", licence="CC-BY-4.0"), title=HOSTILE)
-    files = line_files(of)
+    line_ = line(words=LineWords(publisher="Town of A", licence="CC-BY-4.0"), title=HOSTILE)
+    files = line_files(line_)
     assert files["CITATION.cff"].startswith("# Sfumato, from public records")
     document = yaml.safe_load(files["CITATION.cff"])
     assert (document["title"], document["license"]) == (HOSTILE, "CC-BY-4.0")
@@ -183,12 +183,12 @@ def test_programs_and_people_cite_the_current_version():
     assert document["identifiers"][0]["value"] == DIGESTS[3]
     assert document["authors"] == [{"name": "Town of A"}]
     assert "Town of A (2026)" in files["index.html"]
-    none = yaml.safe_load(line_files(gone())["CITATION.cff"])
+    none = yaml.safe_load(line_files(withdrawn_line())["CITATION.cff"])
     assert "version" not in none
     assert none["authors"] == [{"name": "anonymous"}]
 
 
-def gone():
+def withdrawn_line():
     return LineEntry("wages", "Wages", LineWords(), (version("0001", "withdrawn"),))
 
 
@@ -237,7 +237,9 @@ def test_a_line_says_what_changed_between_versions():
         version("0002", "withdrawn"),
         version("0001", described=first),
     )
-    assert [(one.number, one.before) for one in changed_versions(versions)] == [("0004", "0003")]
+    assert [(change.number, change.before) for change in changed_versions(versions)] == [
+        ("0004", "0003")
+    ]
     page = line_files(LineEntry("wages", "Wages", LineWords(), versions))["index.html"]
     assert "0004 against 0003: the same rows, groups" in page
     assert Read(page).faults == []

@@ -24,7 +24,7 @@ from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.report.snippets import example_query, pandas_snippet
 from sfumato.tasks.report.utility import four_decimals
 from sfumato.tasks.terms.utility import Utility
-from tests.report.content import ADULT_COLUMNS, content, make_release, losses
+from tests.report.content import ADULT_COLUMNS, content, losses, make_release
 from tests.report.html import Read
 
 HOSTILE = [
@@ -42,8 +42,8 @@ HOSTILE = [
 NUMBER = re.compile(r"^-?\d+(\.\d{1,2})?$")
 
 
-def read(of: PageContent) -> Read:
-    text = page(of)
+def read(content: PageContent) -> Read:
+    text = page(content)
     seen = Read(text)
     assert seen.faults == []
     check_is_self_contained(text, seen)
@@ -222,7 +222,7 @@ def test_hostile_words_are_shown_and_not_obeyed(hostile):
         f"{hostile}s": {"role": "sensitive", "type": "integer", "unprotected": hostile},
     }
     promises = [{"model": "ke-anonymity", "k": 1, "e": 0, "sensitive": f"{hostile}s"}]
-    of = content(
+    content_ = content(
         [2, 3],
         {f"{hostile}s": pa.array(range(5))},
         columns=columns,
@@ -232,16 +232,16 @@ def test_hostile_words_are_shown_and_not_obeyed(hostile):
         strata=[hostile],
         software={hostile: hostile},
     )
-    seen = read(replace(of, files=(PublishedFile(f"data/{hostile}", 1),)))
-    page(of).encode("utf-8")
+    seen = read(replace(content_, files=(PublishedFile(f"data/{hostile}", 1),)))
+    page(content_).encode("utf-8")
     assert len(seen.all("style")) == 1
     assert "49" not in seen.text or "7 * 7" in seen.text
     assert printable(hostile) in seen.text
 
 
 def printable(hostile):
-    shown = re.sub("[\x00-\x1f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "�", hostile)
-    return " ".join(shown.split())
+    text_shown = re.sub("[\x00-\x1f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "�", hostile)
+    return " ".join(text_shown.split())
 
 
 def test_the_command_survives_a_shell():
@@ -250,11 +250,11 @@ def test_the_command_survives_a_shell():
         "sex": {"role": "quasi-identifier", "type": "string"},
         name: {"role": "sensitive", "type": "integer"},
     }
-    of = content([2, 3], {name: pa.array(range(5))}, columns=columns, promises=[])
-    command = re.search(r"sfumato query \. .*? microdata GROUP BY \"sex\"'", read(of).text)
+    content_ = content([2, 3], {name: pa.array(range(5))}, columns=columns, promises=[])
+    command = re.search(r"sfumato query \. .*? microdata GROUP BY \"sex\"'", read(content_).text)
     assert command is not None
-    assert shlex.split(command[0])[-1] == example_query(of.declared)
-    assert 'AVG("it\'s ""$HOME"" `x`")' in example_query(of.declared)
+    assert shlex.split(command[0])[-1] == example_query(content_.declared)
+    assert 'AVG("it\'s ""$HOME"" `x`")' in example_query(content_.declared)
 
 
 def test_example_queries_fit_the_columns():
@@ -271,17 +271,19 @@ def test_example_queries_fit_the_columns():
 
 
 def test_the_order_of_what_was_declared_says_nothing():
-    of = losses([4, 5, 6])
-    columns = dict(reversed(of.declared.columns.items()))
-    software = dict(reversed(of.declared.software.items()))
-    turned = of.declared.model_copy(update={"columns": columns, "software": software})
-    assert page(replace(of, declared=turned, files=of.files[::-1])) == page(of)
+    content = losses([4, 5, 6])
+    columns = dict(reversed(content.declared.columns.items()))
+    software = dict(reversed(content.declared.software.items()))
+    turned = content.declared.model_copy(update={"columns": columns, "software": software})
+    assert page(replace(content, declared=turned, files=content.files[::-1])) == page(content)
 
 
 def test_reads_the_same_after_the_manifest_was_written_and_read():
-    of = losses([4, 5, 6])
-    again = type(of.declared).model_validate_json(of.declared.model_dump_json(by_alias=True))
-    assert page(replace(of, declared=again)) == page(of)
+    content = losses([4, 5, 6])
+    again = type(content.declared).model_validate_json(
+        content.declared.model_dump_json(by_alias=True)
+    )
+    assert page(replace(content, declared=again)) == page(content)
 
 
 def test_is_the_same_in_another_process():
@@ -302,11 +304,11 @@ def test_is_the_same_in_another_process():
 
 
 def test_rendering_changes_nothing_in_its_content():
-    of = losses([4, 5, 6])
-    before = of.groups.sizes.copy(), of.groups.sensitive["capital-loss"].value.copy()
-    page(of)
-    assert np.array_equal(of.groups.sizes, before[0])
-    assert np.array_equal(of.groups.sensitive["capital-loss"].value, before[1])
+    content = losses([4, 5, 6])
+    before = content.groups.sizes.copy(), content.groups.sensitive["capital-loss"].value.copy()
+    page(content)
+    assert np.array_equal(content.groups.sizes, before[0])
+    assert np.array_equal(content.groups.sensitive["capital-loss"].value, before[1])
 
 
 def test_the_policy_allows_this_style_and_nothing_else():
@@ -365,9 +367,9 @@ def test_any_groups_make_a_whole_page(sizes, low, step, kind, title):
     }[kind]()
     columns = {"v": {"role": "sensitive", "type": kind}}
     promises = [{"model": "ke-anonymity", "k": 2, "e": "0.5", "sensitive": "v"}]
-    of = content(sizes, {"v": values}, columns=columns, promises=promises, title=title)
-    assert "Lowest to highest v in each group" in read(of).text
-    assert page(of) == page(of)
+    content_ = content(sizes, {"v": values}, columns=columns, promises=promises, title=title)
+    assert "Lowest to highest v in each group" in read(content_).text
+    assert page(content_) == page(content_)
 
 
 def test_the_only_sensitive_column_is_named_where_a_promise_names_none():
@@ -396,15 +398,15 @@ USED = Utility(
 )
 
 
-def recoded(form, partition, **changes):
+def recoded_content(form, partition, **changes):
     columns = {**RECODED, **changes.pop("columns", {})}
     if form["method"] == "suppressed":
         columns = {n: {k: v for k, v in c.items() if k != "hierarchy"} for n, c in columns.items()}
     promises = [{"model": "k-anonymity", "k": 3, "quasi-identifiers": ["age", "kind"]}]
-    of = losses(
+    content = losses(
         [3, 4], columns=columns, form=form, partition=partition, promises=promises, **changes
     )
-    return replace(of, utility=USED)
+    return replace(content, utility=USED)
 
 
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
@@ -424,7 +426,7 @@ def recoded(form, partition, **changes):
     ],
 )
 def test_recoded_pages_say_what_was_done_and_lost(form, partition, words):
-    seen = read(recoded({"method": form}, partition, strata=["kind"]))
+    seen = read(recoded_content({"method": form}, partition, strata=["kind"]))
     text = seen.text
     assert words in text
     assert "separately within each kind" in text
@@ -439,27 +441,27 @@ def test_recoded_pages_say_what_was_done_and_lost(form, partition, words):
 
 def test_linked_columns_are_named():
     form = {"method": "suppressed", "linked": [["age", "kind"]]}
-    text = read(recoded(form, {"method": "forest"})).text
+    text = read(recoded_content(form, {"method": "forest"})).text
     assert re.search("Suppressed together: age ?, kind", text)
 
 
 def test_an_example_groups_by_what_can_be_told():
-    of = recoded({"method": "generalized"}, {"method": "mondrian"})
-    assert example_query(of.declared).endswith('GROUP BY "kind"')
-    of = recoded({"method": "suppressed"}, {"method": "forest"})
-    assert "GROUP BY" not in example_query(of.declared)
+    content = recoded_content({"method": "generalized"}, {"method": "mondrian"})
+    assert example_query(content.declared).endswith('GROUP BY "kind"')
+    content = recoded_content({"method": "suppressed"}, {"method": "forest"})
+    assert "GROUP BY" not in example_query(content.declared)
 
 
 def test_hostile_names_of_recoded_columns_are_text():
     for name in HOSTILE:
         column = {"role": "quasi-identifier", "type": "string", "hierarchy": [["a", name, "*"]]}
         form = {"method": "generalized"}
-        seen = read(recoded(form, {"method": "mondrian"}, columns={name: column}))
+        seen = read(recoded_content(form, {"method": "mondrian"}, columns={name: column}))
         assert printable(name) in seen.text
 
 
 @pytest.mark.parametrize(
-    ("number", "shown"),
+    ("number", "text"),
     [
         ("1/3", "0.3333"),
         ("2/3", "0.6667"),
@@ -468,8 +470,8 @@ def test_hostile_names_of_recoded_columns_are_text():
         ("12345/2", "6,172.5"),
     ],
 )
-def test_measures_are_rounded_half_up(number, shown):
-    assert four_decimals(Fraction(number)) == shown
+def test_measures_are_rounded_half_up(number, text):
+    assert four_decimals(Fraction(number)) == text
 
 
 TRADE = {"trade": {"role": "sensitive", "type": "string"}}
@@ -481,10 +483,12 @@ def split(form="split", columns=None, **changes):
     trade = pa.array(["a", "b", "a", "b"] * 2)
     loss = pa.array([1, 2, 1, 2, 3, 4, 3, 4])
     form = form if isinstance(form, dict) else {"method": form}
-    of = {"promises": [DIVERSE], "partition": {"method": "anatomy"}, "form": form} | changes
-    known = {**ADULT_COLUMNS, **TRADE} if columns is None else columns
-    shown = {"trade": trade, "capital-loss": loss}
-    return content([4, 4], {n: shown[n] for n in shown if n in known}, columns=known, **of)
+    terms = {"promises": [DIVERSE], "partition": {"method": "anatomy"}, "form": form} | changes
+    columns_ = {**ADULT_COLUMNS, **TRADE} if columns is None else columns
+    values = {"trade": trade, "capital-loss": loss}
+    return content(
+        [4, 4], {n: values[n] for n in values if n in columns_}, columns=columns_, **terms
+    )
 
 
 ONE = {n: c for n, c in ADULT_COLUMNS.items() if n != "capital-loss"} | TRADE
@@ -523,9 +527,9 @@ def test_one_sensitive_column_is_neither_together_nor_apart():
 
 
 def test_what_is_known_is_said():
-    known = {**DIVERSE, "known": ["capital-loss"]}
+    promise = {**DIVERSE, "known": ["capital-loss"]}
     form = {"method": "split", "sensitive": "together"}
-    text = read(split(form, promises=[known])).text
+    text = read(split(form, promises=[promise])).text
     assert "even from somebody who knows the person's capital-loss" in text
     assert "is left with the others that stand beside it" in text
 
@@ -571,10 +575,10 @@ def test_pages_say_how_groups_were_made(form, partition, words, unsaid):
 
 
 def test_values_that_occur_once_are_equally_likely_in_their_group():
-    said = "Different values are not equally likely."
-    assert said not in read(split(columns=ONE)).text
-    assert said in read(split(columns=ONE, promises=[DIVERSE, DIVERSE])).text
-    assert said in read(split(columns=ONE, partition={"method": "mondrian"})).text
+    sentence = "Different values are not equally likely."
+    assert sentence not in read(split(columns=ONE)).text
+    assert sentence in read(split(columns=ONE, promises=[DIVERSE, DIVERSE])).text
+    assert sentence in read(split(columns=ONE, partition={"method": "mondrian"})).text
 
 
 def test_snippets_read_the_tables_that_there_are():
@@ -611,7 +615,7 @@ def test_hostile_names_of_split_columns_are_text(hostile, sensitive):
         "trade": {"role": "sensitive", "type": "string", "unprotected": hostile},
     }
     promise = {**DIVERSE, "sensitive": name}
-    of = content(
+    content_ = content(
         [2, 3],
         {name: pa.array(range(5)), "trade": pa.array(list("abcde"))},
         columns=columns,
@@ -620,4 +624,4 @@ def test_hostile_names_of_split_columns_are_text(hostile, sensitive):
         form={"method": "split", "sensitive": sensitive},
         strata=[hostile],
     )
-    assert len(read(of).all("style")) == 1
+    assert len(read(content_).all("style")) == 1
