@@ -25,11 +25,13 @@ ROWS = [
 
 
 def read(uri: str, query: str = QUERY, *, types: Any = None, environ: Any = None, **keys: Any):
-    """What a query gives, as values of types by column."""
-    return rows_of(ingested(uri, query, types, environ, **keys), types or TYPES)
+    """Return what a query gives, as values of types by column."""
+    return rows_of(ingest_source(uri, query, types, environ, **keys), types or TYPES)
 
 
-def ingested(uri: str, query: str, types: Any = None, environ: Any = None, **keys: Any) -> Ingested:
+def ingest_source(
+    uri: str, query: str, types: Any = None, environ: Any = None, **keys: Any
+) -> Ingested:
     from pathlib import Path
 
     source = Source.model_validate({"uri": uri, "query": query, **keys})
@@ -37,6 +39,6 @@ def ingested(uri: str, query: str, types: Any = None, environ: Any = None, **key
     return ingest(source, columns, "category", Path(), environ or {})
 
 
-def rows_of(found: Ingested, types: Any) -> list[tuple[Any, ...]]:
-    columns = [found.microdata[name].array().to_pylist() for name in types]
+def rows_of(result: Ingested, types: Any) -> list[tuple[Any, ...]]:
+    columns = [result.microdata[name].array().to_pylist() for name in types]
     return list(zip(*columns, strict=True))

@@ -79,7 +79,7 @@ def database(request, tmp_path):
     return PLACES[request.param](tmp_path)
 
 
-def told(uri, query=QUERY, kind=InputError, **keys):
+def refusal_of(uri, query=QUERY, kind=InputError, **keys):
     return refusal(lambda: read(uri, query, **keys), kind, CANARY)
 
 
@@ -88,7 +88,7 @@ def test_rows_have_the_declared_types(database):
 
 
 def test_parameters_are_bound_with_their_types(database):
-    for name, type_, value, found in (
+    for name, type_, value, count in (
         ("person", "integer", 2, 1),
         ("born", "date", "1980-02-29", 1),
         ("seen", "timestamp", "2024-05-01 10:00:00", 1),
@@ -99,58 +99,58 @@ def test_parameters_are_bound_with_their_types(database):
         ("insured", "boolean", False, 1),
         ("weight", "float", 70.5, 1),
     ):
-        given = {"p": {"type": type_, "value": value}}
+        parameters = {"p": {"type": type_, "value": value}}
         query = f"{QUERY} WHERE {name} = :p OR person = 3"
-        rows = read(database, query, parameters=given)
-        assert len(rows) == found + 1, (name, value)
+        rows = read(database, query, parameters=parameters)
+        assert len(rows) == count + 1, (name, value)
 
 
 def test_colons_and_percent_signs_stay(database):
     types = {"town": "string", "c": "string"}
     query = "SELECT town, ' :p %s %% ::x' AS c FROM people WHERE person = :p AND town <> 'a:b'"
-    given = {"p": {"type": "integer", "value": 1}}
-    assert read(database, query, types=types, parameters=given) == [("Zoë's", " :p %s %% ::x")]
+    parameters = {"p": {"type": "integer", "value": 1}}
+    assert read(database, query, types=types, parameters=parameters) == [("Zoë's", " :p %s %% ::x")]
 
 
 def test_a_number_is_no_text(database):
-    message = told(database, "SELECT person FROM people", types={"person": "string"})
+    message = refusal_of(database, "SELECT person FROM people", types={"person": "string"})
     assert "column 'person'" in message
 
 
 def test_a_text_is_read_as_declared(database):
     types = {"note": "date"}
     query = "SELECT '1.2.2024' AS note FROM people WHERE person = 1"
-    found = read(database, query, types=types, **{"date-formats": {"note": "%d.%m.%Y"}})
-    assert found == [(date(2024, 2, 1),)]
-    message = told(database, "SELECT note FROM people", types=types)
+    result = read(database, query, types=types, **{"date-formats": {"note": "%d.%m.%Y"}})
+    assert result == [(date(2024, 2, 1),)]
+    message = refusal_of(database, "SELECT note FROM people", types=types)
     assert "row 1: column 'note': not a date" in message
 
 
 def test_missing_tables_and_columns_are_told_apart(database):
-    known = not database.startswith("sqlite")
+    is_told = not database.startswith("sqlite")
     for query, what in (("a FROM nobody", "table"), ("nobody FROM people", "column")):
-        rule = f"the query names a {what} that is not there" if known else "refuses the query"
-        assert rule in told(database, f"SELECT {query}")
-    message = told(database, "SELECT person FROM people")
+        rule = f"the query names a {what} that is not there" if is_told else "refuses the query"
+        assert rule in refusal_of(database, f"SELECT {query}")
+    message = refusal_of(database, "SELECT person FROM people")
     assert message.startswith(f"{database}: 6 faults: column 'born': is missing; column 'seen'")
-    message = told(database, "SELECT * FROM people")
+    message = refusal_of(database, "SELECT * FROM people")
     assert "column 8 of 8 is not in the spec" in message
-    message = told(database, "SELECT person, person FROM people", types={"person": "integer"})
+    message = refusal_of(database, "SELECT person, person FROM people", types={"person": "integer"})
     assert "column 2 has the name of column 1" in message
 
 
 def test_no_row_is_refused(database):
-    assert "has no rows" in told(database, f"{QUERY} WHERE person > 3")
+    assert "has no rows" in refusal_of(database, f"{QUERY} WHERE person > 3")
 
 
 @pytest.mark.postgres
 def test_what_a_server_quotes_is_not_told():
     uri = in_postgres(None)
-    cast = told(uri, "SELECT CAST(note AS integer) AS n FROM people", types={"n": "integer"})
+    cast = refusal_of(uri, "SELECT CAST(note AS integer) AS n FROM people", types={"n": "integer"})
     assert cast == f"{uri}: the query fails on a value (SQLSTATE 22P02)"
     late = "SELECT CASE WHEN g < 90000 THEN g ELSE CAST(note AS integer) END AS n "
     late += "FROM generate_series(1, 100000) AS g, people"
-    assert "SQLSTATE 22P02" in told(uri, late, types={"n": "integer"})
+    assert "SQLSTATE 22P02" in refusal_of(uri, late, types={"n": "integer"})
 
 
 @pytest.mark.postgres
@@ -161,14 +161,14 @@ def test_it_cannot_write_whatever_the_query_calls():
             "CREATE OR REPLACE FUNCTION harmless() RETURNS integer LANGUAGE sql AS "
             "'DELETE FROM people RETURNING person'"
         )
-    message = told(uri, "SELECT harmless() AS n", types={"n": "integer"})
+    message = refusal_of(uri, "SELECT harmless() AS n", types={"n": "integer"})
     assert message == f"{uri}: the query tries to write (SQLSTATE 25006)"
     assert len(read(uri)) == 3
 
 
 @pytest.mark.postgres
 def test_one_snapshot_is_read():
-    """What is written while a transaction reads is not seen by it."""
+    """Rows that are written while a transaction reads are not seen by it."""
     from sfumato.tasks.microdata.databases import postgres as way
 
     uri = in_postgres(None)
@@ -191,10 +191,10 @@ def test_many_rows_come_in_batches():
 
     rows = "SELECT g AS n, CAST(g % 7 AS text) || repeat('x', 200) AS s "
     rows += "FROM generate_series(1, 300000) AS g"
-    found = way.read(postgres(), parse_source_query(rows, "postgres"), {}, "x")
-    assert found["n"].num_chunks > 2
-    assert sum(found["n"].to_pylist()) == 300_000 * 300_001 // 2
-    assert len(found["s"].chunk(0).dictionary) == 7
+    batches = way.read(postgres(), parse_source_query(rows, "postgres"), {}, "x")
+    assert batches["n"].num_chunks > 2
+    assert sum(batches["n"].to_pylist()) == 300_000 * 300_001 // 2
+    assert len(batches["s"].chunk(0).dictionary) == 7
 
 
 @pytest.mark.postgres
@@ -277,6 +277,6 @@ def test_an_extra_that_is_missing_is_named(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
-    message = told("postgresql:///x")
+    message = refusal_of("postgresql:///x")
     expected = "needs a package that is not installed: pip install 'sfumato[postgres]'"
     assert message == f"postgresql:///x: {expected}"

@@ -36,11 +36,11 @@ TYPES = {"n": "integer", "s": "string"}
 def read(folder, uri, types=TYPES, **keys):
     source = Source.model_validate({"uri": uri, **keys})
     columns = {name: column(type_) for name, type_ in types.items()}
-    found = ingest(source, columns, "category", folder, {})
-    return {name: found.microdata[name].array().to_pylist() for name in types}
+    result = ingest(source, columns, "category", folder, {})
+    return {name: result.microdata[name].array().to_pylist() for name in types}
 
 
-def told(folder, uri, types=TYPES, **keys):
+def refusal_of(folder, uri, types=TYPES, **keys):
     return refusal(lambda: read(folder, uri, types, **keys), InputError)
 
 
@@ -60,28 +60,28 @@ class TestPacked:
         packed = PACKERS[ending](WHOLE)
         for end in (1, 5, len(packed) // 2, len(packed) - 9, len(packed) - 1):
             (tmp_path / f"b.csv{ending}").write_bytes(packed[:end])
-            assert "cannot be unpacked to its end" in told(tmp_path, f"b.csv{ending}"), end
+            assert "cannot be unpacked to its end" in refusal_of(tmp_path, f"b.csv{ending}"), end
 
     def test_what_is_not_packed_is_refused(self, ending, tmp_path):
         (tmp_path / f"b.csv{ending}").write_bytes(b"n,s\n1,%s\n" % CANARY.encode())
-        assert "cannot be unpacked" in told(tmp_path, f"b.csv{ending}")
+        assert "cannot be unpacked" in refusal_of(tmp_path, f"b.csv{ending}")
 
     def test_an_empty_one_is_refused(self, ending, tmp_path):
         (tmp_path / f"b.csv{ending}").write_bytes(PACKERS[ending](b""))
-        assert told(tmp_path, f"b.csv{ending}") == f"b.csv{ending}: is empty"
+        assert refusal_of(tmp_path, f"b.csv{ending}") == f"b.csv{ending}: is empty"
 
     def test_its_encoding_is_that_of_its_content(self, ending, tmp_path):
         (tmp_path / f"b.csv{ending}").write_bytes(PACKERS[ending]("n,s\n1,é\n".encode("latin-1")))
-        found = read(tmp_path, f"b.csv{ending}", csv={"encoding": "latin-1"})
-        assert found == {"n": [1], "s": ["é"]}
+        result = read(tmp_path, f"b.csv{ending}", csv={"encoding": "latin-1"})
+        assert result == {"n": [1], "s": ["é"]}
 
     def test_the_digest_is_that_of_the_packed_file(self, ending, tmp_path):
         packed = PACKERS[ending](WHOLE)
         (tmp_path / f"b.csv{ending}").write_bytes(packed)
-        found = read(tmp_path, f"b.csv{ending}", sha256=hashlib.sha256(packed).hexdigest())
-        assert found == read(tmp_path, f"b.csv{ending}")
+        result = read(tmp_path, f"b.csv{ending}", sha256=hashlib.sha256(packed).hexdigest())
+        assert result == read(tmp_path, f"b.csv{ending}")
         unpacked = hashlib.sha256(WHOLE).hexdigest()
-        assert "SHA-256" in told(tmp_path, f"b.csv{ending}", sha256=unpacked)
+        assert "SHA-256" in refusal_of(tmp_path, f"b.csv{ending}", sha256=unpacked)
 
 
 @pytest.fixture
@@ -108,32 +108,32 @@ def test_folders_that_are_called_like_patterns_are_themselves(tmp_path):
     (place / "one.csv").write_bytes(b"n,s\n1,x\n")
     assert read(place, "o*.csv")["n"] == [1]
     assert read(tmp_path, "[2026]/a*/one.csv")["n"] == [1]
-    assert "no such file" in told(place, "two.csv").lower()
+    assert "no such file" in refusal_of(place, "two.csv").lower()
 
 
 def test_a_pattern_is_all_files_that_match(folder):
     assert read(folder, "visits/2026-*.csv")["n"] == [3]
     assert read(folder, "visits/2026-*")["n"] == [1, 2, 3]
     assert read(folder, "visi*/**/2026-0[23].csv")["n"] == [3, 4]
-    assert told(folder, "visits/2027-*") == "visits/2027-*: no file is of this pattern"
+    assert refusal_of(folder, "visits/2027-*") == "visits/2027-*: no file is of this pattern"
     (folder / "visits" / "[1].csv").write_text("n,s\n9,z\n", encoding="utf-8")
     assert read(folder, "visits/[1].csv")["n"] == [9]
 
 
 def test_faults_are_told_with_the_number_of_the_file(folder):
     (folder / "visits" / f"{CANARY}.csv").write_text(f"n,s\n1,x\n{CANARY}x,y\n", encoding="utf-8")
-    message = told(folder, "visits")
+    message = refusal_of(folder, "visits")
     assert message == "visits (file 3 of 4): row 2: column 'n': not an integer of 64 bits"
     (folder / "visits" / f"{CANARY}.csv").write_text("n\n1\n", encoding="utf-8")
-    assert told(folder, "visits") == "visits (file 3 of 4): column 's': is missing"
+    assert refusal_of(folder, "visits") == "visits (file 3 of 4): column 's': is missing"
     (folder / "visits" / f"{CANARY}.csv").write_text("n,s,t\n1,x,y\n", encoding="utf-8")
-    assert told(folder, "visits") == "visits (file 3 of 4): column 3 of 3 is not in the spec"
+    assert refusal_of(folder, "visits") == "visits (file 3 of 4): column 3 of 3 is not in the spec"
 
 
 def test_what_files_must_have_in_common(tmp_path):
     (tmp_path / "a.csv").write_text("t\n2024-01-01T10:00Z\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("t\n2024-01-01T10:00\n", encoding="utf-8")
-    message = told(tmp_path, "*.csv", {"t": "timestamp"})
+    message = refusal_of(tmp_path, "*.csv", {"t": "timestamp"})
     assert message == "*.csv: row 2: column 't': some timestamps have an offset and some have none"
     (tmp_path / "a.csv").write_text("t\n1.5\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("t\n1.25\n", encoding="utf-8")
@@ -146,8 +146,8 @@ def test_typed_files_may_have_other_decimals(tmp_path):
             pa.schema({"t": pa.decimal128(9, len(name) + 1)})
         )
         pq.write_table(table, tmp_path / f"{name}.parquet")
-    found = read(tmp_path, ".", {"t": "decimal"}, format="parquet")
-    assert found["t"] == [Decimal("1.50"), Decimal("1.25"), None]
+    result = read(tmp_path, ".", {"t": "decimal"}, format="parquet")
+    assert result["t"] == [Decimal("1.50"), Decimal("1.25"), None]
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])
@@ -157,8 +157,8 @@ def test_names_of_folders_are_columns(tmp_path, format_):
         rows = pa.table({"n": [year - 2020, 1]})
         place = tmp_path / f"year={year}" / f"a.{format_}"
         pq.write_table(rows, place) if format_ == "parquet" else pa.csv.write_csv(rows, place)
-    found = read(tmp_path, ".", {"n": "integer", "year": "integer"}, format=format_)
-    assert found == {"n": [5, 1, 6, 1], "year": [2025, 2025, 2026, 2026]}
+    result = read(tmp_path, ".", {"n": "integer", "year": "integer"}, format=format_)
+    assert result == {"n": [5, 1, 6, 1], "year": [2025, 2025, 2026, 2026]}
 
 
 def test_several_files_are_pinned_as_sha256sum_lists_them(folder):
@@ -173,7 +173,7 @@ def test_several_files_are_pinned_as_sha256sum_lists_them(folder):
     pin = done.stdout.split()[0]
     assert read(folder, "visits", sha256=pin)["n"] == [1, 2, 3, 4]
     (folder / "visits" / "b" / "2026-03.csv").rename(folder / "visits" / "b" / "2026-04.csv")
-    assert told(folder, "visits", sha256=pin).endswith("is not the one that the spec pins")
+    assert refusal_of(folder, "visits", sha256=pin).endswith("is not the one that the spec pins")
 
 
 def test_dates_are_read_as_they_are_declared(tmp_path):
@@ -198,7 +198,7 @@ def test_dates_are_read_as_they_are_declared(tmp_path):
         ("wage", "1,50", "1.000,50", "not a number with a decimal comma"),
     ):
         (tmp_path / "a.csv").write_text(content.replace(was, wrong), encoding="utf-8")
-        message = told(tmp_path, "a.csv", types, **keys)
+        message = refusal_of(tmp_path, "a.csv", types, **keys)
         assert message.startswith(f"a.csv: row 1: column {name!r}: not a")
         assert rule in message
 
@@ -206,7 +206,7 @@ def test_dates_are_read_as_they_are_declared(tmp_path):
 def test_what_is_not_declared_is_not_guessed(tmp_path):
     for value, type_ in (("1.2.2024", "date"), ("1,5", "decimal"), ("1,5", "float")):
         (tmp_path / "a.csv").write_text(f'v\n"{value}"\n', encoding="utf-8")
-        assert "row 1: column 'v': not a" in told(tmp_path, "a.csv", {"v": type_})
+        assert "row 1: column 'v': not a" in refusal_of(tmp_path, "a.csv", {"v": type_})
 
 
 def test_times_with_an_offset_become_local_where_it_is_declared(tmp_path):
@@ -221,8 +221,8 @@ def test_times_with_an_offset_become_local_where_it_is_declared(tmp_path):
     keys = {"format": "parquet", "timezone": "Europe/Berlin"}
     assert read(tmp_path, "a.parquet", types, **keys)["t"] == there
     (tmp_path / "a.csv").write_text("t\n2024-07-01T23:30\n", encoding="utf-8")
-    found = read(tmp_path, "a.csv", types, timezone="Europe/Berlin")["t"]
-    assert [str(t) for t in found] == ["2024-07-01 23:30:00"]
+    times = read(tmp_path, "a.csv", types, timezone="Europe/Berlin")["t"]
+    assert [str(t) for t in times] == ["2024-07-01 23:30:00"]
 
 
 @given(st.dates(), st.sampled_from(["%d.%m.%Y", "%m/%d/%Y", "%Y%m%d", "%Y年%m月%d日"]))
@@ -231,10 +231,10 @@ def test_a_date_is_the_one_that_was_written(day, written):
     text = written
     for token, part in parts.items():
         text = text.replace(token, part)
-    found = convert_cells(
+    result = convert_cells(
         cells([text]), "date", "a", "d", ValueSpelling(date_formats={"d": written})
     )
-    assert found.array().to_pylist() == [day]
+    assert result.array().to_pylist() == [day]
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ CELLS = st.one_of(
 
 @given(st.lists(CELLS, min_size=1))
 def test_numbers_of_cells_are_the_same_numbers(values):
-    found = convert_cells(cells(values), "float", "a", "x", AS_ISO).array().to_pylist()
-    assert found == [None if v is None else float(v) for v in values]
+    numbers = convert_cells(cells(values), "float", "a", "x", AS_ISO).array().to_pylist()
+    assert numbers == [None if v is None else float(v) for v in values]
 
 
 @pytest.fixture
@@ -284,18 +284,20 @@ def test_cells_of_a_workbook(workbook):
         "born": [date(1980, 2, 29), date(1980, 3, 1)],
         "wage": [Decimal("0.1"), Decimal(1500)],
     }
-    message = told(workbook, "a.xlsx", SHEET, **AS_BOOK)
+    message = refusal_of(workbook, "a.xlsx", SHEET, **AS_BOOK)
     assert message.startswith("a.xlsx: row 2: column 'code': not a text")
-    message = told(workbook, "a.xlsx", SHEET, **AS_BOOK | {"sheet": "2025"})
+    message = refusal_of(workbook, "a.xlsx", SHEET, **AS_BOOK | {"sheet": "2025"})
     assert message == "a.xlsx: has no sheet '2025' (source.sheet)"
-    assert "the sheet is empty" in told(workbook, "a.xlsx", SHEET, **AS_BOOK | {"sheet": "notes"})
+    assert "the sheet is empty" in refusal_of(
+        workbook, "a.xlsx", SHEET, **AS_BOOK | {"sheet": "notes"}
+    )
 
 
 def test_a_workbook_is_measured_where_it_has_one_sheet(workbook, capsys):
     from sfumato.flows.cli.main import run
 
-    asked = ["measure", str(workbook / "a.xlsx"), "--qi", "n", "--sensitive", "wage"]
-    assert run(asked) == 2
+    command = ["measure", str(workbook / "a.xlsx"), "--qi", "n", "--sensitive", "wage"]
+    assert run(command) == 2
     assert "has 2 sheets: name one (source.sheet)" in capsys.readouterr().err
 
 
@@ -311,15 +313,15 @@ def test_codes_of_stata_and_spss_are_labels_where_texts_are_declared(tmp_path):
     pyreadstat.write_sav(rows, tmp_path / "a.sav", missing_ranges={"age": [99]}, **labels)
     types = {"sex": "string", "age": "integer", "born": "date"}
     for file, format_, last in (("a.dta", "stata", 99), ("a.sav", "spss", None)):
-        found = read(tmp_path, file, types, format=format_)
-        assert found == {
+        result = read(tmp_path, file, types, format=format_)
+        assert result == {
             "sex": ["male", "female", None],
             "age": [30, 40, last],
             "born": [date(1980, 2, 29)] * 3,
         }
         codes = read(tmp_path, file, types | {"sex": "integer"}, format=format_)
         assert codes["sex"] == [1, 2, None]
-        assert "not a text" in told(tmp_path, file, types | {"age": "string"}, format=format_)
+        assert "not a text" in refusal_of(tmp_path, file, types | {"age": "string"}, format=format_)
 
 
 @pytest.mark.parametrize(
@@ -336,6 +338,6 @@ def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, module, file,
     monkeypatch.setitem(sys.modules, module, None)
     (tmp_path / file).write_bytes(b"x")
     sheet = {"sheet": "a"} if extra == "excel" else {}
-    message = told(tmp_path, file, format=extra, **sheet)
+    message = refusal_of(tmp_path, file, format=extra, **sheet)
     hint = f"needs a package that is not installed: pip install 'sfumato[{extra}]'"
     assert message == f"{file}: {hint}"

@@ -38,14 +38,14 @@ def store():
 def read(store, tmp_path):
     def rows(uri, environ=None, **keys):
         source = Source.model_validate({"uri": uri, **keys})
-        known = store if environ is None else {**store, **environ}
-        found = ingest(source, COLUMNS, "category", Path(), known, tmp_path / "scratch")
-        return found.microdata["n"].array().to_pylist()
+        environ_ = store if environ is None else {**store, **environ}
+        result = ingest(source, COLUMNS, "category", Path(), environ_, tmp_path / "scratch")
+        return result.microdata["n"].array().to_pylist()
 
     return rows
 
 
-def told(read, uri, kind=InputError, **keys):
+def refusal_of(read, uri, kind=InputError, **keys):
     return refusal(lambda: read(uri, **keys), kind, SECRET)
 
 
@@ -63,7 +63,7 @@ def test_a_pattern_is_one_of_objects_as_of_files(read, store, tmp_path):
     assert read("s3://bucket/v*/*/2026-0?.csv.gz") == [3]
     assert read("s3://bucket/visits/**/*.csv*") == [1, 2, 3]
     for uri in ("s3://bucket/visits/2027-*.csv", "s3://bucket/nowhere/*.csv"):
-        assert told(read, uri) == f"{uri}: no file is of this pattern"
+        assert refusal_of(read, uri) == f"{uri}: no file is of this pattern"
     place.fetch(Source(uri="s3://bucket/visits/*.csv"), store, tmp_path / "fetched")
     fetched = [path.name for path in (tmp_path / "fetched").rglob("*")]
     assert fetched == ["2026-01.csv"]  # and nothing else
@@ -81,7 +81,7 @@ def test_a_pattern_is_pinned_as_one_of_files_is(read):
 
 def test_keys_that_are_no_paths_are_refused(read):
     uri = "s3://bucket/odd/"
-    assert told(read, uri) == f"{uri}: a key has nothing between two slashes"
+    assert refusal_of(read, uri) == f"{uri}: a key has nothing between two slashes"
 
 
 def test_the_endpoint_may_stand_in_the_spec(read, store):
@@ -92,26 +92,28 @@ def test_the_endpoint_may_stand_in_the_spec(read, store):
 def test_an_object_is_pinned_as_a_file_is(read):
     pin = hashlib.sha256(WHOLE).hexdigest()
     assert read("s3://bucket/one.csv", sha256=pin) == [1, 2]
-    assert "is not the one that the spec pins" in told(read, "s3://bucket/one.csv", sha256="0" * 64)
+    assert "is not the one that the spec pins" in refusal_of(
+        read, "s3://bucket/one.csv", sha256="0" * 64
+    )
 
 
 def test_what_is_not_there(read):
     for uri in ("s3://bucket/none.csv", "s3://nobody/one.csv"):
-        assert told(read, uri).startswith(f"{uri}: there is no such")
+        assert refusal_of(read, uri).startswith(f"{uri}: there is no such")
     for uri in ("s3://bucket", "s3://bucket/", "s3:///one.csv"):
-        assert told(read, uri, SpecError) == f"{uri}: must be s3://bucket/key"
+        assert refusal_of(read, uri, SpecError) == f"{uri}: must be s3://bucket/key"
 
 
 def test_keys_come_from_the_environment_alone(read):
     for missing in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        message = told(read, "s3://bucket/one.csv", environ={missing: ""})
+        message = refusal_of(read, "s3://bucket/one.csv", environ={missing: ""})
         assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in message
 
 
 def test_a_large_object_is_refused_before_it_is_fetched(read, tmp_path):
     uri = "s3://bucket/one.csv"
     limit = {"max-gigabytes": (len(WHOLE) - 1) / 10**9}
-    assert told(read, uri, **limit) == f"{uri}: is larger than source.max-gigabytes"
+    assert refusal_of(read, uri, **limit) == f"{uri}: is larger than source.max-gigabytes"
     assert list((tmp_path / "scratch").iterdir()) == []
     assert read(uri, **{"max-gigabytes": len(WHOLE) / 10**9}) == [1, 2]
 
@@ -125,8 +127,8 @@ def test_nothing_is_fetched_where_stages_are_encrypted(store, tmp_path):
 
 
 def test_it_lies_in_a_private_directory(store, tmp_path):
-    found = place.fetch(Source(uri="s3://bucket/visits"), store, tmp_path / "fetched")
-    for folder in (found, found / "deep"):
+    path = place.fetch(Source(uri="s3://bucket/visits"), store, tmp_path / "fetched")
+    for folder in (path, path / "deep"):
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
@@ -161,4 +163,6 @@ def test_a_store_that_is_not_there_is_worth_another_attempt(read):
 
 
 def test_an_endpoint_that_is_none(read):
-    assert "endpoint is none" in told(read, "s3://bucket/one.csv", endpoint="ftp://127.0.0.1:1")
+    assert "endpoint is none" in refusal_of(
+        read, "s3://bucket/one.csv", endpoint="ftp://127.0.0.1:1"
+    )
