@@ -1,4 +1,4 @@
-"""What a spec may say of versions that are composed."""
+"""Composed versions in a spec."""
 
 import pytest
 import yaml
@@ -18,7 +18,7 @@ def read(folder, **changes):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ("composed", {"rule": "composed"}),
         ({"rule": "composed"}, {"rule": "composed", "vacancies": "keep", "changes": "withhold"}),
@@ -31,9 +31,9 @@ def read(folder, **changes):
         ("accepted-risk", {"rule": "accepted-risk"}),
     ],
 )
-def test_the_same_declaration_has_one_digest(tmp_path, monkeypatch, one, other):
+def test_the_same_declaration_has_one_digest(tmp_path, monkeypatch, first, other):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    digests = {resolve_run(read(tmp_path, versions=said)).terms.digest() for said in (one, other)}
+    digests = {resolve_run(read(tmp_path, versions=rule)).terms.digest() for rule in (first, other)}
     assert len(digests) == 1
 
 
@@ -108,7 +108,7 @@ def test_of_groups_whose_values_all_differ_every_promise_is_kept(tmp_path, promi
     columns = spec("split", "line", tmp_path)["columns"] | {
         "hours": {"role": "sensitive", "type": "integer", "unprotected": "of no interest"}
     }
-    promises = [{**one, "sensitive": "job"} for one in promises]
+    promises = [{**promise, "sensitive": "job"} for promise in promises]
     with pytest.raises(SpecError, match="anatomy with one sensitive column"):
         read_spec(kind_of("split", tmp_path, versions=versions, promises=promises, columns=columns))
 
@@ -121,11 +121,11 @@ def test_people_move_only_between_groups_whose_values_all_differ(tmp_path):
         read_spec(kind_of("split", tmp_path, versions={**CLOSING, "vacancies": vacancies}))
     with pytest.raises(SpecError, match=r"versions\.consolidate: gives vacant slots away"):
         read_spec(kind_of("split", tmp_path, versions={**CLOSING, "vacancies": "keep"}))
-    told = "versions.consolidate: moves people between groups whose values all differ"
+    message = "versions.consolidate: moves people between groups whose values all differ"
     columns = spec("split", "line", tmp_path)["columns"] | {
         "hours": {"role": "sensitive", "type": "integer", "unprotected": "of no interest"}
     }
-    promises = [{**one, "sensitive": "job"} for one in KINDS["split"][2]]
+    promises = [{**promise, "sensitive": "job"} for promise in KINDS["split"][2]]
     labels = {"partition": {"method": "anatomy"}, "promises": KINDS["split"][2]}
     for kind, changes in (
         ("ranges", {}),
@@ -133,7 +133,7 @@ def test_people_move_only_between_groups_whose_values_all_differ(tmp_path):
         ("generalized", labels),
         ("split", {"columns": columns, "promises": promises}),
     ):
-        with pytest.raises(SpecError, match=told):
+        with pytest.raises(SpecError, match=message):
             read_spec(kind_of(kind, tmp_path, versions=CLOSING, **changes))
 
 
@@ -151,10 +151,12 @@ def test_forms_that_show_groups_as_first_made_show_nobody_twice(tmp_path, kind):
 
 def test_vacancies_are_declared(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    said = [{"rule": "composed", "vacancies": one} for one in ("keep", "paired", "refill")]
-    said += [{"rule": "composed", "changes": one} for one in ("reinsert", "as-first")]
-    said += [{"rule": "composed", "vacancies": "refill", "consolidate": True}]
-    digests = {resolve_run(read(tmp_path, versions=one)).terms.digest() for one in said}
+    rules = [
+        {"rule": "composed", "vacancies": vacancies} for vacancies in ("keep", "paired", "refill")
+    ]
+    rules += [{"rule": "composed", "changes": change} for change in ("reinsert", "as-first")]
+    rules += [{"rule": "composed", "vacancies": "refill", "consolidate": True}]
+    digests = {resolve_run(read(tmp_path, versions=rule)).terms.digest() for rule in rules}
     assert len(digests) == 6
 
 

@@ -36,12 +36,12 @@ def test_what_is_committed_is_what_the_specs_say():
 
 def test_a_deployment_says_what_its_spec_says(lines):
     root = lines(one={"schedule": {"cron": "0 3 1 * *", "timezone": "Europe/Paris"}}, two={})
-    one, two = document(read_lines([root / "two", root / "one"], root))["deployments"]
-    assert (one["name"], two["name"]) == ("one", "two")
-    assert one["parameters"] == {"spec": "one/wages.yaml"}
-    assert one["tags"] == ["release", "line:one", "form:permuted"]
-    assert one["schedules"] == [{"cron": "0 3 1 * *", "timezone": "Europe/Paris", "active": True}]
-    assert two["schedules"] == []
+    first, second = document(read_lines([root / "two", root / "one"], root))["deployments"]
+    assert (first["name"], second["name"]) == ("one", "two")
+    assert first["parameters"] == {"spec": "one/wages.yaml"}
+    assert first["tags"] == ["release", "line:one", "form:permuted"]
+    assert first["schedules"] == [{"cron": "0 3 1 * *", "timezone": "Europe/Paris", "active": True}]
+    assert second["schedules"] == []
 
 
 def test_operation_does_not_identify_a_version(lines):
@@ -58,7 +58,7 @@ def test_operation_does_not_identify_a_version(lines):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"schedule": {"cron": "daily"}}, "schedule.cron"),
         ({"schedule": {"cron": "0 3 * * 1", "timezone": "Mars/Olympus"}}, "schedule.timezone"),
@@ -72,9 +72,9 @@ def test_operation_does_not_identify_a_version(lines):
     ],
     ids=str,
 )
-def test_wrong_operation_is_refused(lines, change, said):
+def test_wrong_operation_is_refused(lines, change, message):
     root = lines(one=change)
-    with pytest.raises(SpecError, match=said):
+    with pytest.raises(SpecError, match=message):
         read_lines([root / "one"], root)
 
 
@@ -82,8 +82,8 @@ def test_keys_are_texts_as_they_are_written(lines):
     """YAML takes a bare `on` for true, and nobody writes it in quotes."""
     root = lines(one={})
     spec = root / "one" / "wages.yaml"
-    asked = "notifications: {block: slack-webhook/on-call, on: [refused, late]}\n"
-    spec.write_text(spec.read_text(encoding="utf-8") + asked, encoding="utf-8")
+    notifications = "notifications: {block: slack-webhook/on-call, on: [refused, late]}\n"
+    spec.write_text(spec.read_text(encoding="utf-8") + notifications, encoding="utf-8")
     (line,) = read_lines([spec], root)
     assert line.spec.notifications.on == ("refused", "late")
 
@@ -106,15 +106,15 @@ def test_specs_elsewhere_are_refused(lines, tmp_path_factory):
 
 
 def test_a_login_in_the_address_is_said_to_nobody(lines, monkeypatch, capsys):
-    def gone(*_):
+    def refuse_connection(*_):
         raise httpx.ConnectError("none")
 
     root = str(lines(one={}) / "one")
     monkeypatch.setenv("PREFECT_API_URL", "http://me:CANARY@127.0.0.1:1/api")
-    monkeypatch.setattr("sfumato.flows.operation.register.register", gone)
+    monkeypatch.setattr("sfumato.flows.operation.register.register", refuse_connection)
     assert run(["deploy", root, "--root", root]) == 1
-    said = capsys.readouterr().err
-    assert said == "sfumato: http://127.0.0.1:1/api: no answer from a server (ConnectError)\n"
+    error = capsys.readouterr().err
+    assert error == "sfumato: http://127.0.0.1:1/api: no answer from a server (ConnectError)\n"
 
 
 @pytest.mark.parametrize(("status", "failures", "code"), [(500, 2, 0), (500, 3, 1), (404, 1, 1)])
@@ -143,11 +143,11 @@ def test_the_command_writes_a_file(lines, tmp_path):
     file = tmp_path / "prefect.yaml"
     assert run(["deploy", str(root / "one"), "--root", str(root), "--file", str(file)]) == 0
     written = yaml.safe_load(file.read_text(encoding="utf-8"))
-    assert [one["name"] for one in written["deployments"]] == ["one"]
+    assert [deployment["name"] for deployment in written["deployments"]] == ["one"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["deploy", "nowhere"], "nowhere: "),
         (["deploy", "."], "has no spec (*.yaml)"),
@@ -155,12 +155,12 @@ def test_the_command_writes_a_file(lines, tmp_path):
         (["deploy", "one", "--file", "no/such/place"], "no/such/place: cannot be written"),
     ],
 )
-def test_the_command_says_what_is_wrong(lines, arguments, said, monkeypatch, capsys):
+def test_the_command_says_what_is_wrong(lines, arguments, message, monkeypatch, capsys):
     monkeypatch.chdir(lines(one={}))
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     assert run(arguments) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
+    assert message in line
 
 
 def test_the_page_is_linked_where_it_is_served(small):

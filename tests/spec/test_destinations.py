@@ -1,4 +1,4 @@
-"""What a spec may say of the places to which its line is copied."""
+"""Destinations in a spec: the places to which its line is copied."""
 
 import jsonschema
 import pytest
@@ -14,12 +14,12 @@ DATABASE = {
 }
 
 
-def published(**publish):
+def spec_publishing(**publish):
     return {**SPEC, "publish": {"uri": "public", **publish}}
 
 
 def test_they_are_read(read):  # noqa: F811
-    document = published(destinations=[STORE], database=DATABASE)
+    document = spec_publishing(destinations=[STORE], database=DATABASE)
     spec = read(document)
     jsonschema.validate(document, json_schema())
     store, database = spec.publish.copies
@@ -28,12 +28,12 @@ def test_they_are_read(read):  # noqa: F811
     assert "OPEN_SECRET_ACCESS_KEY" in store.variables
     assert database.variables == ["OPEN_PASSWORD"]
     assert read(SPEC).publish.copies == ()
-    assert read(published(database={**DATABASE, "schema": "x" * 57})).publish.copies
+    assert read(spec_publishing(database={**DATABASE, "schema": "x" * 57})).publish.copies
 
 
 def test_they_are_no_other_release(read, tmp_path):  # noqa: F811
     plain = read(SPEC).terms(tmp_path)
-    assert read(published(destinations=[STORE], database=DATABASE)).terms(tmp_path) == plain
+    assert read(spec_publishing(destinations=[STORE], database=DATABASE)).terms(tmp_path) == plain
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_they_are_no_other_release(read, tmp_path):  # noqa: F811
     ],
 )
 def test_what_is_refused(read, publish, place):  # noqa: F811
-    message = refusal(read, published(**publish))
+    message = refusal(read, spec_publishing(**publish))
     assert place in message
     assert "hunter2" not in message
 
 
 def test_a_name_that_postgresql_would_cut_is_refused(read):  # noqa: F811
-    long = {**published(database={"uri": "postgresql://db/x"}), "name": "w" * 60}
+    long = {**spec_publishing(database={"uri": "postgresql://db/x"}), "name": "w" * 60}
     assert "publish.database: the line's name makes names of schemas" in refusal(read, long)
     named = {**long, "publish": {**long["publish"], "database": DATABASE}}
     assert read(named).publish.database.within == "wages"

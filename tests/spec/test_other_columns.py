@@ -18,7 +18,7 @@ from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages import anonymize
 from sfumato.tasks.terms.opened import open_release
 from tests.lines import prepare, publish_prepared
-from tests.spec.test_spec import changed
+from tests.spec.test_spec import change_spec
 
 NAMES = ["person", "age", "town", "wage", "note"]
 SEEN = {"source/seen": NAMES, "other-columns": "drop"}
@@ -27,12 +27,12 @@ TO_ASK = ": a dropped column is asked about where it has a line under columns, w
 
 def write(place, changes):
     path = place / "wages.yaml"
-    path.write_text(yaml.safe_dump(changed(changes), sort_keys=False), encoding="utf-8")
+    path.write_text(yaml.safe_dump(change_spec(changes), sort_keys=False), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"other-columns": "drop"}, "other-columns: drop and source.seen need each other"),
         ({"source/seen": NAMES}, "other-columns: drop and source.seen need each other"),
@@ -42,10 +42,10 @@ def write(place, changes):
         ({"roles": "proposed"}, "roles: are proposed, and nobody has confirmed them"),
     ],
 )
-def test_refusals(tmp_path, changes, told):
+def test_refusals(tmp_path, changes, message):
     with pytest.raises(SpecError) as caught:
         read_spec(write(tmp_path, changes))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -60,8 +60,8 @@ def source(place, names, rows=60):
     with (place / "people.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(names)
-        known = [[n, 20 + n % 9, "abcd"[n % 4], 100 + 7 * n, "x"] for n in range(rows)]
-        writer.writerows([row[: len(names)] + ["y"] * (len(names) - 5) for row in known])
+        rows_ = [[n, 20 + n % 9, "abcd"[n % 4], 100 + 7 * n, "x"] for n in range(rows)]
+        writer.writerows([row[: len(names)] + ["y"] * (len(names) - 5) for row in rows_])
 
 
 def release(spec, place):
@@ -83,16 +83,16 @@ def test_a_later_column_is_refused_and_seen_ones_are_not_read(tmp_path):
     source(tmp_path, [*NAMES, "hiv"])
     with pytest.raises(InputError) as caught:
         prepare(spec, tmp_path / "again", seeded_keys(1))
-    told = "people.csv: column 6 of 6 is not in the spec and was not seen when it was written"
-    assert str(caught.value) == told
+    message = "people.csv: column 6 of 6 is not in the spec and was not seen when it was written"
+    assert str(caught.value) == message
 
 
 def test_a_dropped_column_with_a_line_can_be_asked_about(tmp_path):
     source(tmp_path, NAMES)
     dropped = {"columns/note": {"role": "drop"}, "source/where": "note = 'x' AND age < 25"}
     published = release(write(tmp_path, SEEN | dropped), tmp_path)
-    asked = answer(open_release(published), "SELECT COUNT(*) AS n FROM microdata")
-    assert asked.rows[0]["n"].lower == asked.rows[0]["n"].upper == 35
+    result = answer(open_release(published), "SELECT COUNT(*) AS n FROM microdata")
+    assert result.rows[0]["n"].lower == result.rows[0]["n"].upper == 35
 
 
 @pytest.mark.parametrize("where", ["height > 3", "sum(age) > 3", "age > 'x'"])
@@ -155,8 +155,8 @@ def test_a_hierarchy_of_which_the_root_alone_is_published_is_left_out(tmp_path):
 def test_a_star_admits_leaves_that_are_not_published(value, leaves):
     """Otherwise bounds of what selects a suppressed value would be too narrow."""
     rows = tuple(tuple(line.split(",")) for line in USED.splitlines())
-    shown = {"role": "quasi-identifier", "type": "string", "hierarchy": rows, "leaves": leaves}
-    read = reader("town", DeclaredColumn(**shown))
+    keys = {"role": "quasi-identifier", "type": "string", "hierarchy": rows, "leaves": leaves}
+    read = reader("town", DeclaredColumn(**keys))
     assert admits(read("*"), value) is (value == "a" or leaves == "published")
     assert admits(read("ab"), value) is (value == "a")
 

@@ -4,19 +4,19 @@ import pytest
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.inputs.spec import json_schema
-from tests.spec.test_spec import changed, read  # noqa: F401 - a fixture
+from tests.spec.test_spec import change_spec, read  # noqa: F401 - a fixture
 
 ROWS = {"expect_table_row_count_to_be_between": {"min_value": 1}}
 AGES = {"expect_column_values_to_be_between": {"column": "age", "max_value": 120}}
 TOWNS = {"expect_column_values_to_be_in_set": {"column": "town", "value_set": ["A", "B"]}}
 
 
-def asked(**rules):
-    return changed({"expectations": rules})
+def spec_with_rules(**rules):
+    return change_spec({"expectations": rules})
 
 
 def test_rules_are_read(read, tmp_path):  # noqa: F811
-    spec = read(asked(source=[ROWS, AGES], release=[TOWNS]))
+    spec = read(spec_with_rules(source=[ROWS, AGES], release=[TOWNS]))
     owned = spec.expectations
     assert [rule.type for rule in owned.source] == [*ROWS, *AGES]
     (towns,) = owned.release
@@ -24,52 +24,56 @@ def test_rules_are_read(read, tmp_path):  # noqa: F811
 
 
 def test_they_are_no_terms_of_a_version(read, tmp_path):  # noqa: F811
-    with_rules = read(asked(source=[ROWS, AGES], release=[TOWNS])).terms(tmp_path)
-    assert with_rules.digest() == read(changed({})).terms(tmp_path).digest()
+    with_rules = read(spec_with_rules(source=[ROWS, AGES], release=[TOWNS])).terms(tmp_path)
+    assert with_rules.digest() == read(change_spec({})).terms(tmp_path).digest()
 
 
-def about(name, **kwargs):
+def source_rule(name, **kwargs):
     return {"source": [{name: kwargs}]}
 
 
 _OF = "expect_column_values_to"
 REFUSED = {
     "source.0.expect_column_values_to_be_betwen: is no key here; did you mean "
-    "expect_column_values_to_be_between?": about(f"{_OF}_be_betwen", column="age", max_value=1),
-    "source.0.expect_column_max_to_be_between: is no key here": about(
+    "expect_column_values_to_be_between?": source_rule(
+        f"{_OF}_be_betwen", column="age", max_value=1
+    ),
+    "source.0.expect_column_max_to_be_between: is no key here": source_rule(
         "expect_column_max_to_be_between", column="age", max_value=1
     ),
     "source.0.expect_column_values_to_be_between.max_valu: is no key here; did you mean "
-    "max_value?": about(f"{_OF}_be_between", column="age", max_valu=1),
+    "max_value?": source_rule(f"{_OF}_be_between", column="age", max_valu=1),
     "source.0: each entry is one expectation with its parameters": {"source": [{}]},
     "release.0: each entry is one expectation": {"release": [{**ROWS, **AGES}]},
     "expectations.sources: is no key here; did you mean source?": {"sources": [ROWS]},
     "source.0.expect_column_values_to_be_between: 'agee' is no column of the source; "
-    "did you mean age?": about(f"{_OF}_be_between", column="agee", max_value=1),
+    "did you mean age?": source_rule(f"{_OF}_be_between", column="agee", max_value=1),
     "source.0.expect_column_values_to_be_between: 'town' is of type string, not decimal, float, "
-    "integer": about(f"{_OF}_be_between", column="town", max_value=1),
+    "integer": source_rule(f"{_OF}_be_between", column="town", max_value=1),
     "release.0.expect_column_values_to_not_be_null: 'person' is no column of the release": {
         "release": [{f"{_OF}_not_be_null": {"column": "person"}}]
     },
-    "min_value or max_value must be there": about(f"{_OF}_be_between", column="age"),
-    "min_value: is larger than max_value": about(
+    "min_value or max_value must be there": source_rule(f"{_OF}_be_between", column="age"),
+    "min_value: is larger than max_value": source_rule(
         f"{_OF}_be_between", column="age", min_value=2, max_value=1
     ),
-    "max_value: an integer may be at most 2^53 - 1": about(
+    "max_value: an integer may be at most 2^53 - 1": source_rule(
         f"{_OF}_be_between", column="age", max_value=2**53 + 1
     ),
-    "max_value: must be a number": about(f"{_OF}_be_between", column="age", max_value="1"),
-    "mostly: must be at most 1": about(f"{_OF}_be_null", column="age", mostly=2),
-    "regex: is no regular expression": about(f"{_OF}_match_regex", column="town", regex="("),
-    "value_set: needs entries, 1 or more": about(f"{_OF}_be_in_set", column="town", value_set=[]),
+    "max_value: must be a number": source_rule(f"{_OF}_be_between", column="age", max_value="1"),
+    "mostly: must be at most 1": source_rule(f"{_OF}_be_null", column="age", mostly=2),
+    "regex: is no regular expression": source_rule(f"{_OF}_match_regex", column="town", regex="("),
+    "value_set: needs entries, 1 or more": source_rule(
+        f"{_OF}_be_in_set", column="town", value_set=[]
+    ),
 }
 
 
-@pytest.mark.parametrize("told", REFUSED)
-def test_what_is_no_such_rule_is_refused_with_its_place(read, told):  # noqa: F811
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_no_such_rule_is_refused_with_its_place(read, message):  # noqa: F811
     with pytest.raises(SpecError) as refused:
-        read(asked(**REFUSED[told]))
-    assert f"{told}" in str(refused.value)
+        read(spec_with_rules(**REFUSED[message]))
+    assert f"{message}" in str(refused.value)
     assert "expectations" in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -85,9 +89,9 @@ def test_labels_are_texts(read):  # noqa: F811
         "form": {"method": "generalized"},
     }
     labels = {"expect_column_values_to_match_regex": {"column": "age", "regex": "-"}}
-    assert read(changed({**recoded, "expectations": {"release": [labels]}}))
+    assert read(change_spec({**recoded, "expectations": {"release": [labels]}}))
     with pytest.raises(SpecError, match="'age' is of type string, not decimal, float, integer"):
-        read(changed({**recoded, "expectations": {"release": [AGES]}}))
+        read(change_spec({**recoded, "expectations": {"release": [AGES]}}))
 
 
 def test_parts_have_none(read):  # noqa: F811
@@ -98,7 +102,7 @@ def test_parts_have_none(read):  # noqa: F811
         "expectations": {"source": [ROWS]},
     }
     with pytest.raises(SpecError, match="expectations: are of whole tables"):
-        read(changed(parts))
+        read(change_spec(parts))
 
 
 def test_the_schema_of_specs_has_them():

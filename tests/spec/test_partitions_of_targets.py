@@ -27,8 +27,8 @@ AB = {"model": "alpha-beta", "alpha": "0.5", "beta": "0.4"}
 def test_what_a_partition_aims_at_has_to_be_kept(tmp_path, method, promise, alone, beside, rows):
     for promises, words in (([OWN, DIVERSE], alone), ([OWN, DIVERSE, promise], beside)):
         form = {"method": "redistributed", "denominator": 16, **rows}
-        said = {"promises": promises, "partition": {"method": method}, "form": form}
+        changes = {"promises": promises, "partition": {"method": method}, "form": form}
         path = tmp_path / "wages.yaml"
-        path.write_text(yaml.safe_dump({**copy.deepcopy(SPEC), **said, "evaluate": {}}))
+        path.write_text(yaml.safe_dump({**copy.deepcopy(SPEC), **changes, "evaluate": {}}))
         with pytest.raises(SpecError, match=words):
             read_spec(path)

@@ -1,4 +1,4 @@
-"""What a spec may say of its source, and what a run may change of it."""
+"""The source in a spec, and what a run may change of it."""
 
 import jsonschema
 import pytest

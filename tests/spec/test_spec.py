@@ -1,4 +1,4 @@
-"""What a spec may say: every refusal names the place and the rule on one line."""
+"""Keys of a spec: every refusal names the place and the rule on one line."""
 
 import copy
 import re
@@ -32,7 +32,7 @@ SPEC = {
 ABSENT = object()
 
 
-def changed(changes):
+def change_spec(changes):
     """The small spec with dotted keys set, or taken away."""
     document = copy.deepcopy(SPEC)
     for dotted, value in changes.items():
@@ -344,7 +344,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
     ],
 )
 def test_refusals(read, tmp_path, changes, path, reason):
-    message = refusal(read, changed(changes))
+    message = refusal(read, change_spec(changes))
     prefix = f"{tmp_path / 'wages.yaml'}: "
     assert message.startswith(prefix)
     assert any(part.startswith(path) for part in message.removeprefix(prefix).split("; "))
@@ -416,7 +416,7 @@ def test_refusals(read, tmp_path, changes, path, reason):
     ],
 )
 def test_a_refusal_says_nothing_else(read, tmp_path, changes, message):
-    assert refusal(read, changed(changes)) == f"{tmp_path / 'wages.yaml'}: {message}"
+    assert refusal(read, change_spec(changes)) == f"{tmp_path / 'wages.yaml'}: {message}"
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,7 @@ def test_many_errors_are_still_one_line(read):
 
 
 def test_a_key_with_a_line_break_is_still_one_line(read):
-    assert r"'a\nb': is no key here" in refusal(read, changed({"a\nb": 1}))
+    assert r"'a\nb': is no key here" in refusal(read, change_spec({"a\nb": 1}))
 
 
 def test_a_date_that_is_none_is_no_yaml(read):
@@ -551,7 +551,7 @@ def test_json_schema_describes_the_specs():
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     recursive = {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 1.5}
-    several = changed(
+    several = change_spec(
         {
             "columns/age/range": {"min": 17, "max": "90"},
             "columns/town/values": ["Aa", 3, True],
@@ -565,4 +565,4 @@ def test_json_schema_describes_the_specs():
     for document in (SPEC, several, yaml.safe_load(ADULT.read_text(encoding="utf-8"))):
         assert list(validator.iter_errors(document)) == []
     for wrong in ({"colour": 1}, {"name": "Wages"}, {"columns/age/role": "x"}, {"version": 3}):
-        assert list(validator.iter_errors(changed(wrong)))
+        assert list(validator.iter_errors(change_spec(wrong)))

@@ -53,9 +53,9 @@ def test_the_second_version_has_better_defaults():
 
 
 def test_what_a_spec_says_it_means_under_every_version():
-    said = {"partition": {"method": "ke", "objective": "sum"}}
+    changes = {"partition": {"method": "ke", "objective": "sum"}}
     for version in VERSIONS:
-        assert read(version=version, **said).partition.objective == "sum"
+        assert read(version=version, **changes).partition.objective == "sum"
         written = {**OWN, "form": {"method": "redistributed", "denominator": 4}}
         assert read(version=version, **written).form.denominator == 4
 
