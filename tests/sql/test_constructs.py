@@ -1,4 +1,4 @@
-"""What is not allowed is called by its name, with why, and with what to write instead."""
+"""Constructs that are not allowed are named, with why, and with what to write instead."""
 
 import pytest
 from sqlglot import exp
@@ -50,12 +50,20 @@ def test_a_refusal_names_the_construct_and_why_and_what_to_write(query, called, 
     assert instead in rest.partition("; ")[2]
 
 
-@pytest.mark.parametrize("of", REFUSED, ids=lambda of: of if isinstance(of, str) else of.__name__)
-def test_every_construct_has_a_reason_and_something_to_write(of):
-    node = of if isinstance(of, str) else of(this=exp.column("x"), to=exp.DataType.build("int"))
+@pytest.mark.parametrize(
+    "construct",
+    REFUSED,
+    ids=lambda construct: construct if isinstance(construct, str) else construct.__name__,
+)
+def test_every_construct_has_a_reason_and_something_to_write(construct):
+    node = (
+        construct
+        if isinstance(construct, str)
+        else construct(this=exp.column("x"), to=exp.DataType.build("int"))
+    )
     message = str(refusal(node, " in a query in FROM"))
-    assert REFUSED[of].why in message
-    assert REFUSED[of].instead in message
+    assert REFUSED[construct].why in message
+    assert REFUSED[construct].instead in message
     assert len(message) < 200
 
 

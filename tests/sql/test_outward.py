@@ -60,8 +60,8 @@ def bounds(kind, cases, scale, database):
     over, under = exp.column("o"), exp.column("u")
     type_ = "decimal" if scale else "integer"
     ends = [quotient(over, under, type_, upper, dialect.arithmetic) for upper in (False, True)]
-    shown = ", ".join(end.sql(dialect.sqlglot) for end in ends)
-    query = f"SELECT {shown} FROM ({rows_of(cases, scale, dialect.name)}) AS cases ORDER BY id"
+    selection = ", ".join(end.sql(dialect.sqlglot) for end in ends)
+    query = f"SELECT {selection} FROM ({rows_of(cases, scale, dialect.name)}) AS cases ORDER BY id"
     return database.execute(query)
 
 
@@ -75,15 +75,15 @@ def test_quotients_are_enclosed_by_few_units(dialect, kind, tmp_path):
     with localcontext(prec=60), target(address(dialect, tmp_path)) as database:
         cases = [draw(rng, scale) for _ in range(CASES)]
         cases += [(Decimal(over) if scale else over, under) for over, under in EXACT]
-        found = bounds(kind, cases, scale, database)
-        for (over, under), (low, high) in zip(cases, found, strict=True):
+        rows_found = bounds(kind, cases, scale, database)
+        for (over, under), (low, high) in zip(cases, rows_found, strict=True):
             exact = Fraction(over) / under
             unit = Fraction(math.ulp(float(exact)))
             assert Fraction(low) <= exact <= Fraction(high), (over, under)
             assert exact - Fraction(low) <= 4 * unit, (over, under)
             assert Fraction(high) - exact <= 4 * unit, (over, under)
         if not scale:
-            assert all(low == high for low, high in found[-len(EXACT) :])
+            assert all(low == high for low, high in rows_found[-len(EXACT) :])
 
 
 def test_every_dialect_says_how_it_calculates():

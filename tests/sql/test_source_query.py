@@ -89,7 +89,7 @@ HARMLESS |= {"amvalidate", "plpgsql_validator"}  # tell of the catalogue alone
 @pytest.mark.postgres
 def test_what_postgresql_itself_calls_volatile_is_refused():
     """All that it has and that SQL can call: each may tell or change more than the rows."""
-    asked = """
+    query = """
         SELECT DISTINCT proname FROM pg_proc
         WHERE provolatile = 'v' AND prokind = 'f' AND pronamespace = 'pg_catalog'::regnamespace
           AND NOT 'internal'::regtype = ANY (proargtypes) AND prorettype::regtype::text
@@ -97,7 +97,7 @@ def test_what_postgresql_itself_calls_volatile_is_refused():
                       'tsm_handler', 'internal', 'event_trigger')
     """
     with psycopg.connect(postgres()) as connection:
-        names = {name for (name,) in connection.execute(asked)}
+        names = {name for (name,) in connection.execute(query)}
     assert len(names) > 100
     assert {name for name in names if _reads(f"SELECT {name}(x) FROM t")} <= HARMLESS
 
