@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def test_processes_end_with_the_one_that_started_them(tmp_path):
-    told = (
+    code = (
         "import os\n"
         "from sfumato.tasks.choose.trial import worker_processes\n"
         "if __name__ == '__main__':\n"
@@ -19,7 +19,7 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
         "        os.kill(os.getpid(), 9)\n"
     )
     script = tmp_path / "killed.py"
-    script.write_text(told, encoding="utf-8")
+    script.write_text(code, encoding="utf-8")
     started = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
     number = int(started.stdout.readline())
     started.stdout.close()
@@ -32,7 +32,7 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
 
 
 def ends(number):
-    """Whether a process ends within ten seconds; one that nobody has waited for has ended, too."""
+    """Tell if a process ends within ten seconds; one that nobody has waited for has ended, too."""
     for _ in range(100):
         try:
             state = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").split()[2]
