@@ -1,4 +1,4 @@
-"""What a check says that it cannot see, and what a query of unsigned files imports."""
+"""The limits of a check that it states, and the imports of a query of unsigned files."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from tests.release.small import SPEC, people
 def test_a_check_ends_with_what_it_cannot_show(small, capsys):
     assert run(["check", str(small.publish("one").directory)]) == 0
     last = capsys.readouterr().out.partition("What these files cannot show")[2]
-    assert last.splitlines()[1:] == [f"  - {one}" for one in UNSEEN]
+    assert last.splitlines()[1:] == [f"  - {sentence}" for sentence in UNSEEN]
     for words in ("rows were read", "unit", "source", "other version", "same people"):
         assert words in last
 
@@ -20,15 +20,15 @@ def test_a_check_ends_with_what_it_cannot_show(small, capsys):
 def test_a_refused_release_is_told_nothing_more(small, capsys):
     release = small.publish("one").directory
     assert run(["check", str(release), "--digest", "0" * 64]) == 3
-    shown = capsys.readouterr()
-    assert (shown.out, len(shown.err.splitlines())) == ("", 1)
+    output = capsys.readouterr()
+    assert (output.out, len(output.err.splitlines())) == ("", 1)
 
 
 def test_the_help_of_check_says_so_too(capsys):
     assert run(["check", "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    for one in UNSEEN:
-        assert f"- {one}." in told
+    help_text = " ".join(capsys.readouterr().out.split())
+    for sentence in UNSEEN:
+        assert f"- {sentence}." in help_text
 
 
 CODE = """
@@ -56,6 +56,6 @@ def test_promises_of_one_model_are_told_by_their_columns(small, capsys):
     keys = {"columns": columns, "nulls": "drop-row", "promises": promises}
     small.write(people(rows=80), **keys, partition={"method": "anatomy"}, form={"method": "split"})
     assert run(["check", str(small.publish("one").directory)]) == 0
-    said = capsys.readouterr().out
-    assert "l-diversity of town holds in all" in said
-    assert "l-diversity of wage holds in all" in said
+    output = capsys.readouterr().out
+    assert "l-diversity of town holds in all" in output
+    assert "l-diversity of wage holds in all" in output

@@ -106,7 +106,7 @@ def test_little_is_never_too_much(folder):
     assert extent_within(folder, ReadLimits()) == Extent(5_000_000, 1, 0)
 
 
-def changed(path, change):
+def change_bytes(path, change):
     content = bytearray(path.read_bytes())
     change(content)
     path.write_bytes(content)
@@ -125,9 +125,14 @@ def test_pages_that_state_other_sizes_than_the_footer(folder):
     assert extent_within(folder, ReadLimits())
     start = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
     refused = 0
-    for at in range(start, start + 12):
+    for position in range(start, start + 12):
         original = path.read_bytes()
-        changed(path, lambda content, at=at: content.__setitem__(at, content[at] ^ 0x7F))
+        change_bytes(
+            path,
+            lambda content, position=position: content.__setitem__(
+                position, content[position] ^ 0x7F
+            ),
+        )
         try:
             extent_within(folder, ReadLimits())
         except PromiseError:
@@ -141,8 +146,8 @@ def test_a_page_of_negative_size_is_not_walked_for_ever(folder, monkeypatch):
     path, walked = folder / "x.parquet", []
     pq.write_table(pa.table({"a": [1, 2]}), path)
 
-    def back(content, at):
-        walked.append(at)
+    def back(content, position):
+        walked.append(position)
         assert len(walked) < 9
         return {2: 10, 3: -5}, 5
 
@@ -156,8 +161,8 @@ def test_fields_of_a_header_are_read_or_passed_by_by_their_kind():
     """Thrift's compact protocol: kind and distance in a byte, then the value."""
     fields = [b"\x11", b"\x12", b"\x13\x7f", b"\x15\x04", b"\x17" + bytes(8), b"\x18\x02ab"]
     header = b"".join(fields) + b"\x1c" + b"\x15\x06\x00" + b"\x16\x08\x00"
-    found = {1: True, 2: False, 3: None, 4: 2, 5: None, 6: None, 7: {1: 3}, 8: 4}
-    assert pages._read_struct(header + b"rest", 0) == (found, len(header))
+    expected = {1: True, 2: False, 3: None, 4: 2, 5: None, 6: None, 7: {1: 3}, 8: 4}
+    assert pages._read_struct(header + b"rest", 0) == (expected, len(header))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +174,7 @@ def test_footers_that_contradict_themselves(rows, groups, values):
         num_rows=rows,
         num_columns=1,
         num_row_groups=len(groups),
-        row_group=lambda at: SimpleNamespace(num_rows=groups[at], column=lambda _: chunk),
+        row_group=lambda number: SimpleNamespace(num_rows=groups[number], column=lambda _: chunk),
         schema=SimpleNamespace(column=lambda _: column),
     )
     with pytest.raises(PromiseError, match="contradicts itself"):

@@ -78,9 +78,9 @@ def test_specs_and_settings(text, tmp_path, capsys):
         ["release", str(spec), "--set", f"evaluate={text.replace(chr(10), ', ')}"],
     ):
         assert run(arguments) == 2
-        said = capsys.readouterr().err
-        assert len(said.splitlines()) == 1
-        assert "Error" not in said
+        error = capsys.readouterr().err
+        assert len(error.splitlines()) == 1
+        assert "Error" not in error
 
 
 def test_aliases_may_repeat():
@@ -126,8 +126,8 @@ def test_a_file_of_queries(small, tmp_path, capsys):
     for text in ("(" * 5000, "SELECT " + "(" * 5000 + "1" + ")" * 5000 + " FROM microdata"):
         (tmp_path / "q.sql").write_text(text)
         assert run(["query", release, "--file", str(tmp_path / "q.sql")]) == 2
-        shown = capsys.readouterr()
-        first, _, last = shown.err.splitlines()
-        assert shown.out == ""
+        output = capsys.readouterr()
+        first, _, last = output.err.splitlines()
+        assert output.out == ""
         assert first.startswith("sfumato: query 1, line 1: ")
         assert last == "sfumato: 1 of 1 queries have no answer (reasons above)"

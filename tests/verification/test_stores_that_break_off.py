@@ -21,7 +21,7 @@ class Broken(io.BytesIO):
 
 
 class Objects:
-    """What a store would open."""
+    """A stand-in for the objects that a store would open."""
 
     def __init__(self):
         self.asked = []

@@ -1,4 +1,4 @@
-"""What vouches for a release that is opened: a check here, or an announced digest."""
+"""Grounds to trust a release that is opened: a check here, or an announced digest."""
 
 import json
 import os
@@ -25,7 +25,7 @@ AVERAGE = "SELECT AVG(wage) FROM microdata"
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory):
+def published_directory(tmp_path_factory):
     """A published version of the small line."""
     folder = tmp_path_factory.mktemp("published")
     with pytest.MonkeyPatch.context() as patch:
@@ -34,10 +34,10 @@ def published(tmp_path_factory):
 
 
 @pytest.fixture
-def release(published, tmp_path):
+def release(published_directory, tmp_path):
     """A copy of it that may be changed."""
     copy = tmp_path / "copy"
-    shutil.copytree(published, copy, copy_function=shutil.copyfile)
+    shutil.copytree(published_directory, copy, copy_function=shutil.copyfile)
     return copy
 
 
@@ -52,24 +52,24 @@ def reader(tmp_path, monkeypatch):
 def ask(release, reader, capsys):
     """The document that answers a query, and what is said on stderr."""
 
-    def asked(*options, query=AVERAGE):
+    def ask_release(*options, query=AVERAGE):
         code = run(["query", str(release), query, "--format", "json", *options])
-        shown = capsys.readouterr()
-        return code, json.loads(shown.out.splitlines()[-1]) if shown.out else None, shown.err
+        output = capsys.readouterr()
+        return code, json.loads(output.out.splitlines()[-1]) if output.out else None, output.err
 
-    return asked
+    return ask_release
 
 
 @pytest.fixture
-def hashed(monkeypatch):
+def hashed_files(monkeypatch):
     """The files that were hashed."""
-    found = []
+    files = []
     sha256_of = integrity.sha256_of
-    monkeypatch.setattr(integrity, "sha256_of", lambda p: found.append(p) or sha256_of(p))
-    return found
+    monkeypatch.setattr(integrity, "sha256_of", lambda p: files.append(p) or sha256_of(p))
+    return files
 
 
-def announced(directory):
+def announced_digest(directory):
     return open_release(directory).manifest["sfumato"]["digest"]
 
 
@@ -77,10 +77,10 @@ def forge_help(directory):
     """Make every sum of the help table a cent, and list its hash: what a forger does."""
     (path,) = (directory / "sql").glob("help_*.parquet")
     table = pq.read_table(path)
-    for at, field in enumerate(table.schema):
+    for position, field in enumerate(table.schema):
         if field.name in ("l_sum", "u_sum"):
             cents = pa.array([Decimal("0.01")] * len(table), pa.decimal128(9, 2))
-            table = table.set_column(at, field, cents.cast(field.type))
+            table = table.set_column(position, field, cents.cast(field.type))
     pq.write_table(table, path)
     return reseal(directory)
 
@@ -98,34 +98,34 @@ def test_other_bytes_of_the_same_manifest_are_refused(release, ask, change):
     """Whoever reads the first of two keys alike would read another release than is verified."""
     manifest = release / "datapackage.json"
     manifest.write_text(change(manifest.read_text(encoding="utf-8")), encoding="utf-8")
-    code, _, said = ask()
-    assert (code, "not the canonical manifest" in said) == (3, True)
+    code, _, error = ask()
+    assert (code, "not the canonical manifest" in error) == (3, True)
 
 
 def test_a_forged_help_table_guarantees_nothing(release, ask):
     total = AVERAGE.replace("AVG", "SUM")
     _, before, _ = ask("--check", query=total)
     forge_help(release)
-    code, after, said = ask(query=total)
+    code, after, error = ask(query=total)
     assert before["rows"][0]["sum(wage)"]["lower"] > 100
     assert (before["guaranteed"], before["verified"]) == (True, True)
     assert after["rows"][0]["sum(wage)"]["lower"] < 1
     assert (code, after["guaranteed"], after["verified"]) == (0, False, False)
-    absent, unverified = said.splitlines()
+    absent, unverified = error.splitlines()
     assert absent == "note: no releases.json beside it: a withdrawal would not be known here"
     assert unverified.startswith("not verified")
-    code, none, said = ask("--check")
-    assert (code, none, len(said.splitlines())) == (3, None, 1)
+    code, none, error = ask("--check")
+    assert (code, none, len(error.splitlines())) == (3, None, 1)
     assert ask(query=total)[1]["guaranteed"] is False
-    code, none, said = ask()
+    code, none, error = ask()
     assert (code, none) == (1, None), "no wage is a cent: such a mean is not given out at all"
-    assert "AVG(wage): its bounds lie outside what is possible" in said
+    assert "AVG(wage): its bounds lie outside what is possible" in error
 
 
 def test_a_release_that_nobody_checked_is_answered_unverified(ask):
-    code, document, said = ask()
+    code, document, error = ask()
     assert (code, document["guaranteed"], document["verified"]) == (0, False, False)
-    assert "not verified" in said
+    assert "not verified" in error
     assert list(document) == [
         "form",
         "guaranteed",
@@ -138,39 +138,39 @@ def test_a_release_that_nobody_checked_is_answered_unverified(ask):
 
 def test_people_are_told_too(release, reader, capsys):
     assert run(["query", str(release), AVERAGE]) == 0
-    shown = capsys.readouterr()
-    assert "without guarantee: the files are not verified" in shown.out
-    assert "guaranteed" not in shown.out
+    output = capsys.readouterr()
+    assert "without guarantee: the files are not verified" in output.out
+    assert "guaranteed" not in output.out
 
 
 @pytest.mark.parametrize("how", [["--check"], "digest", "check"])
-def test_what_was_verified_here_is_remembered_and_hashed_no_more(release, ask, hashed, how):
+def test_what_was_verified_here_is_remembered_and_hashed_no_more(release, ask, hashed_files, how):
     if how == "check":
         assert run(["check", str(release)]) == 0
     else:
-        options = ["--digest", announced(release)] if how == "digest" else how
+        options = ["--digest", announced_digest(release)] if how == "digest" else how
         assert ask(*options)[1]["verified"] is True
-    hashed.clear()
-    code, document, said = ask()
+    hashed_files.clear()
+    code, document, error = ask()
     assert (code, document["guaranteed"], document["verified"]) == (0, True, True)
-    assert "not verified" not in said
-    assert hashed == []
+    assert "not verified" not in error
+    assert hashed_files == []
 
 
-def test_integrity_is_remembered_and_is_not_verification(ask, hashed):
+def test_integrity_is_remembered_and_is_not_verification(ask, hashed_files):
     ask()
-    assert hashed
-    hashed.clear()
+    assert hashed_files
+    hashed_files.clear()
     assert ask()[1]["verified"] is False
-    assert hashed == []
+    assert hashed_files == []
 
 
 def test_another_digest_than_the_announced_one(release, ask):
-    code, _, said = ask("--digest", "0" * 64)
-    assert (code, len(said.splitlines())) == (3, 1)
+    code, _, error = ask("--digest", "0" * 64)
+    assert (code, len(error.splitlines())) == (3, 1)
     ask("--check")
     assert ask("--digest", "0" * 64)[0] == 3
-    assert ask("--digest", announced(release))[0] == 0
+    assert ask("--digest", announced_digest(release))[0] == 0
 
 
 def test_an_empty_digest_vouches_for_nothing(ask):
@@ -183,19 +183,19 @@ def rewritten(path):
 
 def set_back(path):
     """Other bytes of the same size, with the old times as far as they can be set."""
-    of = path.stat()
+    status = path.stat()
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    os.utime(path, ns=(of.st_atime_ns, of.st_mtime_ns))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def replaced(path):
+def replace_file(path):
     shutil.copy2(path, path.with_name("other"))
     path.with_name("other").replace(path)
 
 
-@pytest.mark.parametrize("change", [os.utime, rewritten, set_back, replaced])
+@pytest.mark.parametrize("change", [os.utime, rewritten, set_back, replace_file])
 @pytest.mark.parametrize("file", ["data/microdata.parquet", "sql/duckdb.sql", MANIFEST])
 def test_a_file_that_is_touched_must_be_verified_again(release, reader, change, file):
     WayIn(reader, check=check).open(release)
@@ -254,9 +254,9 @@ def test_files_unlike_their_hashes_are_always_refused(release, reader, command, 
         "rewrite": ["query", str(release), AVERAGE, "--rewrite", "duckdb"],
     }[command]
     assert run(arguments) == 3
-    shown = capsys.readouterr()
-    assert (shown.out, len(shown.err.splitlines())) == ("", 1)
-    assert "SHA-256" in shown.err
+    output = capsys.readouterr()
+    assert (output.out, len(output.err.splitlines())) == ("", 1)
+    assert "SHA-256" in output.err
     assert not (tmp_path / "x.db").exists()
 
 
@@ -272,13 +272,13 @@ def test_a_manifest_unlike_its_digest_is_refused(release, reader):
 def test_load_and_rewrite_say_what_is_not_verified(release, reader, arguments, capsys, tmp_path):
     def call(*options):
         url = f"sqlite:///{tmp_path}/{len(options)}.db"
-        given = [url] if arguments == ["load"] else [AVERAGE, "--rewrite", "duckdb"]
+        arguments_given = [url] if arguments == ["load"] else [AVERAGE, "--rewrite", "duckdb"]
         name = "load" if arguments == ["load"] else "query"
-        assert run([name, str(release), *given, *options]) == 0
+        assert run([name, str(release), *arguments_given, *options]) == 0
         return capsys.readouterr().err
 
     assert "not verified" in call()
-    assert "not verified" not in call("--digest", announced(release))
+    assert "not verified" not in call("--digest", announced_digest(release))
     assert "not verified" not in call("--check", "--limit", "rows=100")
 
 
@@ -286,8 +286,8 @@ class TestTheRecord:
     @pytest.fixture
     def record(self, release, reader, tmp_path):
         WayIn(reader, check=check).open(release)
-        (found,) = (tmp_path / "cache" / "sfumato" / "verified").iterdir()
-        return found
+        (record_file,) = (tmp_path / "cache" / "sfumato" / "verified").iterdir()
+        return record_file
 
     def test_it_is_the_users_alone(self, record):
         assert record.stat().st_mode & 0o777 == 0o600
@@ -320,14 +320,14 @@ class TestTheRecord:
 
     @pytest.mark.parametrize("software", ["0.0.1", None])
     def test_what_other_software_found_is_found_again(
-        self, record, release, reader, hashed, software
+        self, record, release, reader, hashed_files, software
     ):
         content = json.loads(record.read_text())
         assert content.pop("software") == version("sfumato")
         record.write_text(json.dumps({**content, **({"software": software} if software else {})}))
-        hashed.clear()
+        hashed_files.clear()
         assert not WayIn(reader).open(release).verified
-        assert hashed
+        assert hashed_files
         assert WayIn(reader, check=check).open(release).verified
         assert WayIn(reader).open(release).verified
 
@@ -380,21 +380,25 @@ def test_tables_have_the_columns_that_the_manifest_tells(
     release, reader, capsys, tmp_path, command
 ):
     path = release / "data" / "microdata.parquet"
-    found = pq.read_table(path)
-    pq.write_table(found.rename_columns([f"{name}_" for name in found.column_names]), path)
+    table_read = pq.read_table(path)
+    pq.write_table(
+        table_read.rename_columns([f"{name}_" for name in table_read.column_names]), path
+    )
     reseal(release)
     url = f"sqlite:///{tmp_path}/x.db"
     dialect = ["duckdb"] * (len(command) - 1)
-    given = [url] if command == ["load"] else [AVERAGE, *command[1:], *dialect]
-    assert run([command[0], str(release), *given]) == 3
-    said = capsys.readouterr().err
-    assert said == "sfumato: microdata.parquet: columns or types are not the declared ones\n"
+    options = [url] if command == ["load"] else [AVERAGE, *command[1:], *dialect]
+    assert run([command[0], str(release), *options]) == 3
+    error = capsys.readouterr().err
+    assert error == "sfumato: microdata.parquet: columns or types are not the declared ones\n"
 
 
 def test_help_tables_have_the_columns_that_queries_need(release, reader, capsys):
     path = release / "sql" / "help_wage.parquet"
-    found = pq.read_table(path)
-    pq.write_table(found.rename_columns([f"{name}_" for name in found.column_names]), path)
+    table_read = pq.read_table(path)
+    pq.write_table(
+        table_read.rename_columns([f"{name}_" for name in table_read.column_names]), path
+    )
     reseal(release)
     assert run(["query", str(release), AVERAGE]) == 3
     assert capsys.readouterr().err == "sfumato: help_wage.parquet: has no column 'group_id'\n"
