@@ -27,7 +27,7 @@ class Cluster:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a client's environment needs."""
+        """Return the variables that a client's environment needs."""
         named = {
             "DASK_" + name.replace(".", "__").replace("-", "_").upper(): value
             for name, value in self.settings.items()
@@ -35,7 +35,7 @@ class Cluster:
         return {**named, "SFUMATO_DASK": self.address}
 
     @property
-    def said(self) -> bytes:
+    def log(self) -> bytes:
         return b"".join(path.read_bytes() for path in self.folder.glob("*.log"))
 
     def start(self, *arguments: str) -> None:
@@ -76,7 +76,7 @@ def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
         made.start_scheduler()
         for _ in range(workers):
             made.start_worker()
-        _wait(lambda: made.said.count(b"Registered to:") >= workers)
+        _wait(lambda: made.log.count(b"Registered to:") >= workers)
         yield made
     finally:
         for process in made.processes:
@@ -88,11 +88,11 @@ def _certificates(folder: Path) -> dict[str, str]:
     own = Security.temporary()
     for name, content in (("key", own.tls_client_key), ("cert", own.tls_client_cert)):
         (folder / name).write_text(content)
-    found = {"ca-file": str(folder / "cert")}
+    files = {"ca-file": str(folder / "cert")}
     for role in ("client", "scheduler", "worker"):
-        found |= {f"{role}.{name}": str(folder / name) for name in ("cert", "key")}
-    found = {f"distributed.comm.tls.{name}": value for name, value in found.items()}
-    return found | {"distributed.comm.require-encryption": "true"}
+        files |= {f"{role}.{name}": str(folder / name) for name in ("cert", "key")}
+    files = {f"distributed.comm.tls.{name}": value for name, value in files.items()}
+    return files | {"distributed.comm.require-encryption": "true"}
 
 
 def _wait(until) -> None:

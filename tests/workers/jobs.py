@@ -1,4 +1,4 @@
-"""What workers of tests are asked to do."""
+"""Tasks for the workers of tests."""
 
 import os
 import signal

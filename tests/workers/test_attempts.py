@@ -8,7 +8,7 @@ from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.workers.workers import attempt, keep_attempt, open_attempts
 
 
-def tried(attempts, name, text):
+def try_attempt(attempts, name, text):
     with attempt(attempts, name) as place:
         (place / "rows").write_text(text)
     return place.name
@@ -16,9 +16,9 @@ def tried(attempts, name, text):
 
 def test_the_reported_one_counts(tmp_path):
     with open_attempts(tmp_path) as attempts:
-        tried(attempts, "0001", "of a worker thought dead")
-        reported = tried(attempts, "0001", "reported")
-        tried(attempts, "0001", "late")
+        try_attempt(attempts, "0001", "of a worker thought dead")
+        reported = try_attempt(attempts, "0001", "reported")
+        try_attempt(attempts, "0001", "late")
         keep_attempt(attempts, reported, tmp_path / "0001")
     assert [path.name for path in tmp_path.iterdir()] == ["0001"]
     assert (tmp_path / "0001" / "rows").read_text() == "reported"
@@ -35,7 +35,7 @@ def test_who_comes_late_finds_no_place(tmp_path):
 def test_what_failed_is_gone_and_what_was_open_is_private(tmp_path):
     with open_attempts(tmp_path) as attempts:
         with pytest.raises(ValueError, match="no"), attempt(attempts, "0001") as place:
-            assert {one.stat().st_mode & 0o777 for one in (attempts, place)} == {0o700}
+            assert {folder.stat().st_mode & 0o777 for folder in (attempts, place)} == {0o700}
             raise ValueError("no")
         assert list(attempts.iterdir()) == []
 
@@ -46,4 +46,4 @@ def test_one_that_cannot_be_deleted_is_a_fault(tmp_path, monkeypatch):
         pytest.raises(Fault, match="still writes what nobody waits for"),
         open_attempts(tmp_path) as attempts,
     ):
-        tried(attempts, "0001", "stays")
+        try_attempt(attempts, "0001", "stays")

@@ -28,7 +28,7 @@ PEOPLE = {
 
 
 @contextmanager
-def known(made):
+def known_cluster(made):
     """A cluster that the environment names, and whose certificates this process reads."""
     with pytest.MonkeyPatch.context() as patch, dask.config.set(made.settings):
         for name, value in made.variables.items():
@@ -38,7 +38,10 @@ def known(made):
 
 @pytest.fixture(scope="module")
 def remote(tmp_path_factory):
-    with cluster(tmp_path_factory.mktemp("apart") / "cluster", workers=2) as made, known(made):
+    with (
+        cluster(tmp_path_factory.mktemp("apart") / "cluster", workers=2) as made,
+        known_cluster(made),
+    ):
         yield made
 
 
@@ -77,7 +80,7 @@ def test_another_disk_is_refused(remote, run, monkeypatch):
 def test_a_cluster_without_workers_is_refused(tmp_path, run):
     with (
         cluster(tmp_path / "cluster", workers=0) as made,
-        known(made),
+        known_cluster(made),
         pytest.raises(InputError, match="the cluster has no workers"),
         open_engine("dask", run, os.environ),
     ):
@@ -93,22 +96,22 @@ def test_a_scheduler_that_does_not_answer_is_refused(run, monkeypatch):
         pass
 
 
-def test_the_command_publishes_though_a_worker_is_killed(divided, start, remote):
-    divided.write(visits(), **PEOPLE)
-    process = start("release", str(divided.spec))
-    work = divided.folder.parent / "work" / "visits"
+def test_the_command_publishes_though_a_worker_is_killed(divided_line, start, remote):
+    divided_line.write(visits(), **PEOPLE)
+    process = start("release", str(divided_line.spec))
+    work = divided_line.folder.parent / "work" / "visits"
     end = time.monotonic() + 100
     while not list(work.glob("runs/*/candidate/attempts/*")):
         assert time.monotonic() < end
         time.sleep(0.005)
     remote.processes[1].send_signal(signal.SIGKILL)  # one of its two workers
-    out, said = process.communicate(timeout=200)
-    assert process.returncode == 0, said
-    release = divided.folder / "public" / "visits" / "0001"
+    out, error = process.communicate(timeout=200)
+    assert process.returncode == 0, error
+    release = divided_line.folder / "public" / "visits" / "0001"
     assert out.splitlines()[-1] == str(release)
     assert check(release).derived == "equal"
     assert len(open_release(release).declared.made_of) > 4
     assert [path for path in (work / "runs").iterdir() if path.is_dir()] == []
-    told = remote.said + out.encode() + said.encode() + database().read_bytes()
+    content = remote.log + out.encode() + error.encode() + database().read_bytes()
     for value in (b"IDENT", "Cé, the long".encode(), jobs.CANARY.encode()):
-        assert value not in told
+        assert value not in content

@@ -73,8 +73,8 @@ def test_a_killed_worker_loses_nothing(cluster, run):
     """Dask blames parts that wait for a worker for its death, too; a part survives three."""
     names = [f"{n:04d}" for n in range(3)]
     with open_attempts(run) as attempts:
-        asked = [(str(attempts), name) for name in names]
-        for name, made in zip(names, cluster.each(jobs.die_once, asked), strict=True):
+        task_arguments = [(str(attempts), name) for name in names]
+        for name, made in zip(names, cluster.each(jobs.die_once, task_arguments), strict=True):
             keep_attempt(attempts, made, run / name)
         assert len(list(attempts.iterdir())) >= len(names)  # of those that died
     assert [(run / name / "rows").read_text() for name in names] == names
@@ -119,20 +119,20 @@ def test_composed_parts_go_on_by_workers_as_they_do_alone(cluster, tmp_path, mon
         assert check(made[-1].directory).derived == "equal"
     assert made[0].declared.rows == made[1].declared.rows
     assert made[0].declared.rows.not_represented_versions > 0
-    sizes = [[part.groups for part in one.declared.made_of] for one in made]
+    sizes = [[part.groups for part in version.declared.made_of] for version in made]
     assert sizes[0] == sizes[1]
 
 
-def test_a_worker_of_prefect_has_workers_of_dask(divided, prefect_api, tmp_path):
+def test_a_worker_of_prefect_has_workers_of_dask(divided_line, prefect_api, tmp_path):
     from tests.prefect_server import Deployed, run_on_worker
 
-    divided.write(visits(), engine="dask")
-    parameters = {"spec": str(divided.spec)}
-    asked = {"dask": Deployed("flows/release.py:release", parameters, tmp_path / "work")}
-    states, said = run_on_worker(prefect_api, tmp_path, asked)
-    assert states == {"dask": "COMPLETED"}, said
-    assert check(divided.folder / "public" / "visits" / "0001").derived == "equal"
-    assert "distributed" not in said
+    divided_line.write(visits(), engine="dask")
+    parameters = {"spec": str(divided_line.spec)}
+    deployments = {"dask": Deployed("flows/release.py:release", parameters, tmp_path / "work")}
+    states, worker_log = run_on_worker(prefect_api, tmp_path, deployments)
+    assert states == {"dask": "COMPLETED"}, worker_log
+    assert check(divided_line.folder / "public" / "visits" / "0001").derived == "equal"
+    assert "distributed" not in worker_log
 
 
 def test_without_dask_it_says_how_to_get_it(tmp_path, monkeypatch):
