@@ -19,9 +19,9 @@ def main() -> None:
     total = sum(len(others) for others in between.values())
     print(f"\n{len(files)} rooms, {sum(files.values())} files, {total} arrows between rooms")
     print(f"arrows back: {len(arrows_back())}")
-    for title, found in (("modules", circles(arrows())), ("rooms", circles_of_rooms())):
-        print(f"circles between {title}: {len(found)}")
-        for members in found:
+    for title, circles_found in (("modules", circles(arrows())), ("rooms", circles_of_rooms())):
+        print(f"circles between {title}: {len(circles_found)}")
+        for members in circles_found:
             print(f"  {', '.join(members)}")
 
 

@@ -21,7 +21,7 @@ def _of_values(counted):
 
 
 def middle(values):
-    """What it is of some values, None of none."""
+    """Return the middle of some values, None of none."""
     return median(values) if values else None
 
 

@@ -16,12 +16,17 @@ Arrows = Mapping[str, frozenset[str]]
 
 def sources() -> list[Path]:
     """Every module of the product, without the heads of packages."""
-    found = (path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
-    return sorted(path for path in found if path.name != "__init__.py")
+    paths = (path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+    return sorted(path for path in paths if path.name != "__init__.py")
+
+
+def modules_of_tests() -> list[Path]:
+    """Return every module of the tests, helpers too."""
+    return sorted((ROOT / "tests").rglob("*.py"))
 
 
 def files_by_room() -> dict[str, int]:
-    """How many modules each room has."""
+    """Count the modules of each room."""
     return dict(Counter(str(path.parent.relative_to(ROOT)) for path in sources()))
 
 
@@ -32,11 +37,11 @@ def graph(with_types: bool = False) -> grimp.ImportGraph:
     Imports for type checkers alone are in it where they are asked for.
     """
     skip = not with_types
-    found = grimp.build_graph("sfumato", exclude_type_checking_imports=skip, cache_dir=None)
+    imports = grimp.build_graph("sfumato", exclude_type_checking_imports=skip, cache_dir=None)
     for registry, module in {(entry.registry, entry.module) for entry in entries()}:
         if registry != module:
-            found.add_import(importer=registry, imported=module)
-    return found
+            imports.add_import(importer=registry, imported=module)
+    return imports
 
 
 class Entry(NamedTuple):
@@ -57,7 +62,7 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """Every entry of an `Entries`, read from the source of its registry."""
-    found = []
+    entries_found = []
     for path in sources():
         registry = "sfumato." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -65,16 +70,16 @@ def entries() -> list[Entry]:
                 package, places = map(ast.literal_eval, node.args)
                 for name, place in places.items():
                     module, _, attribute = place.partition(":")
-                    found.append(Entry(registry, name, f"{package}.{module}", attribute))
-    return found
+                    entries_found.append(Entry(registry, name, f"{package}.{module}", attribute))
+    return entries_found
 
 
 def arrows(with_types: bool = False) -> Arrows:
-    """Which modules each module imports."""
-    found = graph(with_types)
+    """Return the modules that each module imports."""
+    imports = graph(with_types)
     return {
-        module: frozenset(found.find_modules_directly_imported_by(module))
-        for module in found.modules
+        module: frozenset(imports.find_modules_directly_imported_by(module))
+        for module in imports.modules
     }
 
 
@@ -105,29 +110,33 @@ def circles_of_rooms() -> list[list[str]]:
 def arrows_back() -> list[tuple[str, str]]:
     """Arrows between the top-level packages that the order of the layers does not have."""
     places = {name: position for position, name in enumerate(PACKAGES)}
-    pairs = ((one, other) for one, others in arrows_between_rooms().items() for other in others)
+    pairs = (
+        (room_name, other)
+        for room_name, others in arrows_between_rooms().items()
+        for other in others
+    )
     return sorted(
-        (one, other)
-        for one, other in pairs
-        if places[one.partition("/")[0]] > places[other.partition("/")[0]]
+        (room_name, other)
+        for room_name, other in pairs
+        if places[room_name.partition("/")[0]] > places[other.partition("/")[0]]
     )
 
 
-def circles(found: Arrows) -> list[list[str]]:
+def circles(arrows_of_nodes: Arrows) -> list[list[str]]:
     """The largest sets of more than one node that all reach one another."""
-    reached = {node: _reached(found, node) for node in found}
+    reached = {node: _nodes_reached(arrows_of_nodes, node) for node in arrows_of_nodes}
     sets = {
         frozenset(other for other in reached[node] if node in reached.get(other, ()))
-        for node in found
+        for node in arrows_of_nodes
     }
     return sorted(sorted(members) for members in sets if len(members) > 1)
 
 
-def _reached(found: Arrows, start: str) -> set[str]:
+def _nodes_reached(arrows_of_nodes: Arrows, start: str) -> set[str]:
     seen: set[str] = set()
     waiting = [start]
     while waiting:
-        for node in found.get(waiting.pop(), ()):
+        for node in arrows_of_nodes.get(waiting.pop(), ()):
             if node not in seen:
                 seen.add(node)
                 waiting.append(node)

@@ -12,10 +12,10 @@ SECTION = r"(?m)^{}:\n((?:    .*\n?|\n)+)"
 ENTRY = re.compile(r"(?m)^    ((?:\*{0,2}\w+, )*\*{0,2}\w+):")
 
 
-def listed(docstring: str, section: str) -> list[str]:
+def list_names(docstring: str, section: str) -> list[str]:
     """Return the names that a section of a docstring explains."""
-    found = re.search(SECTION.format(section), docstring)
-    entries = ENTRY.findall(found[1]) if found else []
+    match = re.search(SECTION.format(section), docstring)
+    entries = ENTRY.findall(match[1]) if match else []
     return [name.strip("*") for entry in entries for name in entry.split(", ")]
 
 
@@ -34,7 +34,7 @@ def unknown(source: str) -> Iterator[str]:
         else:
             continue
         docstring = ast.get_docstring(node) or ""
-        yield from (f"{node.name}: {n}" for n in listed(docstring, section) if n not in names)
+        yield from (f"{node.name}: {n}" for n in list_names(docstring, section) if n not in names)
 
 
 def test_what_docstrings_explain_is_there():

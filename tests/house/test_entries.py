@@ -23,17 +23,19 @@ def test_no_entry_points_back():
     """The contract of layers inside `tasks`, with the arrows that the linter does not see."""
     content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     (contract,) = [
-        one for one in content["tool"]["importlinter"]["contracts"] if "containers" in one
+        contract
+        for contract in content["tool"]["importlinter"]["contracts"]
+        if "containers" in contract
     ]
     layers = [set(line.split(" | ")) for line in contract["layers"]]
-    found = graph().find_illegal_dependencies_for_layers(
+    dependencies = graph().find_illegal_dependencies_for_layers(
         layers=layers, containers=set(contract["containers"])
     )
-    assert {(one.importer, one.imported) for one in found} == set()
+    assert {(dependency.importer, dependency.imported) for dependency in dependencies} == set()
 
 
 class TestEntries:
-    """What a registry does with its entries."""
+    """Entries of a registry, as it imports and lists them."""
 
     @pytest.fixture
     def numbers(self):

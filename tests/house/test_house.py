@@ -1,4 +1,4 @@
-"""What holds for the whole house: small rooms, no circles, one name for one thing."""
+"""Laws of the whole house: small rooms, no circles, one name for one thing."""
 
 import ast
 import re
@@ -111,8 +111,10 @@ def test_no_rooms_import_one_another_in_a_circle():
 @pytest.mark.parametrize("kind", ["ab", "abc", "none"])
 def test_circles_are_found(kind):
     lines = {"ab": {"a": "b", "b": "ac", "c": ""}, "abc": {"a": "b", "b": "c", "c": "ab"}}
-    found = {node: frozenset(others) for node, others in lines.get(kind, {"a": "b"}).items()}
-    assert circles(found) == [list(members) for members in [kind] if kind != "none"]
+    arrows_of_nodes = {
+        node: frozenset(others) for node, others in lines.get(kind, {"a": "b"}).items()
+    }
+    assert circles(arrows_of_nodes) == [list(members) for members in [kind] if kind != "none"]
 
 
 def test_a_class_has_its_name_for_itself():
@@ -132,15 +134,15 @@ def test_public_functions_are_verbs_or_nouns():
 def texts() -> dict[str, str]:
     """Every text file of the repository but the history and the list of old paths."""
     folders = [path for name in (*PACKAGES, *ELSEWHERE) for path in (ROOT / name).rglob("*")]
-    found = {}
+    texts_by_path = {}
     for path in (*folders, *ROOT.iterdir()):
         inside = path.relative_to(ROOT)
         if path.is_file() and "__pycache__" not in inside.parts:
             try:
-                found[str(inside)] = path.read_text(encoding="utf-8")
+                texts_by_path[str(inside)] = path.read_text(encoding="utf-8")
             except UnicodeDecodeError:
                 continue
-    return {name: text for name, text in found.items() if name not in NOT_READ}
+    return {name: text for name, text in texts_by_path.items() if name not in NOT_READ}
 
 
 NOT_READ = {"CHANGELOG.md", "tests/house/old_paths.txt", "tests/house/test_house.py"}
@@ -151,18 +153,18 @@ def test_no_path_of_a_module_that_moved_is_left():
     gone = {path for path in gone if not (ROOT / path).is_dir()}  # a folder has the name now
     assert len(gone) > 100
     named = re.compile(r"\b(?:flows|tasks|expectations)(?:[./]\w+)+")
-    left = [
-        f"{name}: {found}"
+    leftovers = [
+        f"{name}: {path_found}"
         for name, text in texts().items()
-        for found in named.findall(text)
-        if prefixes(found) & gone
+        for path_found in named.findall(text)
+        if prefixes(path_found) & gone
     ]
-    assert left == []
+    assert leftovers == []
 
 
-def prefixes(found: str) -> set[str]:
+def prefixes(path_text: str) -> set[str]:
     """A module path or file path, and what it stands in, as paths without suffix."""
-    parts = re.split(r"[./]", found)
+    parts = re.split(r"[./]", path_text)
     return {"/".join(parts[:length]) for length in range(2, len(parts) + 1)}
 
 

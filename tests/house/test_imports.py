@@ -1,4 +1,4 @@
-"""What reading a spec, querying, checking and measuring import: never an algorithm's machinery.
+"""Imports of reading a spec, querying, checking and measuring: never an algorithm's machinery.
 
 Whole commands are started, too: none imports a dependency that it does not use.
 """
@@ -35,14 +35,14 @@ ANSWERING = [
 ]
 
 
-def imported(module):
+def imported_modules(module):
     """The names of all modules that are there once this one is imported."""
     code = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def inside(modules, *rooms):
+def modules_inside(modules, *rooms):
     """The modules among these that stand in one of the rooms of `tasks` or of `expectations`."""
     return [name for name in modules if name.removeprefix("sfumato.").startswith(rooms)]
 
@@ -54,20 +54,20 @@ def machinery(modules):
 
 @pytest.mark.parametrize("module", [*DECLARING, *ANSWERING])
 def test_no_partition_and_no_machinery(module):
-    found = imported(module)
-    assert machinery(found) == set()
+    modules = imported_modules(module)
+    assert machinery(modules) == set()
     parameters = re.compile(r"tasks\.partitions\.(\w+|\w+\.parameters|targets\.\w+)$")
-    partitions = inside(found, "tasks.partitions.")
+    partitions = modules_inside(modules, "tasks.partitions.")
     assert [name for name in partitions if not parameters.search(name)] == []
 
 
 def test_terms_are_declared_without_any_entry_of_a_registry():
     """Each promise, partition and form is imported when a spec or a manifest names it."""
-    found = imported("sfumato.tasks.terms.terms")
+    modules = imported_modules("sfumato.tasks.terms.terms")
     rooms = ("tasks.forms.", "tasks.partitions.", "expectations.models.")
     registered = {entry.module for entry in entries()} - {"sfumato.expectations.models.promises"}
-    assert "sfumato.expectations.models.promises" in found
-    assert set(inside(found, *rooms)) & registered == set()
+    assert "sfumato.expectations.models.promises" in modules
+    assert set(modules_inside(modules, *rooms)) & registered == set()
 
 
 RELEASE = str(CORPUS / "format-2" / "public" / "corpus-permuted" / "0002")
@@ -109,7 +109,7 @@ def dependencies():
     """The names under which the declared dependencies are imported."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         declared = tomllib.load(file)["project"]["dependencies"]
-    names = [re.match(r"[a-z0-9-]+", one)[0] for one in declared]
+    names = [re.match(r"[a-z0-9-]+", requirement)[0] for requirement in declared]
     return {IMPORTED_AS.get(name, name) for name in names}
 
 
@@ -118,10 +118,10 @@ def test_a_command_imports_no_dependency_that_it_does_not_use(command):
     started = [sys.executable, "-c", STARTED, *command]
     done = subprocess.run(started, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:-1][-200:]
-    found = json.loads(done.stderr.splitlines()[-1])
-    used = {name.partition(".")[0] for name in found} & dependencies()
+    modules = json.loads(done.stderr.splitlines()[-1])
+    used = {name.partition(".")[0] for name in modules} & dependencies()
     assert used - COMMANDS[command] == set()
-    assert "pyarrow.dataset" not in found
+    assert "pyarrow.dataset" not in modules
 
 
 LOADED = """

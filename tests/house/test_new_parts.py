@@ -39,7 +39,7 @@ PROMISES = [{"model": "l-diversity", "variant": "distinct", "l": 3}]
 
 
 @pytest.fixture(autouse=True)
-def entered(monkeypatch):
+def toys_registered(monkeypatch):
     """The registries with the toys, each under its name."""
     monkeypatch.setitem(PARTITIONS, "runs-of-rows", runs_of_rows.partition)
     monkeypatch.setitem(PARTITION_PARAMETERS, "runs-of-rows", RunsOfRowsParameters)
@@ -84,8 +84,8 @@ class TestReader(ReaderLaws):
     """The toy reader."""
 
 
-def changed(part):
-    """What of the small spec the toy takes the place of."""
+def changes_of_toy(part):
+    """Return the keys of the small spec that the toy replaces."""
     return {
         "partition": {"partition": {"method": "runs-of-rows"}, "form": {"method": "generalized"}},
         "form": {"partition": {"method": "mondrian"}, "form": {"method": "turned"}},
@@ -97,7 +97,7 @@ def changed(part):
 def small_with(small, part):
     """The small line with a toy, its promises ones that any partition keeps."""
     document = yaml.safe_load(small.spec.read_text(encoding="utf-8"))
-    keys = {**document, "promises": PROMISES, "evaluate": {}, **changed(part)}
+    keys = {**document, "promises": PROMISES, "evaluate": {}, **changes_of_toy(part)}
     del keys["columns"]["note"]
     if part == "reader":
         keys["source"] = {"uri": "people.jsonl", "format": "json-lines"}
@@ -151,10 +151,10 @@ def test_its_table_of_rows_may_have_any_name_and_so_may_its_columns(small, capsy
         assert run(["query", release, query, "--format", "json"]) == 0
         answer = json.loads(capsys.readouterr().out)["rows"]
         with target(f"duckdb:///{tmp_path / 'people.duckdb'}") as database:
-            found = {row[0]: row[1:3] for row in database.execute(rewritten)}
+            bounds_by_town = {row[0]: row[1:3] for row in database.execute(rewritten)}
         assert len(answer) == 2
         for row in answer:
-            assert found[row[HOME]] == (row["n"]["lower"], row["n"]["upper"])
+            assert bounds_by_town[row[HOME]] == (row["n"]["lower"], row["n"]["upper"])
 
 
 def test_files_in_it_are_measured(tmp_path, capsys):
@@ -164,9 +164,9 @@ def test_files_in_it_are_measured(tmp_path, capsys):
         (tmp_path / f"part-{number}.jsonl").write_text(lines, encoding="utf-8")
     measured = ["measure", str(tmp_path), "--qi", "zip", "--sensitive", "wage"]
     assert run([*measured, "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["rows"], found["groups"], found["k"]) == (12, 3, 4)
-    assert found["ke"] == {"k": 4, "e": 3.5}
+    document = json.loads(capsys.readouterr().out)
+    assert (document["rows"], document["groups"], document["k"]) == (12, 3, 4)
+    assert document["ke"] == {"k": 4, "e": 3.5}
     (tmp_path / "part-2.csv").write_text("zip,wage\n00,1\n", encoding="utf-8")
     assert run(measured) == 2
     assert "files of different formats: csv, json-lines" in capsys.readouterr().err

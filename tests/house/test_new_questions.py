@@ -22,7 +22,7 @@ QUERY = "SELECT MODE(wage) AS x FROM microdata WHERE age >= 30"
 
 
 @pytest.fixture(autouse=True)
-def entered(monkeypatch):
+def toys_registered(monkeypatch):
     """The registries with the toys, and what the toy aggregate is."""
     monkeypatch.setitem(AGGREGATES, "mode", MODE)
     monkeypatch.setitem(DIALECTS, "pond", POND)
@@ -59,7 +59,7 @@ def release(small, capsys):
 
 
 def bounds(release, capsys):
-    """What is answered."""
+    """Return the bounds that are answered."""
     assert run(["query", str(release), QUERY, "--format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     return row["x"]["lower"], row["x"]["upper"]
@@ -78,10 +78,10 @@ def test_a_database_in_the_dialect_gives_the_same_bounds(release, capsys, tmp_pa
     assert run(["query", str(release), QUERY, "--rewrite", "pond"]) == 0
     text = capsys.readouterr().out
     with target(url) as database:
-        (found,) = database.execute(text)
-        assert tuple(map(float, found)) == pytest.approx(answered)
-        (found,) = database.execute("SELECT mode_lower, mode_upper FROM bounds_wage('age >= 30')")
-        assert tuple(map(float, found)) == pytest.approx(answered)
+        (row,) = database.execute(text)
+        assert tuple(map(float, row)) == pytest.approx(answered)
+        (row,) = database.execute("SELECT mode_lower, mode_upper FROM bounds_wage('age >= 30')")
+        assert tuple(map(float, row)) == pytest.approx(answered)
 
 
 def test_the_help_lists_the_dialect_and_the_page_is_made(release, capsys):
@@ -92,13 +92,13 @@ def test_the_help_lists_the_dialect_and_the_page_is_made(release, capsys):
     assert "sfumato query" in (release / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_workloads_ask_an_aggregate_whose_exact_answer_is_known(monkeypatch, known):
-    truth = (lambda _numbers, _codes: None) if known else None
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_workloads_ask_an_aggregate_whose_exact_answer_is_known(monkeypatch, is_exact):
+    truth = (lambda _numbers, _codes: None) if is_exact else None
     monkeypatch.setitem(AGGREGATES, "mode", replace(MODE, truth=truth))
-    asked = {"kind": "arbitrary", "aggregate": "mode", "selected": [5]}
-    if known:
-        assert Evaluation.model_validate({"workloads": [asked]}).workloads[0].levels == (5,)
+    workload = {"kind": "arbitrary", "aggregate": "mode", "selected": [5]}
+    if is_exact:
+        assert Evaluation.model_validate({"workloads": [workload]}).workloads[0].levels == (5,)
     else:
         with pytest.raises(ValidationError, match="'max'"):
-            Evaluation.model_validate({"workloads": [asked]})
+            Evaluation.model_validate({"workloads": [workload]})

@@ -39,7 +39,7 @@ ANATOMY = PartitionCase(AnatomyParameters(method="anatomy"), [L2], [])
 
 
 @pytest.fixture(autouse=True)
-def entered(monkeypatch):
+def toy_registered(monkeypatch):
     """The registries with the toy."""
     monkeypatch.setitem(FORMS, "unaided", turned)
     monkeypatch.setitem(FORM_PARAMETERS, "unaided", UnaidedParameters)

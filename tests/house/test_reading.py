@@ -45,15 +45,15 @@ def _opening(path):
 
 
 def test_no_module_but_the_reader_opens_a_path():
-    found = {str(path.relative_to(ROOT)) for path in sources() if _opening(path)}
-    assert found - _EXEMPT.keys() == set()
+    readers = {str(path.relative_to(ROOT)) for path in sources() if _opening(path)}
+    assert readers - _EXEMPT.keys() == set()
 
 
 def test_what_libraries_open_is_a_regular_file():
     """Arrow and NumPy open paths by themselves, and would wait for whatever lies there."""
-    found = {
+    readers = {
         str(path.relative_to(ROOT))
         for path in sources()
         if _LIBRARIES.search(path.read_text(encoding="utf-8"))
     }
-    assert found == _OWN.keys()
+    assert readers == _OWN.keys()

@@ -12,7 +12,7 @@ TY = Path(sys.executable).with_name("ty")
 IMPORTS = ("--ignore", "all", "--error", "import-not-found")
 
 
-def unresolved(folder, *paths):
+def unresolved_imports(folder, *paths):
     """Run the checker on paths below a folder; return the lines with imports that it misses."""
     options = ["--python", sys.prefix, "--output-format", "concise", "--project", str(folder)]
     done = subprocess.run(
@@ -27,7 +27,7 @@ def unresolved(folder, *paths):
 
 
 def test_every_import_resolves():
-    assert unresolved(ROOT, *PACKAGES, "sfumato/__init__.py", "tests") == []
+    assert unresolved_imports(ROOT, *PACKAGES, "sfumato/__init__.py", "tests") == []
 
 
 @pytest.mark.parametrize("name", ["sfumato.tasks.nowhere", "sfumato.nothing", "tests.nowhere"])
@@ -35,5 +35,5 @@ def test_an_import_of_nothing_is_found(tmp_path, name):
     (tmp_path / "module.py").write_text(f"import {name}\n")
     (tmp_path / "sfumato").symlink_to(ROOT / "sfumato")
     (tmp_path / "tests").symlink_to(ROOT / "tests")
-    (missing,) = unresolved(tmp_path, "module.py")
+    (missing,) = unresolved_imports(tmp_path, "module.py")
     assert name in missing

@@ -45,13 +45,13 @@ class Company(PrivacyModel):
         return {"others": groups.sizes - groups.counts_of(self.sensitive).largest}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups have too few."""
+        """Return which groups have too few."""
         return np.asarray(self.measure(groups)["others"] < self.others)
 
     def worst(self, groups: Groups) -> Worst:
         """The fewest of a group."""
-        found = self.measure(groups)["others"]
-        fewest = int(found.min()) if len(found) else None
+        counts = self.measure(groups)["others"]
+        fewest = int(counts.min()) if len(counts) else None
         return {"others": fewest}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
@@ -64,7 +64,7 @@ class Company(PrivacyModel):
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch):
+def toy_registered(monkeypatch):
     """The toy in the registry, and nothing else."""
     monkeypatch.setitem(PROMISES, "company", Company)
 
@@ -77,7 +77,7 @@ class TestToy(ModelLaws):
 
 
 @pytest.fixture
-def published(small):
+def published_version(small):
     """A version of a line that makes the toy promise, judged by Great Expectations."""
     promises = [*SPEC["promises"], {"model": "company", "others": 2}]
     small.write(people(), promises=promises)
@@ -90,16 +90,20 @@ def published(small):
     return publish(plan.line, sealed_candidate(candidate), identity(stages / "deidentified"), TIME)
 
 
-def test_a_release_makes_it(published, capsys):
-    promise, verdict = check(published.directory).verdicts[1]
+def test_a_release_makes_it(published_version, capsys):
+    promise, verdict = check(published_version.directory).verdicts[1]
     assert promise == Company(others=2, quasi_identifiers=("age", "town"), sensitive="wage")
     assert verdict.holds
-    query = ["query", str(published.directory), "SELECT COUNT(*) FROM microdata WHERE wage > 500"]
+    query = [
+        "query",
+        str(published_version.directory),
+        "SELECT COUNT(*) FROM microdata WHERE wage > 500",
+    ]
     assert run([*query, "--format", "csv"]) == 0
     low, high, _ = map(float, capsys.readouterr().out.splitlines()[1].split(","))
     assert 0 <= low <= high <= 60
     assert run([*query, "--rewrite", "duckdb"]) == 0
-    page = (published.directory / "index.html").read_text(encoding="utf-8")
+    page = (published_version.directory / "index.html").read_text(encoding="utf-8")
     assert "In every group, 2 rows have a rarer value of wage." in page
     assert "rows with a rarer value, at least" in page
 

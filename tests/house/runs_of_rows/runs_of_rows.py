@@ -29,8 +29,8 @@ def partition(
     for number, rows in enumerate(by_stratum(microdata, strata)):
         if len(rows) < l:
             raise PromiseError(f"{l}-diversity cannot be kept: a stratum has {len(rows)} rows")
-        drawn = rows[np.lexsort((randomness(len(rows)), first[rows]))]
+        rows_ordered = rows[np.lexsort((randomness(len(rows)), first[rows]))]
         runs = np.minimum(np.arange(len(rows)) // l, len(rows) // l - 1)
-        group[drawn] = len(stratum) + runs
+        group[rows_ordered] = len(stratum) + runs
         stratum += [number] * (int(runs.max()) + 1)
     return Partition(merge_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises))

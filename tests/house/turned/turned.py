@@ -32,19 +32,19 @@ def publish(
     randomness: Randomness,
 ) -> Tables:
     """Shuffle the sensitive columns within the groups, all alike."""
-    return _named(permuted.publish(microdata, partition, _TOGETHER, randomness))
+    return _rename_table(permuted.publish(microdata, partition, _TOGETHER, randomness))
 
 
 def schemas(schema: Schema, parameters: TurnedParameters) -> Mapping[str, pa.Schema]:
     """All columns of their own types, and the group's number."""
-    return _named(permuted.schemas(schema, _TOGETHER))
+    return _rename_table(permuted.schemas(schema, _TOGETHER))
 
 
 def rules(
     schema: Schema, parameters: TurnedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """What must hold of any published table."""
-    return _named(permuted.rules(schema, _TOGETHER, rows, withheld))
+    """Return the rules of any published table."""
+    return _rename_table(permuted.rules(schema, _TOGETHER, rows, withheld))
 
 
 def groups(
@@ -54,6 +54,6 @@ def groups(
     return permuted.groups({"microdata": tables[TABLE]}, schema, adversary_columns, sensitive)
 
 
-def _named(of_tables: Mapping[str, Any]) -> dict[str, Any]:
+def _rename_table(of_tables: Mapping[str, Any]) -> dict[str, Any]:
     """The same under the name of the table."""
     return {TABLE: of_tables["microdata"]}
