@@ -106,7 +106,7 @@ def nothing_waits_for_the_disk():
 
 @pytest.fixture(scope="session", autouse=True)
 def one_database():
-    """How sessions open a database: here those on tables in memory have one together.
+    """Let sessions on tables in memory share one database.
 
     It takes longer to open than most queries on small tables, and no session sees another's tables.
     """
@@ -133,7 +133,7 @@ def own_databases(one_database, monkeypatch):
 def no_plots_of_scores():
     """Reports of accuracy without their plots, which take half a second; what draws them.
 
-    Those of `drawn` have them, and all that is made by processes of their own.
+    Those of `plots_drawn` have them, and all that processes of their own make.
     """
     from sfumato.tasks.report import accuracy
 
@@ -177,12 +177,12 @@ def call(capsys):
     """Runs a command in this process; its exit code, and what it prints and says."""
     from sfumato.flows.cli.main import run
 
-    def called(*arguments):
+    def run_command(*arguments):
         code = run([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
-    return called
+    return run_command
 
 
 @pytest.fixture(scope="session")
@@ -205,7 +205,7 @@ def forks(tmp_path_factory):
 
 @pytest.fixture
 def start(forks, prefect_api, tmp_path):
-    """How a run of the command is started in a process of its own."""
+    """Return a function that starts a run of the command in a process of its own."""
     from tests.prefect_server import start as start_apart
 
     return partial(start_apart, forks, prefect_api, tmp_path)
@@ -213,14 +213,14 @@ def start(forks, prefect_api, tmp_path):
 
 @pytest.fixture(scope="session")
 def guide(tmp_path_factory):
-    """Where the run's one site of the guide is, and what its builder said."""
+    """Return the place of the run's one site of the guide, and what its builder printed."""
     from tests.guide.site import build
 
     place = tmp_path_factory.mktemp("site")
     done = build(place)
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    return place, said
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    return place, output
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -239,10 +239,10 @@ Rows = Sequence[tuple[Hashable, Any]]
 
 def _groups_of(rows: Rows, type_: pa.DataType | None = None, name: str = "s") -> Groups:
     keys = {key: code for code, key in enumerate(dict.fromkeys(key for key, _ in rows))}
-    shown = {value for _, value in rows}
-    values = [*([None] if None in shown else []), *sorted(shown - {None})]
+    value_set = {value for _, value in rows}
+    values = [*([None] if None in value_set else []), *sorted(value_set - {None})]
     codes = {value: code for code, value in enumerate(values)}
-    numbers = numbers_of(pa.array(values, type_), None in shown, name)
+    numbers = numbers_of(pa.array(values, type_), None in value_set, name)
     key = np.array([keys[key] for key, _ in rows], dtype=np.int64)
     code = np.array([codes[value] for _, value in rows], dtype=np.int64)
     return count(

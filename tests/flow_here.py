@@ -58,12 +58,12 @@ def _result_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, whose states are their results, or raised where they are errors."""
 
     def run(*arguments: Any, **named: Any) -> Any:
-        found = function(*arguments, **named)
-        if not isinstance(found, State):
-            return found
-        if isinstance(found.data, Exception):
-            raise found.data
-        return found.data
+        result = function(*arguments, **named)
+        if not isinstance(result, State):
+            return result
+        if isinstance(result.data, Exception):
+            raise result.data
+        return result.data
 
     return run
 

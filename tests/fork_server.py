@@ -187,22 +187,22 @@ def _answer(connection: socket.socket) -> None:
 def _run(request: int, out: int, err: int) -> None:
     with os.fdopen(request) as file:
         file.seek(0)
-        asked: dict[str, Any] = json.load(file)
+        call: dict[str, Any] = json.load(file)
     os.dup2(out, 1)
     os.dup2(err, 2)
     os.environ.clear()
-    os.environ.update(asked["environ"])
-    if asked["user"]:
-        become(*asked["user"])
-    os.chdir(asked["place"])
+    os.environ.update(call["environ"])
+    if call["user"]:
+        become(*call["user"])
+    os.chdir(call["place"])
     _settle()
-    if asked["stop"]:
+    if call["stop"]:
         from tests.faults.stop_at import main as stopped
 
-        stopped(asked["stop"], asked["arguments"])
+        stopped(call["stop"], call["arguments"])
     from sfumato.flows.cli.main import main
 
-    sys.argv[1:] = asked["arguments"]
+    sys.argv[1:] = call["arguments"]
     main()
 
 

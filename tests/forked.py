@@ -22,7 +22,7 @@ _WALL_SECONDS, _CPU_SECONDS, _BYTES = 60.0, 20, 6 << 30
 
 @dataclass(frozen=True)
 class Ran:
-    """How a child ended: its code, what it used, and what it said."""
+    """The end of a child: its code, what it used, and what it printed."""
 
     code: int | None
     seconds: float

@@ -74,8 +74,8 @@ def publish_prepared(resolved: ResolvedRun, run: Path) -> Published:
     candidate = run / "candidate"
     references = resolved.references
     seal_candidate(candidate, assess_candidate(candidate, resolved.withheld, references=references))
-    known = identity(run / "deidentified")
-    published = publish(resolved.line, sealed_candidate(candidate), known, TIME)
+    identification = identity(run / "deidentified")
+    published = publish(resolved.line, sealed_candidate(candidate), identification, TIME)
     if not published.existed:
         keep_private_diagnostics(candidate, resolved.line.reports(published.directory.name))
     return published

@@ -1,4 +1,4 @@
-"""What every process makes at its first use: made by a process that forks, no child has to."""
+"""Objects that every process makes at its first use: a process that forks makes them first."""
 
 import gc
 import mimetypes

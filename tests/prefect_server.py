@@ -73,7 +73,7 @@ def database() -> Path:
 
 @dataclass(frozen=True)
 class Deployed:
-    """What a worker runs: the flow at an entrypoint, its parameters, and its work directory.
+    """A deployment that a worker runs: an entrypoint, its parameters, and its work directory.
 
     `variables` are those of its environment that the deployment names in its job variables.
     """
@@ -96,17 +96,17 @@ def run_on_worker(
     with get_client(sync_client=True) as client:
         client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
         flow, runs = client.create_flow_from_name("release"), {}
-        for number, (name, one) in enumerate(deployed.items()):
+        for number, (name, settings) in enumerate(deployed.items()):
             deployment = client.create_deployment(
                 flow,
                 name=f"{pool}-{number}",
                 work_pool_name=pool,
-                entrypoint=one.entrypoint,
+                entrypoint=settings.entrypoint,
                 pull_steps=_FROM_HERE,
-                job_variables={"env": {"SFUMATO_WORK": str(one.work), **one.variables}},
+                job_variables={"env": {"SFUMATO_WORK": str(settings.work), **settings.variables}},
             )
             run = client.create_flow_run_from_deployment(
-                deployment, parameters=dict(one.parameters)
+                deployment, parameters=dict(settings.parameters)
             )
             runs[name] = run.id
         command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--run-once"]

@@ -1,4 +1,4 @@
-"""What tests/conftest.py does to a run as a whole."""
+"""Effects of tests/conftest.py on a run as a whole."""
 
 import os
 import subprocess

@@ -12,9 +12,9 @@ import sfumato.tasks
 
 ROOTS = (sfumato.expectations, sfumato.flows, sfumato.tasks)
 MODULES = [
-    found.name
+    module.name
     for root in ROOTS
-    for found in pkgutil.walk_packages(root.__path__, f"{root.__name__}.")
+    for module in pkgutil.walk_packages(root.__path__, f"{root.__name__}.")
 ]
 
 
@@ -25,5 +25,5 @@ def test_examples(name):
 
 
 def test_there_are_examples():
-    found = [doctest.DocTestFinder().find(importlib.import_module(name)) for name in MODULES]
-    assert sum(bool(test.examples) for tests in found for test in tests) > 30
+    examples = [doctest.DocTestFinder().find(importlib.import_module(name)) for name in MODULES]
+    assert sum(bool(test.examples) for tests in examples for test in tests) > 30

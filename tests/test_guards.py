@@ -32,23 +32,25 @@ def rows() -> Iterator[Row]:
         fault, noticed_by, broken = (cell.strip() for cell in line.strip("| ").split(" | "))
         test = test if noticed_by == AGAIN else noticed_by
         file, guard = broken.split(", ")
-        tests = [one.strip("`") for one in test.split(" and ")]
+        tests = [name.strip("`") for name in test.split(" and ")]
         yield Row(fault, tests, file.strip("`"), guard.strip("`"))
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
+def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def names_in(path: Path) -> Iterator[str]:
     """Every function, class and constant of a file, and methods as `Class.method`, too."""
-    for node in ast.walk(parsed(path)):
+    for node in ast.walk(parse(path)):
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             yield node.name
         if isinstance(node, ast.ClassDef):
             yield from (
-                f"{node.name}.{one.name}" for one in node.body if isinstance(one, FUNCTIONS)
+                f"{node.name}.{member.name}"
+                for member in node.body
+                if isinstance(member, FUNCTIONS)
             )
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -56,28 +58,28 @@ def names_in(path: Path) -> Iterator[str]:
 
 
 def is_there(path: Path, test: list[str]) -> bool:
-    """Whether a file has a test, or a class of tests that has it or inherits it."""
-    defined = {node.name: node for node in parsed(path).body if hasattr(node, "name")}
+    """Tell if a file has a test, or a class of tests that has it or inherits it."""
+    defined = {node.name: node for node in parse(path).body if hasattr(node, "name")}
     first, *rest = test
-    found = defined.get(first)
+    definition = defined.get(first)
     if not rest:
-        return isinstance(found, FUNCTIONS)
-    return isinstance(found, ast.ClassDef) and _has(path, found, rest[0])
+        return isinstance(definition, FUNCTIONS)
+    return isinstance(definition, ast.ClassDef) and _has(path, definition, rest[0])
 
 
-def _has(path: Path, found: ast.ClassDef, test: str) -> bool:
-    own = {node.name for node in found.body if isinstance(node, FUNCTIONS)}
+def _has(path: Path, definition: ast.ClassDef, test: str) -> bool:
+    own = {node.name for node in definition.body if isinstance(node, FUNCTIONS)}
     return test in own or any(
-        is_there(where, [base, test]) for base, where in _bases(path, found).items()
+        is_there(where, [base, test]) for base, where in _bases(path, definition).items()
     )
 
 
-def _bases(path: Path, found: ast.ClassDef) -> dict[str, Path]:
+def _bases(path: Path, definition: ast.ClassDef) -> dict[str, Path]:
     """The classes that a class of tests inherits from, and the files where they stand."""
-    names = {base.id for base in found.bases if isinstance(base, ast.Name)}
+    names = {base.id for base in definition.bases if isinstance(base, ast.Name)}
     from_elsewhere = {
         alias.name: ROOT / f"{node.module.replace('.', '/')}.py"
-        for node in parsed(path).body
+        for node in parse(path).body
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }

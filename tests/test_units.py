@@ -30,4 +30,4 @@ def test_continuous_integration_runs_both_parts():
     targets = re.findall(r"^make (\w+)$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.M)
     recipes = (ROOT / "Makefile").read_text(encoding="utf-8")
     parts = [re.search(rf"^{name}: \$.*\n.*--part (\w+)$", recipes, re.M) for name in targets]
-    assert [found and found[1] for found in parts] == list(PARTS)
+    assert [match and match[1] for match in parts] == list(PARTS)
