@@ -46,6 +46,14 @@ def server() -> Iterator[str]:
         yield str(PREFECT_API_URL.value())
 
 
+def save_secret(name: str, value: Any) -> None:
+    """Save a block of the run's server; what Prefect's decorator takes is not in its types."""
+    from prefect.blocks.system import Secret
+
+    block: Any = Secret(value=value)
+    block.save(name, overwrite=True, _sync=True)
+
+
 def start(
     forks: ForkServer, address: str, work: Path, *arguments: str, stop: str | None = None
 ) -> Run:

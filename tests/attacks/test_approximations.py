@@ -86,7 +86,7 @@ def covered_groups(rng):
     group[: min(3, len(register))] = range(min(3, len(register)))
     group = np.unique(group[group >= 0], return_inverse=True)[1], register[group >= 0]
     covers = [np.unique([group[0], column], axis=1) for column in group[1].T]
-    covering = Covering(np.bincount(group[0]), tuple(Cover(*cover, 4) for cover in covers))
+    covering = Covering(np.bincount(group[0]), tuple(Cover(*cover, values=4) for cover in covers))
     return register, covering, covers
 
 

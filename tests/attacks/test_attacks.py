@@ -137,7 +137,8 @@ def test_few_pairs_are_fitted_as_many_are(groups, seed):
     for large in (0, len(weight) + 1):
         with patch.object(fitting, "_LARGE", large):
             weights.append(fitting.fit_weights(weight, people, count, sizes, 20))
-    np.testing.assert_allclose(*weights, rtol=1e-7)
+    few, many = weights
+    np.testing.assert_allclose(few, many, rtol=1e-7)
 
 
 def test_many_people_are_learned_from_some_groups(tmp_path):

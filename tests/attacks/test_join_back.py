@@ -184,7 +184,7 @@ def test_what_is_not_counted_fills_groups_all_the_same(members, others):
     vectors, group = np.array([v for v, _ in members]).T, [n for _, n in members]
     _, group = np.unique(group, return_inverse=True)
     covers = [np.unique([group, column], axis=1) for column in vectors]
-    covering = Covering(np.bincount(group), tuple(Cover(*cover, 3) for cover in covers))
+    covering = Covering(np.bincount(group), tuple(Cover(*cover, values=3) for cover in covers))
     more = np.tile(vectors[:, :1], others)
     vectors_, people = np.unique(np.hstack([vectors, more]), axis=1, return_counts=True)
     covered = cover_people(covering, [*vectors_], people)

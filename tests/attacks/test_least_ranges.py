@@ -130,7 +130,7 @@ def test_too_many_values_are_said_to_be(small, redistributed_line):
 
 @pytest.mark.parametrize("limit", ["_PEOPLE", "_NODES"])
 def test_large_groups_and_targets_are_not_gone_through(limit):
-    subdomains = Subdomains(*(np.array([number]) for number in (0, 0, 1, 0)), (TREE,))
+    subdomains = Subdomains(*(np.array([number]) for number in (0, 0, 1, 0)), targets=(TREE,))
     seen = Seen([1], subdomains, 4)
     assert beliefs_by_least_ranges(seen)[0] == pytest.approx([1 / 6, 1 / 2, 1 / 6, 1 / 6])
     with patch.object(least_ranges, limit, 0), pytest.raises(NotEnumeratedError, match="nodes"):

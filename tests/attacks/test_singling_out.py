@@ -84,7 +84,7 @@ def test_tries_succeed_as_often_as_all_shuffles_say(rows, columns, small, monkey
     monkeypatch.setattr(singling_out, "ATTEMPTS", 60)
     rows_, group = number_groups(rows)
     people = [row[:3] for row in rows[::-1]]
-    exact = of_tries(*chances(rows_, group, people), 3)
+    exact = of_tries(*chances(rows_, group, people), turns=3)
     records = target(rows_, people, group).learned["records"]
     assert 0 < exact < 1
     inside_count, shares = 0, []

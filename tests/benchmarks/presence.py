@@ -33,6 +33,7 @@ from sfumato.tasks.query.question.question import ROWS as COUNTED
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.terms import Declared, RowCounts
 from tests.benchmarks.lattice import adult
+from tests.query.worlds import partial_declaration
 
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 CENSUS = ("age", "gender", "education", "marital", "race", "work-class", "country")
@@ -100,7 +101,7 @@ def _summarize_answers(
     represented = microdata.take(np.flatnonzero(partition.group >= 0))
     columns = {
         column.name: DeclaredColumn(
-            role=column.role,  # type: ignore[arg-type]
+            role=column.role,
             type="string" if column.values.type == "string" else "integer",
         )
         for column in microdata.columns
@@ -109,9 +110,7 @@ def _summarize_answers(
         read=microdata.rows, dropped_by_filter=0, dropped_for_nulls=0, dropped_as_repeats=0,
         suppressed=partition.suppressed, published=represented.rows, fakes=0,
     )  # fmt: skip
-    declared = Declared.model_construct(
-        columns=columns, form=form, rows=counts, versions="disjoint"
-    )
+    declared = partial_declaration(columns=columns, form=form, rows=counts, versions="disjoint")
     groups = ambiguous.groups(tables, columns, names, [SENSITIVE])
     codes = np.stack([represented[name].category()[0] for name in names], axis=1)
     seen = exposure(groups, codes, alpha, names)
@@ -135,10 +134,10 @@ def _errors(tables: dict[str, Any], declared: Declared, represented: Microdata) 
     workload = CountsWorkload(kind="counts", queries=QUERIES)
     parts = []
     for estimator in ("weighted", "uniform"):
-        with engine(tables, declared, estimator) as asking:  # type: ignore[arg-type]
+        with engine(tables, declared, estimator) as asking:
             batch = CountsQueries(
                 workload, COUNTED, asking, SimpleNamespace(declared=declared), represented
-            )  # type: ignore[arg-type]
+            )
             scores = [_scores(batch, level) for level in workload.levels]
         figures = ", ".join(f"{median(s):.3f}/{fmean(s):.3f}" for s in scores)
         parts.append(f"{estimator} {figures}")

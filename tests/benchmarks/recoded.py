@@ -23,11 +23,12 @@ from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.assessment import SeenGroups
-from sfumato.tasks.terms.terms import Declared, RowCounts
+from sfumato.tasks.terms.terms import RowCounts
 from sfumato.tasks.terms.utility import Utility, utility
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.lattice import FIVE, adult
 from tests.benchmarks.mondrian import draw_table
+from tests.query.worlds import partial_declaration
 
 QUASI = (*FIVE, "sex", "native-country")
 METHODS: list[tuple[str, PartitionParameters, str]] = [
@@ -92,7 +93,7 @@ def _utility(
         fakes=0,
     )
     columns = {column.name: _declare(column) for column in microdata.columns}
-    declared = Declared.model_construct(
+    declared = partial_declaration(
         columns=columns, form=form_class, rows=counts, promises=(), versions="disjoint"
     )
     sizes = SeenGroups(declared, tables).of_all().sizes

@@ -28,6 +28,7 @@ from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared, RowCounts
 from tests.benchmarks.lattice import adult
+from tests.query.worlds import partial_declaration
 
 METHODS = {
     "SA-only": StratumParameters(method="stratum"),
@@ -55,7 +56,7 @@ def lost_share(microdata: Microdata, method: str, tree: str, share: str) -> str:
     """Return what is lost of the losses of UCI Adult's people."""
     promise = PPrivacy(target="source", quasi_identifiers=("age",), sensitive=LOSS)
     parameters, make = METHODS[method], PARTITIONS[METHODS[method].method]
-    form = RedistributedParameters(method="redistributed", tree=tree, fakes=Decimal(share))  # type: ignore[arg-type]
+    form = RedistributedParameters(method="redistributed", tree=tree, fakes=Decimal(share))
     started = time.process_time()
     partition = make(microdata, [], [promise], parameters, seeded_keys(1))
     tables = redistributed.publish(microdata, partition, form, seeded_keys(1))
@@ -68,7 +69,7 @@ def lost_share(microdata: Microdata, method: str, tree: str, share: str) -> str:
         read=microdata.rows, dropped_by_filter=0, dropped_for_nulls=0, dropped_as_repeats=0,
         suppressed=0, published=microdata.rows, fakes=redistributed.fakes(tables),
     )  # fmt: skip
-    declared = Declared.model_construct(columns=columns, form=form, rows=rows, versions="disjoint")
+    declared = partial_declaration(columns=columns, form=form, rows=rows, versions="disjoint")
     lost = redistributed.diagnostics(microdata, partition, tables, columns, form)
     errors = "; ".join(
         f"span {span} {_errors(dict(tables), declared, microdata, span)}" for span in SPANS
@@ -85,7 +86,7 @@ def _errors(tables: dict[str, object], declared: Declared, original: Microdata, 
     workload = RangeWorkload(kind="range", aggregate="avg", over="age", spans=(span,), queries=100)
     with tempfile.TemporaryDirectory() as place:
         release = Release(Path(place), declared, {})
-        for folder, content in (("data", tables), ("sql", build_help_tables(tables, declared))):  # type: ignore[arg-type]
+        for folder, content in (("data", tables), ("sql", build_help_tables(tables, declared))):
             (release.directory / folder).mkdir()
             for name, table in content.items():
                 pq.write_table(table, release.directory / folder / f"{name}.parquet")

@@ -113,7 +113,7 @@ PLACES = {
 
 
 @contextmanager
-def work_directory(place: Path):  # type: ignore[no-untyped-def]
+def work_directory(place: Path):
     """Make it the work directory meanwhile."""
     before = os.environ.get("SFUMATO_WORK")
     os.environ["SFUMATO_WORK"] = str(place)

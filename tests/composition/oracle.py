@@ -16,10 +16,7 @@ World = dict[str, str]
 
 def read(text: str) -> Line:
     """The versions of a line."""
-    return [
-        [tuple(group.split(":")) for group in version.split()]  # type: ignore[misc]
-        for version in text.split("/")
-    ]
+    return [[tuple(group.split(":")) for group in version.split()] for version in text.split("/")]
 
 
 def worlds(line: Line) -> Iterator[World]:

@@ -172,8 +172,12 @@ def test_a_schema_is_ours_where_its_comment_says_this_line(with_versions, databa
 def test_what_broke_may_be_tried_again_and_what_is_refused_may_not(code, kind):
     access = SimpleNamespace(errors=lambda: (OSError,), code=lambda _: code)
     dialect = SimpleNamespace(access=access)
-    with pytest.raises(SfumatoError) as caught, translate_errors("here", dialect):
+
+    def fail():
         raise OSError("a value")
+
+    with pytest.raises(SfumatoError) as caught, translate_errors("here", dialect):
+        fail()
     assert type(caught.value) is kind
     assert f"({code or 'OSError'})" in str(caught.value)
     assert "a value" not in str(caught.value)

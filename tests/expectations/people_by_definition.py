@@ -111,7 +111,11 @@ def recursive_sides(shares_found: Shares, l: int) -> tuple[Fraction, Fraction]:
 def equal_distance(shares_found: Shares, everybody: Shares) -> Fraction:
     """Half of what the shares differ."""
     return (
-        sum((abs(shares_found.get(v, Fraction(0)) - share) for v, share in everybody.items())) / 2
+        sum(
+            (abs(shares_found.get(v, Fraction(0)) - share) for v, share in everybody.items()),
+            Fraction(0),
+        )
+        / 2
     )
 
 

@@ -29,7 +29,7 @@ def groups_of_population(counts_shown, people):
     keys = np.array(sorted(key for key, n in people.items() if n)).reshape(-1, 3)
     joint = Joint(
         *(keys[:, i].astype(np.int64) for i in range(3)),
-        np.array([people[tuple(key)] for key in keys.tolist()], dtype=np.int64),
+        count=np.array([people[tuple(key)] for key in keys.tolist()], dtype=np.int64),
     )
     sizes = np.bincount(joint.group, joint.count, len(counts_shown)).astype(np.int64)
     population = Population(sizes, 0, {"s": joint})

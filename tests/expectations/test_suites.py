@@ -136,7 +136,8 @@ def test_a_promise_that_was_dropped_is_refused(promises_kept, monkeypatch):
 
 
 def test_an_expectation_that_was_weakened_is_refused(promises_kept, monkeypatch):
-    weaker = promise_expectation(KAnonymity)(model="k-anonymity", k=1)
+    parameters = {"model": "k-anonymity", "k": 1}
+    weaker = promise_expectation(KAnonymity)(**parameters)
     whole = gate.gx.ExpectationSuite
     monkeypatch.setattr(
         gate.gx,

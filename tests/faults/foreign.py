@@ -101,6 +101,12 @@ def _arguments(function: Any, place: Path) -> dict[str, Any]:
     return {name: special.get(name, anything) for name in signature(function).parameters}
 
 
+def _state_of(function: Any, *arguments: str) -> State[Any]:
+    """Return the state in which a flow or a task ends, typed as the function that it was."""
+    state: State[Any] = function(*arguments, return_state=True)
+    return state
+
+
 @flow(name="every-stage", persist_result=False)
 def every_stage(specs: dict[str, str], states: str) -> None:
     """Release each spec in a run of its own, with the stage of its name broken.
@@ -114,12 +120,12 @@ def every_stage(specs: dict[str, str], states: str) -> None:
     ended = {}
     for stage, spec in specs.items():
         with _broken(f"tasks.{stage}", STAGES[stage]):
-            ended[stage] = release(spec, return_state=True).type.value
+            ended[stage] = _state_of(release, spec).type.value
     for name, function in OTHERS.items():
         with _broken(f"tasks.{name.split('.')[0]}", function):
             place = str(Path(states).parent / "place")
-            ended[name] = one_task(name, place, return_state=True).type.value
+            ended[name] = _state_of(one_task, name, place).type.value
     with _broken("flows.publish", "resolve_run"):
-        approved = publish(specs["publish"], "0" * 64, return_state=True)
+        approved = _state_of(publish, specs["publish"], "0" * 64)
     ended["flows.publish"] = approved.type.value
     Path(states).write_text(json.dumps(ended), encoding="utf-8")

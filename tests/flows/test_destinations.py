@@ -32,12 +32,10 @@ def publish(place, database, **changes):
 @pytest.fixture(scope="module")
 def ran(prefect_api, forks, tmp_path_factory):
     """A run whose store is down, and one on a worker that has its secrets in blocks."""
-    from prefect.blocks.system import Secret
+    from tests.prefect_server import Deployed, run_on_worker, save_secret, start
 
-    from tests.prefect_server import Deployed, run_on_worker, start
-
-    Secret(value=SECRET).save("store-key", overwrite=True, _sync=True)
-    Secret(value=PASSWORD).save("open-password", overwrite=True, _sync=True)
+    save_secret("store-key", SECRET)
+    save_secret("open-password", PASSWORD)
     folder, database = tmp_path_factory.mktemp("copied"), DatabasePlace()
     with store_server() as bucket, pytest.MonkeyPatch.context() as patch:
         store = bucket()

@@ -21,11 +21,11 @@ pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.timeout(900)]
 @pytest.fixture(scope="module")
 def blocks(prefect_api):
     """Blocks on the run's server, by the variables that name them."""
-    from prefect.blocks.system import Secret
+    from tests.prefect_server import save_secret
 
-    Secret(value=KEY_SECRET).save("line-passphrase", overwrite=True, _sync=True)
-    Secret(value=SIGNING_SECRET).save("signing-passphrase", overwrite=True, _sync=True)
-    Secret(value={"not": "a text"}).save("no-text", overwrite=True, _sync=True)
+    save_secret("line-passphrase", KEY_SECRET)
+    save_secret("signing-passphrase", SIGNING_SECRET)
+    save_secret("no-text", {"not": "a text"})
     return {f"{KEY}_BLOCK": "line-passphrase", f"{SIGNING}_BLOCK": "signing-passphrase"}
 
 

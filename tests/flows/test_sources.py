@@ -48,11 +48,9 @@ def clinic():
 
 @pytest.fixture(scope="module")
 def ran(clinic, prefect_api, tmp_path_factory):
-    from prefect.blocks.system import Secret
+    from tests.prefect_server import Deployed, run_on_worker, save_secret
 
-    from tests.prefect_server import Deployed, run_on_worker
-
-    Secret(value=SECRET).save("clinic-password", overwrite=True, _sync=True)
+    save_secret("clinic-password", SECRET)
     folder = tmp_path_factory.mktemp("clinic")
     right = {"uri": address(), **SOURCE}
     cast = "SELECT person, age, town, CAST(note AS integer) AS note, wage FROM clinic"

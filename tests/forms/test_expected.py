@@ -12,7 +12,7 @@ from tests.expectations.test_occurrences import releases
 
 @given(releases())
 def test_a_loop_finds_what_arrays_do(release):
-    fitted = fit_occurrences(*release, fit_by_loop)
+    fitted = fit_occurrences(*release, fit=fit_by_loop)
     assert fitted.tobytes() == occurrences(*release).tobytes()
 
 

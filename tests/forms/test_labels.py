@@ -55,7 +55,7 @@ def test_an_interval_reads_as_it_was_written(kind, null, data):
     type_, arrow, values = kind
     low, high = sorted(data.draw(st.lists(st.sampled_from(values), min_size=2, max_size=2)))
     texts = pc.cast(pa.array([low, high], arrow), pa.string()).to_pylist()
-    admitted = reader("x", column(type_, nulls=True, scale=2))(interval(*texts, null))
+    admitted = reader("x", column(type_, nulls=True, scale=2))(interval(*texts, null=null))
     assert admitted == (ListedValues((low,), null) if low == high else Between(low, high, null))
 
 

@@ -22,12 +22,12 @@ def release():
 
 @pytest.fixture(scope="module")
 def factors(release):
-    return calibrate(measure(*release, 1_000, seeded_keys(1)), None)
+    return calibrate(measure(*release, number=1_000, randomness=seeded_keys(1)), None)
 
 
 @pytest.fixture(scope="module")
 def fresh(release):
-    return measure(*release, FRESH, seeded_keys(2))
+    return measure(*release, number=FRESH, randomness=seeded_keys(2))
 
 
 def test_fresh_queries_of_every_family_meet_their_intervals(factors, fresh):

@@ -71,12 +71,15 @@ def release_with_nulls():
 
 @pytest.fixture(scope="module")
 def factors(release_with_nulls):
-    return calibrate(measure(*release_with_nulls, 1_000, seeded_keys(1), DECLARED), None)
+    return calibrate(
+        measure(*release_with_nulls, number=1_000, randomness=seeded_keys(1), declared=DECLARED),
+        None,
+    )
 
 
 @pytest.fixture(scope="module")
 def fresh(release_with_nulls):
-    return measure(*release_with_nulls, FRESH, seeded_keys(2), DECLARED)
+    return measure(*release_with_nulls, number=FRESH, randomness=seeded_keys(2), declared=DECLARED)
 
 
 def test_fresh_queries_of_every_family_meet_their_intervals(factors, fresh):

@@ -106,9 +106,9 @@ def least_over_all_set_partitions(values, k, e):
     full = (1 << len(values)) - 1
     ranges = {}
     for mask in range(1, full + 1):
-        group = [v for i, v in enumerate(values) if mask >> i & 1]
-        if valid(group, k, e):
-            ranges[mask] = range_of(group)
+        members = [v for i, v in enumerate(values) if mask >> i & 1]
+        if valid(members, k, e):
+            ranges[mask] = range_of(members)
     best = {0: 0}
     for mask in range(1, full + 1):
         lowest = mask & -mask

@@ -16,11 +16,11 @@ def cut(values, k, e, dtype=np.int64):
 def best_of_all_set_partitions(values, k, e):
     """Least (cost, -groups) over all set partitions, each subset weighed once."""
     full = (1 << len(values)) - 1
-    range_of = {}
+    range_of: dict[int, int] = {}
     for mask in range(1, full + 1):
-        group = [v for i, v in enumerate(values) if mask >> i & 1]
-        if len(set(group)) >= k and max(group) - min(group) >= e:
-            range_of[mask] = max(group) - min(group)
+        members = [v for i, v in enumerate(values) if mask >> i & 1]
+        if len(set(members)) >= k and max(members) - min(members) >= e:
+            range_of[mask] = max(members) - min(members)
     best = {0: (0, 0)}
     for mask in range(1, full + 1):
         lowest = mask & -mask

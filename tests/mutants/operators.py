@@ -52,7 +52,8 @@ def mutants(source: str) -> Iterator[Mutant]:
         for what, change in _changes(node):
             copy = deepcopy(tree)
             target = list(_nodes(copy))[number]
-            mutated = ast.fix_missing_locations(_Replace(target, change(target)).visit(copy))
+            mutated: ast.Module = _Replace(target, change(target)).visit(copy)
+            ast.fix_missing_locations(mutated)
             yield Mutant(getattr(node, "lineno", 1), what, ast.unparse(mutated))
 
 
@@ -117,7 +118,7 @@ def _of_boolean(node: ast.BoolOp) -> Iterator[Change]:
 
 def _of_not(node: ast.UnaryOp) -> Iterator[Change]:
     if isinstance(node.op, ast.Not | ast.Invert | ast.USub):
-        yield f"no {_name(node.op)}", lambda operation: operation.operand  # type: ignore[attr-defined]
+        yield f"no {_name(node.op)}", lambda operation: operation.operand
 
 
 def _of_test(node: ast.If | ast.IfExp | ast.While) -> Iterator[Change]:
@@ -143,7 +144,7 @@ def _of_assignment(node: ast.Assign) -> Iterator[Change]:
 
 def _of_with(node: ast.With) -> Iterator[Change]:
     if all(item.optional_vars is None for item in node.items):
-        yield "no with", lambda statement: statement.body  # type: ignore[attr-defined]
+        yield "no with", lambda statement: statement.body
 
 
 def _of_try(node: ast.Try) -> Iterator[Change]:

@@ -29,8 +29,8 @@ def fault_of(bounds: Bounds, value: Any, slack: Fraction) -> str:
     if bounds.lower is None:
         return "outside"
     if isinstance(value, str) or isinstance(bounds.lower, str):
-        return "" if bounds.lower <= value <= bounds.upper else "outside"  # type: ignore[operator]
-    low, high = (Fraction(end) for end in (bounds.lower, bounds.upper))  # type: ignore[arg-type]
+        return "" if bounds.lower <= value <= bounds.upper else "outside"
+    low, high = (Fraction(end) for end in (bounds.lower, bounds.upper))
     room = abs(value) * slack
     return "" if low - room <= value <= high + room else "outside"
 

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -218,7 +219,7 @@ def test_a_certain_row_is_in_the_answer_of_every_world(names, where):
     for seed in range(3):
         rng = random.Random(f"certain {seed}")
         group = [0] * rng.randint(2, 4) + [1] * rng.randint(1, 3)
-        columns = {
+        columns: dict[str, list[Any]] = {
             "age": [rng.randrange(3) for _ in group],
             "sex": [rng.choice("MF") for _ in group],
             "zip": [0] * len(group),

@@ -14,8 +14,16 @@ from sfumato.tasks.forms.labels import interval, value_set
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import document
-from sfumato.tasks.terms.terms import Declared
-from tests.query.worlds import COUNTS, HAVINGS, aggregate, answers_on, column, in_every_world, shape
+from tests.query.worlds import (
+    COUNTS,
+    HAVINGS,
+    aggregate,
+    answers_on,
+    column,
+    in_every_world,
+    partial_declaration,
+    shape,
+)
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 ALL = ", ".join(f"{function}(loss)" for function in FUNCTIONS)
@@ -24,7 +32,7 @@ UNDER = {"cat": ["cat"], "pet": ["cat", "dog"], "wild": ["wolf"], "*": ["cat", "
 
 
 def declare(form="generalized", **columns):
-    return Declared.model_construct(
+    return partial_declaration(
         columns=columns, form=shape(form), rows=COUNTS, strata=(), versions="disjoint"
     )
 

@@ -30,8 +30,7 @@ from sfumato.tasks.query.behind_labels.values_behind_labels import MOST
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
-from sfumato.tasks.terms.terms import Declared
-from tests.query.worlds import COUNTS, column, shape
+from tests.query.worlds import COUNTS, column, partial_declaration, shape
 
 EDGES = 0.03  # of the values
 EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001 - naive, as the values are
@@ -148,7 +147,7 @@ class Release:
             for c in microdata.with_roles("quasi-identifier")
         }
         self.original = microdata.take(np.flatnonzero(group >= 0)).table()
-        self.declared = Declared.model_construct(
+        self.declared = partial_declaration(
             columns=self.columns,
             form=shape(form),
             rows=COUNTS,
@@ -406,7 +405,7 @@ def test_the_truth_is_within_the_bounds(form, most, monkeypatch):
         chance = random.Random(f"{form} {most} {seed}")
         with Release(chance, form) as release:
             for _ in range(3):
-                ask_query(release, *queries(release, chance), met)
+                ask_query(release, *queries(release, chance), met=met)
     assert met["answered"] > 20, met
 
 

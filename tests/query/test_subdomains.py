@@ -371,7 +371,7 @@ class Queries(asked.Queries):
         matched = self.rng.random() < 0.6
         if matched:
             parts.append(self.condition({self.name: TYPES[self.name][0]}, 1))
-        aggregates = [self.aggregate(matched) for _ in range(self.rng.randint(1, 3))]
+        aggregates = [self.aggregate_of(matched) for _ in range(self.rng.randint(1, 3))]
         terms = [*named, *(f"{text} AS n{i}" for i, text in enumerate(aggregates))]
         query = f"SELECT {', '.join(terms)} FROM microdata"
         query += f" WHERE {' AND '.join(f'({part})' for part in parts)}" if parts else ""
@@ -379,7 +379,7 @@ class Queries(asked.Queries):
         having = self.rng.choice(["", "", f" HAVING COUNT(*) >= {self.rng.randint(1, 6)}"])
         return query + having, self.rng.choice(["possible", "certain"])
 
-    def aggregate(self, matched):
+    def aggregate_of(self, matched):
         numbers = TYPES[self.name][0] in ("integer", "decimal", "float")
         of_numbers = ["SUM", *([] if matched else ["AVG"])] if numbers else []
         function = self.rng.choice(["COUNT", "MIN", "MAX", *of_numbers])

@@ -38,8 +38,13 @@ def shape(method: str, **more: Any) -> FormChoice:
     return TypeAdapter(FormChoice).validate_python({"method": method, **more})
 
 
+def partial_declaration(**fields: Any) -> Declared:
+    """Return a declaration that has some of its fields alone, unvalidated."""
+    return Declared.model_construct(**fields)
+
+
 def declare(form: str = "permuted", **columns: DeclaredColumn) -> Declared:
-    return Declared.model_construct(
+    return partial_declaration(
         name="small",
         title="A small release",
         columns={name.replace("_", "-"): c for name, c in columns.items()},

@@ -380,4 +380,4 @@ def test_the_gate_finds_out_people_who_were_moved_wrongly(guard):
         rows = replace(slots.rows, columns=(replace(slots.rows["s"], codes=codes),))
         line.maps[line.maps.index(slots)] = replace(slots, rows=rows)
     assert strays(line) == 1
-    assert isinstance(judge_map(*line.maps, [entropy("1.5")]), Refused)
+    assert isinstance(judge_map(*line.maps, promises=[entropy("1.5")]), Refused)

@@ -16,14 +16,13 @@ from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.publication import divergence as diagnostic
 from sfumato.tasks.publication.divergence import divergence
-from sfumato.tasks.terms.terms import Declared
-from tests.query.worlds import column, shape
+from tests.query.worlds import column, partial_declaration, shape
 
 
 def declare(form, names):
     columns = {name: column("quasi-identifier", "string", nulls=True) for name in names}
     columns["s"] = column("sensitive", "integer")
-    return Declared.model_construct(columns=columns, form=shape(form), versions="disjoint")
+    return partial_declaration(columns=columns, form=shape(form), versions="disjoint")
 
 
 def table_of(rows):

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.lines.all_versions import count_grown, joint_verdicts
@@ -386,9 +387,12 @@ def test_presence_over_all_versions(lines, tmp_path):
     assert joint.observed["alpha"] > verdict.observed["alpha"]
     versions = [ShownVersion.read(open_release(place)) for place in (first, forged)]
     (promise,) = versions[1].declared.promises
+    assert isinstance(promise, AlphaBeta)
     less = Decimal("0.999") * Decimal(joint.observed["alpha"].numerator)
-    less = replace(promise, alpha=round(less / joint.observed["alpha"].denominator, 6))
-    stricter = versions[1].declared.model_copy(update={"promises": (less,)})
+    lower = round(less / joint.observed["alpha"].denominator, 6)
+    stricter = versions[1].declared.model_copy(
+        update={"promises": (replace(promise, alpha=lower),)}
+    )
     ((_, broken_one),) = joint_verdicts([versions[0], ShownVersion(stricter, versions[1].tables)])
     assert not broken_one.holds
     ((_, alone),) = joint_verdicts([ShownVersion(stricter, versions[1].tables)])

@@ -354,7 +354,7 @@ def test_the_snippet_is_right(tmp_path_factory, people, data, format_):
         patched.chdir(folder)
         totals, most = evaluate_snippet(pandas_snippet(about))
     assert totals.to_dict() == pd.Series(rows["disease"]).value_counts().to_dict()
-    actual = pd.Series(rows["sex"]).value_counts().to_dict()
+    actual: dict[str, int] = pd.Series(rows["sex"]).value_counts().to_dict()
     assert most.keys().tolist() == sorted(actual)
     assert all(most[value] >= count for value, count in actual.items())
     assert most.max() <= len(people)

@@ -33,10 +33,13 @@ def test_who_comes_late_finds_no_place(tmp_path):
 
 
 def test_what_failed_is_gone_and_what_was_open_is_private(tmp_path):
+    def fail(*folders):
+        assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
+        raise ValueError("no")
+
     with open_attempts(tmp_path) as attempts:
         with pytest.raises(ValueError, match="no"), attempt(attempts, "0001") as place:
-            assert {folder.stat().st_mode & 0o777 for folder in (attempts, place)} == {0o700}
-            raise ValueError("no")
+            fail(attempts, place)
         assert list(attempts.iterdir()) == []
 
 

@@ -42,7 +42,7 @@ def publish(rng: random.Random, declared: Declared, part: Part) -> dict[str, pa.
     keys = seeded_keys(rng.randrange(10**6))
     form = form_named(method, composed=declared.is_composed, vacant=sum(part.left))
     if declared.is_composed:
-        tables, _ = form.compose(microdata, partition, declared.form, keys)  # type: ignore[attr-defined]
+        tables, _ = form.compose(microdata, partition, declared.form, keys)
     else:
         tables = form.publish(microdata, partition, declared.form, keys)
     tables = {name: tables[name].cast(arrow) for name, arrow in schemas(declared).items()}

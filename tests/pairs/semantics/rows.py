@@ -19,7 +19,7 @@ class Node:
     def parts(self) -> Iterator["Node"]:
         """Yield the node and all nodes in it."""
         yield self
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in fields(self):
             value = getattr(self, field.name)
             for inner in value if isinstance(value, tuple) else (value,):
                 if isinstance(inner, Node):
