@@ -183,9 +183,9 @@ def assert_alike_but_for_the_draw(first, other):
     assert known_columns[0].equals(known_columns[1])
     assert not tables[0].equals(tables[1]), "the draws differ"
     assert values_by_group(tables[0]) == values_by_group(tables[1])
-    metadata = [pq.read_metadata(folder / "data/microdata.parquet") for folder in (first, other)]
+    footers = [pq.read_metadata(folder / "data/microdata.parquet") for folder in (first, other)]
     for place, column in enumerate(tables[0].schema.names):
-        chunks = [metadata.row_group(0).column(place) for metadata in metadata]
+        chunks = [footer.row_group(0).column(place) for footer in footers]
         assert chunks[0].statistics == chunks[1].statistics, column
         assert chunks[0].encodings == chunks[1].encodings
         if column != "wage":

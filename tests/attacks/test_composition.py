@@ -70,7 +70,7 @@ def worlds_of(tables, values):
     for choice in product(values, repeat=len(people)):
         world = dict(zip(people, choice, strict=True))
         groups = (group for table in tables for group in table)
-        if all(sorted(world[p] for p in members) == sorted(values) for members, values in groups):
+        if all(sorted(world[p] for p in members) == sorted(own) for members, own in groups):
             yield world
 
 
@@ -100,8 +100,8 @@ def test_beliefs_are_shares_of_worlds(people):
     for person, kind in enumerate(kinds):
         for group in kind:
             members[group].append(person)
-    values = {group: Counter(people[p][0] for p in members) for group, members in members.items()}
-    tables = [[(members, [*values[group].elements()]) for group, members in members.items()]]
+    values = {group: Counter(people[p][0] for p in own) for group, own in members.items()}
+    tables = [[(own, [*values[group].elements()]) for group, own in members.items()]]
     worlds = list(worlds_of(tables, range(3)))
     everybody = Counter(kind for kind in kinds if kind)
     all_kinds = [*everybody]
@@ -157,7 +157,7 @@ def groups_of(release, name):
     """The quasi-identifier's values of each group, and its sensitive ones."""
     table = release.tables["microdata"]
     members_of = defaultdict(lambda: (set(), []))
-    columns = (table[name].to_pylist() for name in ("group_id", name, "s"))
+    columns = (table[column].to_pylist() for column in ("group_id", name, "s"))
     for group, person, value in zip(*columns, strict=True):
         members_of[group][0].add(person)
         members_of[group][1].append(value)

@@ -67,13 +67,13 @@ def test_known_people_are_the_worst_for_each(groups_of, members):
     for number_known, words in ((1, "1 other of the group is"), (2, "2 others of the group are")):
         beliefs = [
             max(
-                Fraction(Counter(number_known)[value], len(number_known))
+                Fraction(Counter(remaining)[value], len(remaining))
                 for gone in combinations([*others], min(number_known, len(others)))
-                for number_known in [[value, *_remove(others, gone)]]
+                for remaining in [[value, *_remove(others, gone)]]
             )
             for values in members
-            for count, value in enumerate(values)
-            for others in [[*values[:count], *values[count + 1 :]]]
+            for place, value in enumerate(values)
+            for others in [[*values[:place], *values[place + 1 :]]]
         ]
         certain = sum(belief == 1 for belief in beliefs)
         likely = sum(belief >= Fraction(4, 5) for belief in beliefs)

@@ -241,9 +241,7 @@ def measure_release(name: str, folder: Path, seed: int) -> Iterator[Cell]:
                 for query in queries_asked
                 if possible(family[0], query, float(factor)) >= MANY
             ]
-            met, wide_met = (
-                sum(q.score <= factor for q in queries) for queries in (queries_asked, wide)
-            )
+            met, wide_met = (sum(q.score <= factor for q in some) for some in (queries_asked, wide))
             yield Cell(name, family[0], str(factor), len(queries_asked), met, len(wide), wide_met)
 
 

@@ -54,7 +54,7 @@ def test_whose_value_changed_is_not_counted(line):
 def test_large_groups_are_compared_in_parts(monkeypatch):
     rng = np.random.default_rng(3)
     line = [mixing(rng) for _ in range(20)]
-    whole = [[show_version(v) for v in line] for line in line]
+    whole = [[show_version(v) for v in versions] for versions in line]
     expected = [exposure(versions, "s", 2) for versions in whole]
     monkeypatch.setattr("sfumato.expectations.composition.exposure._AT_ONCE", 2)
     assert [exposure(versions, "s", 2) for versions in whole] == expected

@@ -134,7 +134,7 @@ def as_told(value: Any) -> Any:
         return [as_told(item) for item in value]
     if not isinstance(value, dict):
         return value
-    fields = {name: as_told(value) for name, value in value.items()}
+    fields = {name: as_told(item) for name, item in value.items()}
     if isinstance(fields.get("estimate"), float):
         fields["estimate"] = pytest.approx(fields["estimate"], rel=1e-12)
     elif fields.get("estimate", 0) is None:

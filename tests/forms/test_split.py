@@ -118,8 +118,8 @@ def test_every_group_shows_its_own_rows(rows):
     groups = {row[-1] for row in rows}
     members = [[row for row in rows if row[-1] == group] for group in groups]
     assert groups_found == sorted(
-        (sorted(row[:2] for row in members), sorted(row[2] for row in members))
-        for members in members
+        (sorted(row[:2] for row in group_rows), sorted(row[2] for row in group_rows))
+        for group_rows in members
     )
 
 

@@ -112,7 +112,7 @@ def test_another_value_of_one_person_changes_two_counts_by_one_in_each_column(se
     other = codes.copy()
     other[row] = value
     first, second = (
-        count_with_noise(bands, codes, 5, 0.7, seeded_keys(seed)) for codes in (codes, other)
+        count_with_noise(bands, values, 5, 0.7, seeded_keys(seed)) for values in (codes, other)
     )
     changed = sum(int(np.abs(a - b).sum()) for a, b in zip(first, second, strict=True))
     assert changed == (0 if codes[row] == value else 2 * len(bands))

@@ -174,8 +174,8 @@ def test_parts_are_disjoint_and_all_rows(release):
     table = read_table(files_of_tables(opened, [])["microdata"])
     source = visits().drop_columns(["person"])
     counted = [
-        sorted(table.select(["age", "year", "town"]).to_pylist(), key=str)
-        for table in (table, source)
+        sorted(rows.select(["age", "year", "town"]).to_pylist(), key=str)
+        for rows in (table, source)
     ]
     assert counted[0] == counted[1]
     for name in ("cost", "ward"):

@@ -125,7 +125,7 @@ def test_counts_of_an_ambiguous_release_are_those_of_one_table(divided_line):
         rows = zip(answer(opened, query).rows, answer_on(tables, declared, query).rows, strict=True)
         for row, expected_row in rows:
             bounds, expected = (
-                (row["count(*)"].lower, row["count(*)"].upper) for row in (row, expected_row)
+                (cells["count(*)"].lower, cells["count(*)"].upper) for cells in (row, expected_row)
             )
             assert (bounds, row.get("year")) == (expected, expected_row.get("year"))
 

@@ -17,8 +17,8 @@ def test_numbers_are_equal_for_equal_names_alone(names):
     numbers = person_numbers(*(np.array(some, dtype=NAME) for some in names))
     pairs = {
         (name, int(number))
-        for some, numbers in zip(names, numbers, strict=True)
-        for name, number in zip(some, numbers, strict=True)
+        for some, own in zip(names, numbers, strict=True)
+        for name, number in zip(some, own, strict=True)
     }
     assert len(pairs) == len({name for name, _ in pairs}) == len({number for _, number in pairs})
     assert sorted(number for _, number in pairs) == list(range(count_of(numbers)))

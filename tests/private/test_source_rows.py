@@ -93,10 +93,10 @@ def test_a_column_that_no_value_of_both_has_is_left_out():
         table(a=list(range(60)), month=["may"] * 60),
         table(a=list(range(60)), month=["june"] * 60),
     ]
-    comparison = compare_rows(*(normal_rows(rows, SECRET) for rows in rows))
+    comparison = compare_rows(*(normal_rows(part, SECRET) for part in rows))
     assert comparison.columns == ("a",)
     assert comparison.are_related
-    months = [normal_rows(rows.keep([rows["month"]]), SECRET) for rows in rows]
+    months = [normal_rows(part.keep([part["month"]]), SECRET) for part in rows]
     assert compare_rows(*months) is None
 
 

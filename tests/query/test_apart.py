@@ -149,7 +149,7 @@ def test_bounds_are_attained_by_some_world(seed):
     for used in itertools.chain(*(itertools.combinations(parts, n) for n in (1, 2, 3))):
         least = most = 0
         for g in sorted(set(group)):
-            members = [i for i, group in enumerate(group) if group == g]
+            members = [i for i, number in enumerate(group) if number == g]
             ways = [
                 surjections(sorted({columns[name][i] for i in members}), len(members))
                 if name != "disease"
@@ -175,7 +175,7 @@ def counts_of(columns, group, names, holds):
     counts_found, order = {frozenset()}, list(columns)
     places = [order.index(name) for name in names]
     for g in sorted(set(group)):
-        members = [i for i, group in enumerate(group) if group == g]
+        members = [i for i, number in enumerate(group) if number == g]
         ways = [
             [[column_values[i] for i in members]]
             if name == "disease"

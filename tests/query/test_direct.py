@@ -82,7 +82,7 @@ def assert_same_answers(answer, expected, sql):
             n: typed_value(v) for n, v in other.items()
         }, sql
         for name, value in row.items():
-            first, second = (getattr(value, "estimate", None) for value in (value, other[name]))
+            first, second = (getattr(cell, "estimate", None) for cell in (value, other[name]))
             if isinstance(second, int | Fraction | Decimal):
                 first, second = float(first), pytest.approx(float(second), rel=1e-9, abs=1e-9)
             assert first == second, sql

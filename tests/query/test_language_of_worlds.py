@@ -180,7 +180,7 @@ def test_rows_are_in_the_order_that_is_asked_for(all_worlds, query, order_kind):
 
 def is_open(answer):
     bounds = [list(row.values())[-1] for row in answer.rows]
-    return any(bounds.lower != bounds.upper for bounds in bounds)
+    return any(cell.lower != cell.upper for cell in bounds)
 
 
 @pytest.mark.parametrize(("query", "why"), REFUSED)

@@ -47,7 +47,7 @@ def test_exact_rows_have_the_extremes_of_all_worlds(form, seed):
         tables = {"qit": table.select(["age", "w", "group_id"]), "st": st}
     age, w, loss = (table[name].to_pylist() for name in ("age", "w", "loss"))
     for most in range(3):
-        selected = [place for place, age in enumerate(age) if age <= most]
+        selected = [place for place, years in enumerate(age) if years <= most]
         (row,) = answer_on(tables, declared, f"{ASKED} FROM microdata WHERE age <= {most}").rows
         people = sum(Fraction(w[place]) for place in selected)
         totals = [
