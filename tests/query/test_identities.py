@@ -24,7 +24,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.formulas import PartAggregate
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
-from tests.query.test_language_of_forms import in_columns, values_outside
+from tests.query.test_language_of_forms import by_key, every_world, values_outside
 from tests.query.test_language_of_worlds import AllWorlds, ends, extremes
 from tests.query.test_matched import FORMS
 from tests.query.worlds import column, declare, with_help
@@ -139,19 +139,13 @@ def test_shapes_hold_what_every_world_answers(all_worlds, keys, query):
 @pytest.mark.parametrize("form", OTHER_FORMS)
 def test_shapes_on_other_forms_hold_what_every_world_answers(form, seed):
     tables, declared, worlds = OTHER_FORMS[form][0](seed)
-    answers = [answer_on(tables, declared, query) for _, query in COUNTED]
-    rows_by_key = [defaultdict(list) for _ in COUNTED]
-    different = {tuple(sorted(map(repr, world))): world for world in islice(worlds, 120)}
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
-        for world in different.values():
-            connection.register("known", in_columns(world, declared))
-            connection.execute("CREATE OR REPLACE TABLE microdata AS FROM known")
-            for seen, (keys, query) in zip(rows_by_key, COUNTED, strict=True):
-                for row in connection.execute(query).fetchall():
-                    seen[row[:keys]].append(tuple(map(as_float, row[keys:])))
-    for answer, seen, (keys, query) in zip(answers, rows_by_key, COUNTED, strict=True):
-        assert values_outside(answer, seen, keys, len(different)) == [], query
+    every = every_world(islice(worlds, 120), declared)
+    for keys, query in COUNTED:
+        answer = answer_on(tables, declared, query)
+        rows_by_key = by_key(every.answers(query), keys)
+        for rows in rows_by_key.values():
+            rows[:] = [tuple(map(as_float, values)) for values in rows]
+        assert values_outside(answer, rows_by_key, keys, every.size) == [], query
         shares = [row["share"] for row in answer.rows if "share" in row]
         assert all(
             0 <= bounds_of_share.lower <= bounds_of_share.upper <= 1

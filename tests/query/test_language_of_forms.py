@@ -4,7 +4,6 @@ import itertools
 import random
 from collections import defaultdict
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,6 +12,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from tests.query.composed import publish_composed as in_versions
 from tests.query.composed import random_columns, random_groups
+from tests.query.every_world import EveryWorld
 from tests.query.test_apart import publish_apart
 from tests.query.test_composed import EXACT, rows_of, worlds_of
 from tests.query.test_composed import small as composed_release
@@ -150,23 +150,27 @@ FORMS = {
 def test_answers_hold_those_of_every_world(form, seed):
     make, queries = FORMS[form]
     tables, declared, worlds = make(seed)
-    answers = [answer_on(tables, declared, query) for _, query in queries]
-    seen = [defaultdict(list) for _ in queries]
-    number = 0
-    first = itertools.islice(worlds, MOST)
-    different = {tuple(sorted(map(repr, world))): world for world in first}
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
-        for world in different.values():
-            number += 1
-            connection.register("known", in_columns(world, declared))
-            connection.execute("CREATE OR REPLACE TABLE microdata AS FROM known")
-            for rows_by_key, (keys, query) in zip(seen, queries, strict=True):
-                for row in connection.execute(query).fetchall():
-                    rows_by_key[row[:keys]].append(row[keys:])
-    assert number
-    for answer, rows_by_key, (keys, query) in zip(answers, seen, queries, strict=True):
-        assert values_outside(answer, rows_by_key, keys, number) == [], query
+    every = every_world(itertools.islice(worlds, MOST), declared)
+    assert every.size
+    for keys, query in queries:
+        rows_by_key = by_key(every.answers(query), keys)
+        assert (
+            values_outside(answer_on(tables, declared, query), rows_by_key, keys, every.size) == []
+        ), query
+
+
+def every_world(worlds, declared):
+    """Return the different ones of some worlds, each of which is a list of rows."""
+    different = {tuple(sorted(map(repr, world))): world for world in worlds}
+    return EveryWorld(in_columns(world, declared) for world in different.values())
+
+
+def by_key(answers, keys):
+    """Return the values of all worlds' rows by their group columns, which come first."""
+    values = defaultdict(list)
+    for row in itertools.chain(*answers):
+        values[row[:keys]].append(row[keys:])
+    return values
 
 
 def values_outside(answer, rows_by_key, keys, number):

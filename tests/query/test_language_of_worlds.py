@@ -8,13 +8,14 @@ import math
 from collections import defaultdict
 from functools import cached_property
 
-import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
+from tests.query.every_world import EveryWorld
 from tests.query.fifty import ANSWERED, ORDERED, REFUSED
 from tests.query.test_matched import (
     FORMS,
@@ -30,7 +31,7 @@ CLOSE = 1e-9
 
 
 class AllWorlds:
-    """A release, and DuckDB with the microdata of every world, each in a schema of its own.
+    """A release, and DuckDB with the microdata of every world.
 
     Worlds that are the same rows in another order are one: no query here tells them apart.
     """
@@ -45,39 +46,24 @@ class AllWorlds:
         self.together = sensitive == "together"
 
     @cached_property
-    def worlds(self):
-        """A connection to each."""
+    def _worlds(self):
+        """All different worlds."""
         different = {as_rows(world): world for world in worlds(self.table, self.together)}
-        database = duckdb.connect(config={"threads": 1})
-        for number, world in enumerate(different.values()):
-            self._create(database, f"w{number}", world)
-        return [self._connect(database, f"w{number}") for number in range(len(different))]
+        return EveryWorld(map(self._microdata, different.values()))
 
     @property
     def number(self):
-        """Return the number of worlds."""
-        return len(self.worlds)
+        """The number of worlds."""
+        return self._worlds.size
 
-    def _create(self, database, name, world):
-        """A schema with a world's microdata."""
+    def _microdata(self, world):
+        """Return a world's rows as a table with the columns of the release."""
         columns = {column: [row[column] for row in world] for column in self.table.column_names}
-        empty_of_types = self.table.schema.empty_table().from_pydict(columns, self.table.schema)
-        database.register("known", empty_of_types)
-        database.execute(f"CREATE SCHEMA {name}")
-        database.execute(f"CREATE TABLE {name}.microdata AS FROM known")
-        database.unregister("known")
+        return pa.Table.from_pydict(columns, self.table.schema)
 
     def answers(self, query):
-        """The rows of each world's answer."""
-        for world in self.worlds:
-            yield world.execute(query).fetchall()
-
-    def _connect(self, database, name):
-        """A connection that sees a world."""
-        connection = database.cursor()
-        connection.execute("PRAGMA disable_optimizer")  # planning takes longer than so few rows
-        connection.execute(f"SET search_path = '{name},main'")
-        return connection
+        """Return the rows of each world's answer."""
+        return self._worlds.answers(query)
 
 
 def as_rows(world):
