@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ DOCUMENT = 1 << 24
 """Bytes of a document: a record, keys, words, a state. One of 10,000 versions has a third of it."""
 MANIFEST_BYTES = 1 << 26
 """Bytes of a manifest, which lists every file of every part."""
+_CONTAINERS = (dict, list)  # what parsers of JSON and YAML make
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -63,11 +64,11 @@ def require_shallow(document: Any) -> None:
 
 
 def _containers_in(whole: Any) -> Iterable[Any]:
-    """Return the lists and mappings in a list or mapping."""
-    parts = whole.values() if isinstance(whole, Mapping) else whole
-    if not isinstance(whole, Mapping | list):
+    """Return the lists and dictionaries in a list or dictionary."""
+    if not isinstance(whole, _CONTAINERS):
         return ()
-    return [part for part in parts if isinstance(part, Mapping | list)]
+    parts = whole.values() if isinstance(whole, dict) else whole
+    return [part for part in parts if isinstance(part, _CONTAINERS)]
 
 
 class UnfitFileError(OSError):
