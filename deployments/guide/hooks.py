@@ -1,6 +1,7 @@
 """Hooks of the guide: generated chapters, and pages that nav does not name."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +44,25 @@ def on_config(config: Any) -> Any:
     A page for addresses that are not there would need a server: there is none.
     """
     config.theme.static_templates.discard("404.html")
-    named = {page for _, pages in _sections(config.nav) for page in pages}
+    named = set(_pages(config.nav))
     folder = Path(config.docs_dir)
-    for _, pages in _sections(config.nav):
-        if pages and "/" in pages[0]:
-            inside = (folder / pages[0]).parent.glob("*.md")
+    for section in config.nav:
+        (pages,) = section.values()
+        if isinstance(pages, list) and "/" in (first := next(_pages(pages))):
+            inside = (folder / first).parent.glob("*.md")
             present = {path.relative_to(folder).as_posix() for path in inside}
             pages.extend(sorted(present - named))
+            named |= present
     return config
 
 
-def _sections(nav: list[Any]) -> list[tuple[str, list[str]]]:
-    return [
-        (title, pages)
-        for section in nav
-        for title, pages in section.items()
-        if isinstance(pages, list)
-    ]
+def _pages(nav: Any) -> Iterator[str]:
+    """Yield the pages that a part of the navigation names, in its sections too."""
+    if isinstance(nav, str):
+        yield nav
+        return
+    for part in nav.values() if isinstance(nav, dict) else nav:
+        yield from _pages(part)
 
 
 def on_post_page(output: str, **_: Any) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,11 @@ from zipfile import ZipFile
 import pytest
 
 from tests.corpus.archives import unpack_archives
+from tests.guide.page import transcripts
 from tests.release.small import Small, people
 
 ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 PACKAGES = ("expectations", "flows", "tasks")
 FOLDERS = (*PACKAGES, "deployments")
 pytestmark = pytest.mark.packaging
@@ -176,8 +179,23 @@ def test_the_python_face_answers(run):
     assert done.stdout.startswith("True [200] ['BoundedAnswer',")
 
 
-def test_commands_run_beside_modules_of_the_old_names(command, other_project, prefect_api):
-    published = Path(command("demo").splitlines()[-1])
+@pytest.fixture(scope="module")
+def demonstration(command):
+    """The release of the demonstration."""
+    return Path(command("demo").splitlines()[-1])
+
+
+@pytest.mark.parametrize("transcript", transcripts(README)[1:], ids=str)
+def test_commands_print_what_the_readme_shows(command, demonstration, transcript):
+    _, *arguments = shlex.split(transcript.command)
+    assert demonstration.name in transcript.command
+    assert transcript.fits(command(*arguments))
+
+
+def test_commands_run_beside_modules_of_the_old_names(
+    command, other_project, prefect_api, demonstration
+):
+    published = demonstration
     assert published == other_project / "releases" / "adult-capital-loss" / "0001"
     assert "holds in all" in command("check", str(published))
     question = 'SELECT COUNT(*), AVG("capital-loss") FROM microdata'
