@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from sfumato.expectations.shared.errors import SpecError
-from sfumato.flows.choice.grids import usual_grids
+from sfumato.flows.choice.grids import UsualGrid, usual_grids
 from sfumato.flows.choice.reader import AlternativeReader
 from sfumato.flows.inputs.documents import parse_yaml, read_yaml
 from sfumato.flows.inputs.overrides import Overrides
@@ -62,10 +62,10 @@ def alternatives_of(
     document = read_yaml(path)
     reader = AlternativeReader(path, overrides, document)
     own = reader.spec({})
-    grids = [grid] if grid else usual_grids(document, own)
+    grids = [UsualGrid(grid)] if grid else usual_grids(document, own)
     admitted, refused, changes = [], {}, {}
     for name, grid_keys, other in (
-        combination for grid in grids for combination in _combinations(document, grid)
+        combination for usual in grids for combination in _combinations(document, usual)
     ):
         try:
             instead = reader.with_aims(grid_keys)
@@ -87,9 +87,10 @@ def alternatives_of(
 
 
 def _combinations(
-    document: Mapping[str, Any], grid: Mapping[str, Any]
+    document: Mapping[str, Any], usual: UsualGrid
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Yield each alternative: its name, keys in place of the spec's, True if it promises others."""
+    grid = usual.keys
     partitions: list[Any] = list(_single_choices(grid.get("partition"))) or [None]
     forms: list[Any] = list(_single_choices(grid.get("form"))) or [None]
     strata = grid.get("strata") or [None]
@@ -108,7 +109,8 @@ def _combinations(
         words, promises = variant
         if promises is not None:
             instead["promises"] = promises
-        other = isinstance(promised, list) and promises != document["promises"]
+        is_own = promises == document["promises"] or usual.equivalent
+        other = isinstance(promised, list) and not is_own
         yield _name(document, partition, form, stratum, words), instead, other
 
 

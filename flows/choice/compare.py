@@ -49,6 +49,7 @@ from sfumato.tasks.stages.verify import require_population
 
 _ENDING = ".recommended"
 KEPT_HOURS = 24 * 7  # hours for which the results of a comparison can be used again
+_FINALISTS = 6  # alternatives with the spec's promises that are asked all queries and attacked
 _COMPARED = b"a comparison"  # key of the digests made here, in place of a line's secret key
 
 
@@ -139,9 +140,11 @@ class Compared:
             {
                 "name": alternative.outcome.name,
                 "width": alternative.width,
+                "accuracy": alternative.outcome.typical,
                 "guessed": alternative.guessed,
                 "groups": alternative.outcome.groups,
                 "suppressed": alternative.outcome.suppressed,
+                **({"hides": hidden} if (hidden := _hidden(alternative)) else {}),
                 **({"chose": alternative.outcome.chose} if alternative.outcome.chose else {}),
                 **({"promise": "another"} if alternative.outcome.name in self.others else {}),
             }
@@ -154,6 +157,11 @@ class Compared:
             "spec": None if self.spec is None else str(self.spec),
             "page": str(self.page),
         }
+
+
+def _hidden(alternative: Ranked) -> dict[str, float]:
+    """Return the columns that an alternative hides in nearly all rows, with the shares."""
+    return {name: alternative.outcome.hidden[name] for name in alternative.outcome.emptied}
 
 
 @dataclass(frozen=True)
@@ -220,8 +228,10 @@ def compare_alternatives(
         key = _key(resolved, table, request)
         with comparison_directory(resolved.line.work, key, request.hours) as place:
             comparison = KeptComparison(place, table, scratch, request.sql)
-            outcomes = compare(comparison, tried, workloads, processes, progress)
-            ranked = rank(outcomes)
+            finalists = None if request.sweep else _FINALISTS
+            outcomes = compare(comparison, tried, workloads, processes, progress, finalists)
+            queries = comparison.queries(workloads)
+            ranked = rank(outcomes, [query.topic for query in queries])
             others = frozenset(
                 alternative.name for alternative in tried if alternative.other_promise
             )
@@ -233,7 +243,6 @@ def compare_alternatives(
             if request.sweep:
                 ranked = _in_order_of_trial(ranked, outcomes)
             broken = {outcome.name: outcome.refused for outcome in outcomes if outcome.refused}
-            queries = comparison.queries(workloads)
             content = ComparisonContent(
                 ranked, chosen, broken, refused, queries, spec, request.sweep, others
             )

@@ -5,11 +5,13 @@ again. Keep out decisions by the truth: a recommendation rests on the candidates
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,9 @@ from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.stages.anonymize import make_candidate_of_part
 from sfumato.tasks.terms.terms import Declared, Terms
+from sfumato.tasks.terms.utility import hidden_shares
+
+_EMPTIED = 0.95
 
 Pair = tuple[Bounds | None, Bounds]
 Cells = Mapping[tuple[Any, ...], tuple[Bounds, ...]]
@@ -116,6 +121,12 @@ class TriedOutcome:
         attacks: scores by sensitive column.
         seconds: processor time.
         chose: the partition, form and strata that `auto` chose, in words; empty without `auto`.
+        typical: the median over the topics of the queries' median width relative to the middle;
+            None if no query has such a width.
+        hidden: the share of the rows, suppressed ones included, whose label of a quasi-identifier
+            admits every value that is published, by the column's name; no entry for a share of 0.
+        asked: the positions of the queries that it was asked, if these were few and it was not
+            attacked; None if it was asked all of them. Other queries have no width.
     """
 
     name: str
@@ -129,6 +140,14 @@ class TriedOutcome:
     attacks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     seconds: float = 0.0
     chose: str = ""
+    typical: float | None = None
+    hidden: Mapping[str, float] = field(default_factory=dict)
+    asked: Sequence[int] | None = None
+
+    @property
+    def emptied(self) -> list[str]:
+        """The columns that tell almost nothing: hidden in at least 95 % of the rows."""
+        return [name for name, share in self.hidden.items() if share >= _EMPTIED]
 
     def document(self) -> dict[str, Any]:
         """Return the outcome for JSON."""
@@ -154,8 +173,9 @@ def try_alternative(
     truths: Sequence[Cells],
     place: Path,
     randomness: Randomness,
+    asked: Sequence[int] | None = None,
 ) -> TriedOutcome:
-    """Make a candidate, ask it all queries, and attack it.
+    """Make a candidate, ask it all queries, and attack it; or ask it a few queries only.
 
     Args:
         alternative: the alternative to try.
@@ -164,6 +184,7 @@ def try_alternative(
         truths: their answers over all rows.
         place: a private directory for this candidate only.
         randomness: the source of random numbers.
+        asked: the positions of the queries to be asked; None for all, and attacks.
     """
     begun = time.process_time()
     try:
@@ -177,7 +198,7 @@ def try_alternative(
     files = files_of_tables(trial.release, declared.names_with_roles("sensitive"))
     with engine(files, declared) as opened:
         candidate = _AskedCandidate(opened, declared, files, table, partition.groups)
-        scored = list(_scores(candidate, queries, truths))
+        scored = list(_scores(candidate, queries, truths, asked))
     widths, relative, errors = zip(*scored, strict=True) if scored else ((), (), ())
     rows = trial.release.declared.rows
     return TriedOutcome(
@@ -188,10 +209,32 @@ def try_alternative(
         widths=widths,
         relative=relative,
         errors=errors,
-        attacks=_scores_of_attacks(trial),
+        attacks=_scores_of_attacks(trial) if asked is None else {},
         seconds=time.process_time() - begun,
         chose=chose,
+        typical=typical_width(relative, [query.topic for query in queries]),
+        hidden=_hidden_columns(trial),
+        asked=asked,
     )
+
+
+def typical_width(relative: Sequence[float | None], topics: Sequence[str]) -> float | None:
+    """Return the median over topics of the median width of their queries; None without any.
+
+    Args:
+        relative: for each query the width relative to the middle; None if it has none.
+        topics: the topic of each query.
+    """
+    by_topic: defaultdict[str, list[float]] = defaultdict(list)
+    for width, topic in zip(relative, topics, strict=True):
+        if width is not None:
+            by_topic[topic].append(width)
+    return median(map(median, by_topic.values())) if by_topic else None
+
+
+def _hidden_columns(trial: Trial) -> dict[str, float]:
+    shares = hidden_shares(trial.assessment.tables, trial.release.declared)
+    return {name: float(share) for name, share in shares.items() if share}
 
 
 def _choose_terms(
@@ -265,13 +308,22 @@ class _AskedCandidate:
 
 
 def _scores(
-    candidate: _AskedCandidate, queries: Sequence[PairedQuery], truths: Sequence[Cells]
+    candidate: _AskedCandidate,
+    queries: Sequence[PairedQuery],
+    truths: Sequence[Cells],
+    asked: Sequence[int] | None,
 ) -> Iterator[tuple[float | None, float | None, float | None]]:
-    """Yield each query's width, width relative to the middle, and error of the estimate."""
-    for query, truth in zip(queries, truths, strict=True):
+    """Yield each query's width, width relative to the middle, and error of the estimate.
+
+    They are None for a query that is refused, or not to be asked.
+    """
+    positions = set(range(len(queries)) if asked is None else asked)
+    for position, (query, truth) in enumerate(zip(queries, truths, strict=True)):
         try:
-            cells = candidate.cells(query)
+            cells = candidate.cells(query) if position in positions else None
         except SfumatoError:
+            cells = None
+        if cells is None:
             yield None, None, None
             continue
         pairs = [

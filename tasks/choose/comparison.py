@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
@@ -25,6 +27,7 @@ from sfumato.tasks.choose.paired import (
     load_queries,
     save_queries,
 )
+from sfumato.tasks.choose.recommend import rank
 from sfumato.tasks.choose.trial import worker_processes
 from sfumato.tasks.microdata.table import Microdata, load, operating_system
 from sfumato.tasks.private.durable import write_atomically
@@ -34,6 +37,9 @@ from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.schema.formats import software
 
 _OUTCOMES, _QUERIES = "outcomes", "queries"
+_FIRST_QUERIES = 48  # of the first pass
+_OTHERS = 3  # finalists with other promises than the spec's: shown, never recommended
+_OWN = "the steward's own queries"
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class KeptComparison:
         place = self.place / _QUERIES
         if not has_queries(place):
             queries = draw_queries(load(self.table), workloads, operating_system)
-            own = [PairedQuery("the steward's own queries", sql) for sql in self.more]
+            own = [PairedQuery(_OWN, _OWN, sql) for sql in self.more]
             save_queries([*queries, *own], private_directory(place))
         return load_queries(place)
 
@@ -69,8 +75,12 @@ def compare(
     workloads: Sequence[Workload],
     processes: int,
     progress: Callable[[TriedOutcome, int, int], None],
+    finalists: int | None = None,
 ) -> list[TriedOutcome]:
     """Try all alternatives on the same queries, and save the outcome of each.
+
+    Where there are more alternatives than finalists, all are asked a few queries first, and the
+    best of them all queries; finalists alone are attacked, which takes longest.
 
     Alternatives that were tried before are not tried again: an alternative is identified by its
     terms, and by the software.
@@ -81,44 +91,103 @@ def compare(
         workloads: the workloads that queries are drawn from.
         processes: the number of alternatives that are tried at once.
         progress: called with each outcome, the number done, and the total.
+        finalists: the number of alternatives with the spec's own promises that are asked all
+            queries; a few with other promises are, too. None for all alternatives.
 
     Returns:
         The outcomes, in the order of the alternatives.
     """
-    comparison.queries(workloads)
+    queries = comparison.queries(workloads)
+    if finalists is None or len(alternatives) <= finalists:
+        return list(_outcomes(comparison, alternatives, processes, progress, None).values())
+    topics = [query.topic for query in queries]
+    asked = few_of_each(topics, _FIRST_QUERIES)
+    outcomes = _outcomes(comparison, alternatives, processes, progress, asked)
+    ranked = rank(list(outcomes.values()), topics)
+    best = [entry.outcome.name for entry in ranked if not entry.outcome.emptied]
+    final = _finalists(alternatives, best, finalists)
+    outcomes |= _outcomes(comparison, final, processes, progress, None)
+    return [outcomes[alternative.name] for alternative in alternatives]
+
+
+def _finalists(
+    alternatives: Sequence[Alternative], best: Sequence[str], number: int
+) -> list[Alternative]:
+    """Return the best alternatives with the spec's own promises, and a few of the best others.
+
+    Args:
+        alternatives: all of them.
+        best: the names of useful ones, the narrowest first.
+        number: of alternatives with the spec's own promises.
+    """
+    others = {alternative.name for alternative in alternatives if alternative.other_promise}
+    names = [name for name in best if name not in others][:number]
+    names += [name for name in best if name in others][:_OTHERS]
+    return [alternative for alternative in alternatives if alternative.name in names]
+
+
+def few_of_each(topics: Sequence[str], number: int) -> tuple[int, ...]:
+    """Return the positions of some queries, about as many of each topic, evenly spread over it.
+
+    >>> few_of_each(["a"] * 8 + ["b"] * 2, 4)
+    (0, 4, 8, 9)
+    """
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for position, topic in enumerate(topics):
+        places[topic].append(position)
+    each = max(1, number // max(len(places), 1))
+    chosen = (own[:: -(-len(own) // each)] for own in places.values())
+    return tuple(sorted(chain.from_iterable(chosen)))
+
+
+def _outcomes(
+    comparison: KeptComparison,
+    alternatives: Sequence[Alternative],
+    processes: int,
+    progress: Callable[[TriedOutcome, int, int], None],
+    asked: tuple[int, ...] | None,
+) -> dict[str, TriedOutcome]:
+    """Return the outcomes by name; those that are saved are not made again."""
     directory = private_directory(comparison.place / _OUTCOMES)
-    places = [directory / f"{_digest(alternative)}.json" for alternative in alternatives]
+    ending = ".json" if asked is None else ".first.json"
+    places = [directory / f"{_digest(alternative)}{ending}" for alternative in alternatives]
     missing = [pair for pair in zip(alternatives, places, strict=True) if not pair[1].exists()]
     done = len(alternatives) - len(missing)
-    for number, outcome in enumerate(_try_all(comparison, missing, processes), start=done + 1):
+    tried = _try_all(comparison, missing, processes, asked)
+    for number, outcome in enumerate(tried, start=done + 1):
         progress(outcome, number, len(alternatives))
-    return [
-        _read(place, alternative.name)
+    return {
+        alternative.name: _read(place, alternative.name)
         for alternative, place in zip(alternatives, places, strict=True)
-    ]
+    }
 
 
 def _try_all(
-    comparison: KeptComparison, missing: Sequence[tuple[Alternative, Path]], processes: int
+    comparison: KeptComparison,
+    missing: Sequence[tuple[Alternative, Path]],
+    processes: int,
+    asked: tuple[int, ...] | None,
 ) -> Iterable[TriedOutcome]:
     if processes <= 1 or len(missing) <= 1:
         for alternative, place in missing:
-            yield _try(comparison, alternative, place)
+            yield _try(comparison, alternative, place, asked)
         return
     number = min(processes, len(missing))
     with worker_processes(number) as pool:
-        running = [pool.submit(_try, comparison, *pair) for pair in missing]
+        running = [pool.submit(_try, comparison, *pair, asked) for pair in missing]
         for ended in as_completed(running):
             yield ended.result()
 
 
-def _try(comparison: KeptComparison, alternative: Alternative, place: Path) -> TriedOutcome:
+def _try(
+    comparison: KeptComparison, alternative: Alternative, place: Path, asked: tuple[int, ...] | None
+) -> TriedOutcome:
     """Try an alternative, save its outcome, and remove its tables."""
     table, queries = load(comparison.table), load_queries(comparison.place / _QUERIES)
     truths = _truths(table, alternative, queries, comparison.place)
     own = private_directory(comparison.scratch / token_hex(8))
     try:
-        outcome = try_alternative(alternative, table, queries, truths, own, operating_system)
+        outcome = try_alternative(alternative, table, queries, truths, own, operating_system, asked)
     finally:
         rmtree(own)
     write_atomically(place, json.dumps(outcome.document(), default=_plain).encode())

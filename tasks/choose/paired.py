@@ -63,6 +63,7 @@ class PairedQuery:
 
     Attributes:
         workload: the name of its workload and its level, in words.
+        topic: the name of its workload without the level; each topic has one vote in a ranking.
         sql: the query in SQL.
         selected: the rows that it picks one by one (bool); None if the SQL selects by columns.
         aggregate: the aggregate of picked rows.
@@ -70,6 +71,7 @@ class PairedQuery:
     """
 
     workload: str
+    topic: str
     sql: str
     selected: np.ndarray | None = None
     aggregate: str = ""
@@ -103,12 +105,14 @@ def _ranges(
     """Draw windows of a quasi-identifier that begin at one of its values."""
     column, sensitive = table[workload.over], _sensitive(workload, table)
     values = column.values.to_pylist()
+    topic = f"{workload.aggregate}({sensitive or '*'}) by range of {column.name}"
     for span in workload.spans:
         for place in randomness(workload.queries) % np.uint64(len(values)):
             low = values[int(place)]
             within = window_condition(column.name, low, end_of_window(low, span))
             yield PairedQuery(
-                f"{workload.aggregate}({sensitive or '*'}) by range of {column.name}, {span}",
+                f"{topic}, {span}",
+                topic,
                 _select(workload.aggregate, sensitive, within),
             )
 
@@ -121,6 +125,7 @@ def _arbitrary(
     keys, _ = key(columns, table.rows)
     _, vector, size = np.unique(keys, return_inverse=True, return_counts=True)
     names = [column_named(column.name) for column in columns]
+    topic = f"{workload.aggregate}({sensitive or '*'}) of arbitrary selections"
     for level in workload.selected:
         for number in range(workload.queries):
             order = some_in_random_order(len(size), level, randomness)
@@ -128,7 +133,8 @@ def _arbitrary(
             chosen = np.zeros(len(size), dtype=bool)
             chosen[order[:enough]] = True
             yield PairedQuery(
-                f"{workload.aggregate}({sensitive or '*'}) of arbitrary selections, {level}",
+                f"{topic}, {level}",
+                topic,
                 _select(workload.aggregate, sensitive, _picked_condition(names, level, number)),
                 chosen[vector],
                 workload.aggregate,
@@ -143,6 +149,7 @@ def _counts(
     columns = table.with_roles("quasi-identifier")
     sensitive = _sensitive(workload, table) or table.with_roles("sensitive")[0].name
     number = min(workload.attributes, len(columns))
+    topic = "count(*) by ranges and a sensitive value"
     for level in workload.selectivity:
         share = (level / 100) ** (1 / max(number, 1))
         for _ in range(workload.queries):
@@ -150,7 +157,8 @@ def _counts(
             tests = [_draw_condition(columns[place], share, randomness) for place in order]
             row = int(randomness(1)[0] % np.uint64(table.rows))
             yield PairedQuery(
-                f"count(*) by ranges and a sensitive value, {level}",
+                f"{topic}, {level}",
+                topic,
                 _select("count", None, exp.and_(_equals_value(table[sensitive], row), *tests)),
             )
 
@@ -166,7 +174,8 @@ def _group_queries(
         if len(column.values) + column.has_null <= _FEW:
             tree = exp.select(column_named(column.name), _call(aggregate, sensitive)).from_(_TABLE)
             text = tree.group_by(column_named(column.name)).sql("duckdb")
-            yield PairedQuery(f"{aggregate}({sensitive or '*'}) by {column.name}", text)
+            topic = f"{aggregate}({sensitive or '*'}) by {column.name}"
+            yield PairedQuery(topic, topic, text)
 
 
 def _sensitive(workload: Workload, table: Microdata) -> str | None:
@@ -221,8 +230,14 @@ def save_queries(queries: Sequence[PairedQuery], place: Path) -> None:
         write_atomically(place / _ROWS, packed.tobytes())
     rows = len(picked[0]) if picked else 0
     entries = [
-        {"workload": q.workload, "sql": q.sql, "aggregate": q.aggregate, "of": q.of}
-        for q in queries
+        {
+            "workload": query.workload,
+            "topic": query.topic,
+            "sql": query.sql,
+            "aggregate": query.aggregate,
+            "of": query.of,
+        }
+        for query in queries
     ]
     text = "".join(f"-- {query.workload}\n{query.sql};\n" for query in queries)
     write_atomically(place / "queries.sql", text.encode())
@@ -243,10 +258,15 @@ def load_queries(place: Path) -> list[PairedQuery]:
         packed = content.reshape(-1, -(-stored["rows"] // 8))
         picked = iter(np.unpackbits(packed, axis=1, count=stored["rows"]).astype(bool))
     return [
-        PairedQuery(q["workload"], q["sql"], next(picked), q["aggregate"], q["of"])
-        if q["aggregate"]
-        else PairedQuery(q["workload"], q["sql"])
-        for q in stored["queries"]
+        PairedQuery(
+            entry["workload"],
+            entry["topic"],
+            entry["sql"],
+            next(picked) if entry["aggregate"] else None,
+            entry["aggregate"],
+            entry["of"],
+        )
+        for entry in stored["queries"]
     ]
 
 

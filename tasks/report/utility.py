@@ -101,23 +101,30 @@ def share_in_words(share: float) -> str:
     return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %"
 
 
+def half_width(relative: float | None) -> str:
+    """Return half the width of bounds, relative to their middle, as `±7 %`.
+
+    >>> half_width(0.14), half_width(0.0), half_width(None)
+    ('±7 %', 'exact', '–')
+    """
+    if relative is None:
+        return "–"
+    return f"±{share_in_words(relative / 2)}" if relative else "exact"
+
+
 def width_in_words(median: float | None) -> str:
     """Return in words what a median width, relative to the bounds' middle, means.
 
-    >>> width_in_words(0.14)
-    'within ±7 % for half of the questions'
-    >>> width_in_words(2.5)
-    'tells little: for half of the questions the bounds begin at nought or below it'
+    >>> width_in_words(0.14), width_in_words(2.5)
+    ('±7 % (median)', 'too wide to use: half of the answers may be 0')
     >>> width_in_words(0.0), width_in_words(None)
-    ('exact for half of the questions', 'not told: no question had an answer with a size')
+    ('exact (median)', 'not measured: no question had an answer with a size')
     """
     if median is None:
-        return "not told: no question had an answer with a size"
-    if not median:
-        return "exact for half of the questions"
+        return "not measured: no question had an answer with a size"
     if median >= _NOTHING_TOLD:
-        return "tells little: for half of the questions the bounds begin at nought or below it"
-    return f"within ±{share_in_words(median / 2)} for half of the questions"
+        return "too wide to use: half of the answers may be 0"
+    return f"{half_width(median)} (median)"
 
 
 def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -110,6 +110,23 @@ def mean_penalty(tables: Tables, declared: Declared) -> Fraction | None:
     )
 
 
+def hidden_shares(tables: Tables, declared: Declared) -> dict[str, Fraction]:
+    """Return for each quasi-identifier the share of all rows for which it says nothing.
+
+    Its label is then a star or admits every value that labels of the column admit; a suppressed row
+    says nothing in any column. Empty for forms that do not recode, and if nothing is published.
+    """
+    if not declared.is_recoded or not tables[TABLE].num_rows:
+        return {}
+    represented = _PeopleShown.from_tables(tables, declared)
+    lost = declared.rows.suppressed
+    rows = represented.rows + lost
+    names = declared.names_with_roles("quasi-identifier")
+    return {
+        name: Fraction(_column(represented, name, declared).hidden + lost, rows) for name in names
+    }
+
+
 def _mean(of_published: Sequence[Fraction], suppressed: int, cells: int) -> Fraction:
     """Return the mean over all cells; each cell of a suppressed row counts 1."""
     return Fraction(sum(of_published) + suppressed * len(of_published)) / cells
@@ -148,10 +165,14 @@ class _PeopleShown:
 
 @dataclass(frozen=True, eq=False)
 class _ComparedColumn:
-    """Sums over the published cells of a column, and which of them are stars."""
+    """Sums over the published cells of a column, and which of them are stars.
+
+    `hidden` is the number of people whose label admits everything.
+    """
 
     steps: Fraction
     penalty: Fraction
+    hidden: int
     highest: int
     starred: np.ndarray
 
@@ -165,9 +186,11 @@ def _column(represented: _PeopleShown, name: str, declared: Declared) -> _Compar
     rows, admitted = people.tolist(), [read(label) for label in labels]
     reached, height = levels(column, labels, admitted)
     stars = np.array([label == STAR for label in labels], dtype=bool)
+    penalty, hidden = _penalty(labels, admitted, rows, column)
     return _ComparedColumn(
         steps=Fraction(sum(n * level for n, level in zip(rows, reached, strict=True)), height),
-        penalty=_penalty(labels, admitted, rows, column),
+        penalty=penalty,
+        hidden=hidden,
         highest=max(reached),
         starred=stars[codes],
     )
@@ -178,15 +201,20 @@ def _penalty(
     admitted: Sequence[Admitted],
     rows: Sequence[int],
     column: DeclaredColumn,
-) -> Fraction:
-    """Return the sum of the certainty penalties of the labels' rows, added up by denominators."""
+) -> tuple[Fraction, int]:
+    """Return the sum of the certainty penalties of the labels' rows, and the rows whose is 1.
+
+    Penalties are added up by their denominators.
+    """
     unstarred = [a for label, a in zip(labels, admitted, strict=True) if label != STAR]
     span, leaves = _span(unstarred), _leaves(unstarred, column)
     parts: defaultdict[Fraction | int, Fraction | int] = defaultdict(int)
+    hidden = 0
     for label, a, times in zip(labels, admitted, rows, strict=True):
         part, whole = (1, 1) if label == STAR else _share(a, span, leaves)
         parts[whole] += part * times
-    return sum((Fraction(part) / whole for whole, part in parts.items()), Fraction(0))
+        hidden += times * (part == whole)
+    return sum((Fraction(part) / whole for whole, part in parts.items()), Fraction(0)), hidden
 
 
 def _span(admitted: Sequence[Admitted]) -> Fraction | int:

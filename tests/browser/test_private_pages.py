@@ -87,9 +87,10 @@ def _crowded_comparison(place):
         )
         for n in range(40)
     ]
-    ranked = rank(outcomes)
+    words = [f"avg of {LONG} by 5", "the steward's own queries"]
+    queries = [PairedQuery(topic, topic, "") for topic in words]
+    ranked = rank(outcomes, words)
     refused = {outcome.name: f"{LONG}: means nothing" for outcome in outcomes}
-    queries = [PairedQuery(f"avg of {LONG} by 5", ""), PairedQuery("the steward's own queries", "")]
     content = ComparisonContent(
         ranked,
         recommend(ranked),

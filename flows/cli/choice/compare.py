@@ -14,6 +14,7 @@ from sfumato.tasks.schema.files import read_text
 if TYPE_CHECKING:
     from sfumato.flows.choice.compare import Compared
     from sfumato.tasks.choose.alternative import TriedOutcome
+    from sfumato.tasks.choose.recommend import Ranked
 
 _SHOWN = 10
 
@@ -48,7 +49,6 @@ def compare(
     """
     from sfumato.flows.choice.alternatives import read_grid
     from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
-    from sfumato.tasks.report.steward.comparison import name_of
 
     own = () if queries is None else statements(read_text(queries))
     request = AskedComparison(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
@@ -57,14 +57,29 @@ def compare(
         echo_json(comparison.document())
         return
     for number, alternative in enumerate(comparison.ranked[:_SHOWN], start=1):
-        echo(
-            f"{number:>3}  width {alternative.width:.1%}  guessed {alternative.guessed:.1%}  "
-            f"{name_of(alternative.outcome)}"
-        )
+        echo(f"{number:>3}  {line_of(alternative)}")
     tell_apart(comparison)
     if comparison.chosen is not None:
         echo(f"recommended: {comparison.chosen.outcome.name}: {comparison.spec}")
+    elif comparison.ranked:
+        echo("recommended: nothing; each alternative hides a column, or promises something else")
     echo(str(comparison.page))
+
+
+def line_of(alternative: "Ranked") -> str:
+    """Return an alternative in a line: accuracy, width beside the others, guesses, name."""
+    from sfumato.tasks.report.steward.comparison import emptied_in_words, name_of
+    from sfumato.tasks.report.utility import half_width, share_in_words
+
+    emptied, guessed = emptied_in_words(alternative.outcome), alternative.guessed
+    return "  ".join(
+        [
+            f"{half_width(alternative.outcome.typical):>8}",
+            f"width {share_in_words(alternative.width)}",
+            "not attacked" if guessed is None else f"guessed {share_in_words(guessed)}",
+            name_of(alternative.outcome) + (f" ({emptied})" if emptied else ""),
+        ]
+    )
 
 
 def tell_apart(comparison: "Compared") -> None:
@@ -96,5 +111,11 @@ def statements(text: str) -> tuple[str, ...]:
 
 def tell(outcome: "TriedOutcome", done: int, total: int) -> None:
     """Print the result of an alternative, and how many of all are done."""
-    result = f"cannot: {outcome.refused}" if outcome.refused else f"{outcome.groups:,} groups"
+    from sfumato.tasks.report.utility import half_width
+
+    result = (
+        f"cannot: {outcome.refused}"
+        if outcome.refused
+        else f"{half_width(outcome.typical)}, {outcome.groups:,} groups"
+    )
     show.say(f"{done}/{total} {outcome.name}: {result}, {outcome.seconds:.1f} s")

@@ -14,7 +14,7 @@ from sfumato.tasks.report.axes import Axis, number_axis
 from sfumato.tasks.report.plot import BOTTOM, CHARACTER, HEIGHT, TOP, WIDTH, Tick, coordinate
 from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import Table, table_of
-from sfumato.tasks.report.utility import share_in_words
+from sfumato.tasks.report.utility import half_width, share_in_words
 
 _RIGHT = WIDTH - 40  # the label of the last point is right of it
 _NAMED = 3  # marks beside a place, at most
@@ -198,6 +198,12 @@ class TriedAlternative(Protocol):
     def seconds(self) -> float: ...  # noqa: D102
     @property
     def chose(self) -> str: ...  # noqa: D102
+    @property
+    def typical(self) -> float | None: ...  # noqa: D102
+    @property
+    def hidden(self) -> Mapping[str, float]: ...  # noqa: D102
+    @property
+    def emptied(self) -> Sequence[str]: ...  # noqa: D102
 
 
 class RankedAlternative(Protocol):
@@ -210,7 +216,7 @@ class RankedAlternative(Protocol):
     @property
     def in_groups(self) -> float: ...  # noqa: D102
     @property
-    def guessed(self) -> float: ...  # noqa: D102
+    def guessed(self) -> float | None: ...  # noqa: D102
     @property
     def base(self) -> float: ...  # noqa: D102
 
@@ -251,6 +257,7 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
     points = [
         (marks[alternative.outcome.name], alternative.width, alternative.guessed)
         for alternative in content.ranked
+        if alternative.guessed is not None
     ]
     plot = plot_pareto(points, marks.get(chosen or "")) if points else None
     page = render_private(
@@ -269,6 +276,7 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
         refused=names_by_reason(content.refused),
         queries=len(content.queries),
         others=len(content.others),
+        emptied=any(alternative.outcome.emptied for alternative in content.ranked),
     )
     write_atomically(place / COMPARISON_CSV, _csv(content).encode())
     write_atomically(place / COMPARISON_PAGE, page.encode())
@@ -284,16 +292,33 @@ def name_of(outcome: TriedAlternative) -> str:
     return f"{outcome.name}, which chose {outcome.chose}" if outcome.chose else outcome.name
 
 
+def _guessed_text(share: float | None) -> str:
+    return "not attacked" if share is None else share_in_words(share)
+
+
+def emptied_in_words(outcome: TriedAlternative) -> str:
+    """Return which columns an alternative hides in nearly all rows; empty if it hides none."""
+    if not outcome.emptied:
+        return ""
+    shares = [f"{name} in {share_in_words(outcome.hidden[name])}" for name in outcome.emptied]
+    return f"hides {', '.join(shares)} of the rows"
+
+
 def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
+    hides = any(alternative.outcome.emptied for alternative in content.ranked)
     return [
         {
             "number": number,
             "alternative": name_of(alternative.outcome),
+            "accuracy": half_width(alternative.outcome.typical),
             "mean width": share_in_words(alternative.width),
-            "guessed in groups": share_in_words(alternative.in_groups),
-            "guessed by an attacker": share_in_words(alternative.guessed),
+            "guessed in groups": _guessed_text(
+                None if alternative.guessed is None else alternative.in_groups
+            ),
+            "guessed by an attacker": _guessed_text(alternative.guessed),
             "groups": alternative.outcome.groups,
             "suppressed": alternative.outcome.suppressed,
+            **({"hides": emptied_in_words(alternative.outcome)} if hides else {}),
             **({"promise": _promise_of(alternative, content)} if content.others else {}),
             "CPU seconds": round(alternative.outcome.seconds, 1),
         }
