@@ -16,8 +16,8 @@ from sfumato.tasks.parts.attack import attack_all_parts
 from sfumato.tasks.parts.divided import read_parts
 from sfumato.tasks.parts.strata import as_stage_table, read_rows_of
 from sfumato.tasks.publication.parts import SeenParts, observations_of
-from sfumato.tasks.query.accuracy.in_parts import VectorKeys, count_vectors
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.query.accuracy.vectors import VectorKeys, count_vectors
 from sfumato.tasks.report.steward.draft import DraftContent
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.terms.terms import Declared

@@ -25,9 +25,10 @@ from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverPara
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.publication.exposure import exposure
-from sfumato.tasks.query.accuracy.conditions import CountsQueries
+from sfumato.tasks.query.accuracy.conditions import counts_queries
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload
 from sfumato.tasks.query.ask import engine
+from sfumato.tasks.query.engines.truth import Queries, original_in_parts
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.question.question import ROWS as COUNTED
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -134,19 +135,23 @@ def _errors(tables: dict[str, Any], declared: Declared, represented: Microdata) 
     workload = CountsWorkload(kind="counts", queries=QUERIES)
     parts = []
     for estimator in ("weighted", "uniform"):
-        with engine(tables, declared, estimator) as asking:
-            batch = CountsQueries(
-                workload, COUNTED, asking, SimpleNamespace(declared=declared), represented
-            )
+        with engine(tables, declared, estimator) as asking:  # type: ignore[arg-type]
+            batch = counts_queries(
+                workload,
+                COUNTED,
+                asking,
+                SimpleNamespace(declared=declared),
+                original_in_parts(represented),
+            )  # type: ignore[arg-type]
             scores = [_scores(batch, level) for level in workload.levels]
         figures = ", ".join(f"{median(s):.3f}/{fmean(s):.3f}" for s in scores)
         parts.append(f"{estimator} {figures}")
     return "; ".join(parts) + f" at {workload.levels} %"
 
 
-def _scores(batch: CountsQueries, level: int) -> list[float]:
+def _scores(batch: Queries, level: int) -> list[float]:
     randomness = seeded_keys(level)
-    outcomes = [batch.ask(level, randomness) for _ in range(QUERIES)]
+    outcomes = batch.outcomes([level] * QUERIES, randomness)
     return [
         float(abs(outcome.estimate - outcome.truth) / outcome.truth)
         for outcome in outcomes

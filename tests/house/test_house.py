@@ -56,7 +56,6 @@ SHORT = {
     "tasks/microdata/databases/faults.py": "imported without a driver",
     "tasks/microdata/readers/reader.py": "the contract of readers",
     "tasks/publication/parts_files.py": "makes pages, which reading parts does without",
-    "tasks/query/accuracy/vectors.py": "attacks import it, without what asks queries",
     "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
     "tasks/sql/parted.py": "imports no DuckDB",
     "tasks/terms/people.py": "whose rows are, apart from what a release declares",

@@ -11,7 +11,7 @@ from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.private.people.backup import backup, unpack
 from sfumato.tasks.private.people.frozen import FACTORS, FrozenFactors, freeze_factors, read_factors
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.query.accuracy.conditions import RangeQueries
+from sfumato.tasks.query.accuracy.conditions import ConditionQueries
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
@@ -116,7 +116,7 @@ def test_the_wish_is_no_part_of_the_terms(line):
 def test_the_stewards_own_queries_calibrate_nothing(line, monkeypatch):
     workload = {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 5}
     evaluate = {"intervals": 95, "workloads": [workload]}
-    monkeypatch.setattr(RangeQueries, "ask", None)
+    monkeypatch.setattr(ConditionQueries, "outcomes", None)
     published = line.write(people(), **{**SPEC, "evaluate": evaluate}).publish("one")
     assert factor_in(published.directory) is not None
 

@@ -16,12 +16,13 @@ from sfumato.tasks.parts.divided import read_parts
 from sfumato.tasks.parts.original import original_of_version
 from sfumato.tasks.parts.strata import read_rows_of
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.query.accuracy import in_parts
-from sfumato.tasks.query.accuracy import in_parts as keys
+from sfumato.tasks.query.accuracy import joined as asked_in_turn
+from sfumato.tasks.query.accuracy import vectors as keys
 from sfumato.tasks.query.accuracy.drawing import frequent_values
 from sfumato.tasks.query.accuracy.evaluate import evaluate
-from sfumato.tasks.query.accuracy.in_parts import VectorKeys, count_vectors, joined_truth
+from sfumato.tasks.query.accuracy.joined import joined_truth
 from sfumato.tasks.query.accuracy.parameters import Evaluation
+from sfumato.tasks.query.accuracy.vectors import VectorKeys, count_vectors
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import engine, files_of_tables
 from sfumato.tasks.query.engines.in_parts import EngineInParts
@@ -113,7 +114,7 @@ def test_parts_are_read_once_for_many_queries(published_parts, monkeypatch, tmp_
         read.append(1)
         return each(engine)
 
-    monkeypatch.setattr(in_parts, "_AT_ONCE", 3)
+    monkeypatch.setattr(asked_in_turn, "_AT_ONCE", 3)
     monkeypatch.setattr(EngineInParts, "_each", note_engine)
     assert evaluate(opened, original, workloads_asked, seeded_keys(3), lambda *_: None) == before
     assert len(read) == 3 + 2  # and once each for what is known without the release

@@ -11,12 +11,18 @@ from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.exact import is_number
 from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.accuracy.parameters import Workload
-from sfumato.tasks.query.accuracy.registry import IN_PARTS, WORKLOADS
+from sfumato.tasks.query.accuracy.registry import WORKLOADS
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.engines.engine import Engine
-from sfumato.tasks.query.engines.truth import Original, OriginalInParts, Outcome, as_fraction
+from sfumato.tasks.query.engines.truth import (
+    Original,
+    OriginalInParts,
+    Outcome,
+    as_fraction,
+    original_in_parts,
+)
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.terms.opened import Release
@@ -43,12 +49,12 @@ def evaluate(
         InputError: where a file of the release is missing, or a column cannot be aggregated.
     """
     total = sum(workload.queries * len(workload.levels) for workload in workloads)
-    done = 0
+    done, parts = 0, original_in_parts(original)
     measured: list[Measured] = []
     files = files_of_tables(release, release.declared.names_with_roles("sensitive"))
     with engine(files, release.declared) as asking:
         for workload in workloads:
-            queries = _ask_workload(workload, asking, release, original, randomness)
+            queries = _ask_workload(workload, asking, release, parts, randomness)
             for query in queries:
                 measured += [] if query is None else [query]
                 done += 1
@@ -60,7 +66,7 @@ def _ask_workload(
     workload: Workload,
     asking: Engine,
     release: Release,
-    original: Original,
+    original: OriginalInParts,
     randomness: Randomness,
 ) -> Iterator[Measured | None]:
     """Ask the queries of a workload, level by level; yield None for one that cannot be asked."""
@@ -68,32 +74,13 @@ def _ask_workload(
     aggregate = Aggregate(workload.aggregate, sensitive, "asked")
     _require_answer(aggregate, release)
     levels = [level for level in workload.levels for _ in range(workload.queries)]
-    outcomes = _outcomes(workload, aggregate, asking, release, original)(levels, randomness)
+    queries = WORKLOADS[workload.kind](workload, aggregate, asking, release, original)
+    outcomes = queries.outcomes(levels, randomness)
     known_width = _known_width(workload, sensitive, asking, release.declared)
     columns = release.declared.columns
     ratios = sensitive is None or is_number(columns[sensitive].arrow_type)
     for level, outcome in zip(levels, outcomes, strict=True):
         yield outcome and _measurement(workload, sensitive, level, outcome, ratios, known_width)
-
-
-_Outcomes = Callable[[Sequence[int], Randomness], Iterator[Outcome | None]]
-
-
-def _outcomes(
-    workload: Workload,
-    aggregate: Aggregate,
-    asking: Engine,
-    release: Release,
-    original: Original,
-) -> _Outcomes:
-    """Return the function that asks one query per level.
-
-    It asks one after the other, or all of them part by part.
-    """
-    if isinstance(original, OriginalInParts):
-        return IN_PARTS[workload.kind](workload, aggregate, asking, release, original).outcomes
-    queries = WORKLOADS[workload.kind](workload, aggregate, asking, release, original)
-    return lambda levels, randomness: (queries.ask(level, randomness) for level in levels)
 
 
 def _sensitive(workload: Workload, declared: Declared) -> str | None:

@@ -1,14 +1,14 @@
 """Engines, which have the published tables and take questions: one for each way of showing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from sfumato.expectations.shared.errors import InputError
-from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.parted import TableInParts
@@ -36,8 +36,30 @@ class Engine(Protocol):
         ...
 
 
+@runtime_checkable
+class AsksEach(Engine, Protocol):
+    """An engine that reads each part of the tables once for several questions."""
+
+    def ask_each(
+        self, questions: Sequence[Question], estimates: bool
+    ) -> Sequence[Mapping[Key, Mapping[Aggregate, Bounds]]]:
+        """Return the bounds for several questions."""
+        ...
+
+
 Opening = Callable[[Files, Declared, Estimator], AbstractContextManager[Engine]]
 """Opens an engine on the published tables, as a context manager."""
+
+
+def as_parts(table: Source) -> TableInParts:
+    """Return the files of a table; that of a whole table is its only part.
+
+    Raises:
+        TypeError: if the table is in memory.
+    """
+    if isinstance(table, pa.Table):
+        raise TypeError(type(table).__name__)
+    return table if isinstance(table, TableInParts) else TableInParts((table,), ({},))
 
 
 def read_table(table: Source) -> pa.Table:
@@ -63,3 +85,28 @@ def _join_parts(table: TableInParts) -> pa.Table:
         return pa.concat_tables(table.tables())
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"a part: not a Parquet file ({type(error).__name__})") from None
+
+
+def ask_each(
+    engine: Engine, questions: Sequence[Question], *, estimates: bool
+) -> Iterator[Mapping[Key, Mapping[Aggregate, Bounds]]]:
+    """Yield the engine's answer to each question, with estimates if they are asked for.
+
+    Raises:
+        QueryError: if a question cannot be evaluated.
+    """
+    answers = (
+        engine.ask_each(questions, estimates)
+        if isinstance(engine, AsksEach)
+        else (engine.ask(question, estimates) for question in questions)
+    )
+    for answer in answers:
+        yield {key: _with_estimates(bounds, estimates) for key, bounds in answer.items()}
+
+
+def _with_estimates(
+    bounds: Mapping[Aggregate, Bounds], estimates: bool
+) -> Mapping[Aggregate, Bounds]:
+    return {
+        aggregate: with_estimate(ends) if estimates else ends for aggregate, ends in bounds.items()
+    }

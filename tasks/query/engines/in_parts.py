@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_numpy
 from sfumato.expectations.shared.exact import exact
-from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
+from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
 from sfumato.tasks.query.engines.cells import SelectedRows
 from sfumato.tasks.query.engines.conditions import ValueConditions
@@ -397,28 +397,3 @@ def _add_part(joined: JoinedQuestion | None, tables: ReleaseTables) -> JoinedQue
     except NotDirectError:
         return None
     return joined
-
-
-def ask_each(
-    engine: Engine, questions: Sequence[Question], *, estimates: bool
-) -> Iterator[Mapping[Key, Mapping[Aggregate, Bounds]]]:
-    """Yield the engine's answer to each question, with estimates if they are asked for.
-
-    Raises:
-        QueryError: if a question cannot be evaluated.
-    """
-    answers = (
-        engine.ask_each(questions, estimates)
-        if isinstance(engine, EngineInParts)
-        else (engine.ask(question, estimates) for question in questions)
-    )
-    for answer in answers:
-        yield {key: _with_estimates(bounds, estimates) for key, bounds in answer.items()}
-
-
-def _with_estimates(
-    bounds: Mapping[Aggregate, Bounds], estimates: bool
-) -> Mapping[Aggregate, Bounds]:
-    return {
-        aggregate: with_estimate(ends) if estimates else ends for aggregate, ends in bounds.items()
-    }

@@ -128,16 +128,27 @@ def as_fraction(value: object) -> Fraction | None:
 
 
 class OriginalPart(Protocol):
-    """Rows of a part of a table, read when they are needed."""
+    """Rows of a table or of a part of one, read when they are needed."""
 
     def read(self, names: Sequence[str]) -> Microdata:
-        """Read some columns of the part's rows that are in the release."""
+        """Read some columns of the rows that are in the release."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class PartInMemory:
+    """A whole table in memory, as the only part of itself."""
+
+    rows: Microdata
+
+    def read(self, names: Sequence[str]) -> Microdata:
+        """Return some columns of the rows."""
+        return self.rows.keep(self.rows[name] for name in names)
 
 
 @dataclass(frozen=True)
 class OriginalInParts:
-    """All parts of a table, in the order of the release's parts."""
+    """All parts of a table, in the order of the release's parts; a whole table is one part."""
 
     parts: Sequence[OriginalPart]
 
@@ -149,6 +160,13 @@ class OriginalInParts:
 
 Original = Microdata | OriginalInParts
 """The rows of the release, before anonymization."""
+
+
+def original_in_parts(original: Original) -> OriginalInParts:
+    """Return the rows as parts: a table in memory is one."""
+    return (
+        OriginalInParts([PartInMemory(original)]) if isinstance(original, Microdata) else original
+    )
 
 
 class Outcome(NamedTuple):
@@ -171,10 +189,10 @@ def outcome_of(bounds: Bounds, truth: Fraction | None) -> Outcome:
 
 
 class Queries(Protocol):
-    """Random queries of a workload."""
+    """Random queries of a workload, asked of one part after the other."""
 
-    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
-        """Ask one more query; return its outcome, or None if nothing can be asked."""
+    def outcomes(self, levels: Sequence[int], randomness: Randomness) -> Iterator[Outcome | None]:
+        """Yield the outcome of one query per level; None for a query that cannot be asked."""
         ...
 
 
