@@ -1,12 +1,10 @@
 """Queries asked of one or more parts of a table in turn, and their answers joined."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Generic, TypeVar
-
-from sqlglot import exp
+from typing import Generic, TypeVar
 
 from sfumato.tasks.query.aggregates.kind import AggregateKind, HelpColumn
 from sfumato.tasks.query.engines.truth import Outcome
@@ -80,8 +78,7 @@ class JoinedAnswer:
         if self.column is None or answer is None:
             return
         more = answer * rows if self.per_row else answer
-        before, join = self.total, _JOINED[self.column.function]
-        self.total = more if before is None else join(before, more)
+        self.total = more if self.total is None else self.column.join(self.total, more)
 
     @property
     def answer(self) -> Fraction | None:
@@ -106,15 +103,3 @@ def joined_ends(kind: AggregateKind) -> tuple[JoinedAnswer, JoinedAnswer]:
 def joined_truth(kind: AggregateKind) -> JoinedAnswer:
     """Return an empty answer for an aggregate's exact value, which lies between both ends."""
     return joined_ends(kind)[0]
-
-
-def _sum(first: Fraction, second: Fraction) -> Fraction:
-    return first + second
-
-
-_JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
-    exp.Sum: _sum,
-    exp.Min: min,
-    exp.Max: max,
-}
-"""Combine the answers of two parts, by the function that combines an answer over groups."""

@@ -4,8 +4,9 @@ One module here describes one aggregate, and `registry` names them all. Queries,
 and workloads use an aggregate's kind and know no aggregate by its name.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -25,8 +26,21 @@ ANY_TYPE: frozenset[ColumnType] = frozenset(
 )
 NUMBERS: frozenset[ColumnType] = frozenset({"integer", "decimal", "float"})
 
+_LONG = Context(prec=60)  # enough digits to add decimals of 38 digits exactly
 Ends = tuple[exp.Expr, exp.Expr]
 """The lower and the upper bound in SQL."""
+
+
+def _add(first: Any, second: Any) -> Any:
+    return _LONG.add(first, second) if isinstance(first, Decimal) else first + second
+
+
+_JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
+    exp.Sum: _add,
+    exp.Min: min,
+    exp.Max: max,
+}
+"""Functions that join a bound of two parts, by the SQL function that does so over groups."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +50,14 @@ class HelpColumn:
     name: str
     function: type[exp.AggFunc]
     combine: Callable[[np.ndarray], Any]
+
+    def join(self, first: Any, second: Any) -> Any:
+        """Return the bound over two parts of the groups, from those over each part.
+
+        >>> HelpColumn("low", exp.Sum, np.sum).join(Decimal("0.5"), Decimal(10) ** 30)
+        Decimal('1000000000000000000000000000000.5')
+        """
+        return _JOINED[self.function](first, second)
 
 
 @dataclass(frozen=True)

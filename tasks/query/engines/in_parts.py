@@ -4,10 +4,9 @@ No group has rows in two parts, so sums over groups are sums over parts. Bounds 
 compute are computed over all parts at once.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol
@@ -15,13 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_numpy
 from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
-from sfumato.tasks.query.engines.cells import SelectedRows
 from sfumato.tasks.query.engines.conditions import ValueConditions
 from sfumato.tasks.query.engines.counted import CountedBounds, ShownValues
 from sfumato.tasks.query.engines.direct import BoundsFromHelp, open_direct, rows_selected
@@ -37,7 +34,6 @@ from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.sql.session import session
 from sfumato.tasks.terms.terms import Declared
 
-_LONG = Context(prec=60)  # enough digits to add decimals of 38 digits exactly
 _Answers = dict[Key, dict[Aggregate, Bounds]]
 
 
@@ -47,43 +43,6 @@ class _CountedCell:
 
     rows: CountedRows | None = None
     values: dict[str, list[CountedValues]] = field(default_factory=dict)
-
-
-class CountedInParts:
-    """The bounds of aggregates over the qualifying rows of all parts that were added."""
-
-    def __init__(self, aggregates: Sequence[Aggregate], *, estimates: bool) -> None:
-        """Start without parts."""
-        self._aggregates, self._estimates = aggregates, estimates
-        self._cells: dict[Key, _CountedCell] = {}
-
-    def add(self, rows: SelectedRows, counted: CountedBounds) -> None:
-        """Add the contribution of a part's groups.
-
-        Raises:
-            NotDirectError: if there are too many values and cells, or only SQL can count them.
-        """
-        names = [str(a.sensitive) for a in self._aggregates if not a.kind.counts_rows]
-        for place, (key, cell_rows) in enumerate(zip(rows.keys, counted.rows, strict=True)):
-            cell = self._cells.setdefault(key, _CountedCell())
-            cell.rows = _sum(cell.rows, cell_rows)
-            for name in dict.fromkeys(names) if cell_rows.most else ():
-                values = counted.values(name, place)
-                if values is not None:
-                    cell.values.setdefault(name, []).append(values)
-
-    def answers(self, *, grouped: bool) -> dict[Key, dict[Aggregate, Bounds]]:
-        """Return the bounds of each aggregate by the values of the group columns."""
-        return {
-            key: {a: self._bounds(a, cell) for a in self._aggregates}
-            for key, cell in self._cells.items()
-            if cell.rows is not None and (cell.rows.most or not grouped)
-        }
-
-    def _bounds(self, aggregate: Aggregate, cell: _CountedCell) -> Bounds:
-        rows = cell.rows or CountedRows(0, 0, Fraction(0) if self._estimates else None)
-        parts = cell.values.get(str(aggregate.sensitive), [])
-        return bounds_from_values(aggregate, rows, joined_values(parts) if parts else None)
 
 
 def _sum(first: CountedRows | None, second: CountedRows) -> CountedRows:
@@ -151,88 +110,21 @@ class _HelpedCell:
     rows: int = 0
     sides: dict[Aggregate, tuple[Any, Any, Fraction | None]] = field(default_factory=dict)
 
-
-class HelpedInParts:
-    """The bounds of aggregates over the rows of all parts that were added, from help tables."""
-
-    def __init__(self, aggregates: Sequence[Aggregate]) -> None:
-        """Start without parts."""
-        self._aggregates = aggregates
-        self._cells: dict[Key, _HelpedCell] = {}
-
-    def add(self, rows: SelectedRows, helped: BoundsFromHelp) -> None:
-        """Add the contribution of a part's groups.
+    def join(self, aggregate: Aggregate, low: Any, high: Any, expected: Fraction | None) -> None:
+        """Join the ends of an aggregate in another part with those of the parts before.
 
         Raises:
-            NotDirectError: if no help table has the bounds of an aggregate.
+            NotDirectError: if no help table has the bounds of the aggregate.
         """
-        cells = [self._cells.setdefault(key, _HelpedCell()) for key in rows.keys]
-        counts = rows.of_cells.tolist()
-        for cell, number in zip(cells, counts, strict=True):
-            cell.rows += number
-        for aggregate in self._aggregates:
-            if aggregate.kind.counts_rows:
-                continue
-            of_part = zip(cells, counts, *helped.sides(aggregate), strict=True)
-            for cell, number, low, high, expected in of_part:
-                if number:
-                    _join(cell, aggregate, (low, high, expected))
-
-    def answers(
-        self, is_whole: Callable[[str], bool], *, grouped: bool
-    ) -> dict[Key, dict[Aggregate, Bounds]]:
-        """Return the bounds of each aggregate by the values of the group columns."""
-        return {
-            key: {a: _bounds(a, cell, is_whole) for a in self._aggregates}
-            for key, cell in self._cells.items()
-            if cell.rows or not grouped
-        }
-
-
-def _join(cell: _HelpedCell, aggregate: Aggregate, more: tuple[Any, Any, Fraction | None]) -> None:
-    """Join the ends of an aggregate in another part (`more`) with those of the parts before.
-
-    Raises:
-        NotDirectError: if no help table has the bounds of the aggregate.
-    """
-    help_bounds = aggregate.kind.help
-    if help_bounds is None:
-        raise NotDirectError
-    before = cell.sides.get(aggregate)
-    if before is None:
-        cell.sides[aggregate] = more
-        return
-    low, high = (
-        _JOINED[column.function](first, second)
-        for column, first, second in zip(
-            (help_bounds.lower, help_bounds.upper), before, more, strict=False
-        )
-    )
-    expected = None if before[2] is None or more[2] is None else before[2] + more[2]
-    cell.sides[aggregate] = low, high, expected
-
-
-def _bounds(aggregate: Aggregate, cell: _HelpedCell, is_whole: Callable[[str], bool]) -> Bounds:
-    help_bounds = aggregate.kind.help
-    if help_bounds is None or aggregate not in cell.sides:
-        rows = cell.rows if aggregate.kind.counts_rows else None
-        return Bounds(rows, rows, rows)
-    low, high, expected = cell.sides[aggregate]
-    return help_bounds.bounds(
-        low, high, cell.rows, expected, whole=is_whole(str(aggregate.sensitive))
-    )
-
-
-def _add_ends(first: Any, second: Any) -> Any:
-    return _LONG.add(first, second) if isinstance(first, Decimal) else first + second
-
-
-_JOINED: Mapping[type[exp.AggFunc], Callable[[Any, Any], Any]] = {
-    exp.Sum: _add_ends,
-    exp.Min: min,
-    exp.Max: max,
-}
-"""Functions that combine a bound of two parts, by the SQL function that does so over groups."""
+        help_bounds = aggregate.kind.help
+        if help_bounds is None:
+            raise NotDirectError
+        if aggregate in self.sides:
+            low_before, high_before, before = self.sides[aggregate]
+            low = help_bounds.lower.join(low_before, low)
+            high = help_bounds.upper.join(high_before, high)
+            expected = None if before is None or expected is None else before + expected
+        self.sides[aggregate] = low, high, expected
 
 
 class JoinedQuestion(Protocol):
@@ -259,20 +151,40 @@ class HelpedQuestion:
     question: Question
     estimates: bool
     is_whole: Callable[[str], bool]
-    joined: HelpedInParts = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Start without parts."""
-        self.joined = HelpedInParts(self.question.aggregates)
+    _cells: dict[Key, _HelpedCell] = field(default_factory=dict)
 
     def add(self, tables: ReleaseTables) -> None:
         """See `JoinedQuestion`."""
         rows = rows_selected(tables, self.conditions, self.question)
-        self.joined.add(rows, BoundsFromHelp(tables, rows, estimates=self.estimates))
+        helped = BoundsFromHelp(tables, rows, estimates=self.estimates)
+        cells = [self._cells.setdefault(key, _HelpedCell()) for key in rows.keys]
+        counts = rows.of_cells.tolist()
+        for cell, number in zip(cells, counts, strict=True):
+            cell.rows += number
+        for aggregate in self.question.aggregates:
+            if aggregate.kind.counts_rows:
+                continue
+            of_part = zip(cells, counts, *helped.sides(aggregate), strict=True)
+            for cell, number, *sides in of_part:
+                if number:
+                    cell.join(aggregate, *sides)
 
     def answers(self) -> _Answers:
         """See `JoinedQuestion`."""
-        return self.joined.answers(self.is_whole, grouped=bool(self.question.group_by))
+        return {
+            key: {a: self._bounds(a, cell) for a in self.question.aggregates}
+            for key, cell in self._cells.items()
+            if cell.rows or not self.question.group_by
+        }
+
+    def _bounds(self, aggregate: Aggregate, cell: _HelpedCell) -> Bounds:
+        help_bounds = aggregate.kind.help
+        if help_bounds is None or aggregate not in cell.sides:
+            rows = cell.rows if aggregate.kind.counts_rows else None
+            return Bounds(rows, rows, rows)
+        low, high, expected = cell.sides[aggregate]
+        whole = self.is_whole(str(aggregate.sensitive))
+        return help_bounds.bounds(low, high, cell.rows, expected, whole=whole)
 
 
 @dataclass
@@ -282,23 +194,35 @@ class CountedQuestion:
     conditions: ValueConditions
     question: Question
     estimates: bool
-    joined: CountedInParts = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Start without parts."""
-        self.joined = CountedInParts(self.question.aggregates, estimates=self.estimates)
+    _cells: dict[Key, _CountedCell] = field(default_factory=dict)
 
     def add(self, tables: ReleaseTables) -> None:
         """See `JoinedQuestion`."""
         rows = rows_selected(tables, self.conditions, self.question)
-        of_part = CountedBounds(
+        counted = CountedBounds(
             tables, self.conditions, self.question, rows, estimates=self.estimates
         )
-        self.joined.add(rows, of_part)
+        names = [str(a.sensitive) for a in self.question.aggregates if not a.kind.counts_rows]
+        for place, (key, cell_rows) in enumerate(zip(rows.keys, counted.rows, strict=True)):
+            cell = self._cells.setdefault(key, _CountedCell())
+            cell.rows = _sum(cell.rows, cell_rows)
+            for name in dict.fromkeys(names) if cell_rows.most else ():
+                values = counted.values(name, place)
+                if values is not None:
+                    cell.values.setdefault(name, []).append(values)
 
     def answers(self) -> _Answers:
         """See `JoinedQuestion`."""
-        return self.joined.answers(grouped=bool(self.question.group_by))
+        return {
+            key: {a: self._bounds(a, cell) for a in self.question.aggregates}
+            for key, cell in self._cells.items()
+            if cell.rows is not None and (cell.rows.most or not self.question.group_by)
+        }
+
+    def _bounds(self, aggregate: Aggregate, cell: _CountedCell) -> Bounds:
+        rows = cell.rows or CountedRows(0, 0, Fraction(0) if self.estimates else None)
+        parts = cell.values.get(str(aggregate.sensitive), [])
+        return bounds_from_values(aggregate, rows, joined_values(parts) if parts else None)
 
 
 @contextmanager
