@@ -14,9 +14,7 @@ that treats parts separately: what holds for each part by itself holds for the w
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -34,9 +32,10 @@ from sfumato.tasks.lines.composed import (
 from sfumato.tasks.lines.composition import (
     CombinableVersion,
     Composition,
+    JointReport,
     JudgeAtoms,
+    PartReport,
     require_combinable,
-    totals_of_counts,
 )
 from sfumato.tasks.lines.exposed import Exposed, require_nothing_by_subtraction
 from sfumato.tasks.lines.kept import release_before
@@ -62,101 +61,25 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.terms.parts import PublishedPart, text_of_where
-from sfumato.tasks.terms.terms import ColumnExposure, Declared, FacedPeople, JointExposure
-
-_FACED = ("intersection", "newcomers", "leavers")  # counts of people in a `ColumnExposure`
+from sfumato.tasks.terms.terms import Declared
 
 
 @dataclass
-class JoinedCompositions:
-    """The compositions of the parts of a version, joined; no part is kept in memory.
-
-    Attributes:
-        declared: the terms that the whole declares.
-        counts: the numbers of people and groups that went on, or did not.
-    """
+class JoinedCompositions(JointReport):
+    """The compositions of the parts of a version, joined; no part is kept in memory."""
 
     declared: Declared
     counts: Mapping[str, int]
-    _documents: list[dict[str, Any]] = field(default_factory=list)
-    _exposures: list[JointExposure] = field(default_factory=list)
+    _parts: list[PartReport] = field(default_factory=list)
 
     def add(self, part: Composition) -> None:
         """Add another part."""
-        self._documents.append(part.document())
-        self._exposures.append(part.exposed.counts)
+        self._parts += part.parts
 
-    def document(self) -> dict[str, Any]:
-        """Return the private report, in the form of the report of one table."""
-        documents = self._documents
-        return {
-            **documents[0],
-            "route": self._route(),
-            "atoms": sum(part["atoms"] or 0 for part in documents),
-            "fewest": {
-                n: min(part["fewest"][n] for part in documents) for n in documents[0]["fewest"]
-            },
-            "likeliest": self._likeliest(),
-            "vacancy": {
-                n: sum(part["vacancy"][n] for part in documents) for n in documents[0]["vacancy"]
-            },
-            "refilled": self.counts.get("refilled", 0),
-            "moved": self.counts.get("moved", 0),
-            "reinserted": self.counts.get("reinserted", 0),
-            "withheld": self.counts.get("withheld", 0),
-            "waiting": self.counts.get("waiting", 0),
-            "retired": self.counts.get("in_retired_groups", 0),
-            "exposure": self.exposure().model_dump(mode="json"),
-        }
-
-    def totals(self) -> dict[str, int | str | None]:
-        """Return counts for people who watch a run."""
-        chances = [Fraction(chance) for chance in self._likeliest().values() if chance is not None]
-        worst = str(max(chances)) if chances else None
-        return totals_of_counts(self.counts, self.declared.rows, self._route(), worst)
-
-    def exposure(self) -> JointExposure:
-        """Return the exposure of the people of all parts, each of whom is in one."""
-        exposures = self._exposures
-        columns = {c.column: c for exposure in exposures for c in exposure.columns}
-        return JointExposure(
-            versions=max((exposure.versions for exposure in exposures), default=1),
-            lines=1,
-            columns=tuple(
-                _sum_of_parts(
-                    [c for exposure in exposures for c in exposure.columns if c.column == name]
-                )
-                for name in columns
-            ),
-        )
-
-    def _route(self) -> str | None:
-        """Return the routes by which parts compose (see `Passed`), None if no part has one."""
-        return ", ".join(sorted({str(part["route"]) for part in self._documents})) or None
-
-    def _likeliest(self) -> dict[str, str | None]:
-        """Return the largest posterior of anyone's value, by sensitive column.
-
-        It is None for a column if it is not known in every part.
-        """
-        largest: dict[str, str | None] = {}
-        for name in {name for part in self._documents for name in part["likeliest"]}:
-            chances = [part["likeliest"].get(name) for part in self._documents]
-            exact = [Fraction(chance) for chance in chances if chance is not None]
-            largest[name] = str(max(exact)) if len(exact) == len(chances) else None
-        return largest
-
-
-def _sum_of_parts(columns: Sequence[ColumnExposure]) -> ColumnExposure:
-    faced = {name: _sum_of_people([getattr(column, name) for column in columns]) for name in _FACED}
-    return columns[0].model_copy(update=faced)
-
-
-def _sum_of_people(faced: Sequence[FacedPeople]) -> FacedPeople:
-    sums = {
-        name: sum(getattr(people, name) for people in faced) for name in FacedPeople.model_fields
-    }
-    return FacedPeople(**sums)
+    @property
+    def parts(self) -> Sequence[PartReport]:
+        """The report of each part."""
+        return self._parts
 
 
 def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> tuple[str, ...]:

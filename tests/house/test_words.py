@@ -61,7 +61,6 @@ REASONS = {
     ],
     "a key of documents, or of a spec": [
         "expectations/suites/gate.py::LimitedShare.observed",
-        "tasks/lines/composition.py::JointReport.declared",
         "tasks/partitions/aimed/parameters.py::GroupByAim.over",
         "tasks/report/steward/comparison.py::RankedAlternative.guessed",
         "tasks/report/steward/comparison.py::TriedAlternative.published",
