@@ -7,14 +7,12 @@ from prefect.artifacts import create_markdown_artifact
 
 from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.table import load, operating_system
+from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.outcomes import tell
-from sfumato.tasks.parts.divided import is_divided
 from sfumato.tasks.parts.original import original_of_candidate, original_of_version
 from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
-from sfumato.tasks.query.engines.truth import Original
 from sfumato.tasks.report.watched import summary
 from sfumato.tasks.stages.evaluate import (
     evaluate_candidate,
@@ -28,7 +26,7 @@ from sfumato.tasks.terms.tombstone import is_tombstone
 @private_task()
 def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Line) -> Path:
     """Ask the workloads' queries of a version; a truth outside its bounds withdraws it."""
-    original = _original_of_version(deidentified, release, line)
+    original = original_of_version(deidentified, release, line)
     progress = ShownProgress(f"{line.name}-evaluation")
     try:
         measured = evaluate_release(
@@ -52,7 +50,7 @@ def evaluate_before(
     So does a goal that is missed, where the spec says that it does. It is missed by widths alone:
     no truth decides.
     """
-    original = _original_of_candidate(deidentified, candidate)
+    original = original_of_candidate(deidentified, candidate)
     progress = ShownProgress(f"{line.name}-evaluation")
     measured = evaluate_candidate(
         candidate, original, evaluation, reports, operating_system, progress.show
@@ -68,20 +66,6 @@ def record_evaluated(measured: MeasuredBounds, reports: Path, version: Path, lin
     """Record the accuracy of a version that was measured before it appeared."""
     notices = record_measured(measured, reports, version, line)
     _show(version, replace(measured, notices=notices), line)
-
-
-def _original_of_version(deidentified: Path, release: Path, line: Line) -> Original:
-    """Return the rows that a version was made of; in parts, those that it represents."""
-    if is_divided(deidentified):
-        return original_of_version(deidentified, release, line)
-    return load(deidentified)
-
-
-def _original_of_candidate(deidentified: Path, candidate: Path) -> Original:
-    """Return the rows that a candidate was made of."""
-    if is_divided(deidentified):
-        return original_of_candidate(deidentified, candidate)
-    return load(deidentified)
 
 
 def _show(release: Path, measured: MeasuredBounds, line: Line) -> None:

@@ -1,9 +1,7 @@
 """The tasks of a release in parts: the source is divided, and parts are made one after another."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
 from prefect.artifacts import create_table_artifact
@@ -23,12 +21,8 @@ from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched import finding_rows
 from sfumato.tasks.stages.deidentify import identity, warnings_of_texts
 from sfumato.tasks.stages.stage import gate_documents
-from sfumato.tasks.terms.assessment import Judge
 from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.workers.workers import Workers
-
-J = TypeVar("J")
-R = TypeVar("R")
 
 
 @private_task(retries=2)
@@ -99,32 +93,11 @@ def validate_parts(
 
     Whatever fails is refused.
     """
-    judging = partial(_judge_in, line.name)
-    together = partial(judging(candidate), {}, {})
     watched = watch_workers(workers, "validate", line.name)
-    seen = seal_candidates(
-        candidate,
-        divided,
-        terms,
-        withheld,
-        judging,
-        together,
-        watched,
-        line.published_words,
-        line.bars,
-        line.private,
-    )
+    seen = seal_candidates(candidate, divided, terms, withheld, line, watched)
     create_table_artifact(
         finding_rows(findings_of(seen.all_verdicts())),
         key=f"{line.name}-promises",
         description="Promises, required and observed on the files to be published",
     )
     return candidate
-
-
-def _judge_in(line: str, place: Path) -> Judge:
-    """Return the gate of a line, which keeps its own records in a private directory."""
-    # Great Expectations takes seconds to import.
-    from sfumato.expectations.suites.gate import judge
-
-    return partial(judge, line, documents=gate_documents(place))

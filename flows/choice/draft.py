@@ -7,6 +7,7 @@ release. Exposure together with other lines is not judged, and the line does not
 """
 
 import shutil
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,8 +31,9 @@ from sfumato.tasks.choose.draft import draft_content, line_apart
 from sfumato.tasks.choose.left_out import removed_rows
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.composition import require_combinable
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.parts_gate import require_combined
-from sfumato.tasks.lines.same_people import ComparedPeople, require_other_people
+from sfumato.tasks.lines.same_people import require_other_people
 from sfumato.tasks.lines.standing import standing_version
 from sfumato.tasks.microdata.source import require
 from sfumato.tasks.microdata.table import load, operating_system
@@ -42,8 +44,8 @@ from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.private.failure import sanitise_errors, stage
 from sfumato.tasks.private.scratch import draft_directory, run_directory
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.publication.parts import SeenParts
-from sfumato.tasks.report.steward.draft import write_draft_page
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.report.steward.draft import DraftContent, write_draft_page
 from sfumato.tasks.stages.anonymize import RELEASE, declaration, write_candidate
 from sfumato.tasks.stages.deidentify import (
     choose_terms,
@@ -66,90 +68,14 @@ from sfumato.tasks.stages.validate import (
     sealed_candidate,
 )
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
-from sfumato.tasks.terms.assessment import Assessment, Judge
+from sfumato.tasks.terms.assessment import Assessment
 from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.workers.workers import InTurn
 
 KEPT_HOURS = 24
 """Hours for which a draft stays, unless the spec retains a run's stages for longer."""
 _OF_GROUPS = ("groups_continued", "groups_new", "groups_retired")
-
-
-def draft_parts(resolved: ResolvedRun, place: Path, run: Path) -> tuple[Path, dict[str, Any]]:
-    """Draft a version in parts; return its page, and its summary in counts and widths.
-
-    Args:
-        resolved: the run of a spec that asks for parts, whose line is apart.
-        place: the draft's private directory.
-        run: where stages are written.
-
-    Raises:
-        InputError: where the source is not as declared.
-        PromiseError: where a release would be refused.
-        Fault: where a truth lies outside its bounds.
-    """
-    spec, terms, line = resolved.spec, resolved.terms, resolved.line
-    with stage("ingest"):
-        divided = divide_source(resolved, run, keep_rows=True)
-    with stage("verify"):
-        stands = standing_version(line, identity(divided), rule_of(terms.versions))
-        compared = ComparedPeople()
-        if stands is None:
-            compared = require_other_people(line, identity(divided), rule_of(terms.versions))
-    with stage("anonymize"):
-        candidate = write_candidates(
-            divided, terms, run, operating_system, InTurn(), resolved.continuing, keep_rows=True
-        )
-    with stage("validate"):
-        seen = _judge_parts(candidate, divided, resolved)
-        if stands is None:
-            require_combined(line, sealed_candidate(candidate), candidate / RELEASE)
-    report = private_directory(place / "report")
-    with stage("evaluate"):
-        original = original_of_candidate(divided, candidate)
-        measured = evaluate_candidate(
-            candidate, original, spec.evaluate, report, operating_system, lambda _, __: None
-        )
-    release = open_release(candidate / RELEASE)
-    content = draft_content_of_parts(
-        divided,
-        release.directory,
-        release.declared,
-        seen,
-        measured,
-        spec.attacks.with_local_registers(resolved.base),
-        refuses=spec.evaluate.refuses,
-    )
-    shutil.copytree(candidate / RELEASE, place / RELEASE)
-    page = write_draft_page(report, open_release(place / RELEASE), content)
-    summary = content.document()
-    summary["warnings"] = [*warnings_of_texts(divided), *compared.notices, *summary["warnings"]]
-    return page, {"stands": stands, **summary}
-
-
-def _judge_parts(candidate: Path, divided: Path, resolved: ResolvedRun) -> SeenParts:
-    """Judge all parts as in a release, each by itself and all together; return what is seen."""
-    line, terms = resolved.line, resolved.terms
-    judging = partial(_judge_in, line.name)
-    together = partial(judging(candidate), {}, {})
-    return seal_candidates(
-        candidate,
-        divided,
-        terms,
-        resolved.withheld,
-        judging,
-        together,
-        InTurn(),
-        line.published_words,
-        line.bars,
-        line.private,
-    )
-
-
-def _judge_in(line: str, place: Path) -> Judge:
-    from sfumato.expectations.suites.gate import judge  # imports Great Expectations: seconds
-
-    return partial(judge, line, documents=gate_documents(place))
 
 
 @dataclass(frozen=True)
@@ -199,9 +125,45 @@ def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
                 shutil.rmtree(run)
 
 
+@dataclass(frozen=True)
+class _JudgedDraft:
+    """A candidate that keeps its promises, of a draft in one table or in parts.
+
+    Attributes:
+        deidentified: the stage of its rows.
+        candidate: its stage.
+        stands: the number of the version of this source and spec, None if there is none.
+        notices: messages about other versions of the same people.
+        content: returns the content of the draft, given the accuracy of its answers.
+    """
+
+    deidentified: Path
+    candidate: Path
+    stands: str | None
+    notices: Sequence[str]
+    content: Callable[[MeasuredBounds], DraftContent]
+
+
 def _make_draft(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
-    if resolved.terms.parts is not None:
-        return Draft(place, *draft_parts(resolved, place, run))
+    judge_draft = _judge_whole if resolved.terms.parts is None else _judge_parts
+    made = judge_draft(resolved, run)
+    report = private_directory(place / "report")
+    with stage("evaluate"):
+        original = original_of_candidate(made.deidentified, made.candidate)
+        evaluation, draw = resolved.spec.evaluate, operating_system
+        measured = evaluate_candidate(
+            made.candidate, original, evaluation, report, draw, lambda _, __: None
+        )
+    shutil.copytree(made.candidate / RELEASE, place / RELEASE)
+    content = made.content(measured)
+    page = write_draft_page(report, open_release(place / RELEASE), content)
+    summary = content.document()
+    about_texts = warnings_of_texts(made.deidentified)
+    summary["warnings"] = [*about_texts, *made.notices, *summary["warnings"]]
+    return Draft(place, page, {"stands": made.stands, **summary})
+
+
+def _judge_whole(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
     spec, terms, line = resolved.spec, resolved.terms, resolved.line
     with stage("ingest"):
         whole, ingested = _ingest(resolved, run)
@@ -211,14 +173,10 @@ def _make_draft(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         )
         judge_texts(deidentified, spec.columns, line)
         terms = choose_terms(deidentified, terms, spec.choosing, line.private, operating_system)
-        rows_identity = identity(deidentified)
     with stage("verify"):
         measure_risks(deidentified, terms)
         measure_feasibility(deidentified, terms, resolved.references)
-        stands = standing_version(line, rows_identity, rule_of(terms.versions))
-        compared = ComparedPeople()
-        if stands is None:
-            compared = require_other_people(line, rows_identity, rule_of(terms.versions))
+        stands, notices = _compare(deidentified, terms, line)
     with stage("anonymize"):
         draw, go_on = operating_system, resolved.continuing
         with_intervals = spec.evaluate.intervals is not None
@@ -229,30 +187,51 @@ def _make_draft(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         assessment = _judge(candidate, resolved)
         if stands is None:
             require_combinable(line, sealed_candidate(candidate), candidate / RELEASE)
-    report = private_directory(place / "report")
-    with stage("evaluate"):
-        measured = evaluate_candidate(
-            candidate,
-            load(deidentified),
-            spec.evaluate,
-            report,
-            operating_system,
-            lambda _, __: None,
+
+    def content(measured: MeasuredBounds) -> DraftContent:
+        removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
+        refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base).root
+        return draft_content(
+            deidentified, candidate, assessment, removed, measured, bars, refuses=refuses
         )
-    shutil.copytree(candidate / RELEASE, place / RELEASE)
-    removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
-    refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base).root
-    content = draft_content(
-        deidentified, candidate, assessment, removed, measured, bars, refuses=refuses
-    )
-    page = write_draft_page(report, open_release(place / RELEASE), content)
-    summary = content.document()
-    summary["warnings"] = [
-        *warnings_of_texts(deidentified),
-        *compared.notices,
-        *summary["warnings"],
-    ]
-    return Draft(place, page, {"stands": stands, **summary})
+
+    return _JudgedDraft(deidentified, candidate, stands, notices, content)
+
+
+def _judge_parts(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
+    spec, terms, line = resolved.spec, resolved.terms, resolved.line
+    with stage("ingest"):
+        divided = divide_source(resolved, run, keep_rows=True)
+    with stage("verify"):
+        stands, notices = _compare(divided, terms, line)
+    with stage("anonymize"):
+        candidate = write_candidates(
+            divided, terms, run, operating_system, InTurn(), resolved.continuing, keep_rows=True
+        )
+    with stage("validate"):
+        seen = seal_candidates(candidate, divided, terms, resolved.withheld, line, InTurn())
+        if stands is None:
+            require_combined(line, sealed_candidate(candidate), candidate / RELEASE)
+
+    def content(measured: MeasuredBounds) -> DraftContent:
+        refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base)
+        release = open_release(candidate / RELEASE)
+        return draft_content_of_parts(divided, release, seen, measured, bars, refuses=refuses)
+
+    return _JudgedDraft(divided, candidate, stands, notices, content)
+
+
+def _compare(deidentified: Path, terms: Terms, line: Line) -> tuple[str | None, Sequence[str]]:
+    """Return the number of the version of this source and spec, or notices about other people.
+
+    Raises:
+        PromiseError: where what others published of the same people forbids a new version.
+    """
+    rows_identity, rule = identity(deidentified), rule_of(terms.versions)
+    stands = standing_version(line, rows_identity, rule)
+    if stands is not None:
+        return stands, ()
+    return None, require_other_people(line, rows_identity, rule).notices
 
 
 def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:

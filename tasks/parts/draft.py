@@ -20,6 +20,7 @@ from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.query.accuracy.vectors import VectorKeys, count_vectors
 from sfumato.tasks.report.steward.draft import DraftContent
 from sfumato.tasks.schema.columns import Role
+from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.workers.workers import InTurn
 
@@ -28,8 +29,7 @@ _UNTOLD = "which rows are left out, and by value, is not told of releases in par
 
 def draft_content_of_parts(
     divided: Path,
-    release: Path,
-    declared: Declared,
+    release: Release,
     seen: SeenParts,
     measured: MeasuredBounds,
     bars: AttackBars,
@@ -40,14 +40,14 @@ def draft_content_of_parts(
 
     Args:
         divided: the stage of the rows that were to be published.
-        release: the directory of the release.
-        declared: the declaration of the release.
+        release: the release that would be published.
         seen: the observations of its parts.
         measured: the accuracy of its answers.
         bars: the spec's bars on attacks.
         refuses: whether a release that misses its goal is refused.
     """
-    attacked, _ = attack_all_parts(release, bars, InTurn())
+    declared = release.declared
+    attacked, _ = attack_all_parts(release.directory, bars, InTurn())
     counts = declared.rows.model_dump(mode="json")
     why = _reasons(counts)
     beyond = missed_bars([limit.judged_bar for limit in pool_limits(attacked)])

@@ -1,4 +1,4 @@
-"""Original rows that a release in parts represents, read part by part."""
+"""Original rows of a release: of a table from its stage, of parts read part by part."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ import numpy as np
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.candidates.remember import file_of_map
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.parts.divided import PartOnDisk, read_parts
+from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.parts.divided import PartOnDisk, is_divided, read_parts
 from sfumato.tasks.parts.strata import read_rows_of
 from sfumato.tasks.private.people.identity import suppressed_rows, without_suppressed
 from sfumato.tasks.private.people.maps_of_parts import MapInParts
 from sfumato.tasks.private.people.store import has_map, map_in_parts
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.query.engines.truth import OriginalInParts
+from sfumato.tasks.query.engines.truth import Original, OriginalInParts
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
 from sfumato.tasks.terms.opened import open_release
@@ -65,37 +65,41 @@ class PartInMap:
         return rows.keep(rows[name] for name in names)
 
 
-def original_of_version(divided: Path, release: Path, line: Line) -> OriginalInParts:
-    """Return the rows that a version in parts represents.
+def original_of_version(deidentified: Path, release: Path, line: Line) -> Original:
+    """Return the rows that a version was made of; in parts, those that it represents.
 
     Args:
-        divided: a stage with the same source, divided as for the version.
+        deidentified: a stage with the same source, divided as for the version.
         release: the directory of the version.
         line: its line.
 
     Raises:
         InputError: if whom it represents is not known here.
     """
+    if not is_divided(deidentified):
+        return load(deidentified)
     declared = open_release(release).declared
     if declared.is_composed:
         entry, version = read_state(line.private).versions.get(release.name), release.name
         if entry is None or entry.map is None or not has_map(line.private, version):
             raise InputError(f"{release}: whom it represents is not known here any more")
         return _in_map(map_in_parts(line.private, version, entry.map), declared)
-    rows = sum(part.rows for part in read_parts(divided))
-    return _original(divided, declared, suppressed_rows(line.private, release.name, rows))
+    rows = sum(part.rows for part in read_parts(deidentified))
+    return _original(deidentified, declared, suppressed_rows(line.private, release.name, rows))
 
 
-def original_of_candidate(divided: Path, candidate: Path) -> OriginalInParts:
-    """Return the rows that a validated candidate in parts represents.
+def original_of_candidate(deidentified: Path, candidate: Path) -> Original:
+    """Return the rows that a validated candidate was made of; in parts, those that it represents.
 
     Raises:
-        InputError: if it is not known whom the candidate represents.
+        InputError: if it is not known whom a candidate in parts represents.
     """
+    if not is_divided(deidentified):
+        return load(deidentified)
     declared, suppressed = open_release(candidate / RELEASE).declared, candidate / SUPPRESSED
     if declared.is_composed:
         return _in_map(MapInParts.open(file_of_map(candidate)), declared)
-    return _original(divided, declared, np.load(suppressed) if suppressed.exists() else None)
+    return _original(deidentified, declared, np.load(suppressed) if suppressed.exists() else None)
 
 
 def _in_map(people_map: MapInParts | None, declared: Declared) -> OriginalInParts:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.rules.verdicts import Expectation, Finding, require
 from sfumato.tasks.candidates.continued import last_composed
 from sfumato.tasks.continued.parameters import rule_of
+from sfumato.tasks.lines.line import Line
 from sfumato.tasks.parts.continued import parts_in, rows_left_out, write_map_of_parts
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.private.people.store import last_in_parts
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.parts import (
-    JudgePromises,
     PlaceOfPart,
     SeenPart,
     SeenParts,
@@ -33,9 +34,8 @@ from sfumato.tasks.publication.parts_read import compare_parts
 from sfumato.tasks.publication.staging import seal
 from sfumato.tasks.schema.files import read_canonical
 from sfumato.tasks.schema.formats import software
-from sfumato.tasks.schema.stated import KeptBars, PublishedWords
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED
-from sfumato.tasks.stages.stage import read_note
+from sfumato.tasks.stages.stage import gate_documents, read_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, write_assessment
 from sfumato.tasks.terms.assessment import Judge
 from sfumato.tasks.terms.opened import MANIFEST
@@ -86,17 +86,22 @@ def judge_part(job: PartToJudge) -> tuple[str, SeenPart]:
         return place.name, replace(seen, totals={})
 
 
+def judge_in(line: str, place: Path) -> Judge:
+    """Return the gate of a line, which keeps its own records in a private directory."""
+    # Great Expectations takes seconds to import.
+    from sfumato.expectations.suites.gate import judge
+
+    return partial(judge, line, documents=gate_documents(place))
+
+
 def seal_candidates(
     candidate: Path,
     divided: Path,
     terms: Terms,
     withheld: Sequence[str],
-    judge_in: JudgeIn,
-    judge_promises: JudgePromises,
+    line: Line,
     workers: Workers,
-    words: PublishedWords | None = None,
-    bars: KeptBars | None = None,
-    line: Path | None = None,
+    judging: JudgeIn | None = None,
 ) -> SeenParts:
     """Judge every part, and make the release of all of them.
 
@@ -105,12 +110,10 @@ def seal_candidates(
         divided: the stage of the divided table.
         terms: the terms of the whole.
         withheld: the names that no column may have.
-        judge_in: evaluates the rules and promises of a part, given a directory to write in.
-        judge_promises: evaluates promises that compare groups with all rows.
+        line: its line.
         workers: the workers that judge parts.
-        words: the words of the whole about its line and columns.
-        bars: the bars on attacks that it states to be kept.
-        line: the private directory of its line, if versions are composed.
+        judging: evaluates rules and promises, given a directory to write in; None for the gate of
+            the line.
 
     Raises:
         PromiseError: if anything is broken.
@@ -118,18 +121,19 @@ def seal_candidates(
     whole, release = read_parts(divided), candidate / RELEASE
     parts = [part for part in parts_in(candidate, whole) if part is not None]
     (release / PARTS).mkdir(parents=True)
-    seen = _judge_parts(candidate, parts, terms, tuple(withheld), judge_in, workers)
-    compare_parts(seen, release, judge_promises)
+    judging = judging or partial(judge_in, line.name)
+    seen = _judge_parts(candidate, parts, terms, tuple(withheld), judging, workers)
+    compare_parts(seen, release, partial(judging(candidate), {}, {}))
     require(findings_of(seen.all_verdicts()))
     lost = read_note(divided, "counts")
     published = list(_declared_parts(seen, release, parts))
     away = sum(part.rows for part in whole) - sum(part.rows for part in parts)
     declared = seen.declare(published, lost, software(), away)
-    stated: dict[str, Any] = {"words": words or PublishedWords(), "bars": bars}
-    if line is not None and terms.is_composed:
-        state = read_state(line)
+    stated: dict[str, Any] = {"words": line.published_words, "bars": line.bars}
+    if terms.is_composed:
+        state = read_state(line.private)
         stated["predecessor"] = last_composed(state)
-        last_map = last_in_parts(line, state)
+        last_map = last_in_parts(line.private, state)
         write_map_of_parts(candidate, divided, published, last_map, state)
     declared = declared.model_copy(update=stated)
     complete_whole(release, declared, seen)

@@ -17,12 +17,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import yaml
 
-from sfumato.expectations.rules.verdicts import examine
 from sfumato.flows.inputs.resolved import resolve_run
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates
@@ -70,10 +68,8 @@ def measure(folder: Path, rows: int) -> Costs:
     costs.size["row hashes"] = _bytes(divided) - costs.size["shuffled"]
     with _time_stage(costs, "make and judge"):
         made = write_candidates(divided, resolved.terms, run, seeded_keys(1), InTurn())
-        together = partial(examine, {}, {})
-        seal_candidates(
-            made, divided, resolved.terms, resolved.withheld, examine_in, together, InTurn()
-        )
+        stated = resolved.terms, resolved.withheld, resolved.line
+        seal_candidates(made, divided, *stated, InTurn(), examine_in)
     with _time_stage(costs, "publish"):
         release = publish(resolved.line, sealed_candidate(made), identity(divided), TIME).directory
     costs.size["published"] = _bytes(release)

@@ -1,7 +1,6 @@
 """A small line in parts, made by the stages themselves, without Prefect."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,17 +116,8 @@ def publish_in_parts(
     if version is not None:
         return Published(version, existed=True)
     candidate = write_candidates(divided, resolved.terms, run, draw, workers, resolved.continuing)
-    together = partial(examine, {}, {})
-    seal_candidates(
-        candidate,
-        divided,
-        resolved.terms,
-        resolved.withheld,
-        examine_in,
-        together,
-        workers,
-        line=resolved.line.private,
-    )
+    stated = resolved.terms, resolved.withheld, resolved.line
+    seal_candidates(candidate, divided, *stated, workers, examine_in)
     made = publish(resolved.line, sealed_candidate(candidate), identity(divided), TIME)
     keep_private_diagnostics(candidate, resolved.line.reports(made.directory.name))
     return made

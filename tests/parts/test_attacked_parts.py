@@ -2,12 +2,10 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 from unittest.mock import patch
 
 import pytest
 
-from sfumato.expectations.rules.verdicts import examine
 from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.attacks.bars import (
@@ -84,9 +82,8 @@ def attack_in_parts(divided_line):
         run_.mkdir(parents=True, mode=0o700)
         divided_ = divide(resolved, run_)
         candidate = write_candidates(divided_, resolved.terms, run_, seeded_keys(1), InTurn())
-        arguments = candidate, divided_, resolved.terms, resolved.withheld, examine_in
-        together = partial(examine, {}, {})
-        seal_candidates(*arguments, together, InTurn(), bars=resolved.line.bars)
+        stated = resolved.terms, resolved.withheld, resolved.line
+        seal_candidates(candidate, divided_, *stated, InTurn(), examine_in)
         whose, bars_asked = identity(divided_), resolved.spec.attacks
         outcome = attack_candidates(candidate, bars_asked, whose, resolved.line, judging, InTurn())
         published = publish(resolved.line, sealed_candidate(candidate), whose, TIME)
