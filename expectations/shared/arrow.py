@@ -1,5 +1,6 @@
 """Arrow arrays as NumPy's and back, and values as the texts by which a spec names them."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -41,6 +42,47 @@ def as_truths(values: pa.Array) -> np.ndarray:
     [True, False]
     """
     return as_numpy(pc.cast(values, pa.uint8())).astype(bool)
+
+
+def distinct_values(arrays: Sequence[pa.Array]) -> pa.Array:
+    """Return the values of arrays of one type, ascending, each once; a null comes last.
+
+    >>> distinct_values([pa.array([2, 1]), pa.array([3, 1])]).to_pylist()
+    [1, 2, 3]
+    """
+    every = pc.unique(pa.concat_arrays(arrays))
+    return every.take(pc.sort_indices(every))
+
+
+def places_among(values: pa.Array, among: pa.Array) -> np.ndarray:
+    """Return the places of values among others that include all of them (int64).
+
+    >>> places_among(pa.array(["b", "a"]), pa.array(["a", "b", "c"])).tolist()
+    [1, 0]
+    """
+    indices = pc.index_in(values, value_set=among)
+    return np.asarray(indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def add_counts(
+    counted: Sequence[tuple[pa.Array, np.ndarray]],
+) -> tuple[pa.Array, np.ndarray]:
+    """Return every value of several sets, ascending, and the sums of its counts (int64).
+
+    Values get the type of the last set.
+
+    >>> first, second = (pa.array([1, 2]), np.array([5, 1])), (pa.array([2]), np.array([3]))
+    >>> values, counts = add_counts([first, second])
+    >>> values.to_pylist(), counts.tolist()
+    ([1, 2], [5, 4])
+    """
+    type_ = counted[-1][0].type
+    sets = [values.cast(type_) for values, _ in counted]
+    every = distinct_values(sets)
+    summed = np.zeros(len(every), dtype=np.int64)
+    for values, (_, counts) in zip(sets, counted, strict=True):
+        np.add.at(summed, places_among(values, every), counts)
+    return every, summed
 
 
 def as_places(chosen: np.ndarray) -> pa.Array:

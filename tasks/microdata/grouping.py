@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counting import count, count_people, cover
 from sfumato.expectations.groups.groups import Groups, Joint, Population
+from sfumato.expectations.shared.arrow import distinct_values, places_among
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
@@ -103,9 +104,8 @@ def _with_shared_values(column: Column, other: Column) -> tuple[Column, Column]:
             f"the table {column.values.type}: give both one type (sfumato measure: --types)"
         )
     column, other = (replace(c, values=c.values.cast(common)) for c in (column, other))
-    values = pc.unique(pa.concat_arrays([column.values, other.values]))
-    values = values.take(pc.sort_indices(values))
-    return _recode(column, values), _recode(other, values)
+    values = distinct_values([column.values, other.values])
+    return recode(column, values), recode(other, values)
 
 
 def common_type(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
@@ -117,9 +117,9 @@ def common_type(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def _recode(column: Column, values: pa.Array) -> Column:
-    place = pc.index_in(column.values, value_set=values).to_numpy(zero_copy_only=False)
-    codes = np.append(place, -1).astype(np.int32)[column.codes]
+def recode(column: Column, values: pa.Array) -> Column:
+    """Return a column coded by values that include all of its own."""
+    codes = np.append(places_among(column.values, values), -1).astype(np.int32)[column.codes]
     return replace(column, values=values, codes=codes, ancestors=None)
 
 

@@ -9,18 +9,19 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.arrow import places_among
 from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.microdata.grouping import recode
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.partitions.distribution.target_distributions import CountsOfAllRows
@@ -32,7 +33,6 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.parts import (
     Totals,
     compared_columns,
-    places,
     terms_of_part,
     with_rest,
 )
@@ -42,9 +42,6 @@ from sfumato.tasks.terms.terms import Terms
 
 _PART = "/part"  # no column has this name
 _MOST = 20_000_000  # most distinct rows that a partition is chosen for
-
-
-_VALUE, _COUNT = "value", "count"
 
 
 def totals_of(pieces: Sequence[StratumOnDisk], name: str) -> Totals:
@@ -130,14 +127,8 @@ def _write_strata(
 
 
 def _write(path: Path, totals: Totals) -> Path:
-    table = pa.table({_VALUE: totals.values, _COUNT: totals.counts})
-    pq.write_table(table.filter(pc.is_valid(table[_VALUE])), path)  # parts with nulls are refused
+    totals.write(path, nulls=False)  # parts with nulls are refused
     return path
-
-
-def _read(path: Path, name: str) -> Totals:
-    table = pq.ParquetFile(path).read()
-    return Totals(name, table[_VALUE].combine_chunks(), table[_COUNT].to_numpy())
 
 
 def over_all_values(
@@ -151,11 +142,10 @@ def over_all_values(
         name: the column.
         values: the files for the part.
     """
-    column, whole = rows[name], _read(values.all, name)
-    place = np.append(places(column.values, whole.values), -1).astype(np.int32)  # -1 for null
-    wide = replace(column, values=whole.values, codes=place[column.codes])
+    column, whole = rows[name], Totals.read(values.all, name)
+    wide = recode(column, whole.values)
     piece = np.repeat(np.arange(len(part.strata)), [stratum.rows for stratum in part.strata])
-    strata = {number: _wide(_read(path, name), whole) for number, path in values.strata}
+    strata = {number: _wide(Totals.read(path, name), whole) for number, path in values.strata}
     others = (wide if other.name == name else other for other in rows.columns)
     return Microdata(tuple(others), rows.rows), CountsOfAllRows(whole.counts, piece, strata)
 
@@ -163,7 +153,7 @@ def over_all_values(
 def _wide(totals: Totals, whole: Totals) -> np.ndarray:
     """Return how often each value of the whole table occurs in some rows (int64)."""
     counts = np.zeros(len(whole.counts), dtype=np.int64)
-    counts[places(totals.values, whole.values)] = totals.counts
+    counts[places_among(totals.values, whole.values)] = totals.counts
     return counts
 
 
@@ -261,7 +251,7 @@ def _as_group(totals: Totals) -> Groups:
     number = len(totals.counts)
     counts = Counts(
         np.zeros(number, dtype=np.int64),
-        places(values, values),
+        places_among(values, values),
         totals.counts,
         number,
         None,

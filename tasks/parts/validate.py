@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.rules.verdicts import Expectation, Finding, require
@@ -82,7 +80,7 @@ def judge_part(job: PartToJudge) -> tuple[str, SeenPart]:
         seal_candidate(place, assessment)
         seen = see_part(assessment, job.promises)
         for number, totals in enumerate(seen.totals.values()):
-            _write_totals(place, totals, number)
+            totals.write(place / f"totals-{number}.parquet")
         return place.name, replace(seen, totals={})
 
 
@@ -163,7 +161,10 @@ def _judge_parts(
         for part, (made, seen_part) in zip(parts, workers.each(judge_part, jobs), strict=True):
             judged = candidate / part.name / "judged"
             keep_attempt(attempts, made, judged)
-            totals = {name: _read_totals(judged, name, n) for n, name in enumerate(columns)}
+            totals = {
+                name: Totals.read(judged / f"totals-{number}.parquet", name)
+                for number, name in enumerate(columns)
+            }
             seen.add(replace(seen_part, totals=totals))
             (judged / RELEASE).rename(candidate / RELEASE / PARTS / part.name)
             shutil.rmtree(candidate / part.name / "candidate" / RELEASE)
@@ -179,16 +180,6 @@ def _declared_parts(
         digest = read_canonical(release / PARTS / part.name / MANIFEST)["sfumato"]["digest"]
         yield part.declaration(rows.published, len(sizes), place, digest)
         place = place.next_place(len(sizes), targets)
-
-
-def _write_totals(place: Path, totals: Totals, number: int) -> None:
-    table = pa.table({"value": totals.values, "count": totals.counts})
-    pq.write_table(table, place / f"totals-{number}.parquet")
-
-
-def _read_totals(place: Path, name: str, number: int) -> Totals:
-    table = pq.ParquetFile(place / f"totals-{number}.parquet").read()
-    return Totals(name, table["value"].combine_chunks(), table["count"].to_numpy())
 
 
 def join_findings(findings_of_parts: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:

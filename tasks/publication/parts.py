@@ -10,11 +10,13 @@ its declaration, verdicts and pages follow from those of its parts.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from sfumato.expectations.groups.counting import Coded
 from sfumato.expectations.groups.counts import Counts
@@ -27,11 +29,13 @@ from sfumato.expectations.rules.verdicts import (
     observation,
     verdict_of,
 )
+from sfumato.expectations.shared.arrow import add_counts, places_among
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.forms.targets import digest_of_domain, number_of_targets
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.schema.files import regular
 from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.assessment import Assessment, SeenGroups, Verdicts
@@ -63,26 +67,24 @@ class Totals:
 
     def add_values(self, values: pa.Array, counts: np.ndarray) -> None:
         """Count values (each once) with their frequencies (int64)."""
-        if self.values is None:
-            self.values = values.slice(0, 0)
-        values_before = self.values.cast(values.type)
-        every = pc.unique(pa.concat_arrays([values_before, values]))
-        every = every.take(pc.sort_indices(every))
-        summed = np.zeros(len(every), dtype=np.int64)
-        for counted, number in ((values_before, self.counts), (values, counts)):
-            np.add.at(summed, places(counted, every), number)
-        self.values, self.counts = every, summed
+        before = [] if self.values is None else [(self.values, self.counts)]
+        self.values, self.counts = add_counts([*before, (values, counts)])
+
+    def write(self, path: Path, *, nulls: bool = True) -> None:
+        """Write the values and their counts as Parquet, nulls among them if these are wanted."""
+        table = pa.table({"value": self.values, "count": self.counts})
+        pq.write_table(table if nulls else table.filter(pc.is_valid(table["value"])), path)
+
+    @classmethod
+    def read(cls, path: Path, name: str) -> "Totals":
+        """Return the totals of a column that were written to a file."""
+        table = pq.ParquetFile(regular(path)).read()
+        return cls(name, table["value"].combine_chunks(), table["count"].to_numpy())
 
 
 def labels_of(counts: Counts) -> pa.Array:
     """Return the values that are counted; as many nulls if they are not known."""
     return pa.nulls(counts.values) if counts.labels is None else counts.labels
-
-
-def places(values: pa.Array, among: pa.Array) -> np.ndarray:
-    """Return the places of values among others that include all of them (int64)."""
-    indices = pc.index_in(values, value_set=among)
-    return np.asarray(indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def with_rest(groups: Groups, totals: Totals, columns: Mapping[str, DeclaredColumn]) -> Groups:
@@ -97,7 +99,7 @@ def with_rest(groups: Groups, totals: Totals, columns: Mapping[str, DeclaredColu
     """
     counts = groups.counts_of(totals.name)
     here = np.zeros(len(totals.counts), dtype=np.int64)
-    place = places(labels_of(counts), totals.values)
+    place = places_among(labels_of(counts), totals.values)
     np.add.at(here, place, counts.totals)
     rest = totals.counts - here
     others = np.flatnonzero(rest)

@@ -30,8 +30,6 @@ _OWN = {  # files that a run of ours wrote in its own private directory, which n
     "tasks/parts/identity.py": "scratch files",
     "tasks/parts/original.py": "a stage",
     "tasks/parts/strata.py": "a stage",
-    "tasks/parts/together.py": "scratch files",
-    "tasks/parts/validate.py": "a stage",
     "tasks/private/people/maps_of_parts.py": "scratch files",
     "tasks/stages/deidentify.py": "a stage",
     "tasks/stages/validate.py": "a stage",

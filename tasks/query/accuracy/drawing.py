@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
+from sfumato.expectations.shared.arrow import add_counts
 from sfumato.tasks.microdata.table import Column, Randomness
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload, RangeWorkload
 from sfumato.tasks.query.engines.engine import Engine
@@ -182,24 +182,8 @@ def frequent_values(name: str, parts: Iterable[Column]) -> FrequentValues:
     for column in parts:
         number = np.bincount(column.codes + 1, minlength=len(column.values) + 1)
         missing += int(number[0])
-        values, counts = _add_counts(values, counts, column.values, number[1:])
+        values, counts = add_counts([(values, counts), (column.values, number[1:])])
     return FrequentValues(name, [None, *values.to_pylist()], np.cumsum([missing, *counts]))
-
-
-def _add_counts(
-    first_values: pa.Array,
-    first_counts: np.ndarray,
-    second_values: pa.Array,
-    second_counts: np.ndarray,
-) -> tuple[pa.Array, np.ndarray]:
-    """Merge two sets of values, ascending, and add the numbers of their rows (int64)."""
-    first_values = first_values.cast(second_values.type)
-    every = pc.unique(pa.concat_arrays([first_values, second_values]))
-    every = every.take(pc.sort_indices(every))
-    summed = np.zeros(len(every), dtype=np.int64)
-    for values, counts in ((first_values, first_counts), (second_values, second_counts)):
-        np.add.at(summed, pc.index_in(values, value_set=every).to_numpy(), counts)
-    return every, summed
 
 
 class Drawing(Protocol):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.shared.arrow import distinct_values
 from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 
@@ -76,7 +77,7 @@ class VectorKeys:
         for rows in parts:
             for arrays, name in zip(seen, names, strict=True):
                 arrays.append(encode(name, "quasi-identifier", _plain(rows[name])).values)
-        return cls(names, [_ascending(arrays) for arrays in seen])
+        return cls(names, [distinct_values(arrays) for arrays in seen])
 
     def of_rows(self, rows: pa.Table) -> np.ndarray:
         """Return the key of each published row's vector: int64, or bytes if int64 is too short."""
@@ -131,9 +132,3 @@ def _as_bytes(codes: Sequence[np.ndarray]) -> np.ndarray:
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     dictionary = pa.types.is_dictionary(column.type)
     return column.cast(column.type.value_type) if dictionary else column
-
-
-def _ascending(parts: Sequence[pa.Array]) -> pa.Array:
-    """Return the values of all parts, ascending, each once."""
-    every = pc.unique(pa.concat_arrays(parts))
-    return every.take(pc.sort_indices(every))

@@ -13,9 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.expectations.shared.arrow import distinct_values, places_among
 from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import CountedValues, Counting
@@ -64,9 +63,8 @@ def joined_values(parts: Sequence[CountedValues]) -> CountedValues:
     if len(parts) == 1:
         return parts[0]
     arrays = [_array(part) for part in parts]
-    every = pc.unique(pa.concat_arrays(arrays))
-    every = every.take(pc.sort_indices(every))
-    places = [as_numpy(pc.index_in(array, value_set=every)) for array in arrays]
+    every = distinct_values(arrays)
+    places = [places_among(array, every) for array in arrays]
 
     def total(numbers: Sequence[np.ndarray]) -> np.ndarray:
         summed = np.zeros(len(every), dtype=numbers[0].dtype)
