@@ -17,6 +17,7 @@ from sfumato.expectations.rules.verdicts import Finding, require
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.encoded import encode_columns
+from sfumato.tasks.microdata.readers.columnar import read_batches
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.source import as_table, represented_rows, rules_as_declared
@@ -101,12 +102,8 @@ def _tables(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]
 def _batches(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]:
     for number, path in enumerate(files.paths, start=1):
         try:
-            schema = pq.read_schema(regular(path))
-            text = [field.name for field in schema if pa.types.is_string(field.type)]
-            with pq.ParquetFile(regular(path), read_dictionary=text) as parquet:
-                for batch in parquet.iter_batches(batch_size=rows):
-                    table = pa.table(batch.columns, names=batch.schema.names)
-                    yield with_folders(table, files.folders(path))
+            for table in read_batches(path, rows):
+                yield with_folders(table, files.folders(path))
         except (pa.ArrowException, OSError, ValueError):
             where = f"file {number} of {len(files.paths)} " if len(files.paths) > 1 else ""
             raise input_error(source.uri, f"{where}cannot be read as Parquet") from None

@@ -226,6 +226,23 @@ def test_what_is_no_parquet_is_told(divided_line):
         divided_line.publish("two")
 
 
+def test_dictionaries_of_damaged_files_lack_values(divided_line, monkeypatch):
+    divided_line.write(visits())
+    read = pq.ParquetFile.iter_batches
+
+    def damaged(file, **options):
+        for batch in read(file, **options):
+            place = batch.schema.get_field_index("town")
+            town = batch.column(place)
+            indices = pa.array([len(town.dictionary)] * len(town), pa.int32())
+            beyond = pa.DictionaryArray.from_arrays(indices, town.dictionary, safe=False)
+            yield batch.set_column(place, "town", beyond)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", damaged)
+    with pytest.raises(InputError, match="visits: file 1 of 3 cannot be read as Parquet"):
+        divided_line.divide("one")
+
+
 def test_links_that_are_not_followed_are_refused(divided_line):
     divided_line.write(visits())
     source = divided_line.folder / "visits"

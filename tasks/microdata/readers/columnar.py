@@ -1,5 +1,6 @@
 """Reader of Parquet files, with PyArrow: columns keep their own types."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,15 +29,39 @@ def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, pa.ChunkedAr
     if path.stat().st_size == 0:
         raise input_error(file, "is empty")
     try:
-        schema = pq.read_schema(regular(path))
-        text = [field.name for field in schema if pa.types.is_string(field.type)]
-        with pq.ParquetFile(regular(path), read_dictionary=text) as parquet:
+        with open_parquet(path) as parquet:
             table = parquet.read()
         _require_known_values(table)
     except (pa.ArrowException, OSError, ValueError):
         raise input_error(file, "cannot be read as Parquet") from None
     require_distinct_names(table.column_names, file)
     return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a Parquet file, columns of text with their dictionaries.
+
+    Raises:
+        OSError: if it cannot be read.
+        ArrowException: if it is no Parquet.
+    """
+    schema = pq.read_schema(regular(path))
+    text = [field.name for field in schema if pa.types.is_string(field.type)]
+    return pq.ParquetFile(regular(path), read_dictionary=text)
+
+
+def read_batches(path: Path, rows: int) -> Iterator[pa.Table]:
+    """Yield the rows of a Parquet file, at most so many at a time, as `read` reads them.
+
+    Raises:
+        OSError: if it cannot be read.
+        ValueError: if it is no Parquet, or damaged.
+    """
+    with open_parquet(path) as parquet:
+        for batch in parquet.iter_batches(batch_size=rows):
+            table = pa.table(batch.columns, names=batch.schema.names)
+            _require_known_values(table)
+            yield table
 
 
 def _require_known_values(table: pa.Table) -> None:
