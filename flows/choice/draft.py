@@ -30,7 +30,6 @@ from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.choose.draft import draft_content, line_apart
 from sfumato.tasks.choose.left_out import removed_rows
 from sfumato.tasks.continued.parameters import rule_of
-from sfumato.tasks.lines.composition import require_combinable
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.parts_gate import require_combined
 from sfumato.tasks.lines.same_people import require_other_people
@@ -147,6 +146,10 @@ class _JudgedDraft:
 def _make_draft(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
     judge_draft = _judge_whole if resolved.terms.parts is None else _judge_parts
     made = judge_draft(resolved, run)
+    if made.stands is None:
+        with stage("validate"):
+            staged = made.candidate / RELEASE
+            require_combined(resolved.line, sealed_candidate(made.candidate), staged)
     report = private_directory(place / "report")
     with stage("evaluate"):
         original = original_of_candidate(made.deidentified, made.candidate)
@@ -185,8 +188,6 @@ def _judge_whole(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
         )
     with stage("validate"):
         assessment = _judge(candidate, resolved)
-        if stands is None:
-            require_combinable(line, sealed_candidate(candidate), candidate / RELEASE)
 
     def content(measured: MeasuredBounds) -> DraftContent:
         removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
@@ -210,8 +211,6 @@ def _judge_parts(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
         )
     with stage("validate"):
         seen = seal_candidates(candidate, divided, terms, resolved.withheld, line, InTurn())
-        if stands is None:
-            require_combined(line, sealed_candidate(candidate), candidate / RELEASE)
 
     def content(measured: MeasuredBounds) -> DraftContent:
         refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base)

@@ -31,7 +31,7 @@ from sfumato.tasks.publication.made_again import Checked, compare_made_again
 from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.publication.parts import findings_of, observations_of
 from sfumato.tasks.publication.parts_files import page_of_whole, write_beside
-from sfumato.tasks.publication.parts_read import read_whole
+from sfumato.tasks.publication.parts_read import read_whole, require_counts
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.files import read_canonical
 from sfumato.tasks.schema.formats import other_software, require_readable
@@ -66,10 +66,7 @@ def _counts_agree(declared: Declared, tables: Tables) -> None:
     rows = declared.rows
     if fakes(form_of(declared), tables) != rows.fakes:
         raise PromiseError(f"{MANIFEST}: does not state how many values are made up")
-    lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
-    lost += rows.suppressed + rows.not_represented_versions
-    if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
-        raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
+    require_counts(rows)
     exposed = [] if declared.exposure is None else [c.column for c in declared.exposure.columns]
     if len(set(exposed)) < len(exposed) or not set(exposed) <= set(
         declared.names_with_roles("sensitive")
