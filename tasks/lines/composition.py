@@ -237,17 +237,9 @@ class CombinableVersion:
 def require_combinable(
     line: Line, candidate: Candidate, staging: Path, judge: JudgeAtoms | None = None
 ) -> CombinableVersion | None:
-    """Refuse a version that reveals too much beside earlier ones, or beside other lines.
+    """Refuse a version in one table that reveals too much beside others.
 
-    Args:
-        line: its line, whose locks are held.
-        candidate: the candidate to publish.
-        staging: the staged release.
-        judge: judges once more versions that pass the gate.
-
-    Returns:
-        The version with the report of its joint disclosure; None if its line keeps no map of
-        people.
+    Arguments and result are those of `parts_gate.require_combined`.
 
     Raises:
         PromiseError: with the rule, and counts of people and groups.
