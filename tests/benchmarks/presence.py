@@ -135,14 +135,14 @@ def _errors(tables: dict[str, Any], declared: Declared, represented: Microdata) 
     workload = CountsWorkload(kind="counts", queries=QUERIES)
     parts = []
     for estimator in ("weighted", "uniform"):
-        with engine(tables, declared, estimator) as asking:  # type: ignore[arg-type]
+        with engine(tables, declared, estimator) as asking:
             batch = counts_queries(
                 workload,
                 COUNTED,
                 asking,
                 SimpleNamespace(declared=declared),
                 original_in_parts(represented),
-            )  # type: ignore[arg-type]
+            )
             scores = [_scores(batch, level) for level in workload.levels]
         figures = ", ".join(f"{median(s):.3f}/{fmean(s):.3f}" for s in scores)
         parts.append(f"{estimator} {figures}")
