@@ -27,7 +27,7 @@ from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.candidates.wished import WishedTerms, frozen_terms
 from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
-from sfumato.tasks.choose.comparison import KeptComparison, compare
+from sfumato.tasks.choose.comparison import KeptComparison, ask_few, compare
 from sfumato.tasks.choose.draft import line_apart
 from sfumato.tasks.choose.recommend import Ranked, rank, recommend
 from sfumato.tasks.microdata.table import load
@@ -249,6 +249,40 @@ def compare_alternatives(
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)
             return Compared(page, ranked, chosen, spec, others, refused)
+
+
+@passphrases(environ)
+def ask_few_alternatives(
+    path: Path, overrides: Overrides, chosen: Callable[[Sequence[Alternative]], list[Alternative]]
+) -> list[tuple[Alternative, TriedOutcome]]:
+    """Try some of the usual alternatives on a few queries, and keep nothing.
+
+    Args:
+        path: the spec, which has workloads.
+        overrides: the keys that the run changes.
+        chosen: returns the alternatives that are tried, given those that the spec admits.
+
+    Raises:
+        SpecError: if the spec is wrong, or admits no alternative.
+        InputError: if the source is not as declared, or a reference cannot be read.
+        PromiseError: if a reference lacks people of the table.
+    """
+    resolved = require_in_memory(resolve_run(path, overrides))
+    admitted, _, _ = alternatives_of(path, overrides, {})
+    tried = [_as_in_a_release(alternative, resolved) for alternative in chosen(admitted)]
+    encrypted = resolved.spec.stages == "encrypted"
+    with (
+        scratch_directory(environ) as scratch,
+        sanitise_errors("compare"),
+        source_secrets(resolved.spec.source, environ),
+        encrypted_below(scratch) if encrypted else nullcontext(),
+    ):
+        table = _table(resolved, scratch)
+        _require_populations(table, tried)
+        comparison = KeptComparison(private_directory(scratch / "comparison"), table, scratch)
+        workloads = resolved.spec.evaluate.workloads
+        outcomes = ask_few(comparison, tried, workloads, 1, lambda *_: None)
+        return [(alternative, outcomes[alternative.name]) for alternative in tried]
 
 
 def _as_in_a_release(alternative: Alternative, resolved: ResolvedRun) -> Alternative:

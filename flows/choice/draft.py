@@ -7,7 +7,7 @@ release. Exposure together with other lines is not judged, and the line does not
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -74,6 +74,10 @@ from sfumato.tasks.workers.workers import InTurn
 
 KEPT_HOURS = 24
 """Hours for which a draft stays, unless the spec retains a run's stages for longer."""
+Widths = Sequence[Mapping[str, Any]]
+"""The widths of a draft's answers, by workload and level."""
+Advisor = Callable[[Path, Overrides, Widths], list[str]]
+"""Returns what would answer more narrowly than widths, given a spec and what is changed of it."""
 _OF_GROUPS = ("groups_continued", "groups_new", "groups_retired")
 
 
@@ -93,13 +97,16 @@ class Draft:
 
 
 @passphrases(environ)
-def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
+def draft(
+    path: Path, overrides: Overrides, hours: int | None = None, advise: Advisor | None = None
+) -> Draft:
     """Draft the next version of a line in private.
 
     Args:
         path: of the spec.
         overrides: what is changed of it.
         hours: for which the draft stays; what the spec retains, or a day.
+        advise: returns what would answer more narrowly, if the draft's answers are too wide.
 
     Raises:
         SpecError: where the spec is wrong.
@@ -119,7 +126,9 @@ def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
         closed = encrypted_below(run) if resolved.spec.stages == "encrypted" else nullcontext()
         with closed:
             try:
-                return _make_draft(with_references(replace(resolved, line=line)), place, run)
+                here = with_references(replace(resolved, line=line))
+                asked = None if advise is None else partial(advise, path, overrides)
+                return _make_draft(here, place, run, asked)
             finally:
                 shutil.rmtree(run)
 
@@ -143,7 +152,9 @@ class _JudgedDraft:
     content: Callable[[MeasuredBounds], DraftContent]
 
 
-def _make_draft(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
+def _make_draft(
+    resolved: ResolvedRun, place: Path, run: Path, advise: Callable[[Widths], list[str]] | None
+) -> Draft:
     judge_draft = _judge_whole if resolved.terms.parts is None else _judge_parts
     made = judge_draft(resolved, run)
     if made.stands is None:
@@ -159,6 +170,8 @@ def _make_draft(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         )
     shutil.copytree(made.candidate / RELEASE, place / RELEASE)
     content = made.content(measured)
+    if advise is not None:
+        content = replace(content, advice=advise(content.accuracy))
     page = write_draft_page(report, open_release(place / RELEASE), content)
     summary = content.document()
     about_texts = warnings_of_texts(made.deidentified)

@@ -100,14 +100,29 @@ def compare(
     queries = comparison.queries(workloads)
     if finalists is None or len(alternatives) <= finalists:
         return list(_outcomes(comparison, alternatives, processes, progress, None).values())
+    outcomes = ask_few(comparison, alternatives, workloads, processes, progress)
     topics = [query.topic for query in queries]
-    asked = few_of_each(topics, _FIRST_QUERIES)
-    outcomes = _outcomes(comparison, alternatives, processes, progress, asked)
     ranked = rank(list(outcomes.values()), topics)
     best = [entry.outcome.name for entry in ranked if not entry.outcome.emptied]
     final = _finalists(alternatives, best, finalists)
     outcomes |= _outcomes(comparison, final, processes, progress, None)
     return [outcomes[alternative.name] for alternative in alternatives]
+
+
+def ask_few(
+    comparison: KeptComparison,
+    alternatives: Sequence[Alternative],
+    workloads: Sequence[Workload],
+    processes: int,
+    progress: Callable[[TriedOutcome, int, int], None],
+) -> dict[str, TriedOutcome]:
+    """Return the outcomes of all alternatives by name, each asked a few queries and not attacked.
+
+    Arguments are those of `compare`.
+    """
+    topics = [query.topic for query in comparison.queries(workloads)]
+    asked = few_of_each(topics, _FIRST_QUERIES)
+    return _outcomes(comparison, alternatives, processes, progress, asked)
 
 
 def _finalists(

@@ -113,21 +113,34 @@ def half_width(relative: float | None) -> str:
 
 
 def width_in_words(median: float | None) -> str:
-    """Return in words what a median width, relative to the bounds' middle, means.
+    """Return the median width of bounds in words; None if no answer had a middle other than 0.
 
-    >>> width_in_words(0.14), width_in_words(2.5)
-    ('±7 % (median)', 'too wide to use: half of the answers may be 0')
-    >>> width_in_words(0.0), width_in_words(None)
-    ('exact (median)', 'not measured: no question had an answer with a size')
+    >>> width_in_words(0.14), width_in_words(2.5), width_in_words(None)
+    ('±7 %', 'too wide to use', 'not measured')
     """
     if median is None:
-        return "not measured: no question had an answer with a size"
-    if median >= _NOTHING_TOLD:
-        return "too wide to use: half of the answers may be 0"
-    return f"{half_width(median)} (median)"
+        return "not measured"
+    return "too wide to use" if median >= _NOTHING_TOLD else half_width(median)
 
 
 def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each workload and level of a public summary."""
-    usable = [s for s in summaries if {"workload", "level", "median"} <= set(s)]
-    return [f"{s['workload']}, {s['level']}: {width_in_words(s['median'])}" for s in usable]
+    """Return a line for each workload of a public summary: the accuracy at each of its levels.
+
+    >>> ranges = {"workload": "avg(cost) by range of age", "queries": 100}
+    >>> widths = [{**ranges, "level": 5, "median": 0.2}, {**ranges, "level": 10, "median": 2.5}]
+    >>> accuracy_lines(widths)
+    ['avg(cost) by range of age: ±10 % (5), too wide to use (10); medians of 100 queries']
+    """
+    by_workload: dict[str, list[Mapping[str, Any]]] = {}
+    for summary in summaries:
+        if {"workload", "level", "median"} <= set(summary):
+            by_workload.setdefault(str(summary["workload"]), []).append(summary)
+    return [f"{name}: {_levels(levels)}" for name, levels in by_workload.items()]
+
+
+def _levels(levels: Sequence[Mapping[str, Any]]) -> str:
+    """Return the accuracy of a workload at each level, and the number of queries if it is one."""
+    texts = [f"{width_in_words(level['median'])} ({level['level']})" for level in levels]
+    queries = {level.get("queries") for level in levels} - {None}
+    number = f" of {queries.pop():,} queries" if len(queries) == 1 else ""
+    return f"{', '.join(texts)}; medians{number}"

@@ -37,11 +37,12 @@ def plan(
     if sweep is not None:
         _sweep(spec, sweep, hours, settings, format_)
         return
+    from sfumato.flows.choice.advice import advise
     from sfumato.flows.choice.draft import draft
     from sfumato.tasks.private.failure import listening
 
     with show.stages() as listen, listening(listen):
-        drafted = draft(spec, overrides(settings), hours)
+        drafted = draft(spec, overrides(settings), hours, advise)
     if format_ == "json":
         show.document({**drafted.summary, "page": str(drafted.page)}, "json")
         return
@@ -95,4 +96,5 @@ def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
             ("promise", f"{words}: asked {required}; observed {observed}; {groups} groups")
         )
     lines += [("accuracy", line) for line in accuracy_lines(summary["accuracy"])]
-    return lines + [("warning", line) for line in summary["warnings"]]
+    lines += [("warning", line) for line in summary["warnings"]]
+    return lines + [("advice", line) for line in summary.get("advice", ())]

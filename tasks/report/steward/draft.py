@@ -34,6 +34,7 @@ class DraftContent:
         who: the number of missing rows by value of a quasi-identifier.
         left_out: a line per row that would not be published, as CSV; empty if not available.
         warnings: reasons why the release may be of no use.
+        advice: what answers more narrowly on the same table, where answers are too wide.
     """
 
     rows: Mapping[str, int]
@@ -46,6 +47,7 @@ class DraftContent:
     who: Sequence[Mapping[str, Any]]
     left_out: str
     warnings: Sequence[str] = field(default_factory=tuple)
+    advice: Sequence[str] = field(default_factory=tuple)
 
     def document(self) -> dict[str, Any]:
         """Return the content for JSON, in counts and shares: without values, and without rows."""
@@ -58,6 +60,7 @@ class DraftContent:
             "accuracy": list(self.accuracy),
             "left_out": dict(self.why),
             "warnings": list(self.warnings),
+            "advice": list(self.advice),
         }
 
 
@@ -75,6 +78,7 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
         title=declared.title,
         line=declared.name,
         warnings=content.warnings,
+        advice=content.advice,
         rows=row_counts(declared.rows),
         promises=[promise_row(promise) for promise in content.promises],
         risk=table_of("Share of the rows", _as_shares(content.risk)),

@@ -1,0 +1,101 @@
+"""Advice where answers would be too wide: what is narrower on this table, and what it discloses.
+
+The figures come from the private table. They belong into `plan` and private reports only.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from sfumato.expectations.shared.errors import SfumatoError
+from sfumato.flows.choice.compare import ask_few_alternatives
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
+from sfumato.tasks.report.utility import half_width
+
+TOO_WIDE = 0.5
+"""The width of bounds, relative to their middle, from which plan looks for something narrower."""
+_NARROWER = 0.8  # of the own width: less is worth a word
+_TRIED = {
+    False: {"full-domain", "mondrian", "auto", "anatomy", "ke", "disjoint-cover"},
+    True: {"ke", "anatomy", "auto"},
+}
+"""The partitions that are tried, with the spec's own promises and with others."""
+
+
+def typical_accuracy(accuracy: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the median over workloads of the median of their levels; None without widths.
+
+    >>> by_age = {"workload": "avg(cost) by range of age", "level": 5, "median": 0.2}
+    >>> typical_accuracy([by_age, {**by_age, "level": 10, "median": 0.1}])
+    0.15000000000000002
+    """
+    by_workload: dict[str, list[float]] = {}
+    for level in accuracy:
+        if level.get("median") is not None:
+            by_workload.setdefault(str(level.get("workload")), []).append(level["median"])
+    return median(map(median, by_workload.values())) if by_workload else None
+
+
+def advise(path: Path, overrides: Overrides, accuracy: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what answers more narrowly than a draft; empty if its answers are narrow enough.
+
+    Args:
+        path: the spec.
+        overrides: the keys that the run changes.
+        accuracy: the widths of the draft's answers by workload and level.
+
+    Returns:
+        A verdict, then at most one alternative with the spec's own promises and one with others,
+        each with its accuracy and what it does not protect.
+    """
+    own = typical_accuracy(accuracy)
+    if own is None or own <= TOO_WIDE:
+        return []
+    try:
+        tried = ask_few_alternatives(path, overrides, _few)
+    except SfumatoError:  # a table in parts, or a spec that admits no alternative
+        tried = []
+    useful = [
+        (alternative, outcome)
+        for alternative, outcome in tried
+        if outcome.typical is not None and outcome.typical < own * _NARROWER and not outcome.emptied
+    ]
+    best = [_narrowest(useful, other=other) for other in (False, True)]
+    found = [_in_words(*pair) for pair in best if pair is not None]
+    verdict = f"{half_width(own)} is too wide for most uses (median of the workloads)"
+    if not found:
+        return [f"{verdict}; no other partition, form or promise does better on this table"]
+    return [f"{verdict}; on this table these do better:", *found]
+
+
+def _few(admitted: Sequence[Alternative]) -> list[Alternative]:
+    """Return an alternative for each partition and form that is tried."""
+    by_choice = {
+        (alternative.terms.partition.method, alternative.terms.form.method): alternative
+        for alternative in reversed(admitted)
+        if alternative.terms.partition.method in _TRIED[alternative.other_promise]
+    }
+    return list(by_choice.values())[::-1]
+
+
+def _narrowest(
+    tried: Sequence[tuple[Alternative, TriedOutcome]], *, other: bool
+) -> tuple[Alternative, TriedOutcome] | None:
+    pairs = [pair for pair in tried if pair[0].other_promise == other]
+    return min(pairs, key=lambda pair: (pair[1].typical, pair[1].suppressed), default=None)
+
+
+def _in_words(alternative: Alternative, outcome: TriedOutcome) -> str:
+    return f"{outcome.name}: {half_width(outcome.typical)}. {_limits(alternative)}"
+
+
+def _limits(alternative: Alternative) -> str:
+    if not alternative.other_promise:
+        return "It keeps the same promises."
+    names = alternative.terms.names_with_roles("quasi-identifier")
+    return (
+        f"It shows {', '.join(names)} as they are: it does not hide who is in the table, only "
+        "which sensitive value a person has."
+    )
