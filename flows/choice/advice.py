@@ -88,7 +88,10 @@ def _narrowest(
 
 
 def _in_words(alternative: Alternative, outcome: TriedOutcome) -> str:
-    return f"{outcome.name}: {half_width(outcome.typical)}. {_limits(alternative)}"
+    """Return a name such as `ke · permuted · promises instead: …` in words, and its figures."""
+    partition, form, *others = outcome.name.split(" · ")
+    changes = [f"partition {partition}", f"form {form}", *others]
+    return f"{', '.join(changes)}: {half_width(outcome.typical)}. {_limits(alternative)}"
 
 
 def _limits(alternative: Alternative) -> str:

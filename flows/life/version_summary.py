@@ -13,6 +13,7 @@ from sfumato.tasks.terms.opened import PAGE, Release, open_release
 
 _WOULD_BE = Path("candidate", "release")
 _REVIEWED = Path("report", "review.html")
+_MOST = 0.5  # of the rows: columns hidden in more are named
 _READ_AGAIN = 1_000_000  # rows up to which tables are read again for what labels lose
 
 
@@ -27,6 +28,7 @@ class VersionSummary:
         groups: in how many groups the published rows are, None where no promise counted them.
         promises: each in words, with what is required and what was reached.
         loss: of labels, in words; None in forms without labels.
+        hidden: the columns that the labels hide in most rows, in words; None if there are none.
         accuracy: a line for each workload and level; empty where none was measured.
         page: the public page, or that for the candidate's reviewers.
     """
@@ -37,6 +39,7 @@ class VersionSummary:
     groups: int | None
     promises: Sequence[str]
     loss: str | None
+    hidden: str | None
     accuracy: Sequence[str]
     page: Path
 
@@ -49,6 +52,8 @@ class VersionSummary:
         yield from (("promise", promise) for promise in self.promises)
         if self.loss is not None:
             yield "loss", self.loss
+        if self.hidden is not None:
+            yield "hidden", self.hidden
         yield from (("accuracy", line) for line in self.accuracy)
         yield "page", str(self.page)
 
@@ -61,6 +66,7 @@ class VersionSummary:
             "groups": self.groups,
             "promises": list(self.promises),
             "loss": self.loss,
+            "hidden": self.hidden,
             "accuracy": list(self.accuracy),
             "page": str(self.page),
         }
@@ -85,7 +91,7 @@ def summarise_version(directory: Path) -> VersionSummary:
         dict(row_counts(release.declared.rows)),
         max(counted, default=None),
         [_promise(observation) for observation in observed],
-        _loss(release),
+        *_losses(release),
         _accuracy(release),
         directory / (_REVIEWED if waits else PAGE),
     )
@@ -96,20 +102,24 @@ def _promise(observation: Mapping[str, Any]) -> str:
     return f"{words}: required {required}, reached {observed}" if required else words
 
 
-def _loss(release: Release) -> str | None:
-    """Return the average share of a column's range that a published label covers, in words."""
+def _losses(release: Release) -> tuple[str | None, str | None]:
+    """Return how much of a column's range labels cover, and which columns they hide, in words."""
     declared = release.declared
     small = declared.rows.published <= _READ_AGAIN
     if not declared.is_recoded or declared.parts or declared.made_of or not small:
-        return None
+        return None, None
     from sfumato.tasks.terms.tables import read_tables
-    from sfumato.tasks.terms.utility import mean_penalty
+    from sfumato.tasks.terms.utility import hidden_shares, mean_penalty
 
-    penalty = mean_penalty(read_tables(declared, release.directory / "data"), declared)
+    tables = read_tables(declared, release.directory / "data")
+    penalty = mean_penalty(tables, declared)
     if penalty is None:
-        return None
-    share = share_in_words(float(penalty))
-    return f"a label stands for {share} of what its column may be, in the mean (NCP)"
+        return None, None
+    loss = f"labels cover {share_in_words(float(penalty))} of a column's range on average (NCP)"
+    shares = {n: share for n, share in hidden_shares(tables, declared).items() if share > _MOST}
+    names = [f"{name} in {share_in_words(float(share))}" for name, share in shares.items()]
+    hidden = f"{', '.join(names)} of the rows: sfumato plan looks for something better"
+    return loss, hidden if names else None
 
 
 def _accuracy(release: Release) -> list[str]:

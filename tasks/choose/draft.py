@@ -190,8 +190,8 @@ def line_apart(line: Line, place: Path) -> Iterator[Line]:
 
 
 def _leave_no_directory(private: Path) -> None:
-    """Remove the private directory of a line that was never released."""
-    if {path.name for path in private.iterdir()} <= {".publishing"}:
+    """Remove the private directory of a line that was never released, if it is still there."""
+    if private.is_dir() and {path.name for path in private.iterdir()} <= {".publishing"}:
         with suppress(OSError):
             (private / ".publishing").unlink(missing_ok=True)
             private.rmdir()

@@ -33,7 +33,7 @@ from tests.query.dialect_laws import (
 )
 from tests.query.worlds import CENSUS
 
-EACH = {"dev": 15, "ci": 25, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
+EACH = {"quick": 5, "dev": 15, "ci": 25, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
 TYPES = {**EXACT, **SENSITIVE}
 
 

@@ -50,7 +50,7 @@ from tests.query.composed import as_composed, publish_composed
 from tests.query.worlds import column, with_help
 from tests.query.worlds import declare as plain
 
-EACH = {"dev": 5, "ci": 25, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
+EACH = {"quick": 3, "dev": 5, "ci": 25, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from tests.query.test_recoded import ALL, FUNCTIONS, PETS, TIGHT, extremes, rand
 from tests.query.test_recoded_truth import Release, queries
 
 EACH = [*LOCAL, *SERVERS]
-SEEDS = {"dev": 3, "ci": 4, "deep": 200}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
+SEEDS = {"quick": 1, "dev": 3, "ci": 4, "deep": 200}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
 
 
 def few_aggregates(query, chance):

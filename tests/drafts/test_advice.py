@@ -1,0 +1,63 @@
+"""Advice of plan: what answers more narrowly, with its figure and what it does not protect."""
+
+import yaml
+
+from sfumato.flows.choice.advice import TOO_WIDE, advise, typical_accuracy
+from sfumato.flows.inputs.overrides import Overrides
+from tests.comparison.test_comparison import K_ANONYMOUS
+from tests.release.small import people
+
+WIDE = [{"workload": "avg(wage) by range of age", "level": 5, "median": 1.9}]
+
+
+def test_each_workload_has_one_vote():
+    ages = [{"workload": "by age", "level": n, "median": 0.1} for n in range(9)]
+    town = {"workload": "by town", "level": 1, "median": 0.9}
+    assert typical_accuracy([*ages, town]) == 0.5
+    assert typical_accuracy([{**town, "median": None}]) is None
+    assert typical_accuracy([]) is None
+
+
+def test_narrow_answers_need_no_advice(small):
+    narrow = [{**WIDE[0], "median": TOO_WIDE}]
+    assert advise(small.spec, Overrides(), narrow) == []
+    assert advise(small.spec, Overrides(), []) == []
+
+
+def test_the_narrower_form_is_named_with_its_figure_and_its_limits(small):
+    spec = small.write(people(), **K_ANONYMOUS).spec
+    verdict, *better = advise(spec, Overrides(), WIDE)
+    assert verdict.startswith("±95 % is too wide for most uses")
+    last = better[-1]
+    assert "form permuted, promises instead: ke-anonymity (e 10, k 2): ±" in last
+    assert last.endswith(
+        "It shows age, town as they are: it does not hide who is in the table, only which "
+        "sensitive value a person has."
+    )
+    assert all(text.endswith("It keeps the same promises.") for text in better[:-1])
+
+
+def test_advice_stands_in_plan_and_on_its_private_page_alone(small, call, monkeypatch, tmp_path):
+    monkeypatch.setattr("sfumato.flows.choice.advice.TOO_WIDE", 0)
+    monkeypatch.setattr("sfumato.flows.choice.advice._NARROWER", 9)
+    spec = small.write(people(), **K_ANONYMOUS).spec
+    code, output, _ = call("plan", spec)
+    assert code == 0
+    advice = [line for line in output.splitlines() if line.startswith("advice")]
+    assert len(advice) >= 2
+    from pathlib import Path
+
+    page = Path(output.splitlines()[-1])
+    assert "is too wide for most uses" in page.read_text(encoding="utf-8")
+    published = [path for path in page.parents[1].rglob("release/**/*") if path.is_file()]
+    assert published
+    assert not any(b"too wide" in path.read_bytes() for path in published)
+
+
+def test_a_table_without_a_better_form_is_told_so(small):
+    spec = yaml.safe_load(small.spec.read_text(encoding="utf-8"))
+    assert spec["form"]["method"] == "permuted"
+    monotone = [{**WIDE[0], "median": TOO_WIDE + 1e-9}]
+    verdict, *better = advise(small.spec, Overrides(), monotone)
+    assert verdict.startswith("±25 % is too wide")
+    assert all(text.endswith("It keeps the same promises.") for text in better)
