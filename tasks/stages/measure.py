@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from math import inf
+from math import ceil, floor, inf
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,9 @@ from sfumato.tasks.microdata.singling_out import singling_out
 from sfumato.tasks.microdata.suspect_values import far_values
 from sfumato.tasks.microdata.table import Microdata, key
 
+_STEPS = 10**9  # of a figure that is rounded
+_EXCLUDED = {"c": 1, "delta": 1_000}
+"""Limits that a group must stay below, and the steps that are added; δ is known to six decimals."""
 _RANKS = range(2, 11)  # the l for which the recursive measure is reported
 
 
@@ -144,9 +147,9 @@ def diversity(groups: Groups, name: str) -> dict[str, Any]:
 
 
 def _entropy(groups: Groups, name: str) -> float | None:
-    """Return the smallest exp(entropy) of a group, not rounded."""
+    """Return the smallest exp(entropy) of a group, rounded downwards."""
     scores = EntropyLDiversity(l=Decimal(1), sensitive=name).measure(groups)["l"]
-    return float(scores.min()) if len(scores) else None
+    return _below(Fraction(float(scores.min()))) if len(scores) else None
 
 
 def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | None:
@@ -154,13 +157,33 @@ def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | N
 
 
 def _observed_value(model: PrivacyModel, groups: Groups, parameter: str) -> int | float | None:
-    """Return the value of a model's parameter on groups, as a number of JSON; None if infinite."""
+    """Return the value of a model's parameter on groups, as a number of JSON; None if infinite.
+
+    It is rounded to nine decimals so that a promise with this number holds: upwards where the
+    parameter is a limit, and above the value where the limit must not be reached.
+    """
     value: Number = model.check(groups).observed[parameter]
     if value is None or isinstance(value, int):
-        return value
+        return _above(Fraction(value), 1) if value and parameter in _EXCLUDED else value
     if value == inf:
         return None
-    return int(value) if Fraction(value).denominator == 1 else float(value)
+    exact = Fraction(value)
+    if parameter in _EXCLUDED:
+        return _above(exact, _EXCLUDED[parameter])
+    if exact.denominator == 1:
+        return int(exact)
+    return _above(exact, 0) if parameter in model.at_most else _below(exact)
+
+
+def _above(value: Fraction, steps: int) -> float:
+    """Return the least multiple of a step that is not below a value, or some steps above it."""
+    units = value * _STEPS
+    return float(Fraction(ceil(units) if not steps else floor(units) + steps, _STEPS))
+
+
+def _below(value: Fraction) -> float:
+    """Return the largest multiple of a step that is not above a value."""
+    return float(Fraction(floor(value * _STEPS), _STEPS))
 
 
 def measure(

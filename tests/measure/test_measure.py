@@ -531,4 +531,4 @@ def test_a_hierarchy_of_an_attribute_with_a_type(tmp_path):
     )
     assert report["t"]["hierarchical"] == pytest.approx(2 / 3)
     assert report["l"]["distinct"] == 1
-    assert measure(str(path), ["q"], ["s"], hierarchies=tree)["t"]["hierarchical"] == 2 / 3
+    assert measure(str(path), ["q"], ["s"], hierarchies=tree)["t"]["hierarchical"] == 0.666666667

@@ -1,5 +1,6 @@
 """`sfumato measure`: every privacy model on a table as it is."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,16 +29,24 @@ if TYPE_CHECKING:
     help="what columns hold: integer, decimal, float, date, timestamp, string or boolean",
 )
 @click.option("--model", "models", multiple=True, metavar="YAML", help="a promise to decide")
-@click.option("--population", metavar="FILE", help="whom the rows are drawn from")
 @click.option(
-    "--hierarchy", "hierarchies", multiple=True, metavar="S=FILE", help="of a sensitive attribute"
+    "--population", metavar="FILE", help="a table of all people from whom the rows were drawn"
+)
+@click.option(
+    "--hierarchy",
+    "hierarchies",
+    multiple=True,
+    metavar="S=FILE",
+    help="the hierarchy of a sensitive attribute",
 )
 @click.option(
     "--household",
     metavar="COLUMN",
-    help="whose household a row is of: promises over households, too",
+    help="the column that identifies households; promises are decided over them as well",
 )
-@click.option("--unit", metavar="COLUMN", help="whose a row is, where people have several")
+@click.option(
+    "--unit", metavar="COLUMN", help="the column that identifies people who have several rows"
+)
 @click.option("--columns", metavar="A,B,…", help="names, for a CSV file without a header")
 @click.option("--null", "nulls", multiple=True, help="a text that means a missing value")
 @with_format
@@ -73,9 +82,60 @@ def measure(
     files = pairs("--hierarchy", hierarchies)
     about = (names(qi), names(sensitive), promises, population, files, written, household, unit)
     document = measure(file, *about)
+    if format_ != "json":
+        show.echo("\n".join(in_sentences(document, names(qi), names(sensitive))) + "\n")
     show.document(document, format_)
     if broken := [p["promise"]["model"] for p in document.get("promises", []) if not p["holds"]]:
         raise PromiseError(f"{file}: {', '.join(broken)} does not hold")
+
+
+def in_sentences(
+    document: Mapping[str, Any], quasi_identifiers: Sequence[str], sensitive: Sequence[str]
+) -> Iterator[str]:
+    """Yield what the figures mean. Rows are called people only if a unit column identifies them."""
+    risk = document["risk"]
+    if risk is None:
+        yield "The table has no rows."
+        return
+    columns, rows = _listed(quasi_identifiers), document["rows"]
+    yield f"{rows:,} rows have {document['groups']:,} different combinations of {columns}."
+    if "people" in document:
+        yield (
+            f"They are about {document['people']:,} people; the smallest group has "
+            f"{_counted(document['k_people'], 'person', 'people')}."
+        )
+    yield (
+        f"{risk['rows_alone']:,} of {rows:,} rows are alone with their {columns}; the smallest "
+        f"group has {_counted(document['k'], 'row', 'rows')}."
+    )
+    yield (
+        f"Someone who knows {columns} of a person in the table picks the right row with a "
+        f"probability of {100 * risk['prosecutor']['average']:.3g} % on average, and of "
+        f"{100 * risk['prosecutor']['highest']:.3g} % at most."
+    )
+    for name in sensitive:
+        yield _of_values(name, document.get("sensitive", {}).get(name, document), risk)
+
+
+def _of_values(name: str, values: Mapping[str, Any], risk: Mapping[str, Any]) -> str:
+    """Return what groups disclose of a sensitive column, in a sentence."""
+    (alike, *_) = risk["homogeneity"][name].values()
+    fewest = _counted(values["l"]["distinct"], "value", "different values")
+    if not alike["rows"]:
+        return f"Each group has at least {fewest} of {name}."
+    return (
+        f"{alike['rows']:,} rows are in groups in which all rows have the same {name}: anyone "
+        f"who finds the group knows it."
+    )
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words as `age, sex and town`."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _counted(number: int | None, single: str, several: str) -> str:
+    return f"{number or 0:,} {single if number == 1 else several}"
 
 
 def _promises(models: tuple[str, ...]) -> list["PrivacyModel"]:
