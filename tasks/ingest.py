@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
-from sfumato.expectations.rules.owned import OwnedRule
+from sfumato.expectations.rules.owned import OwnedRule, columns_of_rules
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import require
@@ -46,7 +46,7 @@ def ingest(
     from sfumato.expectations.rules import verdicts as judged
     from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
 
-    whole = write_source(source, columns, base, run)
+    whole = write_source(source, columns, base, run, columns_of_rules(owned, columns))
     table, rules = source_table(whole, columns)
     findings = judge_source(name, table, rules, gate_documents(run, "source"), owned)
     if shown:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counting import Coded, count, numbers_of, pack
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.shared.arrow import as_array, as_numpy
+from sfumato.expectations.shared.arrow import as_array, as_numpy, with_wide_decimals
 from sfumato.expectations.shared.exact import INT64_MAX, is_ordered
 
 _NEAR = 4  # numbers of a range for each that is ranked: smaller ranges are ranked by a table
@@ -30,6 +30,8 @@ def comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray
         column = column.cast(pa.float32())
     if pa.types.is_null(column.type):
         return column.cast(pa.string())
+    if pa.types.is_decimal(column.type):
+        return with_wide_decimals(column)
     if pa.types.is_floating(column.type):
         return pc.add(column, pa.scalar(0.0, column.type))  # -0.0 is 0.0
     return column

@@ -6,6 +6,7 @@ and defaults are those of Great Expectations.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
 
@@ -198,3 +199,10 @@ class OwnedRules(BaseModel):
     release: Annotated[
         tuple[OwnedRule, ...], Field(description="of each published table that has the columns")
     ] = ()
+
+
+def columns_of_rules(rules: Sequence[OwnedRule], columns: Iterable[str]) -> set[str]:
+    """Return the columns of a table that rules judge: all if a rule counts the columns."""
+    if any(rule.expect_table_column_count_to_equal is not None for rule in rules):
+        return set(columns)
+    return {name for rule in rules for name in rule.arguments.columns}

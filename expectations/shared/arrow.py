@@ -35,6 +35,18 @@ def as_integers(column: pa.ChunkedArray) -> np.ndarray:
     return as_numpy(pc.cast(column.combine_chunks(), pa.int64()))
 
 
+def with_wide_decimals(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return decimals of 32 and 64 bits with 128 bits, which Arrow can compare; others unchanged.
+
+    >>> with_wide_decimals(pa.array([1], pa.decimal64(9, 2))).type
+    Decimal128Type(decimal128(9, 2))
+    """
+    type_ = column.type
+    if pa.types.is_decimal32(type_) or pa.types.is_decimal64(type_):
+        return column.cast(pa.decimal128(type_.precision, type_.scale))
+    return column
+
+
 def as_truths(values: pa.Array) -> np.ndarray:
     """Return truth values without nulls (bool, one per value).
 

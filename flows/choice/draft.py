@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.rules import verdicts
+from sfumato.expectations.rules.owned import columns_of_rules
 from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.inputs.passphrases import passphrases, source_secrets
@@ -251,12 +252,13 @@ def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
     from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
 
     spec, owned = resolved.spec, resolved.spec.expectations
-    whole = write_source(spec.source, spec.columns, resolved.base, run)
+    judged = columns_of_rules(owned.source, spec.columns)
+    whole = write_source(spec.source, spec.columns, resolved.base, run, judged)
     table, rules = source_table(whole, spec.columns)
     documents = gate_documents(run, "source")
-    judged = judge_source(resolved.line.name, table, rules, documents, owned.source)
+    findings = judge_source(resolved.line.name, table, rules, documents, owned.source)
     require(spec.columns, table, spec.source.uri)
-    verdicts.require(judged)
+    verdicts.require(findings)
     ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
     if spec.version > 1 and (fault := rows_of_one_person(ingested, spec.columns)):
         raise InputError(fault)

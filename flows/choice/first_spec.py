@@ -84,7 +84,7 @@ def write_first_spec(
         InputError: where the source cannot be read, or its format cannot be inferred.
         TransientFault: where a database or a store cannot be reached.
     """
-    line = _line_name(place.stem if place is not None else _stem(address))
+    line = _line_name(place.stem) if place is not None else _line_of_source(_stem(address))
     spec = place or Path(f"{line}.yaml")
     _require_new(spec)
     work = work_directory(environ)
@@ -159,6 +159,11 @@ def _open_question(text: str) -> str | None:
     except ValidationError as error:
         return readable(error, document, json_schema())
     return None
+
+
+def _line_of_source(stem: str) -> str:
+    """Return the name of a line for a source, which may be called like a directory beside lines."""
+    return _line_name(f"{stem}-data" if stem.lower() in (KEYS, PEOPLE) else stem)
 
 
 def _line_name(stem: str) -> str:

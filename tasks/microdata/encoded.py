@@ -1,6 +1,7 @@
 """Columns from readers, of one or several files, typed and encoded as microdata."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.delimited import delimiter_hint
 from sfumato.tasks.microdata.readers.distinct import Distinct
@@ -18,6 +20,7 @@ from sfumato.tasks.microdata.readers.input_error import (
     near_place,
 )
 from sfumato.tasks.microdata.readers.registry import READERS
+from sfumato.tasks.microdata.rows import columns_asked
 from sfumato.tasks.microdata.source_files import SourceFiles, folder_column
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.schema.columns import ColumnSpec, Role
@@ -25,10 +28,33 @@ from sfumato.tasks.schema.columns import ColumnSpec, Role
 Columns = Mapping[str, ColumnSpec]
 
 
+@dataclass(frozen=True)
+class _DeclaredSource:
+    """A source with its declared columns.
+
+    Attributes:
+        source: the source.
+        columns: all declared columns that its files have.
+        converted: the columns that are converted to values of their types.
+    """
+
+    source: Source
+    columns: Columns
+    converted: Columns
+
+
 def encode_columns(
-    raw: dict[str, Any], source: Source, columns: Columns, file: str, converter: Any = None
+    raw: dict[str, Any],
+    source: Source,
+    columns: Columns,
+    file: str,
+    converter: Any = None,
+    judged: Collection[str] = (),
 ) -> Microdata:
-    """Return columns of a reader typed and encoded, in the order of the declared ones.
+    """Return the columns of a reader that a run needs, in the order of the declared ones.
+
+    Columns are typed and encoded. A dropped column is left out, whatever its values are, unless
+    `source.where`, a declaration of its own (`nulls`, `values`, `range`) or a judgement needs it.
 
     Args:
         raw: columns by name, which are taken out one by one.
@@ -36,100 +62,140 @@ def encode_columns(
         columns: the declared columns.
         file: its name in errors.
         converter: converts them, None for the reader of the source's format.
+        judged: the columns that are judged by other rules.
 
     Raises:
         InputError: if they are not as declared, with row and column.
     """
-    return _encode_typed(_convert_columns(raw, source, columns, file, converter), columns)
+    declared = _declare(source, columns, judged)
+    rows = _rows(raw)
+    return _encode_typed(_convert_columns(raw, declared, file, converter), columns, rows)
 
 
-def encode_files(files: SourceFiles, source: Source, columns: Columns) -> Microdata:
+def encode_files(
+    files: SourceFiles, source: Source, columns: Columns, judged: Collection[str] = ()
+) -> Microdata:
     """Return all rows of the files of a source, in the order of the files.
+
+    Columns are those of `encode_columns`.
 
     Raises:
         InputError: if one is not as declared, with row and column.
     """
+    declared = _declare(source, columns, judged)
     reader, single = READERS[source.format], len(files.paths) == 1
-    typed: dict[str, list[Distinct]] = {}
+    typed, rows = dict[str, list[Distinct]](), 0
     for number, path in enumerate(files.paths):
         called = files.name_in_errors(number, source.uri)
         try:
-            raw = _read(path, called, files, source, columns)
+            raw = _read(path, called, files, declared)
         except OtherDialect as error:
-            _refuse_with_all_faults(error, path, called, files, source, columns)
+            _refuse_with_all_faults(error, path, called, files, declared)
+        rows += _rows(raw)
         if reader.IS_TEXT and not single:
             texts = dict(raw)
-            _convert_columns(raw, source, columns, called)  # names the file, and its row, in errors
-            raw = texts
+            _convert_columns(raw, declared, called)  # names the file, and its row, in errors
+            raw = {name: text for name, text in texts.items() if name in declared.converted}
         else:
-            raw = _convert_columns(raw, source, columns, called)
+            raw = _convert_columns(raw, declared, called)
         for name, column in raw.items():
             typed.setdefault(name, []).append(column)
     joined = {name: _join_parts(parts) for name, parts in typed.items()}
     if reader.IS_TEXT and not single:
-        joined = _convert_columns(joined, source, columns, source.uri)
-    return _encode_typed(joined, columns)
+        met = FaultsMet(source.uri)
+        joined = _convert(joined, declared, source.uri, met)
+        met.refuse()
+    return _encode_typed(joined, columns, rows)
 
 
-def _read(
-    path: Path, called: str, files: SourceFiles, source: Source, columns: Columns
-) -> dict[str, Any]:
+def _declare(source: Source, columns: Columns, judged: Collection[str]) -> _DeclaredSource:
+    read = {name: column for name, column in columns.items() if column.generated is None}
+    asked = {*judged, *_asked_by_filter(source, columns)}
+    converted = {n: c for n, c in read.items() if c.role != "drop" or n in asked or _is_held(c)}
+    return _DeclaredSource(source, read, converted)
+
+
+def _asked_by_filter(source: Source, columns: Columns) -> Collection[str]:
+    """Return the columns that the filter names: all of them if it is not allowed."""
+    if source.where is None:
+        return ()
+    try:
+        return columns_asked(source.where, {name: column.type for name, column in columns.items()})
+    except QueryError:
+        return columns
+
+
+def _is_held(column: ColumnSpec) -> bool:
+    """Decide whether a column's own declaration says something of its values."""
+    nulls_matter = column.nulls not in (None, "category")
+    return nulls_matter or column.values is not None or column.range is not None
+
+
+def _read(path: Path, called: str, files: SourceFiles, declared: _DeclaredSource) -> dict[str, Any]:
     """Return the columns of a file, and those that the names of its folders give.
 
     Raises:
         OtherDialect: if its rows are not written in the declared dialect.
     """
+    source, columns = declared.source, declared.columns
     reader = READERS[source.format]
     raw = reader.read(path, called, source)
     if len(raw) == 1 and (delimiter := _delimiter_of_names(next(iter(raw)), columns)):
         message = input_error(called, f"has one column: {delimiter_hint(delimiter)}")
         raise OtherDialect(str(message), tuple(raw), delimiter)
     for name, text in files.folders(path).items():
-        raw[name] = folder_column(text, _rows(raw), name, reader.IS_TEXT, columns, called)
+        raw[name] = folder_column(
+            text, _rows(raw), name, reader.IS_TEXT, declared.converted, called
+        )
     return raw
 
 
 def _refuse_with_all_faults(
-    error: OtherDialect,
-    path: Path,
-    called: str,
-    files: SourceFiles,
-    source: Source,
-    columns: Columns,
+    error: OtherDialect, path: Path, called: str, files: SourceFiles, declared: _DeclaredSource
 ) -> NoReturn:
     """Refuse a file with all its faults, by the delimiter that it seems to have."""
     met = FaultsMet(called)
     met.note(error)
     if error.delimiter is None:
-        names = [*error.names, *files.folders(path)]
-        _note_faults_of_names(met, names, _read_columns(columns), source, called)
+        _note_faults_of_names(met, [*error.names, *files.folders(path)], declared, called)
     else:
+        source = declared.source
         csv = source.csv.model_copy(update={"delimiter": error.delimiter})
-        otherwise = source.model_copy(update={"csv": csv})
+        otherwise = replace(declared, source=source.model_copy(update={"csv": csv}))
         with met.noting():
-            raw = _read(path, called, files, otherwise, columns)
-            _convert_columns(raw, otherwise, columns, called)
+            raw = _read(path, called, files, otherwise)
+            _convert_columns(raw, otherwise, called)
     raise met.as_error() from None
 
 
 def _convert_columns(
-    raw: dict[str, Any], source: Source, columns: Columns, file: str, converter: Any = None
+    raw: dict[str, Any], declared: _DeclaredSource, file: str, converter: Any = None
 ) -> dict[str, Distinct]:
-    convert = (converter or READERS[source.format]).convert
-    read, met, typed = _read_columns(columns), FaultsMet(file), {}
-    _note_faults_of_names(met, list(raw), read, source, file)
-    for name in [name for name in read if name in raw]:
-        with met.noting():
-            typed[name] = convert(raw.pop(name), read[name].type, file, name, source)
+    """Return the columns of a file that are converted; refuse it with all its faults."""
+    met = FaultsMet(file)
+    _note_faults_of_names(met, list(raw), declared, file)
+    typed = _convert(raw, declared, file, met, converter)
     met.refuse()
     return typed
 
 
-def _encode_typed(typed: dict[str, Distinct], columns: Columns) -> Microdata:
+def _convert(
+    raw: dict[str, Any], declared: _DeclaredSource, file: str, met: FaultsMet, converter: Any = None
+) -> dict[str, Distinct]:
+    """Convert the columns that are to be converted, and note their faults in `met`."""
+    source, typed = declared.source, dict[str, Distinct]()
+    convert = (converter or READERS[source.format]).convert
+    for name in [name for name in declared.converted if name in raw]:
+        with met.noting():
+            typed[name] = convert(raw.pop(name), declared.converted[name].type, file, name, source)
+    return typed
+
+
+def _encode_typed(typed: dict[str, Distinct], columns: Columns, rows: int) -> Microdata:
     encoded = {n: encode(n, columns[n].shown_as, typed.pop(n).array()) for n in list(typed)}
-    rows = len(next(iter(encoded.values())).codes) if encoded else 0
-    numbered = [encoded.get(n) or _row_numbers(n, columns[n].shown_as, rows) for n in columns]
-    return Microdata(tuple(numbered), rows)
+    made = [name for name, column in columns.items() if column.generated is not None]
+    encoded |= {name: _row_numbers(name, columns[name].shown_as, rows) for name in made}
+    return Microdata(tuple(encoded[name] for name in columns if name in encoded), rows)
 
 
 def _row_numbers(name: str, role: Role, rows: int) -> Column:
@@ -137,14 +203,10 @@ def _row_numbers(name: str, role: Role, rows: int) -> Column:
     return encode(name, role, pa.array(range(1, rows + 1), pa.int64()))
 
 
-def _read_columns(columns: Columns) -> Columns:
-    return {name: column for name, column in columns.items() if column.generated is None}
-
-
 def _note_faults_of_names(
-    met: FaultsMet, names: Sequence[str], read: Columns, source: Source, file: str
+    met: FaultsMet, names: Sequence[str], declared: _DeclaredSource, file: str
 ) -> None:
-    for fault in _faults_of_names(names, read, source):
+    for fault in _faults_of_names(names, declared.columns, declared.source):
         with met.noting():
             raise input_error(file, fault)
 
@@ -183,5 +245,7 @@ def _join_parts(parts: Sequence[Distinct]) -> Distinct:
 
 
 def _rows(raw: Mapping[str, Any]) -> int:
-    first = next(iter(raw.values()))
-    return len(first.codes) if hasattr(first, "codes") else len(first)
+    """Return the number of rows of columns, however their reader represents them; 0 without any."""
+    first = next(iter(raw.values()), ())
+    column = getattr(first, "cells", first)
+    return len(column.codes) if hasattr(column, "codes") else len(column)

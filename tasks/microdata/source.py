@@ -3,7 +3,7 @@
 Rows are taken in this order: read and typed, filtered, null policies, one row per unit, encoded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 
 @dataclass(frozen=True, eq=False)
 class Ingested:
-    """The represented rows with all declared columns, and the counts of the others."""
+    """The represented rows with the columns that were read, and the counts of the others."""
 
     microdata: Microdata
     read: int
@@ -87,8 +87,12 @@ def read(
     base: Path,
     environ: Mapping[str, str],
     scratch: Path | None = None,
+    judged: Collection[str] = (),
 ) -> Microdata:
-    """Return all rows of a source with its declared columns, typed and encoded.
+    """Return all rows of a source with the columns that a run needs, typed and encoded.
+
+    A dropped column is left out unless `source.where`, a declaration of its own or a judgement
+    (`judged`, by name) needs it.
 
     Raises:
         SpecError: if the declaration itself is wrong.
@@ -99,9 +103,10 @@ def read(
         from sfumato.tasks.microdata.databases.registry import read_query
 
         raw, way = read_query(source, environ)
-        whole = encode_columns(raw, source, columns, source.uri, way)
+        whole = encode_columns(raw, source, columns, source.uri, way, judged)
     else:
-        whole = encode_files(source_files(source, base, environ, scratch), source, columns)
+        files = source_files(source, base, environ, scratch)
+        whole = encode_files(files, source, columns, judged)
     if not whole.rows:
         raise input_error(source.uri, "has no rows")
     return whole
@@ -192,7 +197,8 @@ def as_table(microdata: Microdata) -> pa.Table:
 
 def rules_as_declared(columns: Mapping[str, ColumnSpec], microdata: Microdata) -> tuple[Rule, ...]:
     """Return the rules of a source with these columns; decimals have the digits that were read."""
-    types = [(name, microdata[name].values.type) for name in columns]
+    present = (name for name in columns if microdata.has(name))
+    types = [(name, microdata[name].values.type) for name in present]
     return source_rules(pa.schema(types), value_rules(columns))
 
 

@@ -43,6 +43,7 @@ _NULLS = (
     "nulls: category keeps rows without a value, and null is one more value to promises; drop-row "
     "leaves these rows out"
 )
+_MISSING = "some values are missing"
 _UNNUMBERED = "rows without one are nobody's, and are left out (nulls: drop-row)"
 _NO_UNIT = "No column tells people apart: rows are counted as people, so each must have one."
 _PROMISED = (
@@ -197,10 +198,12 @@ def _source(draft: SpecDraft) -> Iterator[str]:
 
 
 def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
-    dropped = draft.of_role("drop")
+    dropped = {facts.name: draft.roles[facts.name].reason for facts in draft.of_role("drop")}
+    dropped |= {column.name: column.reason for column in draft.table.unfit}
     if dropped:
         yield _comment(_DROPPED)
-        yield from (_comment(f"  {_scalar(o.name)}: {draft.roles[o.name].reason}") for o in dropped)
+        names = [name for name in draft.table.source.seen if name in dropped]
+        yield from (_comment(f"  {_scalar(name)}: {dropped[name]}") for name in names)
     yield "other-columns: drop\n"
     yield "columns:\n"
     for facts in draft.facts:
@@ -243,8 +246,8 @@ def _reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str
     if draft.unit is not None and draft.unit.name == facts.name:
         words += f"; {_UNNUMBERED}" if draft.unit.missing else ""
         words += f". {_REPEATS}" if draft.unit.repeats else ""
-    if proposed.role == "sensitive" and facts.missing:
-        words += f"; {_NULLS}"
+    elif facts.missing:
+        words += f"; {_NULLS if proposed.role == 'sensitive' else _MISSING}"
     if facts.name in draft.skeletons:
         words += f"; hierarchy: {draft.skeletons[facts.name].words}"
     return words

@@ -15,6 +15,7 @@ from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.profile.draft import SpecDraft
 from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.profile.unfit import UnfitColumn
 from sfumato.tasks.report.rendering import environment_of
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -26,16 +27,17 @@ _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class ProfiledColumn:
-    """A column as the page shows it; shares are percentages of rows."""
+    """A column as the page shows it; None for a number that nobody counted."""
 
     name: str
     role: str
     reason: str
     type: str
     look: str
-    distinct: int
+    distinct: int | None
     missing: int
-    alone: int
+    missing_share: str
+    alone: int | None
     frequent: tuple[tuple[str, int], ...]
     quarters: tuple[str, ...]
     far: tuple[tuple[str, int], ...]
@@ -66,7 +68,7 @@ def _page(draft: SpecDraft, title: str, spec: str) -> str:
         "read": draft.table.microdata.rows,
         "rows": draft.rows,
         "unit": draft.unit,
-        "columns": [_profile_column(facts, draft) for facts in draft.facts],
+        "columns": list(_profile_columns(draft)),
         "known": quasi_identifiers,
         "alone": _count_unique(draft, quasi_identifiers),
         "sets": _sets(draft, quasi_identifiers),
@@ -89,6 +91,40 @@ def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
     yield from source.date_formats.items()
 
 
+def _profile_columns(draft: SpecDraft) -> Iterator[ProfiledColumn]:
+    """Yield the columns in the order of the source, also those that no release can show."""
+    facts = {column.name: column for column in draft.facts}
+    unfit = {column.name: column for column in draft.table.unfit}
+    for name in draft.table.source.seen:
+        yield _profile_column(facts[name], draft) if name in facts else _profile_unfit(unfit[name])
+
+
+def _profile_unfit(column: UnfitColumn) -> ProfiledColumn:
+    return ProfiledColumn(
+        name=column.name,
+        role="drop",
+        reason=column.reason,
+        type=column.type,
+        look="",
+        distinct=None,
+        missing=column.missing,
+        missing_share=_share(column.missing, column.rows),
+        alone=None,
+        frequent=(),
+        quarters=(),
+        far=(),
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    """Return a share of rows as a percentage.
+
+    >>> _share(1, 8), _share(0, 8)
+    ('12.5 %', '0 %')
+    """
+    return f"{100 * part / max(whole, 1):.3g} %"
+
+
 def _profile_column(facts: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
     proposed = draft.roles[facts.name]
     order = np.argsort(-facts.rows, kind="stable")[:_SHOWN]
@@ -101,6 +137,7 @@ def _profile_column(facts: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
         look=facts.look or "",
         distinct=facts.distinct,
         missing=facts.missing,
+        missing_share=_share(facts.missing, draft.rows),
         alone=facts.alone,
         frequent=tuple((_text(facts, int(n)), int(facts.rows[n])) for n in order),
         quarters=tuple(_text(facts, n) for n in _places(facts)) if facts.is_ordered else (),

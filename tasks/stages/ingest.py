@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,10 +27,15 @@ ABSENT = "absent-leaves.csv"
 Columns = Mapping[str, ColumnSpec]
 
 
-def write_source(source: Source, columns: Columns, base: Path, run: Path) -> Path:
-    """Read the whole source, whose paths are relative to `base`, into a stage of `run`."""
+def write_source(
+    source: Source, columns: Columns, base: Path, run: Path, judged: Collection[str] = ()
+) -> Path:
+    """Read the whole source, whose paths are relative to `base`, into a stage of `run`.
+
+    `judged` are the columns that rules of the owner's own judge: these are read even if dropped.
+    """
     with place_of_objects(run) as fetched:
-        whole = read(source, columns, base, with_secrets(os.environ), fetched)
+        whole = read(source, columns, base, with_secrets(os.environ), fetched, judged)
     stage = new_stage(run, "source")
     save(whole, stage)
     return stage

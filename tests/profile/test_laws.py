@@ -87,12 +87,12 @@ def test_what_was_written_is_read(rows, delimiter, encoding, decimal):
 
 
 def confirmed_source(made):
-    """The draft with every column in it, whatever its proposed role."""
+    """The draft with every column published, whatever its proposed role."""
     from sfumato.flows.rules.spec_parts import SpecParts
 
     document_ = document(made)
     types = {"Wörter": "string", "betrag": "decimal", "zahl": "integer"}
-    columns = {name: {"role": "drop", "type": type_} for name, type_ in types.items()}
+    columns = {name: {"role": "insensitive", "type": type_} for name, type_ in types.items()}
     return SpecParts.model_validate(document_ | {"columns": columns, "roles": "confirmed"})
 
 

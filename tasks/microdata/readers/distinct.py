@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.shared.arrow import as_codes, as_indices, as_numpy
+from sfumato.expectations.shared.arrow import as_codes, as_indices, as_numpy, with_wide_decimals
 from sfumato.tasks.microdata.readers.input_error import input_error
 
 
@@ -80,7 +80,7 @@ def _as_one_array(column: pa.ChunkedArray) -> pa.DictionaryArray:
         return pa.DictionaryArray.from_arrays(
             pa.nulls(len(column), pa.int32()), pa.array([], value_type)
         )
-    chunks = column if encoded else pc.dictionary_encode(column)
+    chunks = column if encoded else pc.dictionary_encode(with_wide_decimals(column))
     return chunks.unify_dictionaries().combine_chunks()
 
 
