@@ -108,6 +108,22 @@ def encode_files(
     return _encode_typed(joined, columns, rows)
 
 
+def rename_columns(raw: Mapping[str, Any], source: Source, file: str) -> dict[str, Any]:
+    """Return the columns of a reader by the names that the spec gives them, in their order.
+
+    Raises:
+        InputError: if a name is not in the source, or two columns would have one name.
+    """
+    for name in source.rename:
+        if name not in raw:
+            raise input_error(file, f"source.rename: there is no column {name!r}")
+    names = [source.rename.get(name, name) for name in raw]
+    for name in source.rename.values():
+        if names.count(name) > 1:
+            raise input_error(file, f"source.rename: another column is called {name!r} already")
+    return dict(zip(names, raw.values(), strict=True))
+
+
 def _declare(source: Source, columns: Columns, judged: Collection[str]) -> _DeclaredSource:
     read = {name: column for name, column in columns.items() if column.generated is None}
     asked = {*judged, *_asked_by_filter(source, columns)}
@@ -144,10 +160,10 @@ def _read(path: Path, called: str, files: SourceFiles, declared: _DeclaredSource
         message = input_error(called, f"has one column: {delimiter_hint(delimiter)}")
         raise OtherDialect(str(message), tuple(raw), delimiter)
     for name, text in files.folders(path).items():
-        raw[name] = folder_column(
-            text, _rows(raw), name, reader.IS_TEXT, declared.converted, called
-        )
-    return raw
+        column = source.rename.get(name, name)
+        is_text, converted = reader.IS_TEXT, declared.converted
+        raw[name] = folder_column(text, _rows(raw), column, is_text, converted, called, source)
+    return rename_columns(raw, source, called)
 
 
 def _refuse_with_all_faults(
@@ -157,7 +173,9 @@ def _refuse_with_all_faults(
     met = FaultsMet(called)
     met.note(error)
     if error.delimiter is None:
-        _note_faults_of_names(met, [*error.names, *files.folders(path)], declared, called)
+        names = [*error.names, *files.folders(path)]
+        renamed = [declared.source.rename.get(name, name) for name in names]
+        _note_faults_of_names(met, renamed, declared, called)
     else:
         source = declared.source
         csv = source.csv.model_copy(update={"delimiter": error.delimiter})

@@ -18,7 +18,7 @@ from sfumato.expectations.rules.source import (
     ValuesInRange,
     source_rules,
 )
-from sfumato.tasks.microdata.encoded import encode_columns, encode_files
+from sfumato.tasks.microdata.encoded import encode_columns, encode_files, rename_columns
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.input_error import FaultsMet, input_error
@@ -103,6 +103,7 @@ def read(
         from sfumato.tasks.microdata.databases.registry import read_query
 
         raw, way = read_query(source, environ)
+        raw = rename_columns(raw, source, source.uri)
         whole = encode_columns(raw, source, columns, source.uri, way, judged)
     else:
         files = source_files(source, base, environ, scratch)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.address import local_path, resolve, scheme_of
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
 from sfumato.tasks.microdata.object_store import fetch
 from sfumato.tasks.microdata.readers.declared import QUERY, Source
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
@@ -41,7 +42,11 @@ def with_folders(rows: pa.Table, folders: Mapping[str, str | None]) -> pa.Table:
 
 
 def parse_folder(
-    text: pa.ChunkedArray, name: str, columns: Mapping[str, ColumnSpec], called: str
+    text: pa.ChunkedArray,
+    name: str,
+    columns: Mapping[str, ColumnSpec],
+    called: str,
+    spelling: ValueSpelling = AS_ISO,
 ) -> pa.ChunkedArray:
     """Return a column of folders' names as values of the declared type.
 
@@ -50,7 +55,8 @@ def parse_folder(
     """
     if name not in columns or columns[name].type == "string":
         return text
-    values = parse(distinct(text), columns[name].type, f"{called}, in a folder's name", name)
+    place = f"{called}, in a folder's name"
+    values = parse(distinct(text), columns[name].type, place, name, spelling)
     return pa.chunked_array([values.array().dictionary_decode()])
 
 
@@ -61,6 +67,7 @@ def folder_column(
     is_text: bool,
     columns: Mapping[str, ColumnSpec],
     called: str,
+    spelling: ValueSpelling = AS_ISO,
 ) -> Distinct | pa.ChunkedArray:
     """Return a folder's name as a column of so many rows, as the kind of reader represents it.
 
@@ -68,7 +75,7 @@ def folder_column(
         InputError: if it is no value of the declared type.
     """
     column = with_folders(pa.table({"": pa.nulls(rows)}), {name: text})[name]
-    return distinct(column) if is_text else parse_folder(column, name, columns, called)
+    return distinct(column) if is_text else parse_folder(column, name, columns, called, spelling)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.verdicts import Finding, require
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.microdata.encoded import encode_columns
+from sfumato.tasks.microdata.encoded import encode_columns, rename_columns
 from sfumato.tasks.microdata.readers.columnar import read_batches
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.input_error import input_error, require_distinct_names
@@ -81,7 +81,9 @@ def read_chunks(
         passed += table.num_rows
         read = dict(zip(table.column_names, table.columns, strict=True))
         del table
-        read |= {name: parse_folder(read[name], name, columns, called) for name in folders}
+        read = rename_columns(read, source, called)
+        for name in (source.rename.get(folder, folder) for folder in folders):
+            read[name] = parse_folder(read[name], name, columns, called, source)
         yield encode_columns(read, source, columns, called), called
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -84,9 +84,21 @@ class CsvDialect(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    skip: Annotated[
+        int,
+        Field(
+            ge=0,
+            strict=True,
+            description="lines above the header, such as titles; with `header`, above the rows",
+        ),
+    ] = 0
     header: Annotated[
         tuple[str, ...] | None,
-        Field(min_length=1, description="names of the columns, where the file has no header line"),
+        Field(
+            min_length=1,
+            description="names of the columns, where the file has no header line; in place of "
+            "one that `skip` leaves out",
+        ),
     ] = None
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     null_values: Annotated[
@@ -96,6 +108,10 @@ class CsvDialect(BaseModel):
         bool, Field(description="whether blanks after a delimiter are no part of the value")
     ] = False
     encoding: Annotated[str, Field(min_length=1)] = "utf-8"
+    thousands: Annotated[
+        Literal[",", ".", "'", " "] | None,
+        Field(description="what stands between thousands of numbers; a blank of any kind is ' '"),
+    ] = None
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:

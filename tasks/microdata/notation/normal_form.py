@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.notation.spelling import ValueSpelling, iso_texts
-from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.microdata.notation.spelling import ValueSpelling, iso_texts, without_thousands
+from sfumato.tasks.schema.columns import NUMBERS, ColumnType
 
 _BLANK = r"[\s\p{Z}\p{Cc}\p{Cf}]+"
 _ZEROS = r"(^|[^0-9.,'])0+([0-9])"
@@ -46,6 +46,7 @@ _DAYS: Sequence[str] = (
     "%Y/%m/%d",
     "%Y.%m.%d",
 )
+_DIGITS: Sequence[str] = ("%Y%m%d", "%d%m%Y", "%m%d%Y")
 _CLOCKS: Sequence[str] = ("", " %H:%M", " %H:%M:%S")
 _COMMA = ValueSpelling(decimal=",")
 _PLAIN_NUMBER = r"\A[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\z"
@@ -208,6 +209,35 @@ def date_formats_of(texts: pa.Array) -> list[tuple[str, ColumnType]]:
     return formats
 
 
+def digit_date_formats_of(texts: pa.Array) -> list[str]:
+    """Return the formats in digits alone by which all texts are days of the years 1850 to 2099.
+
+    >>> digit_date_formats_of(pa.array(["20240320", "19991231"]))
+    ['%Y%m%d']
+    """
+    formats: list[str] = []
+    for day in _DIGITS:
+        iso = iso_texts(texts, "date", "", ValueSpelling(date_formats={"": day}))
+        if len(texts) and not iso.null_count and _are(iso, pa.date32()):
+            usual = pc.match_substring_regex(iso, r"\A(18[5-9]|19[0-9]|20[0-9])")
+            formats += [day] * bool(pc.all(usual).as_py())
+    return formats
+
+
+def thousands_of(texts: pa.Array, decimal: str) -> list[str]:
+    """Return the marks by which all texts are numbers, some with marks between thousands.
+
+    >>> thousands_of(pa.array(["1,200.5", "7"]), "."), thousands_of(pa.array(["1.5"]), ".")
+    ([','], [])
+    """
+    marks: list[str] = []
+    for mark in (",", ".", "'", " "):
+        if mark != decimal and len(texts):
+            plain = without_thousands(texts, mark, decimal)
+            marks += [mark] * (not plain.null_count and not plain.equals(texts))
+    return marks
+
+
 def have_decimal_commas(texts: pa.Array) -> bool:
     """Return whether all texts are numbers with decimal commas, and some do have commas.
 
@@ -223,8 +253,13 @@ def hint_of(texts: pa.Array, type_: ColumnType, spelling: ValueSpelling, name: s
     """Return what a source may have to declare so that texts fit a type, empty if unknown."""
     if type_ in ("decimal", "float") and spelling.decimal == "." and have_decimal_commas(texts):
         return " (source.decimal: ','?)"
+    if type_ in NUMBERS and spelling.thousands_mark is None:
+        marks = thousands_of(texts, spelling.decimal)
+        if marks:
+            return f" (source.csv.thousands: {marks[0]!r}?)"
     if type_ in ("date", "timestamp") and name not in spelling.date_formats:
         formats = [format_ for format_, kind in date_formats_of(texts) if kind == type_]
+        formats = formats or (digit_date_formats_of(texts) if type_ == "date" else [])
         if formats:
             return f" (source.date-formats: {' or '.join(formats)}?)"
     return ""

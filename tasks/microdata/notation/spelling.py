@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 from zoneinfo import available_timezones
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.columns import NUMBERS, ColumnType
 from sfumato.tasks.schema.names import CsvDialect
 
 # the parts of a date format, and the pattern of each
@@ -23,6 +24,13 @@ _TOKENS: Mapping[str, str] = {
 }
 
 
+# the marks between thousands that a declared one means: blanks and apostrophes have several forms
+_MARKS: Mapping[str, str] = {
+    ",": ",",
+    ".": r"\.",
+    "'": "['\u2019]",
+    " ": "[ \u00a0\u2009\u202f]",
+}
 _OF_DATE, _OF_TIME = ("Y", "m", "d"), ("H", "M", "S")
 
 
@@ -43,7 +51,10 @@ class ValueSpelling(BaseModel):
     ] = "."
     timezone: Annotated[
         str | None,
-        Field(description="whose local time timestamps with an offset become; otherwise UTC"),
+        Field(
+            description="whose local time timestamps with an offset become; otherwise UTC. Beside "
+            "them, timestamps without an offset are local time there"
+        ),
     ] = None
 
     @model_validator(mode="after")
@@ -54,6 +65,11 @@ class ValueSpelling(BaseModel):
         if self.timezone is not None and self.timezone not in available_timezones():
             raise ValueError("timezone: must be one of the IANA database, such as Europe/Berlin")
         return self
+
+    @property
+    def thousands_mark(self) -> str | None:
+        """The mark between thousands of numbers; None if they have none."""
+        return None
 
 
 AS_ISO = ValueSpelling()  # no date formats, decimal points, UTC
@@ -71,13 +87,15 @@ def has_time(written: str) -> bool:
 def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: ValueSpelling) -> pa.Array:
     """Return the texts of a column in ISO 8601 and with decimal points; null if not as declared.
 
-    Only decimal commas and declared date formats are converted and checked. All other texts are
-    returned as they are.
+    Only decimal commas, marks between thousands and declared date formats are converted and
+    checked. All other texts are returned as they are.
 
     >>> comma = ValueSpelling(decimal=",")
     >>> iso_texts(pa.array(["1,5", "1.5"]), "decimal", "wage", comma).to_pylist()
     ['1.5', None]
     """
+    if spelling.thousands_mark is not None and type_ in NUMBERS:
+        texts = without_thousands(texts, spelling.thousands_mark, spelling.decimal)
     if spelling.decimal == "," and type_ in ("decimal", "float"):
         points = pc.match_substring(texts, ".")
         return pc.if_else(points, None, pc.replace_substring(texts, ",", "."))
@@ -93,7 +111,22 @@ def rule_of(type_: ColumnType, name: str, spelling: ValueSpelling) -> str:
     """
     if type_ in ("date", "timestamp"):
         return f"not a {type_} as source.date-formats declares it ({spelling.date_formats[name]})"
+    if spelling.thousands_mark is not None:
+        return "not a number as source.csv.thousands and source.decimal declare it"
     return "not a number with a decimal comma, as source.decimal declares it"
+
+
+def without_thousands(texts: pa.Array, mark: str, decimal: str) -> pa.Array:
+    """Return numbers without the marks between their thousands; null if they are not so written.
+
+    >>> without_thousands(pa.array(["1,200.5", "12,34", "7"]), ",", ".").to_pylist()
+    ['1200.5', None, '7']
+    """
+    marks = _MARKS[mark]
+    whole = rf"[+-]?([0-9]{{1,3}}({marks}[0-9]{{3}})+|[0-9]+)"
+    pattern = rf"\A{whole}({re.escape(decimal)}[0-9]*)?([eE][+-]?[0-9]+)?\z"
+    fits = pc.match_substring_regex(texts, pattern)
+    return pc.if_else(fits, pc.replace_substring_regex(texts, marks, ""), None)
 
 
 def _moments(texts: pa.Array, written: str) -> pa.Array:
@@ -113,8 +146,13 @@ def _moments(texts: pa.Array, written: str) -> pa.Array:
 
 def _pattern(written: str) -> str:
     """Return the pattern of texts in a date format, with a named group for each part."""
-    pieces = re.split(r"(%[A-Za-z])", written)
-    return rf"\A{''.join(_TOKENS.get(piece) or re.escape(piece) for piece in pieces)}\z"
+    pieces = [piece for piece in re.split(r"(%[A-Za-z])", written) if piece]
+    parts = [_TOKENS.get(piece) or re.escape(piece) for piece in pieces]
+    for place, (piece, other) in enumerate(pairwise(pieces)):
+        if piece in _TOKENS and other in _TOKENS:  # digits alone: each part has all of its own
+            for number in (place, place + 1):
+                parts[number] = parts[number].replace("{1,2}", "{2}")
+    return rf"\A{''.join(parts)}\z"
 
 
 def _fault_of(written: str) -> str | None:
@@ -140,6 +178,19 @@ class FileDialect(ValueSpelling):
     sheet: Annotated[
         str | None, Field(min_length=1, description="the sheet of a workbook, by its name")
     ] = None
+
+    @model_validator(mode="after")
+    def _marks_differ(self) -> Self:
+        if self.csv.thousands == self.decimal:
+            raise ValueError(
+                f"csv.thousands: {self.decimal!r} is the decimal mark: write decimal, too"
+            )
+        return self
+
+    @property
+    def thousands_mark(self) -> str | None:
+        """The mark between thousands of numbers; None if they have none."""
+        return self.csv.thousands
 
 
 AS_USUAL = FileDialect()

@@ -46,6 +46,9 @@ Address = Annotated[
 """The address of a source, without a secret: Prefect stores it if a run changes it."""
 
 
+ColumnName = Annotated[str, Field(min_length=1)]
+
+
 class Source(FileDialect):
     """The source of the microdata. Paths are relative to the spec; `${NAME}` is environment."""
 
@@ -72,6 +75,13 @@ class Source(FileDialect):
     ] = None
     parameters: Annotated[
         dict[str, BindParameter], Field(description="of the query; they name no person")
+    ] = {}  # noqa: RUF012 - pydantic copies it
+    rename: Annotated[
+        dict[str, ColumnName],
+        Field(
+            description="names that the spec gives to columns, by those in the source: {town/city: "
+            "town}; everything else in the spec uses the new names"
+        ),
     ] = {}  # noqa: RUF012 - pydantic copies it
     seen: Annotated[
         tuple[str, ...],
@@ -106,6 +116,8 @@ class Source(FileDialect):
             raise ValueError("sheet: and format: excel need each other")
         if self.endpoint is not None and scheme_of(self.uri) not in (None, "s3"):
             raise ValueError("endpoint: is of a store, and the address is none (s3://)")
+        if len(set(self.rename.values())) < len(self.rename):
+            raise ValueError("rename: two columns get the same name")
         return self
 
     @property

@@ -32,6 +32,8 @@ IS_TEXT = True
 _QUOTED_LATE = "a quoted value after a blank"
 _DELIMITERS = "\t;|,"  # a comma may also be part of numbers
 _RECORDS = 500  # that are read to infer a delimiter
+SEPARATOR_LINE = re.compile(r"(?i)sep=.?")
+"""The first line of some files for Excel, which names the delimiter."""
 convert = parse
 
 
@@ -140,6 +142,8 @@ def _records(content: Path | bytes, dialect: CsvDialect, *, strict: bool) -> Ite
     """Yield the records as Python reads them, slowly; a blank line is an empty record."""
     stream = open_file(content) if isinstance(content, Path) else io.BytesIO(content)
     with io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as lines:
+        for _ in islice(lines, dialect.skip):
+            pass
         yield from csv.reader(lines, delimiter=dialect.delimiter, strict=strict)
 
 
@@ -150,12 +154,28 @@ def _header(content: Path | bytes, file: str, dialect: CsvDialect) -> tuple[Sequ
     try:
         for skipped, record in enumerate(_records(content, dialect, strict=False), start=1):
             if record:
+                _require_no_line_of_excel(record, file)
                 "".join(record).encode()
                 return [_without_blanks(name, dialect) for name in record], skipped
     except (UnicodeError, csv.Error):
         rule = f"the header cannot be read as {dialect.encoding} CSV{_encoding_hint(dialect)}"
         raise input_error(file, rule) from None
-    raise input_error(file, "is empty")
+    skipped = f" behind the {dialect.skip} lines of source.csv.skip" if dialect.skip else ""
+    raise input_error(file, f"is empty{skipped}")
+
+
+def _require_no_line_of_excel(record: Sequence[str], file: str) -> None:
+    """Refuse the line `sep=;`, by which Excel learns a delimiter, as a header.
+
+    Raises:
+        InputError: with the keys that skip the line.
+    """
+    if SEPARATOR_LINE.fullmatch(record[0]) and len(record) <= 2 and not any(record[1:]):
+        raise input_error(
+            file,
+            "its first line names the delimiter for Excel (sep=…) and no columns: write "
+            "source.csv: {skip: 1, delimiter: …}",
+        )
 
 
 def _without_blanks(name: str, dialect: CsvDialect) -> str:
@@ -174,7 +194,7 @@ def _fields(
         raise input_error(file, _unparsable(content, dialect, skipped))
     other = _other_delimiter(content, dialect)
     rule = _rule_of(ragged, dialect, other)
-    place = input_error(file, rule, row=ragged.number - 1 - skipped)
+    place = input_error(file, rule, row=ragged.number - 1 - skipped - dialect.skip)
     raise OtherDialect(str(place), names, other)
 
 
@@ -244,7 +264,10 @@ def _parse(
     names = [str(i) for i in range(width)]
     binary = pa.dictionary(pa.int32(), pa.binary())
     reading = pa.csv.ReadOptions(
-        column_names=names, skip_rows_after_names=skipped, use_threads=ragged is None
+        column_names=names,
+        skip_rows=dialect.skip,
+        skip_rows_after_names=skipped,
+        use_threads=ragged is None,
     )
     parsing = pa.csv.ParseOptions(
         delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=ragged

@@ -20,6 +20,11 @@ _NUMBER = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 _OFFSET = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+_WITH_OFFSET = rf"{_TIME}{_OFFSET}\z"
+_MIXED_OFFSETS = (
+    "some timestamps have an offset and some have none: whose local time are these "
+    "(source.timezone: Europe/Berlin)?"
+)
 _PATTERNS: Mapping[ColumnType, str] = {
     "integer": r"\A[+-]?[0-9]+\z",
     "decimal": rf"\A[+-]?{_NUMBER}\z",
@@ -63,6 +68,21 @@ _ADOPTED: Mapping[ColumnType, tuple[Callable[[pa.DataType], bool], ...]] = {
 }
 
 
+def have_mixed_offsets(texts: pa.Array) -> bool:
+    """Decide whether texts are timestamps of which some have an offset and some have none.
+
+    >>> have_mixed_offsets(pa.array(["2024-03-01 10:00Z", "2024-03-01 10:00"]))
+    True
+    """
+    if (
+        not len(texts)
+        or not pc.all(pc.match_substring_regex(texts, _PATTERNS["timestamp"])).as_py()
+    ):
+        return False
+    has_offset = pc.match_substring_regex(texts, _WITH_OFFSET)
+    return bool(pc.any(has_offset).as_py()) and not pc.all(has_offset).as_py()
+
+
 def type_of(values: pa.DataType) -> ColumnType | None:
     """Return the type that text is parsed as to become such values, or None.
 
@@ -79,8 +99,9 @@ def parse(
 ) -> Distinct:
     """Return text as values of a type.
 
-    Timestamps with an offset become UTC, or the local time that is declared; a column has offsets
-    throughout or not at all. Decimals get as many decimals as the longest has.
+    Timestamps with an offset become UTC, or the local time that is declared. Without a declared
+    time zone, a column has offsets throughout or not at all. Decimals get as many decimals as the
+    longest has.
 
     Raises:
         InputError: with the first row whose text is no such value.
@@ -152,14 +173,22 @@ def _decimals(text: Distinct, file: str, name: str) -> int:
 
 
 def _timestamps(text: Distinct, file: str, name: str, spelling: ValueSpelling) -> Conversion:
-    has_offset = pc.match_substring_regex(text.values, rf"{_TIME}{_OFFSET}\z")
+    has_offset = pc.match_substring_regex(text.values, _WITH_OFFSET)
     with_offset = bool(len(has_offset)) and has_offset[0].as_py()
+    if spelling.timezone is not None:
+        return lambda values: _local_times(values, pa.timestamp("us", spelling.timezone))
     differs = pc.not_equal(has_offset, pa.scalar(with_offset))
-    refuse(text, differs, "some timestamps have an offset and some have none", file, name)
+    refuse(text, differs, _MIXED_OFFSETS, file, name)
     if not with_offset:
         return lambda values: pc.cast(values, pa.timestamp("us"))
-    zone = pa.timestamp("us", spelling.timezone or "UTC")
-    return lambda values: pc.local_timestamp(pc.cast(values, zone))
+    return lambda values: pc.local_timestamp(pc.cast(values, pa.timestamp("us", "UTC")))
+
+
+def _local_times(texts: pa.Array, zone: pa.DataType) -> pa.Array:
+    """Return timestamps in the local time of a zone; those without an offset are local already."""
+    has_offset = pc.match_substring_regex(texts, _WITH_OFFSET)
+    moved = pc.local_timestamp(pc.cast(pc.if_else(has_offset, texts, None), zone))
+    return pc.coalesce(moved, pc.cast(pc.if_else(has_offset, None, texts), pa.timestamp("us")))
 
 
 def _adopter(own_type: pa.DataType, type_: ColumnType, spelling: ValueSpelling) -> Conversion:
