@@ -37,7 +37,7 @@ from sfumato.tasks.profile.page import write_profile
 from sfumato.tasks.profile.roles import propose_roles
 from sfumato.tasks.profile.skeletons import Rows
 from sfumato.tasks.profile.table import FoundTable, find_table, read_source
-from sfumato.tasks.profile.units import FoundUnit, find_gaps, find_unit
+from sfumato.tasks.profile.units import FoundUnit, chosen_unit, find_gaps, find_unit
 from sfumato.tasks.stages.ingest import FETCHED
 from sfumato.tasks.verification.signing_keys import KEYS
 
@@ -58,6 +58,7 @@ class WrittenSpec:
         guess: the encoding of the source, where it is only likely.
         unnumbered: how many rows lack the number of a person, and what becomes of them; None for
             none.
+        notes: what the steward should know of the way the source was read, in words.
     """
 
     spec: Path
@@ -66,6 +67,7 @@ class WrittenSpec:
     undecided: str | None
     guess: str | None
     unnumbered: str | None
+    notes: tuple[str, ...] = ()
 
 
 def write_first_spec(
@@ -108,13 +110,14 @@ def write_first_spec(
     write_atomically(spec, text.encode(), _SPEC_MODE)
     written = draft.table.source.csv
     guess = written.encoding if is_guess(written, options) else None
-    return WrittenSpec(spec, tuple(files), profile, undecided, guess, _missing_numbers(draft))
+    unnumbered, notes = _missing_numbers(draft), (*table.notes, *_notes_on_people(draft))
+    return WrittenSpec(spec, tuple(files), profile, undecided, guess, unnumbered, notes)
 
 
 def _draft(table: FoundTable, options: DraftOptions) -> SpecDraft:
     types = dict(table.types)
     facts = whole = facts_of(table.microdata, types)
-    unit = find_unit(facts)
+    unit = find_unit(facts) if options.unit is None else chosen_unit(options.unit, facts)
     if unit is not None and options.roles.get(unit.name, "identifier") != "identifier":
         unit = None
     rows = table.microdata.rows
@@ -145,6 +148,14 @@ def _missing_numbers(draft: SpecDraft) -> str | None:
             f"{rows} no {name!r}, too many to tell people by it: rows count as people (unit: row)"
         )
     return None
+
+
+def _notes_on_people(draft: SpecDraft) -> list[str]:
+    """Return what a steward should know where rows seem to be no people."""
+    name = draft.shared_identifier
+    if name is None:
+        return []
+    return [f"several rows have the same {name!r}: if it numbers people, say --unit {name}"]
 
 
 def _number_of_rows(number: int) -> str:

@@ -1,6 +1,5 @@
 """The rules of the columns of a spec: their names and roles, what groups them, and who has rows."""
 
-import re
 from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
@@ -9,12 +8,15 @@ from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.schema.column_names import (
+    RESERVED,
+    folded_name,
+    is_like_a_path,
+    names_for_release,
+)
 from sfumato.tasks.schema.columns import NUMBERS
 from sfumato.tasks.schema.hierarchy_rules import Bands, HierarchyLevel, column_of
-from sfumato.tasks.schema.names import COUNT, GROUP_ID
 from sfumato.tasks.verification.signing_keys import KEYS
-
-_RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 
 
 def _confirmation(spec: SpecParts) -> None:
@@ -31,16 +33,28 @@ def _names(spec: SpecParts) -> None:
             raise ValueError(f"name: {taken} is the directory of {what}: choose another")
     safe: dict[str, str] = {}
     for name in spec.columns:
-        if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
-            raise ValueError(f"columns.{name!r}: looks like a path, or cannot be a name")
-        if name.lower() in _RESERVED:
-            raise ValueError(f"columns.{name}: is a reserved name")
-        folded = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-        if not folded or folded in _RESERVED:
-            raise ValueError(f"columns.{name}: has no safe name for files and SQL of its own")
+        if is_like_a_path(name):
+            raise ValueError(
+                f"columns.{name!r}: looks like a path, or cannot be a name{_to_rename(name)}"
+            )
+        if name.lower() in RESERVED:
+            raise ValueError(f"columns.{name}: is a reserved name{_to_rename(name)}")
+        folded = folded_name(name)
+        if not folded or folded in RESERVED:
+            raise ValueError(
+                f"columns.{name}: has no safe name for files and SQL of its own{_to_rename(name)}"
+            )
         if folded in safe:
-            raise ValueError(f"columns.{name}: collides with {safe[folded]!r} in files and SQL")
+            raise ValueError(
+                f"columns.{name}: collides with {safe[folded]!r} in files and SQL{_to_rename(name)}"
+            )
         safe[folded] = name
+
+
+def _to_rename(name: str) -> str:
+    """Return what to write to give a column another name."""
+    other = names_for_release([*RESERVED, name]).get(name, "another name")
+    return f": give it another (source.rename: {{{name!r}: {other}}})"
 
 
 def _roles(spec: SpecParts) -> None:

@@ -126,8 +126,8 @@ def rename_columns(raw: Mapping[str, Any], source: Source, file: str) -> dict[st
 
 def _declare(source: Source, columns: Columns, judged: Collection[str]) -> _DeclaredSource:
     read = {name: column for name, column in columns.items() if column.generated is None}
-    asked = {*judged, *_asked_by_filter(source, columns)}
-    converted = {n: c for n, c in read.items() if c.role != "drop" or n in asked or _is_held(c)}
+    needed = {*judged, *_asked_by_filter(source, columns)}
+    converted = {n: c for n, c in read.items() if c.role != "drop" or n in needed or _is_held(c)}
     return _DeclaredSource(source, read, converted)
 
 

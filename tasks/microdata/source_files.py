@@ -139,6 +139,21 @@ def source_files(
     return files
 
 
+def formats_in(place: Path) -> list[str]:
+    """Return the formats of the data files in a folder, by the endings of their names.
+
+    The list is empty if the place is no folder.
+    """
+    if not place.is_dir():
+        return []
+    names = [path.name.lower() for path in place.rglob("*") if _is_data(path, place)]
+    return [
+        format_
+        for format_, reader in READERS.items()
+        if any(name.endswith(reader.ENDINGS) for name in names)
+    ]
+
+
 def _files_at(place: Path, source: Source) -> SourceFiles:
     if place.is_dir():
         if any(path.is_symlink() and not path.is_file() for path in place.rglob("*")):
@@ -158,9 +173,17 @@ def _several(below: Path, pattern: str, source: Source, *, of_pattern: bool = Fa
     matching = {path for path in below.glob(pattern) if _is_data(path, below)}
     files = sorted(p for p in matching if of_pattern or p.name.lower().endswith(endings))
     if not files:
-        kind = f"has no file *{endings[0]} in it"
+        others = "" if of_pattern else _hint_at_formats(below)
+        kind = f"has no file *{endings[0]} in it{others}"
         raise input_error(source.uri, "no file is of this pattern" if of_pattern else kind)
     return SourceFiles(tuple(files), below)
+
+
+def _hint_at_formats(folder: Path) -> str:
+    """Return the question whether another format is meant, empty if no file has a known one."""
+    formats = formats_in(folder)
+    ways = " or ".join(f"format: {name}" for name in formats)
+    return f", but files of another format (source: {ways}?)" if formats else ""
 
 
 def _fixed_part(place: Path) -> Path:

@@ -6,12 +6,9 @@ with the option that decides it: a first row of data taken for a header would en
 """
 
 import codecs
-import csv
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -20,14 +17,15 @@ from pydantic import ValidationError
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.spelling import ValueSpelling
-from sfumato.tasks.microdata.readers.delimited import content_of, uniform_delimiter
+from sfumato.tasks.microdata.readers.delimited import content_of, require_text
 from sfumato.tasks.microdata.readers.input_error import input_error
 from sfumato.tasks.microdata.readers.registry import READERS
+from sfumato.tasks.profile.layout import Layout, find_layout, is_typed
 from sfumato.tasks.profile.names import is_known
+from sfumato.tasks.schema.column_names import distinct_names
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.names import CsvDialect
 
-_RECORDS = 500  # most records to look at
 _LOOKED_AT = 1 << 22  # characters that surely contain these records
 _SAMPLE = 1 << 16  # most bytes of words that are not in ASCII
 _SCRIPTS = ["cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "big5", "gb18030", "shift_jis"]
@@ -35,8 +33,7 @@ _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _USUAL = "windows-1252"
 _EVIDENCE = 20  # bytes of another script
 _ASCII = 0x80
-_RAGGED = "rows have different numbers of fields:"
-_TYPED = re.compile(r"\s*([+-]?\d[\d.,:/ T-]*|\S+@\S+)\s*")
+_RENAMED = "its header names two columns alike, or several not at all: they have a number more"
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,11 @@ class DraftOptions:
         encoding: the encoding of CSV files.
         delimiter: the delimiter of CSV files.
         header: whether the first line of a CSV file names the columns.
+        skip: the number of lines above the header of a CSV file.
+        columns: the names of the columns of a CSV file, in place of a header.
+        thousands: the mark between thousands of numbers in CSV files.
+        timezone: the zone whose local time times without an offset are, beside others with one.
+        unit: the column that says whom a row is about.
         decimal: the decimal mark of numbers.
         date_formats: the date formats of columns, by name.
         roles: the roles of columns, by name.
@@ -61,6 +63,11 @@ class DraftOptions:
     encoding: str | None = None
     delimiter: str | None = None
     header: Literal["yes", "no"] | None = None
+    skip: int | None = None
+    columns: tuple[str, ...] | None = None
+    thousands: Literal[",", ".", "'", " "] | None = None
+    timezone: str | None = None
+    unit: str | None = None
     decimal: Literal[".", ","] | None = None
     date_formats: Mapping[str, str] = field(default_factory=dict)
     roles: Mapping[str, Role] = field(default_factory=dict)
@@ -81,8 +88,11 @@ def read_options(
         raise SpecError(f"--format: {settings['format']!r} is none of {', '.join(READERS)}")
     if len(settings.get("delimiter") or ",") != 1:
         raise SpecError("--delimiter: is one character")
+    columns = settings.get("columns") or ()
+    if len(set(columns)) < len(columns):
+        raise SpecError("--columns: a name is there twice")
     try:
-        ValueSpelling(date_formats=dict(date_formats))
+        ValueSpelling(date_formats=dict(date_formats), timezone=settings.get("timezone"))
     except ValidationError as error:
         raise SpecError(f"--{error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
     return DraftOptions(roles=cast(Any, dict(roles)), date_formats=dict(date_formats), **settings)
@@ -93,42 +103,76 @@ def is_guess(dialect: CsvDialect, options: DraftOptions) -> bool:
     return options.encoding is None and not dialect.encoding.startswith("utf-")
 
 
-def sniff_dialect(path: Path, file: str, options: DraftOptions) -> CsvDialect:
-    """Return the dialect of a CSV file; settings in `options` are taken as they are.
+def sniff_dialect(
+    path: Path, file: str, options: DraftOptions
+) -> tuple[CsvDialect, tuple[str, ...]]:
+    """Return the dialect of a CSV file, and notes on it; settings in `options` are taken as such.
 
     Raises:
         InputError: the dialect is uncertain; the error names the option that decides it.
     """
+    require_text(path, file)
     content = content_of(path, file)
     encoding = options.encoding or _encoding(content)
     try:
         text = content.decode(encoding)
     except (LookupError, UnicodeError):
         raise input_error(file, f"cannot be decoded as {encoding} (--encoding)") from None
+    if "\0" in text:
+        raise input_error(file, "is no text file: name its format (--format)")
     beginning = text.removeprefix("\ufeff")
     if len(beginning) > _LOOKED_AT:
         beginning = beginning[:_LOOKED_AT].rpartition("\n")[0]
-    delimiter = _delimiter(beginning, file, options)
-    records = list(islice(_records(beginning, delimiter), _RECORDS))
-    if not records:
-        raise input_error(file, "is empty")
-    return CsvDialect(
-        header=None if _has_header(records, file, options) else _number_columns(len(records[0])),
-        delimiter=delimiter,
-        skip_initial_space=_has_blanks(records),
+    layout = find_layout(
+        beginning, file, delimiter=options.delimiter, skip=options.skip, names=options.columns
+    )
+    layout = _with_names(layout, file, options)
+    dialect = CsvDialect(
+        skip=layout.skip,
+        header=layout.names,
+        delimiter=layout.delimiter,
+        skip_initial_space=_has_blanks([record.fields for record in layout.records]),
         encoding=encoding,
     )
+    return dialect, layout.notes
+
+
+def _with_names(layout: Layout, file: str, options: DraftOptions) -> Layout:
+    """Return the layout with names, unless its first record names each column otherwise.
+
+    Raises:
+        InputError: the first record does not differ from the others.
+    """
+    if layout.names is not None:
+        return layout
+    records = [record.fields for record in layout.records]
+    if not _has_header(records, file, options):
+        return replace(layout, names=options.columns or _number_columns(len(records[0])))
+    header, *rows = layout.records
+    names = options.columns or distinct_names(header.fields)
+    if options.columns is None and (names == header.fields or not rows):
+        return layout
+    notes = layout.notes if options.columns else (*layout.notes, _RENAMED)
+    skip = rows[0].line - 1 if rows else header.last
+    return replace(layout, skip=skip, records=tuple(rows), names=names, notes=notes)
 
 
 def _encoding(content: bytes) -> str:
     for mark, encoding in _MARKS.items():
         if content.startswith(mark):
             return encoding
+    if b"\0" in content[:_SAMPLE]:
+        return _two_byte_encoding(content[:_SAMPLE])
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
         return _single_byte_encoding(content)
     return "utf-8"
+
+
+def _two_byte_encoding(content: bytes) -> str:
+    """Return UTF-16 as most of the zero bytes of a text have it, in the low or the high bytes."""
+    return "utf-16-le" if content[1::2].count(0) >= content[::2].count(0) else "utf-16-be"
 
 
 def _single_byte_encoding(content: bytes) -> str:
@@ -145,32 +189,6 @@ def _single_byte_encoding(content: bytes) -> str:
     return _USUAL if best is None else best.encoding.replace("_", "-")
 
 
-def _records(text: str, delimiter: str) -> Iterator[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        yield from (record for record in reader if record)
-    except csv.Error:
-        return
-
-
-def _delimiter(text: str, file: str, options: DraftOptions) -> str:
-    """Return the chosen delimiter, or the one that gives all records the same number of fields.
-
-    Raises:
-        InputError: rows have different numbers of fields; the error names a delimiter that fits.
-    """
-    uniform = uniform_delimiter(lambda delimiter: _records(text, delimiter))
-    chosen = options.delimiter
-    if chosen is not None:
-        widths = {len(record) for record in islice(_records(text, chosen), _RECORDS)}
-        if len(widths) > 1 and uniform is not None:
-            raise input_error(file, f"{_RAGGED} --delimiter {uniform!r}?")
-        return chosen
-    if uniform is None and any(delimiter in text.split("\n", 1)[0] for delimiter in "\t;|,"):
-        raise input_error(file, f"{_RAGGED} --delimiter ';'?")
-    return uniform or ","
-
-
 def _has_header(records: Sequence[Sequence[str]], file: str, options: DraftOptions) -> bool:
     """Decide whether the first record names the columns.
 
@@ -184,9 +202,9 @@ def _has_header(records: Sequence[Sequence[str]], file: str, options: DraftOptio
         {record[place] for record in rest if place < len(record)} - {""}
         for place in range(len(first))
     ]
-    typed = [_TYPED.fullmatch(name) is not None for name in first]
+    typed = [is_typed(name) for name in first]
     is_value = any(typed) or any(n in texts for n, texts in zip(first, below, strict=True))
-    unlike = any(texts and all(map(_TYPED.fullmatch, texts)) for texts in below)
+    unlike = any(texts and all(map(is_typed, texts)) for texts in below)
     has_known_name = any(map(is_known, first))
     if is_value != (unlike or has_known_name):
         return not is_value

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.profile.names import is_household
 from sfumato.tasks.profile.roles import ProposedRole, has_spellings
 from sfumato.tasks.profile.skeletons import Rows, Skeleton, round_up, skeleton_of
 from sfumato.tasks.profile.table import FoundTable
@@ -135,6 +136,14 @@ class SpecDraft:
     skeletons: Mapping[str, Skeleton]
 
     @property
+    def shared_identifier(self) -> str | None:
+        """The first identifier that rows share although each counts as a person, or None."""
+        if self.unit is not None:
+            return None
+        shared = (f for f in self.of_role("identifier") if f.distinct < f.rows_with_value)
+        return next((f.name for f in shared if not is_household(f.name)), None)
+
+    @property
     def identifiers(self) -> list[str]:
         """The names of the columns that identify people."""
         return [facts.name for facts in self.of_role("identifier")]
@@ -192,9 +201,15 @@ def _head(line: str, title: str) -> Iterator[str]:
 def _source(draft: SpecDraft) -> Iterator[str]:
     source = draft.table.source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     order = [key for key in ("uri", "format", *source, "seen") if key in source]
+    yield from map(_comment, _sentences(draft.table.notes))
     yield "source:\n"
     for key in dict.fromkeys(sorted(order, key=lambda key: key == "seen")):
         yield textwrap.indent(_entry(key, source[key]), "  ")
+
+
+def _sentences(notes: Sequence[str]) -> Iterator[str]:
+    """Yield notes as sentences."""
+    return (f"{note[:1].upper()}{note[1:]}." for note in notes)
 
 
 def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
@@ -213,6 +228,8 @@ def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
             yield _comment(_reason(draft, facts, proposed), "  ")
             yield f"  {_scalar(facts.name)}: {_flow(keys)}\n"
     if draft.unit is None:
+        if draft.shared_identifier is not None:
+            yield _comment(_words_on_repeats(draft.shared_identifier))
         yield _comment(_NO_UNIT if draft.gaps is None else _words_on_gaps(draft.gaps))
         yield "unit: row\n"
     elif draft.unit.household in draft.identifiers:
@@ -251,6 +268,16 @@ def _reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str
     if facts.name in draft.skeletons:
         words += f"; hierarchy: {draft.skeletons[facts.name].words}"
     return words
+
+
+def _words_on_repeats(name: str) -> str:
+    column = _scalar(name)
+    return (
+        f"Several rows have the same {column}, so rows may be visits, say, and not people. If "
+        f"{column} numbers people, draft again with --unit {column}, or write {column}: {{role: "
+        "identifier, unit: true, repeat: keep-one}, or repeat: all. If it does not, say why in "
+        "its line (unprotected)."
+    )
 
 
 def _words_on_gaps(facts: ColumnFacts) -> str:
@@ -301,7 +328,8 @@ def _flow(value: Any, width: int = 10**6) -> str:
     text = yaml.safe_dump(
         value, default_flow_style=True, width=width, sort_keys=False, allow_unicode=True
     )
-    return re.sub(r"\n\.\.\.\n\Z", "", text).rstrip("\n")
+    without_marks = re.sub(r"([{,] ?)\? ('[^']*'|\"[^\"]*\") :", r"\1\2:", text)
+    return re.sub(r"\n\.\.\.\n\Z", "", without_marks).rstrip("\n")
 
 
 def _scalar(name: str) -> str:

@@ -88,6 +88,8 @@ def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
         yield "header", "none in the file" if dialect.header else "the first line"
         yield "missing values", ", ".join(text or "(empty)" for text in dialect.null_values)
         yield "decimals behind", source.decimal
+        yield "thousands", {"": "no mark", " ": "blank"}.get(mark := dialect.thousands or "", mark)
+        yield "lines above the header", str(dialect.skip)
     yield from source.date_formats.items()
 
 

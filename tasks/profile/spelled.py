@@ -6,16 +6,24 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.notation.normal_form import date_formats_of, have_decimal_commas
+from sfumato.tasks.microdata.notation.normal_form import (
+    date_formats_of,
+    digit_date_formats_of,
+    have_decimal_commas,
+    thousands_of,
+)
+from sfumato.tasks.microdata.notation.spelling import THOUSANDS_MARKS
 from sfumato.tasks.microdata.readers.cells import CellColumn
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.input_error import FaultsMet, input_error
 from sfumato.tasks.profile.dialect import DraftOptions
+from sfumato.tasks.profile.names import sense_of
 from sfumato.tasks.profile.unfit import Parts
 
 _NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "--", ".", "?")
-_THOUSANDS = r"\A[+-]?[0-9]{1,3}(,[0-9]{3})+\z"
+_THOUSANDS = r"\A[+-]?[0-9]{1,3}(,[0-9]{3})*\z"
+_ENOUGH = 5  # different texts of eight digits, from which they are dates for sure
 
 
 def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftOptions) -> Source:
@@ -26,41 +34,87 @@ def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftO
     """
     met, nulls = FaultsMet(source.uri), _null_texts(columns) if source.format == "csv" else ()
     texts = {name: texts_of(parts, (*nulls, "")) for name, parts in columns.items()}
-    commas = [
-        name
-        for name, column_texts in texts.items()
-        if len(column_texts) and have_decimal_commas(column_texts)
-    ]
+    texts = {name: column for name, column in texts.items() if len(column)}
     with met.noting():
-        decimal = options.decimal or _decimal(texts, commas, source)
-        source = source.model_copy(update={"decimal": decimal})
+        decimal, thousands = _marks(texts, options, source)
+        csv = source.csv.model_copy(update={"thousands": thousands})
+        source = source.model_copy(update={"decimal": decimal, "csv": csv})
     formats = dict(options.date_formats)
-    for name, column_texts in texts.items():
-        if name in formats or not len(column_texts):
-            continue
-        possible = [format_ for format_, _ in date_formats_of(column_texts)]
-        if len(possible) > 1:
-            with met.noting():
-                ways = " or ".join(f"--date-format '{name}={format_}'" for format_ in possible)
-                raise input_error(source.uri, f"are days or months first? {ways}", column=name)
-        for format_ in possible[:1]:
-            formats[name] = format_
+    for name in (name for name in texts if name not in formats):
+        with met.noting():
+            if format_ := _date_format(name, texts[name], source):
+                formats[name] = format_
     met.refuse()
     dialect = source.csv.model_copy(update={"null_values": ("", *nulls)})
     return source.model_copy(update={"csv": dialect, "date_formats": formats})
 
 
-def _decimal(texts: Mapping[str, pa.Array], commas: Sequence[str], source: Source) -> str:
-    """Return the decimal mark; a comma before three digits each may also separate thousands."""
-    if not commas:
-        return "."
-    thousands = [pc.match_substring_regex(texts[name], _THOUSANDS) for name in commas]
-    whole = [pc.match_substring_regex(texts[name], r"\A[+-]?[0-9]{1,3}\z") for name in commas]
-    if all(pc.all(pc.or_(t, w)).as_py() for t, w in zip(thousands, whole, strict=True)):
+def _date_format(name: str, texts: pa.Array, source: Source) -> str | None:
+    """Return the format of a column's dates, None if its texts are none, or in ISO 8601.
+
+    Raises:
+        InputError: days or months may be first; the error names the option that decides.
+    """
+    possible = [format_ for format_, _ in date_formats_of(texts)]
+    if not possible and (len(texts) >= _ENOUGH or sense_of(name) == "date"):
+        possible = digit_date_formats_of(texts)
+    if len(possible) > 1:
+        ways = " or ".join(f"--date-format '{name}={format_}'" for format_ in possible)
+        raise input_error(source.uri, f"are days or months first? {ways}", column=name)
+    return next(iter(possible), None)
+
+
+def _marks(
+    texts: Mapping[str, pa.Array], options: DraftOptions, source: Source
+) -> tuple[str, str | None]:
+    """Return the decimal mark, and the one between thousands, None if there is none.
+
+    Raises:
+        InputError: commas may be either; the error names the options that decide.
+    """
+    if options.thousands is not None:
+        other = "," if options.thousands == "." else "."
+        return options.decimal or other, options.thousands
+    if options.decimal is not None:
+        return options.decimal, _sure_thousands(texts, options.decimal, source)
+    commas = [column for column in texts.values() if have_decimal_commas(column)]
+    thousands = [column for column in commas if _may_be_thousands(column)]
+    decimal = "," if len(thousands) < len(commas) else "."
+    for mark in dict.fromkeys((decimal, ",", ".")):
+        sure = _sure_thousands(texts, mark, source)
+        if sure is not None and decimal in (mark, "."):
+            return mark, sure
+    if thousands and decimal == ".":
         raise input_error(
-            source.uri, "are commas before decimals? --decimal ',' (or write no thousands marks)"
+            source.uri,
+            "are commas before decimals, or between thousands? --decimal ',' or --thousands ','",
         )
-    return ","
+    return decimal, None
+
+
+def _may_be_thousands(texts: pa.Array) -> bool:
+    """Decide whether all commas of numbers stand before groups of three digits."""
+    return bool(pc.all(pc.match_substring_regex(texts, _THOUSANDS)).as_py())
+
+
+def _sure_thousands(texts: Mapping[str, pa.Array], decimal: str, source: Source) -> str | None:
+    """Return the mark that surely is between thousands in a column, None if there is none.
+
+    A comma or point is that for sure beside the decimal mark, or twice in one number. A blank or
+    an apostrophe is in numbers of different lengths without zeros at the beginning.
+    """
+    if source.format != "csv":
+        return None
+    for column in texts.values():
+        for mark in thousands_of(column, decimal):
+            pattern = THOUSANDS_MARKS[mark]
+            sure = rf"{pattern}[0-9]+[{decimal}{mark}]" if mark in ",." else pattern
+            lengths = pc.min_max(pc.utf8_length(column)).as_py()
+            alike = mark in "' " and lengths["min"] == lengths["max"]
+            coded = pc.any(pc.match_substring_regex(column, r"\A[+-]?0[0-9]")).as_py()
+            if pc.any(pc.match_substring_regex(column, sure)).as_py() and not (alike or coded):
+                return mark
+    return None
 
 
 def _null_texts(columns: Mapping[str, Parts]) -> tuple[str, ...]:
@@ -92,7 +146,8 @@ def _are_typed(texts: pa.Array) -> bool:
     number = pc.match_substring_regex(texts, r"\A[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?\z")
     day = pc.match_substring_regex(texts, r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]+)?\z")
     same = pc.all(number).as_py() or pc.all(day).as_py()
-    return bool(same) or bool(date_formats_of(texts))
+    is_grouped = any(thousands_of(texts, decimal) for decimal in ".,")
+    return bool(same) or is_grouped or bool(date_formats_of(texts))
 
 
 def texts_of(parts: Parts, nulls: Sequence[str]) -> pa.Array:

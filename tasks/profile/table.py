@@ -3,8 +3,8 @@
 Types are tried with the converters of a release: a type that fits here can be read there.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +13,35 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.shared.errors import InputError, SpecError
-from sfumato.tasks.microdata.encoded import encode_columns, encode_files
-from sfumato.tasks.microdata.notation.address import holds_secret
+from sfumato.tasks.microdata.encoded import encode_columns, encode_files, rename_columns
+from sfumato.tasks.microdata.notation.address import holds_secret, local_path, resolve, scheme_of
 from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.delimited import content_of
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.excel import only_sheet
 from sfumato.tasks.microdata.readers.inferred import format_of
-from sfumato.tasks.microdata.readers.input_error import input_error
+from sfumato.tasks.microdata.readers.input_error import OtherDialect, input_error
 from sfumato.tasks.microdata.readers.registry import READERS
-from sfumato.tasks.microdata.readers.typed import parse
-from sfumato.tasks.microdata.source_files import SourceFiles, source_files
+from sfumato.tasks.microdata.readers.typed import have_mixed_offsets, parse
+from sfumato.tasks.microdata.source_files import SourceFiles, formats_in, source_files
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.profile.dialect import DraftOptions, sniff_dialect
+from sfumato.tasks.profile.layout import refuse_uneven
 from sfumato.tasks.profile.names import is_postal
 from sfumato.tasks.profile.spelled import texts_of, with_nulls, with_spellings
 from sfumato.tasks.profile.unfit import (
     Parts,
     UnfitColumn,
+    count_rows,
     describe_unfit,
     has_values,
     require_droppable,
-    rows_of,
 )
+from sfumato.tasks.schema.column_names import names_for_release
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
 
 _TYPES: Sequence[ColumnType] = ("integer", "decimal", "float", "date", "timestamp", "boolean")
+_OF_DATES: Sequence[ColumnType] = ("date", "timestamp")
 _ZEROS = r"\A[+-]?0[0-9]+\z"
 _ONLY = "the only one"
 _MOST = 5  # columns whose faults are named in one message
@@ -52,12 +56,14 @@ class FoundTable:
         types: the types of the columns.
         microdata: the whole table; columns have no role yet.
         unfit: the columns that no release can show, which are in neither of these two.
+        notes: what a steward should know of the way it was read, in words.
     """
 
     source: Source
     types: Mapping[str, ColumnType]
     microdata: Microdata
     unfit: tuple[UnfitColumn, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_source(address: str, options: DraftOptions) -> Source:
@@ -97,42 +103,93 @@ def find_table(
         TransientFault: a database or a store cannot be reached.
     """
     if source.query is None:
+        source = _with_format(source, options, base, environ)
         files = source_files(source, base, environ, scratch)
-        return _of_files(_with_notation(source, files, options), files, options)
+        return _of_files(source, files, options)
     from sfumato.tasks.microdata.databases.registry import read_query
 
     columns, way = read_query(source, environ)
+    source = _with_other_names(source, columns)
+    columns = rename_columns(columns, source, source.uri)
     parts = {name: {source.uri: column} for name, column in columns.items()}
     source, types, unfit = _detect_spelling(source, parts, way, options)
-    declared = _columns(source, types)
-    whole = encode_columns(dict(columns), source, declared, source.uri, way)
-    return FoundTable(source, types, whole, unfit)
+    whole = encode_columns(dict(columns), source, _columns(source, types), source.uri, way)
+    return FoundTable(source, types, whole, unfit, _notes_on_names(source))
 
 
-def _with_notation(source: Source, files: SourceFiles, options: DraftOptions) -> Source:
-    """Return a source with what its first file shows: a dialect, or its only sheet."""
+def _with_format(
+    source: Source, options: DraftOptions, base: Path, environ: Mapping[str, str]
+) -> Source:
+    """Return a source with the format of its files, if it is a folder of files of one format.
+
+    Raises:
+        InputError: the folder has files of several formats; the error names the option.
+    """
+    if options.format is not None or scheme_of(resolve(source.uri, environ)) == "s3":
+        return source
+    formats = formats_in(local_path(source.uri, base, environ))
+    if len(formats) > 1:
+        ways = ", or ".join(f"--format {name}" for name in formats)
+        raise input_error(source.uri, f"has files of several formats: {ways}")
+    if not formats or formats == [source.format]:
+        return source
+    return read_source(source.uri, replace(options, format=formats[0]))
+
+
+def _with_notation(
+    source: Source, files: SourceFiles, options: DraftOptions
+) -> tuple[Source, tuple[str, ...]]:
+    """Return a source with what its first file shows, and notes on it.
+
+    A CSV file shows a dialect, a workbook its only sheet.
+    """
     path, called = files.paths[0], files.name_in_errors(0, source.uri)
     if source.format == "csv":
-        return source.model_copy(update={"csv": sniff_dialect(path, called, options)})
+        dialect, notes = sniff_dialect(path, called, options)
+        return source.model_copy(update={"csv": dialect}), notes
     if source.format == "excel" and options.sheet is None:
-        return source.model_copy(update={"sheet": only_sheet(path, called)})
-    return source
+        return source.model_copy(update={"sheet": only_sheet(path, called)}), ()
+    return source, ()
+
+
+def _with_other_names(source: Source, names: Iterable[str]) -> Source:
+    """Return a source that renames the columns whose names no release can have."""
+    return source.model_copy(update={"rename": names_for_release(list(names))})
+
+
+def _notes_on_names(source: Source) -> tuple[str, ...]:
+    if not source.rename:
+        return ()
+    number = len(source.rename)
+    columns = "1 column has" if number == 1 else f"{number} columns have"
+    return (f"{columns} no name that published files can have: choose others (source.rename)",)
 
 
 def _of_files(source: Source, files: SourceFiles, options: DraftOptions) -> FoundTable:
+    source, notes = _with_notation(source, files, options)
     reader = READERS[source.format]
     parts: dict[str, dict[str, Any]] = {}
     for number, path in enumerate(files.paths):
         called = files.name_in_errors(number, source.uri)
-        for name, column in reader.read(path, called, source).items():
+        for name, column in _read(path, called, source).items():
             parts.setdefault(name, {})[called] = column
         for name, text in files.folders(path).items():
             parts.setdefault(name, {})[called] = _folder(text)
-    if unnamed := [name for name in parts if not name.strip()]:
-        raise input_error(source.uri, f"{len(unnamed)} columns have no name: name them in the file")
-    source, types, unfit = _detect_spelling(source, parts, reader, options)
+    source = _with_other_names(source, parts)
+    renamed = {source.rename.get(name, name): column for name, column in parts.items()}
+    source, types, unfit = _detect_spelling(source, renamed, reader, options)
     whole = encode_files(files, source, _columns(source, types))
-    return FoundTable(source, types, whole, unfit)
+    return FoundTable(source, types, whole, unfit, (*notes, *_notes_on_names(source)))
+
+
+def _read(path: Path, called: str, source: Source) -> dict[str, Any]:
+    """Read a file; the error for a CSV file with an uneven row names its line."""
+    try:
+        return READERS[source.format].read(path, called, source)
+    except OtherDialect:
+        text = content_of(path, called).decode(source.csv.encoding, "replace")
+        refuse_uneven(text, called, source.csv)
+        raise
 
 
 def _folder(text: str | None) -> Distinct:
@@ -161,18 +218,18 @@ def _detect_spelling(
         InputError: there is no row, or a column may be read in two ways; the error names the
             option that decides.
     """
-    for name in (*options.date_formats, *options.roles):
+    for name in (*options.date_formats, *options.roles, *filter(None, [options.unit])):
         if name not in columns:
             raise InputError(f"{name!r}: the source has no such column")
-    if not any(map(rows_of, columns.values())):
+    if not any(map(count_rows, columns.values())):
         raise input_error(source.uri, "has no rows")
-    seen = {"seen": tuple(columns), "date_formats": dict(options.date_formats)}
-    source = source.model_copy(update={**seen, "decimal": options.decimal or "."})
+    seen = {"seen": tuple(columns), "timezone": options.timezone}
+    source = source.model_copy(update=seen)
     source = with_spellings(source, columns, options)
     if source.format == "csv":
         columns = {name: with_nulls(parts, source) for name, parts in columns.items()}
-    found = {name: _type_of(name, parts, converter, source) for name, parts in columns.items()}
-    types = {name: type_ for name, type_ in found.items() if type_ is not None}
+    fitting = {name: _type_of(name, parts, converter, source) for name, parts in columns.items()}
+    types = {name: type_ for name, type_ in fitting.items() if type_ is not None}
     unfit = tuple(describe_unfit(name, columns[name]) for name in columns if name not in types)
     require_droppable(unfit, options)
     if not types:
@@ -192,9 +249,13 @@ def _type_of(name: str, parts: Parts, converter: Any, source: Source) -> ColumnT
     if labelled and _fits("string", name, parts, converter, source):
         return "string"
     texts = texts_of(parts, source.csv.null_values)
-    if len(texts) and (is_postal(name) or _have_leading_zeros(texts)):
-        return "string"
+    if source.timezone is None and have_mixed_offsets(texts):
+        return None
     types: Sequence[ColumnType] = (*_TYPES, "string")
+    if name in source.date_formats:  # digits alone may be a date
+        types = (*_OF_DATES, *types)
+    elif len(texts) and (is_postal(name) or _have_leading_zeros(texts)):
+        return "string"
     return next((t for t in types if _fits(t, name, parts, converter, source)), None)
 
 

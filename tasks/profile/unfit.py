@@ -15,6 +15,10 @@ from sfumato.tasks.profile.dialect import DraftOptions
 Parts = Mapping[str, Any]
 """A column in each file of a source, by the name of the file."""
 _EMPTY = "it has no value in any row"
+_MIXED_OFFSETS = (
+    "some of its times have an offset from UTC, and some have none: to publish them, draft again "
+    "and say whose local time these are (--timezone Europe/Berlin)"
+)
 _MIXED = "its cells are of several types, or of one that no release can show"
 _NOT_FINITE = (
     "some of its numbers are NaN or infinite, which no release can show: make them missing "
@@ -47,19 +51,19 @@ class UnfitColumn:
     missing: int
 
 
-def rows_of(parts: Parts) -> int:
+def count_rows(parts: Parts) -> int:
     """Return the number of rows of a column in all files; a folder's name has one."""
     return sum(len(_codes(part)) for part in parts.values())
 
 
-def missing_of(parts: Parts) -> int:
+def count_missing(parts: Parts) -> int:
     """Return the number of rows without a value."""
     return sum(int((_codes(part) < 0).sum()) for part in parts.values())
 
 
 def has_values(parts: Parts) -> bool:
     """Decide whether some row has a value."""
-    return missing_of(parts) < rows_of(parts)
+    return count_missing(parts) < count_rows(parts)
 
 
 def describe_unfit(name: str, parts: Parts) -> UnfitColumn:
@@ -67,7 +71,7 @@ def describe_unfit(name: str, parts: Parts) -> UnfitColumn:
     types = [_type_of(part) for part in parts.values()]
     reason = _reason(types) if has_values(parts) else _EMPTY
     words = " or ".join(dict.fromkeys(map(str, types)))
-    return UnfitColumn(name, words, reason, rows_of(parts), missing_of(parts))
+    return UnfitColumn(name, words, reason, count_rows(parts), count_missing(parts))
 
 
 def require_droppable(unfit: Sequence[UnfitColumn], options: DraftOptions) -> None:
@@ -102,7 +106,7 @@ def _type_of(part: Any) -> pa.DataType | str:
 
 def _reason(types: Sequence[pa.DataType | str]) -> str:
     if any(isinstance(type_, str) for type_ in types):
-        return _MIXED
+        return _MIXED if "cells" in types else _MIXED_OFFSETS
     for type_ in types:
         for belongs, reason in _REASONS:
             if belongs(type_):

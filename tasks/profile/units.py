@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.names import is_household
 
@@ -54,6 +55,21 @@ def find_unit(facts: tuple[ColumnFacts, ...]) -> FoundUnit | None:
         words = "one person after the other" if together else "of a person here and there"
         return FoundUnit(best.name, True, f"rows repeat its values, {words}", missing=best.missing)
     return None
+
+
+def chosen_unit(name: str, facts: tuple[ColumnFacts, ...]) -> FoundUnit:
+    """Return a column as the one that says whom a row is about.
+
+    Raises:
+        SpecError: if no release can show the column, so that it tells nobody apart.
+    """
+    column = next((f for f in facts if f.name == name), None)
+    if column is None:
+        raise SpecError(f"--unit {name}: the draft has to drop this column; choose another")
+    household = _household([f for f in facts if not f.missing])
+    repeats = column.distinct < column.rows_with_value
+    reason = "said when this was drafted"
+    return FoundUnit(name, repeats, reason, None if repeats else household, column.missing)
 
 
 def find_gaps(facts: tuple[ColumnFacts, ...]) -> ColumnFacts | None:

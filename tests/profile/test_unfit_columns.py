@@ -1,8 +1,12 @@
 """Columns that no release can show: the draft drops them with the reason, and goes on."""
 
+import sqlite3
+from datetime import time
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import xlsxwriter
 
 from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.flows.choice.first_spec import write_first_spec
@@ -95,3 +99,40 @@ def test_a_source_may_be_called_like_a_directory_beside_lines(tmp_path, monkeypa
     private = {"SFUMATO_WORK": str(tmp_path / "work")}
     made = write_first_spec(f"{name}.csv", None, DraftOptions(), private)
     assert document(made)["name"] == f"{name}-data"
+
+
+def test_cells_that_no_release_can_show_are_dropped(tmp_path):
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        clock = book.add_format({"num_format": "hh:mm:ss"})
+        sheet = book.add_worksheet("people")
+        sheet.write_row(0, 0, ["age", "sex", "clock", "mixed", "empty"])
+        for number in range(1, 60):
+            sheet.write_row(number, 0, [20 + number % 40, "mf"[number % 2]])
+            sheet.write_datetime(number, 2, time(number % 24, 30), clock)
+            sheet.write(number, 3, "high" if number % 3 else number)
+    made = write_first_spec(
+        str(tmp_path / "t.xlsx"),
+        tmp_path / "drafted.yaml",
+        DraftOptions(),
+        {"SFUMATO_WORK": str(tmp_path / "work")},
+    )
+    assert "mixed: its cells are of several types" in words(made)
+    assert "empty: it has no value" in words(made)
+    assert "clock: its cells are of several types, or of one that no release" in words(made)
+    assert set(roles(made)) == {"age", "sex"}
+
+
+def test_bytes_of_a_database_are_dropped(tmp_path):
+    with sqlite3.connect(tmp_path / "t.db") as made:
+        made.execute("CREATE TABLE t (age INTEGER, sex TEXT, photo BLOB)")
+        rows = [(20 + n % 40, "mf"[n % 2], bytes([n])) for n in range(60)]
+        made.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    made.close()
+    drafted = write_first_spec(
+        f"sqlite:///{tmp_path / 't.db'}",
+        tmp_path / "drafted.yaml",
+        DraftOptions(query="SELECT * FROM t"),
+        {"SFUMATO_WORK": str(tmp_path / "work")},
+    )
+    assert "photo: its cells are of several types, or of one that no release" in words(drafted)
+    assert set(roles(drafted)) == {"age", "sex"}

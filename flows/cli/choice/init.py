@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import as_document, pairs
+from sfumato.flows.cli.options import as_document, names, pairs
 from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
@@ -26,8 +26,13 @@ if TYPE_CHECKING:
 @click.option(
     "--header", type=click.Choice(["yes", "no"]), help="does the first line name columns?"
 )
+@click.option("--skip", type=click.IntRange(0), help="lines of a CSV file above the header")
+@click.option("--columns", metavar="A,B,…", help="names, in place of a CSV file's header")
+@click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="between thousands")
 @click.option("--decimal", type=click.Choice([".", ","]), help="what stands before decimals")
 @click.option("--date-format", "dates", multiple=True, metavar="COLUMN=FORMAT", help="%d/%m/%Y")
+@click.option("--timezone", help="whose local time times are, beside others with an offset")
+@click.option("--unit", metavar="COLUMN", help="whom a row is about, such as a number of patients")
 @as_document
 def init(
     source: str,
@@ -35,6 +40,7 @@ def init(
     work: str | None,
     roles: Any,
     dates: Any,
+    columns: str | None,
     as_json: bool,
     **known: Any,
 ) -> None:
@@ -52,6 +58,7 @@ def init(
         roles=pairs("--role", roles),
         date_formats=pairs("--date-format", dates),
         format=known.pop("format_"),
+        columns=names(columns) or None,
         **known,
     )
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
@@ -62,6 +69,8 @@ def init(
     show.say(f"private profile, for your eyes alone: {written.profile}")
     for path in written.hierarchies:
         show.say(f"hierarchy, to be improved: {path}")
+    for note in written.notes:
+        show.say(f"the source: {note}")
     if written.guess is not None:
         accents = "look at letters with accents in the profile, or say --encoding"
         show.say(f"encoding: {written.guess}, which is only likely: {accents}")
@@ -78,6 +87,7 @@ def _document(written: "WrittenSpec") -> dict[str, Any]:
         "spec": str(written.spec),
         "hierarchies": [str(path) for path in written.hierarchies],
         "profile": str(written.profile),
+        "notes": list(written.notes),
         "undecided": written.undecided,
         "encoding_guess": written.guess,
         "unnumbered": written.unnumbered,

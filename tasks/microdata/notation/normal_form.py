@@ -246,7 +246,8 @@ def have_decimal_commas(texts: pa.Array) -> bool:
     """
     some = pc.any(pc.match_substring(texts, ",")).as_py()
     points = iso_texts(texts, "decimal", "", _COMMA)
-    return bool(some) and bool(pc.all(pc.match_substring_regex(points, _PLAIN_NUMBER)).as_py())
+    fits = pc.fill_null(pc.match_substring_regex(points, _PLAIN_NUMBER), fill_value=False)
+    return bool(some) and bool(pc.all(fits).as_py())
 
 
 def hint_of(texts: pa.Array, type_: ColumnType, spelling: ValueSpelling, name: str) -> str:

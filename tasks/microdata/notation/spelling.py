@@ -24,13 +24,13 @@ _TOKENS: Mapping[str, str] = {
 }
 
 
-# the marks between thousands that a declared one means: blanks and apostrophes have several forms
-_MARKS: Mapping[str, str] = {
+THOUSANDS_MARKS: Mapping[str, str] = {
     ",": ",",
     ".": r"\.",
     "'": "['\u2019]",
     " ": "[ \u00a0\u2009\u202f]",
 }
+"""The pattern of each mark between thousands: blanks and apostrophes have several forms."""
 _OF_DATE, _OF_TIME = ("Y", "m", "d"), ("H", "M", "S")
 
 
@@ -122,7 +122,7 @@ def without_thousands(texts: pa.Array, mark: str, decimal: str) -> pa.Array:
     >>> without_thousands(pa.array(["1,200.5", "12,34", "7"]), ",", ".").to_pylist()
     ['1200.5', None, '7']
     """
-    marks = _MARKS[mark]
+    marks = THOUSANDS_MARKS[mark]
     whole = rf"[+-]?([0-9]{{1,3}}({marks}[0-9]{{3}})+|[0-9]+)"
     pattern = rf"\A{whole}({re.escape(decimal)}[0-9]*)?([eE][+-]?[0-9]+)?\z"
     fits = pc.match_substring_regex(texts, pattern)

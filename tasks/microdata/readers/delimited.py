@@ -32,6 +32,19 @@ IS_TEXT = True
 _QUOTED_LATE = "a quoted value after a blank"
 _DELIMITERS = "\t;|,"  # a comma may also be part of numbers
 _RECORDS = 500  # that are read to infer a delimiter
+_FOREIGN: Mapping[bytes, str] = {
+    b"PK\x03\x04": "is a ZIP archive or a workbook: unpack it (unzip), or read it as format: excel",
+    b"\x1f\x8b": "is packed with gzip: its name must end in .gz",
+    b"BZh": "is packed with bzip2: its name must end in .bz2",
+    b"\x28\xb5\x2f\xfd": "is packed with Zstandard: its name must end in .zst",
+    b"PAR1": "is a Parquet file: read it as format: parquet",
+    b"\xd0\xcf\x11\xe0": "is a workbook or another file of Office: read it as format: excel",
+    b"$FL2": "is a file of SPSS: read it as format: spss",
+    b"<stata_dta>": "is a file of Stata: read it as format: stata",
+    b"SQLite format 3": "is a database: its address is sqlite:///PATH, and it needs a query",
+    b"%PDF": "is a PDF file: export the table as a CSV file",
+}
+"""What files that are no text are, by their first bytes."""
 SEPARATOR_LINE = re.compile(r"(?i)sep=.?")
 """The first line of some files for Excel, which names the delimiter."""
 convert = parse
@@ -77,6 +90,21 @@ def content_of(path: Path, file: str) -> bytes:
     return read_bytes(path) if packed is None else _unpack(path, packed, file)
 
 
+def require_text(path: Path, file: str) -> None:
+    """Refuse a file that is known to be no text by its first bytes.
+
+    Raises:
+        InputError: with what the file is, and how to read it.
+    """
+    if path.suffix.lower() in PACKED:
+        return
+    with open_file(path) as stream:
+        beginning = stream.read(max(map(len, _FOREIGN)))
+    for mark, words in _FOREIGN.items():
+        if beginning.startswith(mark):
+            raise input_error(file, words)
+
+
 def _unpack(path: Path, codec: str, file: str) -> bytes:
     try:
         with pa.input_stream(str(path), compression=codec) as stream:
@@ -96,7 +124,7 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
 
     Raises:
         SpecError: if the dialect is impossible.
-        InputError: if it is empty, wrongly encoded or no CSV.
+        InputError: if it is empty, wrongly encoded, no text or no CSV.
         OtherDialect: if it is ragged.
     """
     dialect = written.csv
@@ -104,6 +132,7 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
         raise SpecError("source.csv.delimiter: must be an ASCII character other than a quote")
     if path.stat().st_size == 0:
         raise input_error(file, "is empty")
+    require_text(path, file)
     content = in_utf8(path, dialect.encoding, file)
     if content == b"":
         raise input_error(file, "is empty")
@@ -160,8 +189,8 @@ def _header(content: Path | bytes, file: str, dialect: CsvDialect) -> tuple[Sequ
     except (UnicodeError, csv.Error):
         rule = f"the header cannot be read as {dialect.encoding} CSV{_encoding_hint(dialect)}"
         raise input_error(file, rule) from None
-    skipped = f" behind the {dialect.skip} lines of source.csv.skip" if dialect.skip else ""
-    raise input_error(file, f"is empty{skipped}")
+    place = f" behind the {dialect.skip} lines of source.csv.skip" if dialect.skip else ""
+    raise input_error(file, f"is empty{place}")
 
 
 def _require_no_line_of_excel(record: Sequence[str], file: str) -> None:
