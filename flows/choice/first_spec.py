@@ -110,7 +110,8 @@ def write_first_spec(
     write_atomically(spec, text.encode(), _SPEC_MODE)
     written = draft.table.source.csv
     guess = written.encoding if is_guess(written, options) else None
-    unnumbered, notes = _missing_numbers(draft), (*table.notes, *_notes_on_people(draft))
+    unnumbered = _missing_numbers(draft)
+    notes = (*table.notes, *_notes_on_unfit(draft), *_notes_on_people(draft))
     return WrittenSpec(spec, tuple(files), profile, undecided, guess, unnumbered, notes)
 
 
@@ -148,6 +149,15 @@ def _missing_numbers(draft: SpecDraft) -> str | None:
             f"{rows} no {name!r}, too many to tell people by it: rows count as people (unit: row)"
         )
     return None
+
+
+def _notes_on_unfit(draft: SpecDraft) -> list[str]:
+    """Return which column no release can show, with the reason, and the number of others."""
+    unfit = draft.table.unfit
+    if not unfit:
+        return []
+    more = f", and {len(unfit) - 1} more" if len(unfit) > 1 else ""
+    return [f"column {unfit[0].name!r} is dropped: {unfit[0].reason}{more}"]
 
 
 def _notes_on_people(draft: SpecDraft) -> list[str]:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.groups.ranks import comparable
 from sfumato.expectations.shared.errors import InputError
+from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
 from sfumato.tasks.microdata.readers.inferred import format_of, read_files
 from sfumato.tasks.microdata.readers.registry import READERS
@@ -25,7 +26,9 @@ from sfumato.tasks.microdata.readers.typed import adopt, parse, type_of
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.files import unreadable
+from sfumato.tasks.schema.names import CsvDialect
 
+_READS = "here CSV files are read in UTF-8, with commas, and with a header in the first line"
 _FIELDS = pa.dictionary(pa.int32(), pa.binary())
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -73,10 +76,22 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
         reason = os.strerror(error.errno) if error.errno else "not a readable table"
         raise InputError(f"{place}: cannot be read ({reason})") from None
     except (pa.ArrowException, UnicodeError):
-        raise InputError(f"{place}: cannot be read as a table") from None
+        fault = _fault_of_text(place, written)
+        raise InputError(fault or f"{place}: cannot be read as a table") from None
     return Microdata(
         tuple(_encode_column(name, table[name], place) for name in names), table.num_rows
     )
+
+
+def _fault_of_text(place: str, written: Written) -> str | None:
+    """Return the fault for which a source of these CSV files would be refused, None without any."""
+    dialect = FileDialect(csv=CsvDialect(header=written.header))
+    for file in (file for file in _files(place) if format_of(file) == "csv"):
+        try:
+            READERS["csv"].read(Path(file), file, dialect)
+        except InputError as error:
+            return f"{error}; {_READS}"
+    return None
 
 
 def _table(place: str, column_names: Sequence[str], written: Written) -> pa.Table:

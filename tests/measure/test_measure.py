@@ -532,3 +532,21 @@ def test_a_hierarchy_of_an_attribute_with_a_type(tmp_path):
     assert report["t"]["hierarchical"] == pytest.approx(2 / 3)
     assert report["l"]["distinct"] == 1
     assert measure(str(path), ["q"], ["s"], hierarchies=tree)["t"]["hierarchical"] == 0.666666667
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"age,sex\n30,m,x\n", "row 1: 3 fields, 2 columns: ',' in a value that is not quoted?"),
+        (b"age,sex\n30\n", "row 1: 1 fields, 2 columns: a line break in a value"),
+        (b"", "is empty"),
+        (b"PK\x03\x04", "is a ZIP archive or a workbook"),
+        ("age,sex\n30,m\n".encode("utf-16"), "the header cannot be read as utf-8 CSV"),
+    ],
+)
+def test_why_a_csv_file_cannot_be_read_is_said(tmp_path, content, fault):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_inferred(str(tmp_path / "t.csv"), ["age"], Written())
+    assert fault in str(caught.value)
+    assert str(caught.value).endswith("with commas, and with a header in the first line")

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from sfumato.expectations.rules.owned import OwnedRule, columns_of_rules
 from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.microdata.readers.declared import Source
@@ -76,6 +77,27 @@ def test_a_dropped_column_that_the_filter_names_is_read(people):
     assert ingest(source, columns, "refuse", people("int8"), {}).microdata.rows < ROWS
     with pytest.raises(InputError, match="column 'extra': values of type list"):
         ingest(source, columns, "refuse", people("list"), {})
+
+
+@pytest.mark.parametrize(("largest", "code"), [(39, 0), (30, 3)])
+def test_a_dropped_column_that_the_owner_expects_something_of_is_read(
+    people, largest, code, monkeypatch, capsys
+):
+    monkeypatch.chdir(people("int8"))
+    assert run(["init", "people.parquet", "--work", "work"]) == 0
+    spec = yaml.safe_load(Path("people-data.yaml").read_text(encoding="utf-8"))
+    spec["columns"]["extra"] = {"role": "drop", "type": "integer"}
+    rule = {"column": "extra", "min_value": 0, "max_value": largest}
+    spec["expectations"] = {"source": [{"expect_column_values_to_be_between": rule}]}
+    spec["evaluate"] = {}
+    Path("a.yaml").write_text(yaml.safe_dump(spec | {"roles": "confirmed"}), encoding="utf-8")
+    assert run(["plan", "a.yaml"]) == code, capsys.readouterr().err
+
+
+def test_all_columns_are_read_if_the_owner_counts_them():
+    rules = [OwnedRule.model_validate({"expect_table_column_count_to_equal": {"value": 5}})]
+    assert columns_of_rules(rules, DROPPED) == set(DROPPED)
+    assert columns_of_rules([], DROPPED) == set()
 
 
 @pytest.mark.parametrize("name", NAMES)

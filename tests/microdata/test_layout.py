@@ -167,3 +167,9 @@ def test_the_schema_has_the_keys():
     schema = json_schema()["$defs"]
     assert {"skip", "thousands"} <= schema["CsvDialect"]["properties"].keys()
     assert "rename" in schema["Source"]["properties"]
+
+
+def test_a_quote_that_joins_rows_is_hinted_at(tmp_path):
+    content = 'a,b\n1,"x\n2,y\n3,z"\n4,"v\n5,w",u\n'
+    message = refusal(lambda: read(tmp_path, content), InputError)
+    assert message == f"{FILE}: row 2: 3 fields, 2 columns: a quote in it that is not closed?"

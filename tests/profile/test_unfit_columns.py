@@ -59,6 +59,7 @@ def test_the_reason_stands_in_the_draft(tmp_path, type_, reason):
     assert f"extra: {reason}" in words(made)
     assert "extra" not in roles(made)
     assert made.undecided is None
+    assert made.notes[0].startswith(f"column 'extra' is dropped: {reason}")
     confirm(made)
     assert confirmed(made).source.seen[-1] == "extra"
 

@@ -234,6 +234,8 @@ def _rule_of(ragged: pa.csv.InvalidRow, dialect: CsvDialect, other: str | None) 
         return _QUOTED_LATE
     if other is not None:
         hint = delimiter_hint(other)
+    elif '"' in ragged.text and re.search(r"[\r\n]", ragged.text.strip()):
+        hint = "a quote in it that is not closed?"
     elif fields > columns:
         hint = f"{dialect.delimiter!r} in a value that is not quoted?"
     else:
