@@ -40,13 +40,31 @@ def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftO
         csv = source.csv.model_copy(update={"thousands": thousands})
         source = source.model_copy(update={"decimal": decimal, "csv": csv})
     formats = dict(options.date_formats)
-    for name in (name for name in texts if name not in formats):
+    dates = {**_numbers_of_dates(columns), **texts}
+    for name in (name for name in dates if name not in formats):
         with met.noting():
-            if format_ := _date_format(name, texts[name], source):
+            if format_ := _date_format(name, dates[name], source):
                 formats[name] = format_
     met.refuse()
     dialect = source.csv.model_copy(update={"null_values": ("", *nulls)})
     return source.model_copy(update={"csv": dialect, "date_formats": formats})
+
+
+def _numbers_of_dates(columns: Mapping[str, Parts]) -> dict[str, pa.Array]:
+    """Return the different whole numbers, as texts, of columns whose names are those of dates."""
+    return {
+        name: pc.unique(pa.concat_arrays([_as_texts(part) for part in parts.values()]))
+        for name, parts in columns.items()
+        if sense_of(name) == "date" and all(map(_is_integer, parts.values()))
+    }
+
+
+def _as_texts(part: pa.ChunkedArray) -> pa.Array:
+    return pc.cast(pc.unique(part), pa.string()).drop_null()
+
+
+def _is_integer(part: Any) -> bool:
+    return isinstance(part, pa.ChunkedArray) and pa.types.is_integer(part.type)
 
 
 def _date_format(name: str, texts: pa.Array, source: Source) -> str | None:

@@ -1,6 +1,7 @@
 """Layouts of CSV files: what is above a header, in place of it, or wrong with it."""
 
 import gzip
+from datetime import date
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -208,6 +209,16 @@ def test_dates_in_digits(tmp_path, written, format_):
     made = draft(tmp_path, file(f"{HEADER},admission", rows))
     assert document(made)["source"]["date-formats"] == {"admission": format_}
     assert document(made)["columns"]["admission"]["type"] == "date"
+
+
+def test_whole_numbers_of_a_parquet_file_may_be_dates(tmp_path):
+    days = [20240000 + (n % 12 + 1) * 100 + n % 28 + 1 for n in range(60)]
+    table = people().append_column("admission", pa.array(days, pa.int32()))
+    pq.write_table(table.append_column("cost", pa.array(days)), tmp_path / "t.parquet")
+    made = drafted(tmp_path, "t.parquet")
+    assert document(made)["source"]["date-formats"] == {"admission": "%Y%m%d"}
+    assert document(made)["columns"]["admission"]["type"] == "date"
+    assert values(tmp_path, made, "admission")[1] == date(2024, 2, 2)
 
 
 def test_numbers_of_eight_digits_are_no_dates(tmp_path):

@@ -125,10 +125,16 @@ def adopt(
 ) -> Distinct:
     """Return typed values as values of the declared type, if that loses nothing.
 
+    Whole numbers are dates, such as 20240320, in a column that has a declared format of dates.
+
     Raises:
         InputError: if the types do not fit, or with the first row whose value does not.
     """
     own_type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if pa.types.is_integer(own_type) and type_ in _YEARS and name in spelling.date_formats:
+        numbers = distinct(values)
+        digits = numbers.map_values(pc.cast(numbers.values, pa.string()))
+        return parse(digits, type_, file, name, spelling)
     if not pa.types.is_null(own_type) and not any(fits(own_type) for fits in _ADOPTED[type_]):
         rule = (
             f"values of type {own_type} (the file has types of its own) cannot be of type {type_}"
