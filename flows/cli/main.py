@@ -10,7 +10,8 @@ from contextlib import suppress
 
 import click
 
-from sfumato.expectations.shared.errors import Fault, SfumatoError, SpecError
+from sfumato.expectations.machine.fault import failure_of
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.grouped import GroupedCommands, InterruptedCommand
 from sfumato.flows.cli.registry import MENDING, WITH_GREAT_EXPECTATIONS
@@ -18,7 +19,6 @@ from sfumato.flows.cli.show import INTERRUPTED, echo
 from sfumato.flows.inputs.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
-from sfumato.tasks.private.failure import path_fault
 from sfumato.tasks.private.workdir import work_directory
 
 
@@ -59,11 +59,9 @@ def run(arguments: list[str]) -> int:
         show.failure("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - messages of others may quote the data
-        if fault := path_fault(error):
-            show.failure(fault)
-            return SpecError.exit_code
-        show.failure(f"{type(error).__name__}: a bug, or a fault of the machine")
-        return Fault.exit_code
+        shown = failure_of(error)
+        show.failure(str(shown))
+        return shown.exit_code
 
 
 def _run(arguments: list[str]) -> int:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import explain
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.show import echo, echo_json, one_line
 
@@ -28,10 +30,12 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
     if warning := open_home(os.environ):
         show.say(warning)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
-    with show.stages() as listener:
+    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")  # its tracebacks
+    with show.stages() as listener, faults_in_words():
         from prefect import tags as tagged
         from prefect.exceptions import FailedRun
 
+        from sfumato.flows.operation.server import require_server
         from sfumato.tasks.outcomes import send_events
         from sfumato.tasks.private.failure import caught_failures, listening
 
@@ -41,12 +45,26 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
             caught_failures() as failures,
             tagged(*tags),
         ):
+            require_server()
             try:
                 return run()
             except FailedRun:
                 raise failures[-1] from None
             finally:
                 send_events()
+
+
+@contextmanager
+def faults_in_words() -> Iterator[None]:
+    """Raise an exception about the machine, such as those of Prefect's client, in words."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except Exception as error:
+        if (fault := explain(error)) is None:
+            raise
+        raise fault.error() from None
 
 
 @contextmanager

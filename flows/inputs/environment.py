@@ -79,17 +79,6 @@ def imports_apart() -> Iterator[None]:
         gc.unfreeze()
 
 
-def without_login(address: str) -> str:
-    """Return the address of a server as it may be shown.
-
-    >>> without_login("https://me:hunter2@prefect.example/api")
-    'https://prefect.example/api'
-    """
-    scheme, there, rest = address.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{there}{host.rpartition('@')[2]}{slash}{path}"
-
-
 def open_home(environ: Mapping[str, str]) -> str | None:
     """Return a warning if others can read Prefect's directory, or None.
 

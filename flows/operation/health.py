@@ -12,8 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sfumato.expectations.machine.fault import explain
+from sfumato.expectations.machine.servers import other_server, without_login
 from sfumato.expectations.shared.errors import SfumatoError
-from sfumato.flows.inputs.environment import open_home, without_login
+from sfumato.flows.inputs.environment import open_home
 from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
 from sfumato.flows.review import list_candidates
@@ -99,7 +101,11 @@ def _answer_or_fault(about: str, ask: Callable[[], Iterator[Examined]]) -> Itera
     except SfumatoError as error:
         yield Examined(about, False, str(error))
     except Exception as error:  # noqa: BLE001 - what cannot be asked is not well
-        yield Examined(about, False, f"cannot be asked ({type(error).__name__})")
+        fault = explain(error)
+        said = f"cannot be asked ({type(error).__name__})"
+        if fault is not None:
+            said = "; ".join([fault.reason, *fault.remedies[:1]])
+        yield Examined(about, False, said)
 
 
 def _work(work: Path) -> Iterator[Examined]:
@@ -162,7 +168,10 @@ def _server(environ: Mapping[str, str]) -> Iterator[Examined]:
 
         def ask(path: str, body: Mapping[str, Any] | None = None) -> Any:
             answer = client.get(path) if body is None else client.post(path, json=dict(body))
-            return answer.raise_for_status().json()
+            try:
+                return answer.raise_for_status().json()
+            except ValueError:
+                raise other_server().error() from None
 
         yield Examined("server", bool(ask("health")), without_login(address))
         yield from _pools(ask)

@@ -74,10 +74,15 @@ def test_a_disk_that_is_full(machine, capsys, monkeypatch):
 
 
 def test_a_server_that_is_gone(machine, capsys, monkeypatch):
-    monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{free_port()}/api")
+    address = f"http://127.0.0.1:{free_port()}/api"
+    monkeypatch.setenv("PREFECT_API_URL", address)
     code, found = told(capsys)
     assert code == 1
-    assert found["server"] == (False, "cannot be asked (ConnectError)")
+    assert found["server"] == (
+        False,
+        f"Prefect's server at {address} (PREFECT_API_URL) refuses connections: no server listens "
+        "there; start a server: prefect server start",
+    )
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from sfumato.expectations.shared.errors import Fault
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.runs import faults_in_words
 from sfumato.flows.cli.show import echo_json
 
 
@@ -41,17 +41,15 @@ def sweep(days: int | None, dry: bool, as_json: bool) -> None:
 
 
 def _sweep_runs(days: int, dry: bool) -> int:
-    import httpx
-
     from sfumato.flows.inputs.environment import quiet
 
     quiet()
-    from sfumato.flows.operation.retention import delete_runs
+    with faults_in_words():
+        from sfumato.flows.operation.retention import delete_runs
+        from sfumato.flows.operation.server import require_server
 
-    try:
+        require_server()
         number = delete_runs(datetime.now(UTC) - timedelta(days=days), dry=dry)
-    except httpx.HTTPError as error:
-        raise Fault(f"Prefect's server: no answer ({type(error).__name__})") from None
     runs = f"{number:,} run{'' if number == 1 else 's'} of lines ended more than {days} days ago"
     show.say(f"{runs}{'' if dry else ': deleted'}")
     return number
