@@ -1,5 +1,6 @@
 """Faults of disks in words: full, too small, read-only, or closed to this user."""
 
+import errno
 import os
 import pwd
 import resource
@@ -76,6 +77,16 @@ def limited_file(error: BaseException) -> MachineFault:
     )
 
 
+def unwritable(place: Path) -> OSError | None:
+    """Return the error with which writing in a directory would fail, also one yet to be made."""
+    directory = _existing(place)
+    if _may(directory, os.W_OK | os.X_OK):
+        return None
+    read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
+    number = errno.EROFS if read_only else errno.EACCES
+    return OSError(number, os.strerror(number), os.fspath(directory))
+
+
 def read_only_disk(error: BaseException) -> MachineFault:
     """Return the words for a disk on which nobody may write."""
     place = _directory(error)
@@ -86,19 +97,25 @@ def read_only_disk(error: BaseException) -> MachineFault:
 
 
 def closed_place(error: BaseException) -> MachineFault:
-    """Return the words for a file or directory that this user may not read or write."""
-    path = _path(error)
+    """Return the words for a file or directory that this user may not read or write.
+
+    A file is named only if it cannot be read: the files of the work directory are nobody's matter.
+    """
+    path, user = _path(error), _user()
     if path is None:
-        return MachineFault(f"permission denied: this process runs as {_user()}")
-    place, bits = _barrier(path)
+        return MachineFault(f"permission denied: this is {user}")
+    if (barrier := _barrier(path)) is None:
+        place = _directory(error)
+        look = f"see whether the disk itself forbids it: lsattr -d {place}; getfacl {place}"
+        return MachineFault(f"permission denied in {place}: this is {user}", (look,))
+    place, bits = barrier
     status = place.stat()
     owner, mode = _name(status.st_uid), f"{status.st_mode & 0o7777:04o}"
-    reason = f"permission denied: {place} belongs to {owner} (mode {mode}), this is {_user()}"
     return MachineFault(
-        reason,
+        f"permission denied: {place} belongs to {owner} (mode {mode}), this is {user}",
         (
             f"run the command as {owner}",
-            f"have {owner} let {_user()} in: setfacl --modify u:{_user()}:{bits} {place}",
+            f"have {owner} type: setfacl --modify u:{user}:{bits} {place}",
         ),
     )
 
@@ -139,7 +156,7 @@ def _directory(error: BaseException) -> Path:
     """Return the directory that an error is about, or of those written in the fullest one."""
     path = _path(error)
     if path is not None:
-        return _existing(path if path.is_dir() else path.parent)
+        return _existing(path)
     places = [_existing(place) for place in (*_written, *_usual())]
     return min(places, key=lambda place: shutil.disk_usage(place).free)
 
@@ -156,20 +173,24 @@ def _usual() -> Iterator[Path]:
 def _existing(place: Path) -> Path:
     """Return a directory, or the nearest one above it that is there and can be seen."""
     for directory in (place, *place.parents):
-        with suppress(OSError):
-            if directory.is_dir():
-                return directory
+        if os.path.isdir(directory):  # noqa: PTH112 - raises nothing where it may not look
+            return directory
     return Path("/")
 
 
-def _barrier(path: Path) -> tuple[Path, str]:
+def _barrier(path: Path) -> tuple[Path, str] | None:
     """Return the first place on the way to a path that keeps this user out, and what is missing."""
     for directory in reversed(path.parents):
-        if directory.is_dir() and not os.access(directory, os.X_OK, effective_ids=True):
+        if _existing(directory) == directory and not _may(directory, os.X_OK):
             return directory, "rx"
-    if path.is_file():
-        return path, "r" if not os.access(path, os.R_OK, effective_ids=True) else "rw"
-    return _existing(path), "rwx"
+    if os.path.isfile(path) and not _may(path, os.R_OK):  # noqa: PTH113 - as above
+        return path, "r"
+    directory = _existing(path)
+    return None if _may(directory, os.W_OK) else (directory, "rwx")
+
+
+def _may(place: Path, bits: int) -> bool:
+    return os.access(place, bits, effective_ids=True)
 
 
 def _disk_of(place: Path) -> Path:

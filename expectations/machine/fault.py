@@ -16,7 +16,6 @@ from sfumato.expectations.shared.errors import (
     Fault,
     SfumatoError,
     SpecError,
-    TransientFault,
 )
 
 
@@ -96,7 +95,11 @@ def explain(error: BaseException) -> MachineFault | None:
     """
     for module, function in _entries(error):
         words: Words = getattr(import_module(module), function)
-        if (fault := words(error)) is not None:
+        try:
+            fault = words(error)
+        except OSError as other:  # the machine cannot even be examined
+            fault = MachineFault(os.strerror(error_number(error) or other.errno or 0))
+        if fault is not None:
             return fault
     return None
 
@@ -122,6 +125,8 @@ def reason_of(error: OSError) -> str:
     fault = explain(error)
     if fault is not None and fault.kind is not SpecError:
         return fault.reason
+    if type(error).__module__.startswith("sfumato.") and error.strerror:
+        return error.strerror  # our own words: others may quote
     return os.strerror(error.errno) if error.errno else type(error).__name__
 
 
@@ -132,10 +137,15 @@ def with_remedies(message: str, error: OSError) -> str:
     return WAY_OUT.join([f"{message} ({reason_of(error)})", *remedies])
 
 
-def is_passing(error: BaseException) -> bool:
-    """Decide whether a fault of the machine may be gone in a while."""
+def require_machine(error: BaseException, stage: str = "") -> None:
+    """Raise the words for a fault of the machine, so that no file is blamed for it.
+
+    Raises:
+        Fault: where the exception is one.
+    """
     fault = explain(error)
-    return fault is not None and issubclass(fault.kind, TransientFault)
+    if fault is not None and fault.kind is not SpecError:
+        raise fault.error(stage) from None
 
 
 def _entries(error: BaseException) -> Iterator[tuple[str, str]]:

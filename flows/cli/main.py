@@ -4,13 +4,15 @@ Each command imports what it needs when it runs: most must start fast.
 """
 
 import atexit
+import errno
 import os
+import re
 import sys
 from contextlib import suppress
 
 import click
 
-from sfumato.expectations.machine.fault import failure_of
+from sfumato.expectations.machine.fault import failure_of, with_remedies
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.grouped import GroupedCommands, InterruptedCommand
@@ -20,6 +22,8 @@ from sfumato.flows.inputs.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
 from sfumato.tasks.private.workdir import work_directory
+
+_UNREADABLE = re.compile(r": \w+ '(.+)' is not readable\.$", re.DOTALL)
 
 
 def main() -> None:
@@ -53,7 +57,7 @@ def run(arguments: list[str]) -> int:
         show.failure(str(error))
         return error.exit_code
     except click.ClickException as error:
-        show.failure(error.format_message())
+        show.failure(_usage(error.format_message()))
         return 2
     except (click.Abort, KeyboardInterrupt, InterruptedCommand):
         show.failure("interrupted")
@@ -62,6 +66,14 @@ def run(arguments: list[str]) -> int:
         shown = failure_of(error)
         show.failure(str(shown))
         return shown.exit_code
+
+
+def _usage(message: str) -> str:
+    """Return a message of click's; add the reason where it is about a file closed to this user."""
+    if (match := _UNREADABLE.search(message)) is None:
+        return message
+    error = PermissionError(errno.EACCES, os.strerror(errno.EACCES), match[1])
+    return with_remedies(f"{match[1]}: cannot be read", error)
 
 
 def _run(arguments: list[str]) -> int:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.expectations.machine.fault import explain
+from sfumato.expectations.machine.servers import named_server
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.show import echo, echo_json, one_line
@@ -24,11 +25,13 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
     Raises:
         SfumatoError: as the run failed.
     """
-    from sfumato.flows.inputs.environment import open_home, quiet
+    from sfumato.flows.inputs.environment import open_home, quiet, require_home
 
     quiet()
     if warning := open_home(os.environ):
         show.say(warning)
+    if named_server() is None:
+        require_home(os.environ)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
     os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")  # its tracebacks
     with show.stages() as listener, faults_in_words():

@@ -6,7 +6,6 @@ values of the given type; without a given type, the type is inferred.
 """
 
 import glob
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.expectations.groups.ranks import comparable
+from sfumato.expectations.machine.fault import reason_of, require_machine
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
 from sfumato.tasks.microdata.readers.inferred import format_of, read_files
@@ -70,9 +70,11 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
     try:
         table = _table(place, names, written)
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "not a readable table"
+        error.filename = error.filename or place  # which Arrow leaves out
+        reason = reason_of(error) if error.errno else "not a readable table"
         raise InputError(f"{place}: cannot be read ({reason})") from None
-    except (pa.ArrowException, UnicodeError):
+    except (pa.ArrowException, UnicodeError) as error:
+        require_machine(error)
         raise InputError(f"{place}: cannot be read as a table") from None
     return Microdata(
         tuple(_encode_column(name, table[name], place) for name in names), table.num_rows
@@ -237,6 +239,7 @@ def _encode_column(name: str, values: pa.ChunkedArray, place: str) -> Column:
     """Return the column in codes, if its values can be compared."""
     try:
         return encode(name, "insensitive", comparable(values))
-    except pa.ArrowException:
+    except pa.ArrowException as error:
+        require_machine(error)
         rule = f"values of type {values.type} cannot be put in an order"
         raise InputError(f"{place}: column {name!r}: {rule}") from None

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from sfumato.expectations.machine.fault import reason_of
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.address import local_path, resolve, scheme_of
 from sfumato.tasks.microdata.object_store import fetch
@@ -181,7 +182,7 @@ def _require_digest(files: SourceFiles, source: Source) -> None:
         _touch(files)
         digest = files.sha256() if source.sha256 is not None else None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no path"
+        reason = reason_of(error) if isinstance(error, OSError) else "no path"
         raise input_error(source.uri, f"cannot be read ({reason})") from None
     if source.sha256 not in (None, digest):
         raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")

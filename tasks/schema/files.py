@@ -17,6 +17,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from sfumato.expectations.machine.fault import reason_of
+
 DEEPEST = 50
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 DOCUMENT = 1 << 24
@@ -160,7 +162,8 @@ def unreadable(path: Path) -> str | None:
     except UnfitFileError as error:
         return str(error.strerror)
     except (OSError, ValueError) as error:
-        return f"cannot be read ({getattr(error, 'strerror', None) or 'no path'})"
+        reason = reason_of(error) if isinstance(error, OSError) else "no path"
+        return f"cannot be read ({reason})"
     return None
 
 

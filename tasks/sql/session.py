@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import InputError, QueryError
 from sfumato.tasks.sql.dialects.statements import hide_progress
 from sfumato.tasks.sql.parted import TableInParts, union_of_parts
@@ -121,6 +122,7 @@ def _evaluate(query: Callable[[], _Rows]) -> _Rows:
     try:
         return query()
     except duckdb.Error as error:
+        require_machine(error)
         kind = type(error).__name__
     except RecursionError:
         kind = "nested too deep"
@@ -139,6 +141,7 @@ def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts)
         )
         connection.execute(view.sql("duckdb"))
     except (duckdb.Error, pa.ArrowException, OSError) as error:
+        require_machine(error)
         where = table.files[0] if len(table.files) == 1 else f"{name}: a part"
         raise InputError(f"{where}: not a Parquet file ({type(error).__name__})") from None
 

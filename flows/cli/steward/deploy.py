@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
@@ -46,7 +47,7 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool
         try:
             write_atomically(file, prefect_yaml(lines).encode(), mode=0o644)
         except OSError as error:
-            raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+            raise InputError(with_remedies(f"{file}: cannot be written", error)) from None
         if as_json:
             echo_json({"file": str(file), "deployments": _documents(lines)})
         return

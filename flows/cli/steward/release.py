@@ -62,8 +62,11 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
     """Run the flow in this process; return the published directory, or the waiting candidate's."""
     from sfumato.flows.inputs.resolved import resolve_run
     from sfumato.flows.operation.deployments import tags_of
+    from sfumato.tasks.lines.line import require_writable
 
     resolved = resolve_run(spec, changes)  # a wrong spec is told before a server is started
+    if not resolved.line.reviewers:
+        require_writable(resolved.line)
 
     def run() -> str:
         from sfumato.flows.inputs.hidden import hide
