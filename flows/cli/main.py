@@ -23,6 +23,7 @@ from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
 from sfumato.tasks.private.workdir import work_directory
 
+_COMPLETION = "_SFUMATO_COMPLETE"  # the variable by which shells ask for completions
 _UNREADABLE = re.compile(r": \w+ '(.+)' is not readable\.$", re.DOTALL)
 
 
@@ -38,8 +39,9 @@ def main() -> None:
     code = run(sys.argv[1:])
     with suppress(KeyboardInterrupt):  # of who does not want to wait for the embedded server
         atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # said before, or nobody reads it
+            stream.flush()
     os._exit(code)
 
 
@@ -49,7 +51,8 @@ def run(arguments: list[str]) -> int:
     What killed processes left behind is deleted first, as far as it can be.
 
     Returns:
-        0 done, 1 fault, 2 wrong spec, input or query, 3 promise not kept, 130 interrupted.
+        0 done, 1 fault, 2 wrong spec, input or query, 3 promise not kept, 130 interrupted, 141 if
+        nobody reads the answers any more.
     """
     try:
         return _run(arguments)
@@ -59,6 +62,12 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         show.failure(_usage(error.format_message()))
         return 2
+    except show.ClosedPipeError:
+        return show.CLOSED_PIPE
+    except SystemExit:  # of libraries that write where nobody reads
+        if _COMPLETION in os.environ:
+            raise
+        return show.CLOSED_PIPE
     except (click.Abort, KeyboardInterrupt, InterruptedCommand):
         show.failure("interrupted")
         return INTERRUPTED
