@@ -1,5 +1,7 @@
 """DuckDB for one use: its own database in memory, with only the given tables."""
 
+import atexit
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -24,6 +26,22 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 _Rows = TypeVar("_Rows")
+
+
+def _delete_types() -> None:
+    """Delete the constants of DuckDB's types, which its modules hold beyond the interpreter's end.
+
+    DuckDB's bindings (nanobind) print a page about those that are left, after each run of a worker.
+    """
+    kind = duckdb.sqltypes.DuckDBPyType
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("duckdb", "_duckdb"):
+            for constant, value in list(vars(module).items()):
+                if isinstance(value, kind):
+                    delattr(module, constant)
+
+
+atexit.register(_delete_types)
 
 
 @contextmanager
