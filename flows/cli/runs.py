@@ -38,7 +38,7 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
         from prefect import tags as tagged
         from prefect.exceptions import FailedRun
 
-        from sfumato.flows.operation.server import require_server
+        from sfumato.flows.operation.servers import note_servers, require_server
         from sfumato.tasks.outcomes import send_events
         from sfumato.tasks.private.failure import caught_failures, listening
 
@@ -49,6 +49,8 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
             tagged(*tags),
         ):
             require_server()
+            if named_server() is None:
+                note_servers(os.environ)
             try:
                 return run()
             except FailedRun:

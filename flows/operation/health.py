@@ -12,12 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sfumato.expectations.machine.disks import in_units
 from sfumato.expectations.machine.fault import explain
 from sfumato.expectations.machine.servers import other_server, without_login
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.inputs.environment import open_home
 from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
+from sfumato.flows.operation.servers import left_servers
 from sfumato.flows.review import list_candidates
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.listing import ListedLine
@@ -49,6 +51,7 @@ def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
     questions: list[tuple[str, Callable[[], Iterator[Examined]]]] = [
         ("work directory", lambda: _work(work_directory(environ))),
         ("Prefect's home", lambda: _home(environ)),
+        ("servers of killed runs", lambda: _left_servers(environ)),
         ("lines", _lines),
         ("candidates", _candidates),
     ]
@@ -125,6 +128,14 @@ def _work(work: Path) -> Iterator[Examined]:
 def _home(environ: Mapping[str, str]) -> Iterator[Examined]:
     warning = open_home(environ)
     yield Examined("Prefect's home", warning is None, warning or "closed to others")
+
+
+def _left_servers(environ: Mapping[str, str]) -> Iterator[Examined]:
+    left = left_servers(environ)
+    memory = in_units(sum(server.bytes_of_memory for server in left))
+    pids = ", ".join(str(server.pid) for server in left)
+    said = f"{len(left)} still run, with {memory} of memory (pid {pids}): sfumato sweep"
+    yield Examined("servers of killed runs", not left, said if left else "none")
 
 
 def _lines() -> Iterator[Examined]:

@@ -35,7 +35,8 @@ def test_a_machine_that_is_well(machine, capsys):
     code, found = told(capsys)
     assert code == 0
     assert found["line wages"] == (True, "current 0001")
-    assert set(found) == {"work directory", "disk", "Prefect's home", "line wages"}
+    names = {"work directory", "disk", "Prefect's home", "servers of killed runs", "line wages"}
+    assert set(found) == names
 
 
 def test_it_is_said_in_lines(machine, capsys):

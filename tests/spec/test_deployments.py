@@ -112,7 +112,7 @@ def test_a_login_in_the_address_is_said_to_nobody(lines, monkeypatch, capsys):
     root = str(lines(one={}) / "one")
     monkeypatch.setenv("PREFECT_API_URL", "http://me:CANARY@127.0.0.1:1/api")
     monkeypatch.setattr("sfumato.flows.operation.register.register", gone)
-    monkeypatch.setattr("sfumato.flows.operation.server.require_server", lambda: None)
+    monkeypatch.setattr("sfumato.flows.operation.servers.require_server", lambda: None)
     assert run(["deploy", root, "--root", root]) == 1
     said = capsys.readouterr().err
     assert said.startswith("sfumato: Prefect's server at http://127.0.0.1:1/api (PREFECT_API_URL) ")
@@ -133,7 +133,7 @@ def test_a_busy_server_is_asked_again(lines, monkeypatch, capsys, status, failur
     root = str(lines(one={}) / "one")
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
     monkeypatch.setattr("sfumato.flows.operation.register.register", register)
-    monkeypatch.setattr("sfumato.flows.operation.server.require_server", lambda: None)
+    monkeypatch.setattr("sfumato.flows.operation.servers.require_server", lambda: None)
     monkeypatch.setattr("sfumato.flows.cli.steward.deploy.sleep", lambda _: None)
     assert run(["deploy", root, "--root", root]) == code
     assert len(calls) == min(failures + 1, 3) if status == 500 else 1

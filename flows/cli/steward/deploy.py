@@ -93,7 +93,7 @@ def _register_patiently(lines: list["DeployedLine"], root: Path) -> None:
     import httpx
 
     from sfumato.flows.operation.register import register
-    from sfumato.flows.operation.server import require_server
+    from sfumato.flows.operation.servers import require_server
     from sfumato.tasks.private.workdir import work_directory
 
     require_server()
