@@ -4,6 +4,7 @@ import os
 import re
 import resource
 from contextlib import suppress
+from math import prod
 from pathlib import Path
 
 from sfumato.expectations.machine.disks import in_units
@@ -64,11 +65,8 @@ def requested_bytes(error: BaseException) -> int | None:
     >>> requested_bytes(MemoryError())
     """
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
-    if isinstance(shape, tuple) and hasattr(dtype, "itemsize"):  # as NumPy says it
-        size = int(dtype.itemsize)
-        for length in shape:
-            size *= int(length)
-        return size
+    if isinstance(shape, tuple) and dtype is not None:  # as NumPy says it
+        return prod(map(int, shape)) * int(dtype.itemsize)
     match = _SIZE.search(str(error))
     if match is None:
         return None

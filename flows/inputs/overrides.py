@@ -52,7 +52,10 @@ class PublishOverrides(StrictPart):
 
 def _with_dotted_keys(schema: dict[str, Any]) -> None:
     """Let a deployment's parameters also have the keys that `--set` has, checked as strictly."""
-    parts = {"source": ShownSourceOverrides, "publish": PublishOverrides}
+    parts: dict[str, type[StrictPart]] = {
+        "source": ShownSourceOverrides,
+        "publish": PublishOverrides,
+    }
     schema["patternProperties"] = {
         rf"^{part}\.{key}$": parts[part].model_json_schema()["properties"][key]
         for part, key in _DOTTED
