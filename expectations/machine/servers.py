@@ -110,7 +110,7 @@ def unreached_server(error: BaseException) -> MachineFault | None:
     if text.startswith("Found incompatible versions"):
         return _fault("is of another version than the Prefect installed here", transient=False)
     if "ephemeral Prefect API server" in text or "Unable to find an available port" in text:
-        return _unstarted()
+        return _no_start()
     return None
 
 
@@ -139,7 +139,7 @@ def _failing(status: int) -> MachineFault:
     )
 
 
-def _unstarted() -> MachineFault:
+def _no_start() -> MachineFault:
     reason = f"{_subject()} did not start: its database is in {_home()} ({_room()})"
     slower = "give it more time: export PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS=300"
     return MachineFault(reason, (_show_log(), slower, _START))

@@ -9,7 +9,7 @@ from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any
 
 from sfumato.flows.cli.show import (
-    answering,
+    direct_answers,
     document,
     echo,
     echo_json,
@@ -84,7 +84,7 @@ def _as_csv(answer: Mapping[str, Any]) -> None:
     columns = flat_columns(_flat(answer))
     text_of = visible if sys.stdout.isatty() else str  # a file gets the values as they are
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    with answering():
+    with direct_answers():
         writer.writerow(map(text_of, columns))
         for row in zip(*columns.values(), strict=True):
             writer.writerow(["" if value is None else text_of(str(value)) for value in row])
@@ -136,7 +136,7 @@ def answer(result: "Answer") -> None:
         table.add_column(Text(one_line(column)))
     for row in result.rows:
         table.add_row(*(Text(visible(cell(value))) for value in row.values()))
-    with answering():
+    with direct_answers():
         Console().print(table)
     for remark in remarks(result):
         echo(one_line(remark))

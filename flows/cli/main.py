@@ -72,9 +72,9 @@ def run(arguments: list[str]) -> int:
         show.failure("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - messages of others may quote the data
-        shown = failure_of(error)
-        show.failure(str(shown))
-        return shown.exit_code
+        failure = failure_of(error)
+        show.failure(str(failure))
+        return failure.exit_code
 
 
 def _usage(message: str) -> str:

@@ -72,7 +72,7 @@ def _write(text: str, *, err: bool) -> None:
 
 
 @contextmanager
-def answering() -> Iterator[None]:
+def direct_answers() -> Iterator[None]:
     """Let a library write to stdout, all of it before the block ends.
 
     Raises:
@@ -97,8 +97,9 @@ def _read_by_somebody(stream: TextIO, *, needed: bool) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        with suppress(OSError, ValueError):  # a stream of tests has no descriptor
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        # a stream of tests has no descriptor
+        with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nobody:
+            os.dup2(nobody.fileno(), stream.fileno())
         if needed:
             raise ClosedPipeError from None
     except OSError as error:

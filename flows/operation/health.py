@@ -105,10 +105,10 @@ def _answer_or_fault(about: str, ask: Callable[[], Iterator[Examined]]) -> Itera
         yield Examined(about, False, str(error))
     except Exception as error:  # noqa: BLE001 - what cannot be asked is not well
         fault = explain(error)
-        said = f"cannot be asked ({type(error).__name__})"
+        answer = f"cannot be asked ({type(error).__name__})"
         if fault is not None:
-            said = "; ".join([fault.reason, *fault.remedies[:1]])
-        yield Examined(about, False, said)
+            answer = "; ".join([fault.reason, *fault.remedies[:1]])
+        yield Examined(about, False, answer)
 
 
 def _work(work: Path) -> Iterator[Examined]:
@@ -131,11 +131,11 @@ def _home(environ: Mapping[str, str]) -> Iterator[Examined]:
 
 
 def _left_servers(environ: Mapping[str, str]) -> Iterator[Examined]:
-    left = left_servers(environ)
-    memory = in_units(sum(server.bytes_of_memory for server in left))
-    pids = ", ".join(str(server.pid) for server in left)
-    said = f"{len(left)} still run, with {memory} of memory (pid {pids}): sfumato sweep"
-    yield Examined("servers of killed runs", not left, said if left else "none")
+    servers = left_servers(environ)
+    memory = in_units(sum(server.bytes_of_memory for server in servers))
+    pids = ", ".join(str(server.pid) for server in servers)
+    answer = f"{len(servers)} still run, with {memory} of memory (pid {pids}): sfumato sweep"
+    yield Examined("servers of killed runs", not servers, answer if servers else "none")
 
 
 def _lines() -> Iterator[Examined]:

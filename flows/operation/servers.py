@@ -107,7 +107,7 @@ class TemporaryServer:
         """Decide whether the process is this very server: by its start, program and home."""
         process = Path("/proc") / str(self.pid)
         try:
-            program, variables = ((process / name).read_bytes() for name in ("cmdline", "environ"))
+            program, variables = (read_bytes(process / name) for name in ("cmdline", "environ"))
         except OSError:
             return False
         same_home = _home(_variables(variables)) == self.home
@@ -122,8 +122,8 @@ class TemporaryServer:
     def bytes_of_memory(self) -> int:
         """The memory that its process holds."""
         with suppress(OSError, IndexError, ValueError):
-            pages = (Path("/proc") / str(self.pid) / "statm").read_text(encoding="ascii")
-            return int(pages.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            pages = read_bytes(Path("/proc") / str(self.pid) / "statm").split()[1]
+            return int(pages) * os.sysconf("SC_PAGE_SIZE")
         return 0
 
     def end(self) -> bool:
@@ -231,7 +231,7 @@ def _start_of(pid: int) -> str:
     """Return when a process started, as no other process did; empty if there is none."""
     try:
         status = read_bytes(Path("/proc") / str(pid) / "stat")
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot = read_bytes(Path("/proc/sys/kernel/random/boot_id")).decode("ascii").strip()
         state, *fields = status.rpartition(_PARENTHESIS)[2].split()
     except (OSError, ValueError):
         return ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.show import answering, echo, echo_json, one_line, visible
+from sfumato.flows.cli.show import direct_answers, echo, echo_json, one_line, visible
 
 if TYPE_CHECKING:
     from sfumato.flows.life.mending import LeftOver
@@ -69,7 +69,7 @@ def _tell(lines: Sequence["ListedLine"]) -> None:
         table.add_column(_HEADER[place], no_wrap=_HEADER[place] != "state")
     for row in rows:
         table.add_row(*(Text(visible(row[place])) for place in used))
-    with answering():
+    with direct_answers():
         Console().print(table)
     for line in lines:
         title = f" ({one_line(line.title)})" if line.title else ""
