@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.expectations.groups.ranks import comparable
-from sfumato.expectations.machine.fault import reason_of, require_machine
+from sfumato.expectations.machine.fault import require_machine, with_remedies
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
 from sfumato.tasks.microdata.readers.inferred import format_of, read_files
@@ -71,8 +71,9 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
         table = _table(place, names, written)
     except OSError as error:
         error.filename = error.filename or place  # which Arrow leaves out
-        reason = reason_of(error) if error.errno else "not a readable table"
-        raise InputError(f"{place}: cannot be read ({reason})") from None
+        if not error.errno:
+            raise InputError(f"{place}: cannot be read (not a readable table)") from None
+        raise InputError(with_remedies(f"{place}: cannot be read", error)) from None
     except (pa.ArrowException, UnicodeError) as error:
         require_machine(error)
         raise InputError(f"{place}: cannot be read as a table") from None

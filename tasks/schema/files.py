@@ -17,7 +17,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.machine.fault import reason_of
+from sfumato.expectations.machine.fault import with_remedies
 
 DEEPEST = 50
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
@@ -162,8 +162,9 @@ def unreadable(path: Path) -> str | None:
     except UnfitFileError as error:
         return str(error.strerror)
     except (OSError, ValueError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else "no path"
-        return f"cannot be read ({reason})"
+        if isinstance(error, OSError):
+            return with_remedies("cannot be read", error)
+        return "cannot be read (no path)"
     return None
 
 

@@ -186,11 +186,12 @@ def test_a_limit_in_a_run_has_the_same_words_in_its_state(machine, prefect_api):
 
 @of_root
 class TestPlacesOfOthers:
-    @pytest.mark.parametrize("command", ["plan", "measure", "init"])
+    @pytest.mark.parametrize("command", ["release", "plan", "measure", "init"])
     def test_a_source(self, machine, command):
         small, run = machine
         source = closed(small.folder / "people.csv", 0o600)
         arguments = {
+            "release": [small.spec],
             "plan": [small.spec],
             "measure": [source, "--qi", "age"],
             "init": [source, "--out", small.folder / "draft.yaml"],
@@ -198,6 +199,8 @@ class TestPlacesOfOthers:
         code, said = run(command, *arguments[command])
         assert code == 2
         assert f"permission denied: {source} belongs to nobody (mode 0600), this is root" in said
+        assert "  - run the command as nobody\n" in said
+        assert "ingest" not in said or command != "release"  # it has not begun
 
     @pytest.mark.parametrize("command", ["plan", "release"])
     def test_a_spec(self, machine, command):
