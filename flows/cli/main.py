@@ -9,10 +9,12 @@ import os
 import re
 import sys
 from contextlib import suppress
+from threading import Thread
 
 import click
 
 from sfumato.expectations.machine.fault import failure_of, with_remedies
+from sfumato.expectations.machine.servers import named_server
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.grouped import GroupedCommands, InterruptedCommand
@@ -24,6 +26,7 @@ from sfumato.tasks.private import scratch
 from sfumato.tasks.private.workdir import work_directory
 
 _COMPLETION = "_SFUMATO_COMPLETE"  # the variable by which shells ask for completions
+_PATIENCE = 15.0  # seconds that Prefect has at the end to send what waits
 _UNREADABLE = re.compile(r": \w+ '(.+)' is not readable\.$", re.DOTALL)
 
 
@@ -38,11 +41,24 @@ def main() -> None:
         without_pandas()
     code = run(sys.argv[1:])
     with suppress(KeyboardInterrupt):  # of who does not want to wait for the embedded server
-        atexit._run_exitfuncs()
+        _run_exit_functions()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # said before, or nobody reads it
             stream.flush()
     os._exit(code)
+
+
+def _run_exit_functions() -> None:
+    """Run exit handlers, which stop the embedded server; wait for a named server only a while.
+
+    Prefect's handlers send what waits to be sent, and a server that is gone takes nothing any more.
+    """
+    if named_server() is None:
+        atexit._run_exitfuncs()
+        return
+    handlers = Thread(target=atexit._run_exitfuncs, daemon=True)
+    handlers.start()
+    handlers.join(_PATIENCE)
 
 
 def run(arguments: list[str]) -> int:

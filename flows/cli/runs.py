@@ -33,7 +33,8 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
     if named_server() is None:
         require_home(os.environ)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
-    os.environ.setdefault("PREFECT_SERVER_LOGGING_LEVEL", "CRITICAL")  # its tracebacks
+    for name in ("PREFECT_SERVER_LOGGING_LEVEL", "PREFECT_INTERNAL_LOGGING_LEVEL"):
+        os.environ.setdefault(name, "CRITICAL")  # tracebacks, and events in full
     with show.stages() as listener, faults_in_words():
         from prefect import tags as tagged
         from prefect.exceptions import FailedRun
