@@ -29,6 +29,7 @@ from sfumato.tasks.deidentify import choose, deidentify
 from sfumato.tasks.evaluate import evaluate, evaluate_before, record_evaluated
 from sfumato.tasks.hold import find_candidate, hold
 from sfumato.tasks.ingest import ingest
+from sfumato.tasks.lines.line import require_writable
 from sfumato.tasks.lines.versions import is_measured, pending_versions
 from sfumato.tasks.outcomes import pending_state, published_state, standing_state
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
@@ -70,6 +71,8 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
     resolved = resolve_run(Path(spec), whole(overrides))
     for notice in resolved.notices:
         say_in_run(notice)
+    if not resolved.line.reviewers:
+        require_writable(resolved.line)
     try:
         result = _run(resolved)
     except SfumatoError:

@@ -17,6 +17,7 @@ from prefect.events.worker import EventsWorker
 
 from sfumato.expectations.shared.errors import Fault, SfumatoError
 from sfumato.tasks.approval.held import HeldCandidate
+from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.terms.opened import open_release
 
 PUBLISHED, STANDS, REFUSED, FAULTED = "Published", "Stands", "Refused", "Faulted"
@@ -115,6 +116,12 @@ def send_events() -> None:
         waiting.close()
 
 
+def newer_version(release: Path) -> str | None:
+    """Return the number of the line's current version, or None if that is this one."""
+    current = read_record(release.parent).current
+    return None if current in (None, release.name) else current
+
+
 def identify(release: Path) -> dict[str, str]:
     """Return the number and the digest of a version."""
     digest = str(open_release(release).manifest["sfumato"]["digest"])
@@ -124,6 +131,8 @@ def identify(release: Path) -> dict[str, str]:
 def _ended_well(name: str, release: Path, behind: Sequence[str]) -> State:
     version = identify(release)
     message = f"version {version['version']}, digest {version['digest'][:_SHOWN]}…"
+    if newer := newer_version(release):
+        message += f"; current is version {newer}, of another source or spec"
     if behind:
         message += f"; behind: {', '.join(behind)} (the next run completes it, or sfumato deliver)"
     return State(type=StateType.COMPLETED, name=name, message=message, data=str(release))

@@ -18,7 +18,7 @@ from prefect.exceptions import FailedRun, MissingContextError
 from prefect.logging import get_run_logger
 
 from sfumato.expectations.shared.errors import Fault, SfumatoError, TransientFault
-from sfumato.tasks.outcomes import failed_state, tell
+from sfumato.tasks.outcomes import failed_state, newer_version, tell
 from sfumato.tasks.private.failure import Counts, note_failure, sanitise_errors, say, stage
 from sfumato.tasks.workers.workers import Workers
 
@@ -185,7 +185,10 @@ def watch_workers(workers: Workers, stage: str, line: str) -> WatchedWorkers:
 
 def say_that_it_stands(version: Path) -> None:
     """Report that the version of this source and spec exists, to listeners and in the run's log."""
-    say_in_run(f"version {version.name} of this source and spec stands: none was drawn anew")
+    message = f"version {version.name} of this source and spec stands: none was drawn anew"
+    if newer := newer_version(version):
+        message += f"; the current version is {newer}, of another source or spec"
+    say_in_run(message)
 
 
 def say_in_run(message: str, counts: Counts | None = None, *, logged: bool = True) -> None:

@@ -7,6 +7,7 @@ and output, reads Prefect's settings anew and runs the command's own `main`.
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from tests.users import become
+from tests.users import become, renounce
 
 ROOT = Path(__file__).parents[1]
 THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
@@ -74,6 +75,7 @@ class ForkServer:
         stop: str | None,
         place: Path = ROOT,
         user: tuple[int, ...] = (),
+        limits: Mapping[str, int] | None = None,
     ) -> Run:
         """Start the command in a child; with `stop` it kills itself at that point.
 
@@ -83,12 +85,15 @@ class ForkServer:
             stop: the point, as `tests.faults.stop_at` reads it.
             place: the directory where it runs.
             user: whose it is, and the groups beside the user's own: root can say so.
+            limits: of the system by the names that `resource` gives them; that of the address
+                space (RLIMIT_AS) is beside what the process has already. With any, root has no
+                powers over the files of others.
         """
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - Run has them
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(str(self.address))
         request = {"arguments": arguments, "environ": dict(environ), "stop": stop}
-        request |= {"place": str(place), "user": user}
+        request |= {"place": str(place), "user": user, "limits": limits}
         with tempfile.TemporaryFile() as file:
             file.write(json.dumps(request).encode())
             file.flush()
@@ -184,6 +189,15 @@ def _answer(connection: socket.socket) -> None:
     os._exit(0)
 
 
+def _limit(limits: Mapping[str, int]) -> None:
+    """Set limits of this process, which it cannot raise again."""
+    for name, value in limits.items():
+        if name == "RLIMIT_AS":
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            value += pages * resource.getpagesize()
+        resource.setrlimit(getattr(resource, name), (value, value))
+
+
 def _run(request: int, out: int, err: int) -> None:
     with os.fdopen(request) as file:
         file.seek(0)
@@ -196,6 +210,9 @@ def _run(request: int, out: int, err: int) -> None:
         become(*call["user"])
     os.chdir(call["place"])
     _settle()
+    if call["limits"] is not None:
+        renounce()
+        _limit(call["limits"])
     if call["stop"]:
         from tests.faults.stop_at import main as stopped
 

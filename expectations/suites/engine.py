@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from sfumato.expectations.machine.fault import reason_of, require_machine
 from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 
 os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
@@ -76,12 +77,10 @@ def discreet(doing: str) -> Iterator[None]:
         yield
     except SfumatoError:
         raise
-    except OSError as error:
-        failed = type(error).__name__ if error.errno is None else os.strerror(error.errno)
-        raise Fault(f"{doing}: {failed}") from None
-    except MemoryError as error:
-        raise Fault(f"{doing}: {type(error).__name__}") from None
     except Exception as error:  # noqa: BLE001 - whatever it was, it was not evaluated
+        require_machine(error, doing)
+        if isinstance(error, OSError):
+            raise Fault(f"{doing}: {reason_of(error)}") from None
         raise PromiseError(f"{doing} could not be evaluated ({type(error).__name__})") from None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import InputError, SpecError
 
 Place = str | os.PathLike[str]
@@ -128,7 +129,7 @@ def _temporary_file(document: Mapping[str, Any], base: Path) -> Iterator[Path]:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise InputError(f"{base}: a spec cannot be written there ({error.strerror})") from None
+        raise InputError(with_remedies(f"{base}: a spec cannot be written there", error)) from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(content)

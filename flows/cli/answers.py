@@ -8,7 +8,16 @@ from fractions import Fraction
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any
 
-from sfumato.flows.cli.show import document, echo, echo_json, failure, one_line, say, visible
+from sfumato.flows.cli.show import (
+    direct_answers,
+    document,
+    echo,
+    echo_json,
+    failure,
+    one_line,
+    say,
+    visible,
+)
 from sfumato.tasks.query.question.rest import REST
 
 if TYPE_CHECKING:
@@ -75,9 +84,10 @@ def _as_csv(answer: Mapping[str, Any]) -> None:
     columns = flat_columns(_flat(answer))
     text_of = visible if sys.stdout.isatty() else str  # a file gets the values as they are
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(map(text_of, columns))
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if value is None else text_of(str(value)) for value in row])
+    with direct_answers():
+        writer.writerow(map(text_of, columns))
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow(["" if value is None else text_of(str(value)) for value in row])
 
 
 def _flat(answer: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
@@ -126,7 +136,8 @@ def answer(result: "Answer") -> None:
         table.add_column(Text(one_line(column)))
     for row in result.rows:
         table.add_row(*(Text(visible(cell(value))) for value in row.values()))
-    Console().print(table)
+    with direct_answers():
+        Console().print(table)
     for remark in remarks(result):
         echo(one_line(remark))
     left_out = ", ".join(f"{n} ({why})" for why, n in result.not_represented.items() if n)

@@ -4,13 +4,18 @@ Each command imports what it needs when it runs: most must start fast.
 """
 
 import atexit
+import errno
 import os
+import re
 import sys
 from contextlib import suppress
+from threading import Thread
 
 import click
 
-from sfumato.expectations.shared.errors import Fault, SfumatoError, SpecError
+from sfumato.expectations.machine.fault import failure_of, with_remedies
+from sfumato.expectations.machine.servers import named_server
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.grouped import GroupedCommands, InterruptedCommand
 from sfumato.flows.cli.registry import MENDING, WITH_GREAT_EXPECTATIONS
@@ -18,8 +23,11 @@ from sfumato.flows.cli.show import INTERRUPTED, echo
 from sfumato.flows.inputs.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
-from sfumato.tasks.private.failure import path_fault
 from sfumato.tasks.private.workdir import work_directory
+
+_COMPLETION = "_SFUMATO_COMPLETE"  # the variable by which shells ask for completions
+_PATIENCE = 15.0  # seconds that Prefect has at the end to send what waits
+_UNREADABLE = re.compile(r": \w+ '(.+)' is not readable\.$", re.DOTALL)
 
 
 def main() -> None:
@@ -33,10 +41,24 @@ def main() -> None:
         without_pandas()
     code = run(sys.argv[1:])
     with suppress(KeyboardInterrupt):  # of who does not want to wait for the embedded server
-        atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+        _run_exit_functions()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # said before, or nobody reads it
+            stream.flush()
     os._exit(code)
+
+
+def _run_exit_functions() -> None:
+    """Run exit handlers, which stop the embedded server; wait for a named server only a while.
+
+    Prefect's handlers send what waits to be sent, and a server that is gone takes nothing any more.
+    """
+    if named_server() is None:
+        atexit._run_exitfuncs()
+        return
+    handlers = Thread(target=atexit._run_exitfuncs, daemon=True)
+    handlers.start()
+    handlers.join(_PATIENCE)
 
 
 def run(arguments: list[str]) -> int:
@@ -45,7 +67,8 @@ def run(arguments: list[str]) -> int:
     What killed processes left behind is deleted first, as far as it can be.
 
     Returns:
-        0 done, 1 fault, 2 wrong spec, input or query, 3 promise not kept, 130 interrupted.
+        0 done, 1 fault, 2 wrong spec, input or query, 3 promise not kept, 130 interrupted, 141 if
+        nobody reads the answers any more.
     """
     try:
         return _run(arguments)
@@ -53,17 +76,29 @@ def run(arguments: list[str]) -> int:
         show.failure(str(error))
         return error.exit_code
     except click.ClickException as error:
-        show.failure(error.format_message())
+        show.failure(_usage(error.format_message()))
         return 2
+    except show.ClosedPipeError:
+        return show.CLOSED_PIPE
+    except SystemExit:  # of libraries that write where nobody reads
+        if _COMPLETION in os.environ:
+            raise
+        return show.CLOSED_PIPE
     except (click.Abort, KeyboardInterrupt, InterruptedCommand):
         show.failure("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - messages of others may quote the data
-        if fault := path_fault(error):
-            show.failure(fault)
-            return SpecError.exit_code
-        show.failure(f"{type(error).__name__}: a bug, or a fault of the machine")
-        return Fault.exit_code
+        failure = failure_of(error)
+        show.failure(str(failure))
+        return failure.exit_code
+
+
+def _usage(message: str) -> str:
+    """Return a message of click's; add the reason where it is about a file closed to this user."""
+    if (match := _UNREADABLE.search(message)) is None:
+        return message
+    error = PermissionError(errno.EACCES, os.strerror(errno.EACCES), match[1])
+    return with_remedies(f"{match[1]}: cannot be read", error)
 
 
 def _run(arguments: list[str]) -> int:

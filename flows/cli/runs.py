@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import explain
+from sfumato.expectations.machine.servers import named_server
+from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.show import echo, echo_json, one_line
 
@@ -22,16 +25,21 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
     Raises:
         SfumatoError: as the run failed.
     """
-    from sfumato.flows.inputs.environment import open_home, quiet
+    from sfumato.flows.inputs.environment import open_home, quiet, require_home
 
     quiet()
     if warning := open_home(os.environ):
         show.say(warning)
+    if named_server() is None:
+        require_home(os.environ)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
-    with show.stages() as listener:
+    for name in ("PREFECT_SERVER_LOGGING_LEVEL", "PREFECT_INTERNAL_LOGGING_LEVEL"):
+        os.environ.setdefault(name, "CRITICAL")  # tracebacks, and events in full
+    with show.stages() as listener, faults_in_words():
         from prefect import tags as tagged
         from prefect.exceptions import FailedRun
 
+        from sfumato.flows.operation.servers import note_servers, require_server
         from sfumato.tasks.outcomes import send_events
         from sfumato.tasks.private.failure import caught_failures, listening
 
@@ -41,12 +49,28 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
             caught_failures() as failures,
             tagged(*tags),
         ):
+            require_server()
+            if named_server() is None:
+                note_servers(os.environ)
             try:
                 return run()
             except FailedRun:
                 raise failures[-1] from None
             finally:
                 send_events()
+
+
+@contextmanager
+def faults_in_words() -> Iterator[None]:
+    """Raise an exception about the machine, such as those of Prefect's client, in words."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except Exception as error:
+        if (fault := explain(error)) is None:
+            raise
+        raise fault.error() from None
 
 
 @contextmanager

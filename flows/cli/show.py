@@ -12,7 +12,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -25,11 +26,17 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """The exit code of an interrupted command: 128 plus the number of the signal."""
+CLOSED_PIPE = 141
+"""The exit code of a command whose answers nobody reads any more, as of one that SIGPIPE ends."""
 # Controls but tab and newline, of both sets; delete; line and direction controls of Unicode; halves
 # of characters, which have no place in UTF-8.
 _ACTING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+
+
+class ClosedPipeError(Exception):
+    """The program that read the answers has ended, as `head` does after some lines."""
 
 
 def visible(text: str) -> str:
@@ -48,14 +55,57 @@ def one_line(text: str) -> str:
 
 def echo(text: object, *, err: bool = False) -> None:
     """Print a text, lines of it as lines."""
-    click.echo(visible(str(text)), err=err)  # noqa: TID251 - the one place
+    _write(visible(str(text)), err=err)
 
 
 def echo_json(document: Any, indent: int | None = None, *, err: bool = False) -> None:
     """Print a document as JSON, which has its own way of writing such characters."""
     text = json.dumps(document, ensure_ascii=False, indent=indent)
     written = _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    click.echo(written, err=err)  # noqa: TID251 - the one place
+    _write(written, err=err)
+
+
+def _write(text: str, *, err: bool) -> None:
+    stream = sys.stderr if err else sys.stdout
+    with _read_by_somebody(stream, needed=not err):
+        click.echo(text, file=stream)  # noqa: TID251 - the one place
+
+
+@contextmanager
+def direct_answers() -> Iterator[None]:
+    """Let a library write to stdout, all of it before the block ends.
+
+    Raises:
+        ClosedPipeError: where nobody reads the answers.
+    """
+    with _read_by_somebody(sys.stdout, needed=True):
+        yield
+        sys.stdout.flush()
+
+
+@contextmanager
+def _read_by_somebody(stream: TextIO, *, needed: bool) -> Iterator[None]:
+    """Write to a stream; name the file of one that has no room.
+
+    Args:
+        stream: stdout or stderr.
+        needed: whether a command ends if nobody reads it.
+
+    Raises:
+        ClosedPipeError: where nobody reads what is needed.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        # a stream of tests has no descriptor
+        with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nobody:
+            os.dup2(nobody.fileno(), stream.fileno())
+        if needed:
+            raise ClosedPipeError from None
+    except OSError as error:
+        with suppress(OSError, ValueError):
+            error.filename = str(Path(f"/proc/self/fd/{stream.fileno()}").readlink())
+        raise
 
 
 def failure(message: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.expectations.shared.numbers import LARGEST
 from sfumato.tasks.schema.files import NestingError, read_text, require_shallow, unreadable
@@ -102,7 +103,7 @@ def read_yaml(path: Path) -> Any:
     try:
         return parse_yaml(read_text(path))
     except OSError as error:
-        raise SpecError(f"{path}: cannot be read ({error.strerror})") from None
+        raise SpecError(with_remedies(f"{path}: cannot be read", error)) from None
     except UnicodeDecodeError:
         raise SpecError(f"{path}: not UTF-8") from None
     except NestingError as error:

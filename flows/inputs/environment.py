@@ -10,9 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import Fault
+from sfumato.tasks.private.durable import name_in_errors
 
 _QUIET = {
     "DO_NOT_TRACK": "1",
@@ -26,6 +29,7 @@ _LEAN = {
     "OPENBLAS_THREAD_TIMEOUT": "4",  # else its threads spin before they sleep: 30 ms for each start
     "PYDANTIC_DISABLE_PLUGINS": "__all__",  # they are looked for in every package's metadata
 }
+_DATABASE = 1 << 21  # bytes of a new database of Prefect's, and of its journal
 _OBJECTS = 200_000  # between collections of garbage, of which imports make little
 
 
@@ -79,15 +83,26 @@ def imports_apart() -> Iterator[None]:
         gc.unfreeze()
 
 
-def without_login(address: str) -> str:
-    """Return the address of a server as it may be shown.
+def require_home(environ: Mapping[str, str]) -> None:
+    """Write as much in Prefect's directory as its database needs, and delete it again.
 
-    >>> without_login("https://me:hunter2@prefect.example/api")
-    'https://prefect.example/api'
+    The server of a command, which would fail there, would print pages about it.
+
+    Raises:
+        Fault: where that cannot be written.
     """
-    scheme, there, rest = address.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{there}{host.rpartition('@')[2]}{slash}{path}"
+    home = _home(environ)
+    try:
+        with name_in_errors(home), TemporaryFile(dir=home) as file:
+            file.write(bytes(_DATABASE))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise Fault(with_remedies(f"PREFECT_HOME: {home} cannot be written", error)) from None
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
 
 
 def open_home(environ: Mapping[str, str]) -> str | None:
@@ -98,12 +113,12 @@ def open_home(environ: Mapping[str, str]) -> str | None:
     Raises:
         Fault: where it is missing and cannot be made.
     """
-    home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
+    home = _home(environ)
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = stat.S_IMODE(home.stat().st_mode)
     except OSError as error:
-        raise Fault(f"PREFECT_HOME: {home} cannot be used ({error.strerror})") from None
+        raise Fault(with_remedies(f"PREFECT_HOME: {home} cannot be used", error)) from None
     if not mode & 0o077:
         return None
     return (

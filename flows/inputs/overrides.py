@@ -5,7 +5,7 @@ from datetime import date
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from sfumato.expectations.shared.arrow import Value
 from sfumato.expectations.shared.errors import SpecError
@@ -16,6 +16,8 @@ from sfumato.tasks.microdata.readers.declared import Address
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.schema.files import NestingError
 from sfumato.tasks.terms.terms import Format
+
+_DOTTED = (("source", "uri"), ("publish", "uri"), ("publish", "formats"))
 
 
 class ParameterOverride(StrictPart):
@@ -48,8 +50,22 @@ class PublishOverrides(StrictPart):
     formats: tuple[Format, ...] | None = None
 
 
+def _with_dotted_keys(schema: dict[str, Any]) -> None:
+    """Let a deployment's parameters also have the keys that `--set` has, checked as strictly."""
+    parts: dict[str, type[StrictPart]] = {
+        "source": ShownSourceOverrides,
+        "publish": PublishOverrides,
+    }
+    schema["patternProperties"] = {
+        rf"^{part}\.{key}$": parts[part].model_json_schema()["properties"][key]
+        for part, key in _DOTTED
+    }
+
+
 class ShownOverrides(StrictPart):
     """The keys that a run may change and Prefect may know: the parameters of a deployment."""
+
+    model_config = ConfigDict(json_schema_extra=_with_dotted_keys)
 
     source: ShownSourceOverrides = ShownSourceOverrides()
     publish: PublishOverrides = PublishOverrides()
@@ -68,11 +84,31 @@ class ShownOverrides(StrictPart):
         bool, Field(description="most people of a composed line are others than before")
     ] = False
 
+    @model_validator(mode="before")
+    @classmethod
+    def _nest(cls, document: Any) -> Any:
+        """Return a mapping whose dotted keys are mappings in mappings."""
+        if not isinstance(document, dict):
+            return document
+        nested: dict[Any, Any] = {key: document[key] for key in document if not _is_dotted(key)}
+        for name in filter(_is_dotted, document):
+            part, _, key = name.partition(".")
+            place = nested[part] = dict(nested.get(part) or {})
+            if key in place:
+                raise ValueError(f"{name}: is set twice, as {part}: {{{key}: …}} too")
+            place[key] = document[name]
+        return nested
+
 
 class Overrides(ShownOverrides):
     """The keys that a run may change; promises, roles, partition and form are the spec's alone."""
 
     source: SourceOverrides = SourceOverrides()
+
+
+def _is_dotted(key: Any) -> bool:
+    """Decide whether a key is one of the dotted ones that a deployment's parameters may have."""
+    return isinstance(key, str) and tuple(key.split(".")) in _DOTTED
 
 
 def read_overrides(settings: Mapping[str, str]) -> Overrides:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError, SpecError
 from sfumato.flows.inputs.overrides import Overrides, SourceOverrides
 from sfumato.flows.inputs.passphrases import NEW_PASSPHRASE, passphrases
@@ -140,7 +141,7 @@ def _write(file: Path, content: bytes) -> None:
     try:
         write_atomically(file, content)
     except OSError as error:
-        raise InputError(f"{file}: cannot be written ({type(error).__name__})") from None
+        raise InputError(with_remedies(f"{file}: cannot be written", error)) from None
 
 
 def _content(file: Path) -> bytes:
@@ -149,7 +150,7 @@ def _content(file: Path) -> bytes:
     try:
         return read_bytes(file)
     except OSError as error:
-        raise InputError(f"{file}: cannot be read ({type(error).__name__})") from None
+        raise InputError(with_remedies(f"{file}: cannot be read", error)) from None
 
 
 @passphrases(os.environ)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.listing import ListedLine, listed_line
@@ -38,7 +39,7 @@ def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError as error:
-        raise InputError(f"{path.parent}: cannot be read ({error.strerror})") from None
+        raise InputError(with_remedies(f"{path.parent}: cannot be read", error)) from None
 
 
 def line_at(place: Path) -> Line:

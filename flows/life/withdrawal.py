@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sfumato.expectations.machine.servers import without_login
 from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
-from sfumato.flows.inputs.environment import quiet, without_login
+from sfumato.flows.inputs.environment import quiet
 from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.releases import own_line

@@ -12,10 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sfumato.expectations.machine.disks import in_units
+from sfumato.expectations.machine.fault import explain
+from sfumato.expectations.machine.servers import other_server, without_login
 from sfumato.expectations.shared.errors import SfumatoError
-from sfumato.flows.inputs.environment import open_home, without_login
+from sfumato.flows.inputs.environment import open_home
 from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
+from sfumato.flows.operation.servers import left_servers
 from sfumato.flows.review import list_candidates
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.listing import ListedLine
@@ -47,6 +51,7 @@ def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
     questions: list[tuple[str, Callable[[], Iterator[Examined]]]] = [
         ("work directory", lambda: _work(work_directory(environ))),
         ("Prefect's home", lambda: _home(environ)),
+        ("servers of killed runs", lambda: _left_servers(environ)),
         ("lines", _lines),
         ("candidates", _candidates),
     ]
@@ -99,7 +104,11 @@ def _answer_or_fault(about: str, ask: Callable[[], Iterator[Examined]]) -> Itera
     except SfumatoError as error:
         yield Examined(about, False, str(error))
     except Exception as error:  # noqa: BLE001 - what cannot be asked is not well
-        yield Examined(about, False, f"cannot be asked ({type(error).__name__})")
+        fault = explain(error)
+        answer = f"cannot be asked ({type(error).__name__})"
+        if fault is not None:
+            answer = "; ".join([fault.reason, *fault.remedies[:1]])
+        yield Examined(about, False, answer)
 
 
 def _work(work: Path) -> Iterator[Examined]:
@@ -119,6 +128,14 @@ def _work(work: Path) -> Iterator[Examined]:
 def _home(environ: Mapping[str, str]) -> Iterator[Examined]:
     warning = open_home(environ)
     yield Examined("Prefect's home", warning is None, warning or "closed to others")
+
+
+def _left_servers(environ: Mapping[str, str]) -> Iterator[Examined]:
+    servers = left_servers(environ)
+    memory = in_units(sum(server.bytes_of_memory for server in servers))
+    pids = ", ".join(str(server.pid) for server in servers)
+    answer = f"{len(servers)} still run, with {memory} of memory (pid {pids}): sfumato sweep"
+    yield Examined("servers of killed runs", not servers, answer if servers else "none")
 
 
 def _lines() -> Iterator[Examined]:
@@ -162,7 +179,10 @@ def _server(environ: Mapping[str, str]) -> Iterator[Examined]:
 
         def ask(path: str, body: Mapping[str, Any] | None = None) -> Any:
             answer = client.get(path) if body is None else client.post(path, json=dict(body))
-            return answer.raise_for_status().json()
+            try:
+                return answer.raise_for_status().json()
+            except ValueError:
+                raise other_server().error() from None
 
         yield Examined("server", bool(ask("health")), without_login(address))
         yield from _pools(ask)

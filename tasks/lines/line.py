@@ -18,7 +18,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.shared.errors import Fault, InputError, PromiseError, SfumatoError
+from sfumato.expectations.machine.disks import unwritable
+from sfumato.expectations.machine.fault import with_remedies
+from sfumato.expectations.shared.errors import (
+    WAY_OUT,
+    Fault,
+    InputError,
+    PromiseError,
+    SfumatoError,
+)
 from sfumato.tasks.arrays.at_rest import is_encrypted, read_stage_table
 from sfumato.tasks.lines.versions import RECORD, Record, read_record, write_record
 from sfumato.tasks.private.durable import hold_lock, sync_directory, write_atomically
@@ -230,6 +238,18 @@ def end_change(public: Path) -> None:
     (public / UNFINISHED).unlink(missing_ok=True)
 
 
+def require_writable(line: Line) -> None:
+    """Refuse to begin a run whose version could not be written.
+
+    Raises:
+        Fault: where this user cannot write in the public directory.
+    """
+    error = unwritable(line.public)
+    if error is not None:
+        message = with_remedies(f"publish.uri: {line.public}: cannot be written", error)
+        raise Fault(f"{message}{WAY_OUT}name another directory: --set publish.uri=DIRECTORY")
+
+
 def _make_public(place: Path) -> None:
     """Make the directory of a line's versions if it is missing.
 
@@ -244,7 +264,7 @@ def _make_public(place: Path) -> None:
     except (NotADirectoryError, FileExistsError):
         raise InputError(f"publish.uri: {place} cannot be made: a file is in the way") from None
     except OSError as error:
-        raise Fault(f"{place}: cannot be made ({error.strerror})") from None
+        raise Fault(with_remedies(f"{place}: cannot be made", error)) from None
     sync_directory(place.parent)
 
 
@@ -264,7 +284,7 @@ def _named_where_closed(line: Line) -> Iterator[None]:
         where = Path(os.fsdecode(error.filename2 or error.filename or ""))  # the target of a copy
         for place in (line.public, line.private):
             if error.errno in _CLOSED and (where == place or _is_beside(where, place)):
-                raise Fault(f"{place}: cannot be written ({error.strerror})") from None
+                raise Fault(with_remedies(f"{place}: cannot be written", error)) from None
         raise
 
 

@@ -11,11 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import reason_of
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.line import LOCK, Line, end_change
 from sfumato.tasks.lines.public_record import lines_in, read_line_entry
 from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.durable import hold_lock, reason_of, write_atomically
+from sfumato.tasks.private.durable import hold_lock, write_atomically
 from sfumato.tasks.report.line_entries import LineEntry
 from sfumato.tasks.report.line_pages import GENERATOR, catalogue_files, line_files
 from sfumato.tasks.schema.files import open_file, read_bytes

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.rules.verdicts import require
 from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
 from sfumato.tasks.lines.all_versions import JointVerdict, joint_verdicts, moved_between, refusal_at
@@ -117,6 +118,7 @@ def hold_against(release: Release, directories: Sequence[Path], verify: Verify) 
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
+        require_machine(error)
         directory = release.directory
         raise PromiseError(f"{directory}: cannot be compared ({type(error).__name__})") from None
 

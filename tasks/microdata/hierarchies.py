@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.machine.fault import reason_of
 from sfumato.tasks.microdata.readers.input_error import input_error
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
@@ -51,7 +52,7 @@ def read_side_file(path: Path, file: str) -> list[list[str]]:
     except UnicodeDecodeError:
         raise input_error(file, "not UTF-8") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no path"
+        reason = reason_of(error) if isinstance(error, OSError) else "no path"
         raise input_error(file, f"cannot be read ({reason})") from None
     delimiter = ";" if ";" in lines[0] else ","
     return [_fields(line, delimiter, file, row) for row, line in enumerate(lines)]

@@ -6,7 +6,6 @@ values of the given type; without a given type, the type is inferred.
 """
 
 import glob
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.expectations.groups.ranks import comparable
+from sfumato.expectations.machine.fault import require_machine, with_remedies
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
@@ -73,9 +73,12 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
     try:
         table = _table(place, names, written)
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "not a readable table"
-        raise InputError(f"{place}: cannot be read ({reason})") from None
-    except (pa.ArrowException, UnicodeError):
+        error.filename = error.filename or place  # which Arrow leaves out
+        if not error.errno:
+            raise InputError(f"{place}: cannot be read (not a readable table)") from None
+        raise InputError(with_remedies(f"{place}: cannot be read", error)) from None
+    except (pa.ArrowException, UnicodeError) as error:
+        require_machine(error)
         fault = _fault_of_text(place, written)
         raise InputError(fault or f"{place}: cannot be read as a table") from None
     return Microdata(
@@ -252,6 +255,7 @@ def _encode_column(name: str, values: pa.ChunkedArray, place: str) -> Column:
     """Return the column in codes, if its values can be compared."""
     try:
         return encode(name, "insensitive", comparable(values))
-    except pa.ArrowException:
+    except pa.ArrowException as error:
+        require_machine(error)
         rule = f"values of type {values.type} cannot be put in an order"
         raise InputError(f"{place}: column {name!r}: {rule}") from None

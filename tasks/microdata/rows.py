@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import QueryError, SpecError
 from sfumato.tasks.microdata.readers.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.table import Microdata
@@ -145,6 +146,7 @@ def rows_where(microdata: Microdata, where: str, types: Mapping[str, ColumnType]
             positions = connection.execute(query.sql(dialect="duckdb")).fetchnumpy()
     except QueryError as error:
         raise SpecError(f"source.where: {error}") from None
-    except (duckdb.Error, RecursionError):
+    except (duckdb.Error, RecursionError) as error:
+        require_machine(error)
         raise SpecError("source.where: cannot be evaluated on the columns' values") from None
     return np.asarray(positions[_POSITION], dtype=np.int64)

@@ -1,7 +1,9 @@
 """Files of a source: one, those of a folder or pattern, and the columns that folders name."""
 
+import errno
 import glob
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.address import local_path, resolve, scheme_of
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
@@ -211,10 +214,29 @@ def _require_digest(files: SourceFiles, source: Source) -> None:
         _touch(files)
         digest = files.sha256() if source.sha256 is not None else None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no path"
-        raise input_error(source.uri, f"cannot be read ({reason})") from None
+        raise input_error(source.uri, _unreadable(error)) from None
     if source.sha256 not in (None, digest):
         raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")
+
+
+def _unreadable(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return with_remedies("cannot be read", error)
+    return "cannot be read (no path)"
+
+
+def require_open(source: Source, base: Path, environ: Mapping[str, str]) -> None:
+    """Refuse to begin a long run on a file of this machine that the user may not read.
+
+    Raises:
+        InputError: where that is so; whatever else is wrong is said when it is read.
+    """
+    if scheme_of(resolve(source.uri, environ)) not in (None, "file"):
+        return
+    path = local_path(source.uri, base, environ)
+    if os.path.isfile(path) and not os.access(path, os.R_OK, effective_ids=True):  # noqa: PTH113
+        error = PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
+        raise input_error(source.uri, with_remedies("cannot be read", error))
 
 
 def _touch(files: SourceFiles) -> None:

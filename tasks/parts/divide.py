@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.verdicts import Finding, require
 from sfumato.expectations.shared.errors import InputError, PromiseError
@@ -106,7 +107,8 @@ def _batches(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table
         try:
             for table in read_batches(path, rows):
                 yield with_folders(table, files.folders(path))
-        except (pa.ArrowException, OSError, ValueError):
+        except (pa.ArrowException, OSError, ValueError) as error:
+            require_machine(error)
             where = f"file {number} of {len(files.paths)} " if len(files.paths) > 1 else ""
             raise input_error(source.uri, f"{where}cannot be read as Parquet") from None
 

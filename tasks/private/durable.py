@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.tasks.schema.files import open_file
 
@@ -153,11 +154,6 @@ def name_in_errors(path: Path) -> Iterator[None]:
         raise
 
 
-def reason_of(error: OSError) -> str:
-    """Return the system's own words for an error, which quote nothing."""
-    return os.strerror(error.errno) if error.errno else type(error).__name__
-
-
 def was_left(temporary: Path) -> bool:
     """Decide whether a temporary file was left by a process that ended before it renamed it."""
     try:
@@ -262,7 +258,7 @@ def _open_lock(path: Path) -> Iterator[int]:
         if os.fstat(descriptor).st_uid == os.geteuid():
             os.fchmod(descriptor, private_mode(descriptor))
     except OSError as error:
-        raise Fault(f"{path}: cannot be locked ({error.strerror})") from None
+        raise Fault(with_remedies(f"{path}: cannot be locked", error)) from None
     try:
         yield descriptor
     finally:

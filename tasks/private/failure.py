@@ -7,17 +7,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Literal
 
-from sfumato.expectations.shared.errors import Fault, SfumatoError, SpecError, TransientFault
+from sfumato.expectations.machine.fault import explain
+from sfumato.expectations.shared.errors import Fault, SfumatoError, TransientFault
 
 _PACKAGE = "sfumato."
 _TRANSIENT = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EIO, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ESTALE}
 )
-_FULL = {
-    errno.ENOSPC: "no space is left on the disk",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EROFS: "the disk is read-only",
-}
 _catching: list[list[SfumatoError]] = []  # the lists of `caught_failures` that are open
 Event = Literal["started", "finished", "failed", "said"]
 Counts = Mapping[str, int]
@@ -66,18 +62,9 @@ def sanitise_errors(stage: str) -> Iterator[None]:
             failure.__context__ = None
 
 
-def path_fault(error: Exception) -> str | None:
-    """Return what is wrong with a path that the user gave, or None; our own are short enough."""
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        return "a path is longer than this system allows: shorten the paths that you gave"
-    return None
-
-
 def _showable_error(stage: str, error: Exception) -> SfumatoError:
-    if fault := path_fault(error):
-        return SpecError(f"{stage}: {fault}")
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return Fault(f"{stage}: {_FULL[error.errno]} ({_place(error.__traceback__)})")
+    if (fault := explain(error)) is not None:
+        return fault.error(stage)
     kind = TransientFault if _is_transient(error) else Fault
     return kind(f"{stage}: {_kind(error)} at {_place(error.__traceback__)}")
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
@@ -120,4 +121,4 @@ def _sha256(path: Path) -> str:
     try:
         return sha256_of(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read as a reference ({error.strerror})") from None
+        raise InputError(with_remedies(f"{path}: cannot be read as a reference", error)) from None

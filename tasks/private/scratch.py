@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato.expectations.machine.disks import writing_below
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.private.durable import hold_lock, hold_lock_if_free, was_left, write_atomically
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
@@ -87,7 +88,8 @@ def _living_directory(parent: Path, name: str | None = None) -> Iterator[Path]:
         if not alive.__enter__():
             raise InputError(f"{new}: another process is at it: wait until it ends")
     try:
-        yield new
+        with writing_below(new):
+            yield new
     finally:
         if not _is_retained(new):
             shutil.rmtree(new, ignore_errors=True)

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.private.durable import (
     hold_lock,
@@ -72,7 +73,7 @@ def private_directory(path: Path) -> Path:
         _make(path)
         _require_private(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be a private directory ({error.strerror})") from None
+        raise InputError(with_remedies(f"{path}: cannot be a private directory", error)) from None
     return path
 
 

@@ -6,12 +6,13 @@ No other file of the release changes: the signature is the one file that its man
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sfumato.expectations.machine.fault import reason_of
 from sfumato.expectations.shared.errors import Fault, PromiseError
 from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
 from sfumato.tasks.lines.pages import refresh_pages
 from sfumato.tasks.lines.standing import directories
 from sfumato.tasks.lines.versions import RECORD, Approval, Record, read_record
-from sfumato.tasks.private.durable import reason_of, write_atomically
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import recover

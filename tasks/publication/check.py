@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.rules.verdicts import require
 from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
 from sfumato.tasks.attacks.declared import JUDGED
@@ -174,6 +175,7 @@ def check(
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
+        require_machine(error)
         raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
 
 

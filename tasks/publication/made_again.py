@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv
 import sqlglot
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.scratch import scratch_directory
@@ -49,7 +50,8 @@ def are_equivalent(published: Path, made: Path, other: Collection[str]) -> bool:
     makers, compare = _COMPARED[published.suffix]
     try:
         return not makers.isdisjoint(other) and compare(published, made)
-    except (OSError, ValueError, RecursionError, pa.ArrowException, sqlglot.ParseError):
+    except (OSError, ValueError, RecursionError, pa.ArrowException, sqlglot.ParseError) as error:
+        require_machine(error)
         return False
 
 

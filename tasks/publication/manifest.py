@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.tasks.schema.files import regular, sha256_of
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import safe_name
@@ -118,7 +119,8 @@ def _schema_of(file: Path) -> dict[str, Any]:
     """Return the schema of a Parquet file; {} for a damaged file, which no check lets pass."""
     try:
         fields = [_field(field) for field in pq.read_schema(regular(file))]
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException) as error:
+        require_machine(error)
         return {}
     return {"type": "table", "schema": {"fields": fields}}
 

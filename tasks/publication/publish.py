@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from sfumato.expectations.machine.fault import reason_of
 from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 from sfumato.tasks.lines.composition import CombinableVersion, JudgeAtoms, write_composition
 from sfumato.tasks.lines.kept import prune_kept
@@ -37,7 +38,7 @@ from sfumato.tasks.lines.same_people import require_other_people, write_compared
 from sfumato.tasks.lines.standing import directories, name_people, standing_version
 from sfumato.tasks.lines.tombstones import complete_withdrawals
 from sfumato.tasks.lines.versions import RECORD, read_record
-from sfumato.tasks.private.durable import reason_of, sync_directory
+from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.forget import forget_erased
 from sfumato.tasks.private.people.frozen import freeze, freeze_factors

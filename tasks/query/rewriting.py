@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Source, read_table
@@ -78,7 +79,8 @@ class Rewriter:
         self._require_values(rewritten)
         try:
             self.connection.execute(rewritten.sql())
-        except duckdb.Error:
+        except duckdb.Error as error:
+            require_machine(error)
             raise QueryError(_REFUSED) from None
         return text
 

@@ -17,6 +17,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from sfumato.expectations.machine.fault import with_remedies
+
 DEEPEST = 50
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 DOCUMENT = 1 << 24
@@ -161,7 +163,9 @@ def unreadable(path: Path) -> str | None:
     except UnfitFileError as error:
         return str(error.strerror)
     except (OSError, ValueError) as error:
-        return f"cannot be read ({getattr(error, 'strerror', None) or 'no path'})"
+        if isinstance(error, OSError):
+            return with_remedies("cannot be read", error)
+        return "cannot be read (no path)"
     return None
 
 

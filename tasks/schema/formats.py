@@ -45,6 +45,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from sfumato.expectations.machine.fault import reason_of
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
@@ -143,7 +144,7 @@ def read_content(place: Path, what: str, most: int | None = DOCUMENT) -> bytes |
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise PromiseError(f"{place}: cannot be read as {what} ({error.strerror})") from None
+        raise PromiseError(f"{place}: cannot be read as {what} ({reason_of(error)})") from None
 
 
 def parse_document(

@@ -1,5 +1,7 @@
 """DuckDB for one use: its own database in memory, with only the given tables."""
 
+import atexit
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -10,6 +12,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import InputError, QueryError
 from sfumato.tasks.sql.dialects.statements import hide_progress
 from sfumato.tasks.sql.parted import TableInParts, union_of_parts
@@ -23,6 +26,22 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 _Rows = TypeVar("_Rows")
+
+
+def _delete_types() -> None:
+    """Delete the constants of DuckDB's types, which its modules hold beyond the interpreter's end.
+
+    DuckDB's bindings (nanobind) print a page about those that are left, after each run of a worker.
+    """
+    kind = duckdb.sqltypes.DuckDBPyType
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("duckdb", "_duckdb"):
+            for constant, value in list(vars(module).items()):
+                if isinstance(value, kind):
+                    delattr(module, constant)
+
+
+atexit.register(_delete_types)
 
 
 @contextmanager
@@ -121,6 +140,7 @@ def _evaluate(query: Callable[[], _Rows]) -> _Rows:
     try:
         return query()
     except duckdb.Error as error:
+        require_machine(error)
         kind = type(error).__name__
     except RecursionError:
         kind = "nested too deep"
@@ -139,6 +159,7 @@ def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts)
         )
         connection.execute(view.sql("duckdb"))
     except (duckdb.Error, pa.ArrowException, OSError) as error:
+        require_machine(error)
         where = table.files[0] if len(table.files) == 1 else f"{name}: a part"
         raise InputError(f"{where}: not a Parquet file ({type(error).__name__})") from None
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.schema.files import MANIFEST_BYTES, NestingError, read_json
 from sfumato.tasks.schema.formats import require_readable
@@ -91,6 +92,8 @@ def open_release(directory: Path) -> Release:
         return Release(place, Declared.model_validate(declaration), manifest)
     except NestingError as error:
         raise InputError(f"{directory}: {MANIFEST} is {error}") from None
+    except PermissionError as error:
+        raise InputError(with_remedies(f"{directory}: {MANIFEST} cannot be read", error)) from None
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError, OSError) as error:
         raise InputError(
             f"{directory}: {MANIFEST} is not a release's ({type(error).__name__})"

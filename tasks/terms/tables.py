@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.composed import form_named
 from sfumato.tasks.forms.form import Form, Tables
@@ -133,7 +134,8 @@ def require_declared_tables(declared: Declared, directories: Iterable[Path]) -> 
             path = directory / f"{name}.parquet"
             try:
                 footer_schema = pq.read_schema(regular(path))
-            except (OSError, pa.ArrowException, ValueError):
+            except (OSError, pa.ArrowException, ValueError) as error:
+                require_machine(error)
                 raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
             _require_columns(path, footer_schema, schema)
 
@@ -146,7 +148,8 @@ def _require_columns(path: Path, footer_schema: pa.Schema, schema: pa.Schema) ->
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         table = _read_csv(path, schema) if path.suffix == ".csv" else read_parquet(path)
-    except (OSError, pa.ArrowException, ValueError):
+    except (OSError, pa.ArrowException, ValueError) as error:
+        require_machine(error)
         raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
     if table.schema.metadata is not None:
         raise PromiseError(f"{path.name}: holds schema metadata")

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.schema.files import open_file, regular
 
@@ -185,7 +186,15 @@ def _extent(path: Path, limits: ReadLimits) -> Extent:
         _require_consistent(path, footer)
         require_pages_as_stated(path, footer)
         return Extent(footer.num_rows, footer.num_columns, _expansion(path, footer, limits))
-    except (OSError, ValueError, LookupError, TypeError, RecursionError, pa.ArrowException):
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        RecursionError,
+        pa.ArrowException,
+    ) as error:
+        require_machine(error)
         raise PromiseError(f"{path.name}: cannot be read as a Parquet file") from None
 
 

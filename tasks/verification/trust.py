@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.files import canonical_json, read_json
@@ -107,7 +108,7 @@ def write_trust_at(place: Path, trust: Trust) -> None:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(place, canonical_json(trust.model_dump(mode="json")), mode=0o600)
     except OSError as error:
-        raise InputError(f"{place}: cannot be written ({error.strerror})") from None
+        raise InputError(with_remedies(f"{place}: cannot be written", error)) from None
 
 
 def trust_offered(

@@ -343,7 +343,7 @@ def test_a_full_disk_is_a_fault_of_the_machine(promises_kept, tmp_path, file):
     """And no broken promise: what was promised can be kept where there is room."""
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).symlink_to("/dev/full")
-    with pytest.raises(Fault, match=r"^(groups|Data Docs): No space left on device$"):
+    with pytest.raises(Fault, match=r"^(groups|Data Docs): no space is left on the disk"):
         judge("line", TABLES, STRUCTURE, promises_kept, tmp_path)
 
 
@@ -352,7 +352,7 @@ def test_too_little_memory_is_a_fault_of_the_machine(promises_kept, monkeypatch)
         raise MemoryError("CANARY")
 
     monkeypatch.setattr(gate.gx, "ExpectationSuite", fail)
-    with pytest.raises(Fault, match=r"^microdata: MemoryError$"):
+    with pytest.raises(Fault, match=r"^microdata: out of memory \(.* are available\)"):
         judge("line", TABLES, STRUCTURE, promises_kept)
 
 

@@ -164,7 +164,7 @@ class TestMended:
 
         monkeypatch.setattr(publication, "replace_record", full)
         _, _, error = call("sweep")
-        assert "releases.json does not list it (No space left on device)" in error
+        assert "releases.json does not list it (no space is left on the disk of" in error
         assert find_left_over(line)
 
     def test_a_line_that_never_published_leaves_no_directory(self, small, monkeypatch):
@@ -218,9 +218,7 @@ class TestTold:
         assert call("keys", "generate", "town")[0] == 0
         code, out, error = call("keys", "sign", "town", full_for_pages.public / "0002")
         assert (code, "is signed by town" in out) == (0, True)
-        assert (
-            "index.html: is out of date, and cannot be written (No space left on device)" in error
-        )
+        assert "index.html: is out of date, and cannot be written (no space is left on" in error
 
     def test_of_a_record_that_cannot_be_written(self, small, line, monkeypatch):
         mend_lines()
@@ -229,7 +227,7 @@ class TestTold:
             raise FULL
 
         monkeypatch.setattr(amendments, "replace_record", full)
-        with pytest.raises(Fault, match=r"version 0002 stands in .*No space left on device"):
+        with pytest.raises(Fault, match=r"version 0002 stands in .*no space is left on"):
             record_accuracy(small.plan().line, "0002", MeasuredBounds([]))
 
 

@@ -126,7 +126,11 @@ class TestDocuments:
     def test_a_sweep_and_deployments(self, call, tmp_path, monkeypatch, small):
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
         (tmp_path / "work").mkdir(mode=0o700)
-        assert self.run_for_document(call, "sweep") == {"dry": False, "directories": 0}
+        assert self.run_for_document(call, "sweep") == {
+            "dry": False,
+            "directories": 0,
+            "servers": 0,
+        }
         small.write(people(), schedule={"cron": "0 6 1 * *"})
         root, file = small.folder, tmp_path / "prefect.yaml"
         document = self.run_for_document(call, "deploy", small.spec, "--root", root, "--file", file)

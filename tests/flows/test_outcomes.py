@@ -10,7 +10,8 @@ from prefect.exceptions import FailedRun
 
 from sfumato.expectations.shared.errors import Fault, PromiseError, SpecError, TransientFault
 from sfumato.tasks.outcomes import failed_state, published_state, standing_state
-from sfumato.tasks.policy import WithoutRepetition, private_task
+from sfumato.tasks.policy import WithoutRepetition, private_task, say_that_it_stands
+from sfumato.tasks.private.failure import listening
 from tests.prefect_server import free_port
 from tests.release.small import people
 
@@ -38,6 +39,23 @@ def test_a_version_is_named_by_number_and_digest(small):
     for name, state in ends.items():
         assert (state.type.value, state.name, state.data) == ("COMPLETED", name, str(release))
         assert state.message.startswith("version 0001, digest ")
+
+
+def test_an_older_version_that_stands_is_said_with_the_current_one(small):
+    """Else a scheduled run that finds last month's source reads as if it had published it."""
+    older = small.publish("one").directory
+    small.write(people(first=1000, seed=2), versions="accepted-risk")
+    newer = small.publish("two").directory
+    said = []
+    with listening(lambda text, *_: said.append(text)):
+        say_that_it_stands(older)
+        say_that_it_stands(newer)
+    words = "version 0001 of this source and spec stands: none was drawn anew"
+    assert said[0] == f"{words}; the current version is 0002, of another source or spec"
+    assert said[1].endswith("none was drawn anew")
+    message = "; current is version 0002, of another source or spec"
+    assert standing_state(older).message.endswith(message)
+    assert "current" not in standing_state(newer).message
 
 
 def record(exc_info):

@@ -128,9 +128,11 @@ def test_a_dry_sweep_is_of_runs(call):
 def test_a_server_that_is_gone(call, monkeypatch):
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    with temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{free_port()}/api"}):
+    address = f"http://127.0.0.1:{free_port()}/api"
+    with temporary_settings({PREFECT_API_URL: address}):
         code, _, error = call("sweep", "--runs-older-than", "90")
-    assert (code, error.splitlines()[-1][:40]) == (1, "sfumato: Prefect's server: no answer (Co")
+    assert code == 1
+    assert f"sfumato: Prefect's server at {address} (PREFECT_API_URL) refuses connections" in error
 
 
 def _of_compose():

@@ -137,6 +137,13 @@ def test_lines_of_runs_are_json_where_their_logging_is_ours(ran):
     assert "Traceback" not in "".join(line["message"] for line in ours)
 
 
+def test_bindings_say_nothing_at_the_end_of_a_run(ran):
+    """DuckDB's print a page about what they find left over, while their own objects are."""
+    *_, said = ran
+    assert "nanobind" not in said
+    assert "leaked" not in said
+
+
 def test_no_exception_of_a_run_is_stored(ran):
     folder, *_ = ran
     assert not [path for path in (folder / "home").rglob("storage/*") if path.is_file()]
@@ -186,3 +193,23 @@ def test_a_deployment_takes_no_secret_as_a_parameter(prefect_api, hidden):
         with pytest.raises(PrefectHTTPStatusError):
             client.create_flow_run_from_deployment(made, parameters=parameters)
         assert len(client.read_flow_runs(limit=200)) == before
+
+
+@pytest.mark.parametrize("overrides", [{"source.uri": "june.csv"}, {"source": {"uri": "june.csv"}}])
+def test_a_deployment_takes_an_address_in_both_ways(prefect_api, overrides):
+    from prefect.client.orchestration import get_client
+
+    from sfumato.flows.operation.deployments import RELEASE
+    from sfumato.flows.operation.register import _parameters
+
+    with get_client(sync_client=True) as client:
+        made = client.create_deployment(
+            client.create_flow_from_name("release"),
+            name="takes",
+            parameter_openapi_schema=_parameters(RELEASE, "a.yaml"),
+            enforce_parameter_schema=True,
+        )
+        parameters = {"spec": "a.yaml", "overrides": overrides}
+        run = client.create_flow_run_from_deployment(made, parameters=parameters)
+        assert run.parameters == parameters
+        client.delete_flow_run(run.id)

@@ -249,6 +249,7 @@ def test_runs_are_named_by_line_and_month(machine, ran):
         {"spec": "../elsewhere/wages.yaml"},
         {"overrides": {"source": {"sha256": "0" * 64}}},
         {"overrides": {"source": {"where": "age > 30"}}},
+        {"overrides": {"source.where": "age > 30"}},
         {"overrides": {"approval": "none"}},
         {"overrides": {"as_of": "yesterday"}},
         {"overrides": {"promises": []}},

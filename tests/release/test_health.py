@@ -35,7 +35,8 @@ def test_a_machine_that_is_well(machine, capsys):
     code, checks_found = health(capsys)
     assert code == 0
     assert checks_found["line wages"] == (True, "current 0001")
-    assert set(checks_found) == {"work directory", "disk", "Prefect's home", "line wages"}
+    names = {"work directory", "disk", "Prefect's home", "servers of killed runs", "line wages"}
+    assert set(checks_found) == names
 
 
 def test_it_is_said_in_lines(machine, capsys):
@@ -74,10 +75,15 @@ def test_a_disk_that_is_full(machine, capsys, monkeypatch):
 
 
 def test_a_server_that_is_gone(machine, capsys, monkeypatch):
-    monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{free_port()}/api")
+    address = f"http://127.0.0.1:{free_port()}/api"
+    monkeypatch.setenv("PREFECT_API_URL", address)
     code, checks_found = health(capsys)
     assert code == 1
-    assert checks_found["server"] == (False, "cannot be asked (ConnectError)")
+    assert checks_found["server"] == (
+        False,
+        f"Prefect's server at {address} (PREFECT_API_URL) refuses connections: no server listens "
+        "there; start a server: prefect server start",
+    )
 
 
 @pytest.fixture

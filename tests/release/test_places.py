@@ -211,8 +211,10 @@ def test_a_public_place_that_is_closed_is_named(small, monkeypatch, capsys):
 
     monkeypatch.setattr(tombstones, "write_atomically", refuse_access)
     assert run(["withdraw", str(version), "--reason", "r", "--yes"]) == 1
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error == f"sfumato: {version.parent}: cannot be written (Permission denied)"
+    error = capsys.readouterr().err.splitlines()[-2]
+    reason = f"permission denied in {version.parent}"
+    assert error.startswith(f"sfumato: {version.parent}: cannot be written ({reason}")
+    assert error.endswith(": this is root)")
 
 
 def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
@@ -221,8 +223,8 @@ def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
     private = small.plan().line.private
     record = "releases.json: cannot be read as a record of versions"
     for closed, message, code in (
-        (version.parent, f"{version.parent}/{record} (Permission denied)", 3),
-        (private, f"{private}: cannot be read (Permission denied)", 2),
+        (version.parent, f"{version.parent}/{record} (permission denied in ", 3),
+        (private, f"{private}: cannot be read (permission denied in ", 2),
     ):
 
         def stat(path, *, follow_symlinks=True, closed=closed, real=Path.stat):
@@ -233,4 +235,4 @@ def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
         with monkeypatch.context() as patch:
             patch.setattr(Path, "stat", stat)
             assert run(["withdraw", str(version), "--reason", "r", "--yes"]) == code
-        assert capsys.readouterr().err.splitlines()[-1] == f"sfumato: {message}"
+        assert f"sfumato: {message}" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import jsonschema
 import pytest
+from pydantic import ValidationError
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.inputs.overrides import ShownOverrides, read_overrides
@@ -91,6 +92,51 @@ def test_no_password_is_a_parameter_of_a_run():
     message = refusal(read_overrides, {"source.uri": "postgresql://me:hunter2@h/d"})
     assert "a password stands in it" in message
     assert "hunter2" not in message
+
+
+@pytest.mark.parametrize(
+    ("dotted", "nested"),
+    [
+        ({"source.uri": "june.csv"}, {"source": {"uri": "june.csv"}}),
+        (
+            {"source.uri": "june.csv", "source": {"parameters": {"year": {"value": 2026}}}},
+            {"source": {"uri": "june.csv", "parameters": {"year": {"value": 2026}}}},
+        ),
+        (
+            {"publish.uri": "out", "publish.formats": ["csv"]},
+            {"publish": {"uri": "out", "formats": ["csv"]}},
+        ),
+    ],
+)
+def test_parameters_of_a_run_may_have_dotted_keys(dotted, nested):
+    """As `--set` has them; the server's schema admits them, and stays as strict."""
+    schema = ShownOverrides.model_json_schema(by_alias=True)
+    jsonschema.validate(dotted, schema)
+    assert ShownOverrides.model_validate(dotted) == ShownOverrides.model_validate(nested)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"source.where": "age > 30"},
+        {"source.sha256": "0" * 64},
+        {"source.uri": 5},
+        {"source.uri": "postgresql://me:hunter2@h/d"},
+        {"publish.formats": ["xls"]},
+        {"sourceXuri": "june.csv"},
+        {"promises.k": 1},
+    ],
+)
+def test_other_dotted_keys_are_refused(document):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, ShownOverrides.model_json_schema(by_alias=True))
+    with pytest.raises(ValidationError):
+        ShownOverrides.model_validate(document)
+
+
+def test_a_key_that_is_set_in_both_ways_is_refused():
+    with pytest.raises(ValidationError, match=r"source\.uri: is set twice"):
+        ShownOverrides.model_validate({"source.uri": "a.csv", "source": {"uri": "b.csv"}})
 
 
 def test_the_terms_do_not_know_the_source(read, tmp_path):  # noqa: F811

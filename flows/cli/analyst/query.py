@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.expectations.machine.fault import require_machine, with_remedies
 from sfumato.expectations.shared.errors import (
     Fault,
     InputError,
@@ -45,6 +46,7 @@ def _read(path: Path) -> "pa.Table":
             return pyarrow.parquet.read_table(regular(path))
         return pyarrow.csv.read_csv(regular(path))
     except (OSError, ValueError, pa.ArrowException) as error:
+        require_machine(error)
         reason = getattr(error, "strerror", None) or type(error).__name__
         raise InputError(f"--table: {path}: not a CSV or Parquet file ({reason})") from None
 
@@ -231,6 +233,6 @@ def _queries(sql: str | None, file: Path | None) -> "list[Statement]":
     try:
         return statements(read_text(file))
     except OSError as error:
-        raise SpecError(f"{file}: cannot be read ({error.strerror})") from None
+        raise SpecError(with_remedies(f"{file}: cannot be read", error)) from None
     except UnicodeDecodeError:
         raise SpecError(f"{file}: is not UTF-8") from None

@@ -9,7 +9,8 @@ from typing import Any, BinaryIO, get_args
 
 import click
 
-from sfumato.expectations.shared.errors import Fault, QueryError, SfumatoError
+from sfumato.expectations.machine.fault import failure_of
+from sfumato.expectations.shared.errors import QueryError, SfumatoError
 from sfumato.flows.cli.show import INTERRUPTED, echo_json, one_line
 from sfumato.tasks.query.ask import Conversation
 from sfumato.tasks.query.inquiries.answer import Answer
@@ -51,8 +52,7 @@ class Served:
         except SfumatoError as error:
             return _refusal(label, error)
         except Exception as error:  # noqa: BLE001 - messages of others may quote the data
-            kind = type(error).__name__
-            return _refusal(label, Fault(f"{kind}: a bug, or a fault of the machine"))
+            return _refusal(label, failure_of(error))
 
     def _answer(self, request: Mapping[str, Any]) -> Answer:
         """Return the answer, if the files are as they were when it was found."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.show import echo, echo_json, one_line, visible
+from sfumato.flows.cli.show import direct_answers, echo, echo_json, one_line, visible
 
 if TYPE_CHECKING:
     from sfumato.flows.life.mending import LeftOver
@@ -69,7 +69,8 @@ def _tell(lines: Sequence["ListedLine"]) -> None:
         table.add_column(_HEADER[place], no_wrap=_HEADER[place] != "state")
     for row in rows:
         table.add_row(*(Text(visible(row[place])) for place in used))
-    Console().print(table)
+    with direct_answers():
+        Console().print(table)
     for line in lines:
         title = f" ({one_line(line.title)})" if line.title else ""
         echo(f"{line.name}{title}: {line.place or 'where it is published is not known here'}")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sfumato.expectations.shared.errors import Fault, InputError
+from sfumato.expectations.machine.fault import with_remedies
+from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.runs import faults_in_words
 from sfumato.flows.cli.show import echo_json
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool
         try:
             write_atomically(file, prefect_yaml(lines).encode(), mode=0o644)
         except OSError as error:
-            raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+            raise InputError(with_remedies(f"{file}: cannot be written", error)) from None
         if as_json:
             echo_json({"file": str(file), "deployments": _documents(lines)})
         return
@@ -76,28 +78,31 @@ _PAUSES = (1.0, 4.0)  # seconds before a busy server is asked again
 
 
 def _register(lines: list["DeployedLine"], root: Path) -> None:
-    import httpx
-
-    from sfumato.flows.inputs.environment import without_login
-    from sfumato.flows.operation.register import register
-    from sfumato.tasks.private.workdir import work_directory
-
-    environment = {"SFUMATO_WORK": str(work_directory(os.environ))}
-    address = without_login(os.environ["PREFECT_API_URL"])
-    for pause in (*_PAUSES, None):  # registering again replaces what was registered
-        try:
-            register(lines, root.resolve(), environment)
-            break
-        except httpx.HTTPStatusError as error:
-            status = error.response.status_code
-            if pause is None or status < _SERVER_ERROR:
-                raise Fault(f"{address}: the server refused (HTTP status {status})") from None
-            sleep(pause)
-        except httpx.HTTPError as error:
-            raise Fault(f"{address}: no answer from a server ({type(error).__name__})") from None
+    with faults_in_words():
+        _register_patiently(lines, root)
     for line in lines:
         times = line.spec.schedule
         when = f"{times.cron} {times.timezone}" if times else "by hand"
         show.say(f"release/{line.spec.name}: {when}")
         for flow in line.flows[1:]:
             show.say(f"{flow.flow}/{line.spec.name}: by hand, in pool {flow.pool}")
+
+
+def _register_patiently(lines: list["DeployedLine"], root: Path) -> None:
+    """Register lines; ask a server that fails again after a while."""
+    import httpx
+
+    from sfumato.flows.operation.register import register
+    from sfumato.flows.operation.servers import require_server
+    from sfumato.tasks.private.workdir import work_directory
+
+    require_server()
+    environment = {"SFUMATO_WORK": str(work_directory(os.environ))}
+    for pause in (*_PAUSES, None):  # registering again replaces what was registered
+        try:
+            register(lines, root.resolve(), environment)
+            return
+        except httpx.HTTPStatusError as error:
+            if pause is None or error.response.status_code < _SERVER_ERROR:
+                raise
+            sleep(pause)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli.show import echo, echo_json, one_line
 
@@ -27,7 +28,7 @@ def health(as_json: bool, metrics: Path | None) -> None:
         try:
             write_metrics(metrics, checks, listed_lines())
         except OSError as error:
-            raise InputError(f"{metrics}: cannot be written ({error.strerror})") from None
+            raise InputError(with_remedies(f"{metrics}: cannot be written", error)) from None
     if as_json:
         echo_json({"checks": [vars(check) for check in checks]})
     else:

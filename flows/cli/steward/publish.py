@@ -20,8 +20,10 @@ def publish(spec: Path, digest: str, signatures: tuple[str, ...], as_json: bool)
     """
     from sfumato.flows.inputs.resolved import resolve_run
     from sfumato.flows.operation.deployments import PUBLISH, tags_of
+    from sfumato.tasks.lines.line import require_writable
 
     resolved = resolve_run(spec)  # a wrong spec is told before a server is started
+    require_writable(resolved.line)
 
     def run() -> str:
         from sfumato.flows.publish import publish as flow

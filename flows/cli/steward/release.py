@@ -1,5 +1,6 @@
 """`sfumato release`: publish the next version of a line."""
 
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +63,13 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
     """Run the flow in this process; return the published directory, or the waiting candidate's."""
     from sfumato.flows.inputs.resolved import resolve_run
     from sfumato.flows.operation.deployments import tags_of
+    from sfumato.tasks.lines.line import require_writable
+    from sfumato.tasks.microdata.source_files import require_open
 
     resolved = resolve_run(spec, changes)  # a wrong spec is told before a server is started
+    if not resolved.line.reviewers:
+        require_writable(resolved.line)
+    require_open(resolved.spec.source, resolved.base, os.environ)
 
     def run() -> str:
         from sfumato.flows.inputs.hidden import hide

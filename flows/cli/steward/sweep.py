@@ -1,12 +1,13 @@
 """`sfumato sweep`: delete what killed runs left behind, and what Prefect keeps of old ones."""
 
+import os
 from datetime import UTC, datetime, timedelta
 
 import click
 
-from sfumato.expectations.shared.errors import Fault
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.runs import faults_in_words
 from sfumato.flows.cli.show import echo_json
 
 
@@ -21,11 +22,12 @@ from sfumato.flows.cli.show import echo_json
 @click.option("--dry", is_flag=True, help="only say how many runs these are")
 @as_document
 def sweep(days: int | None, dry: bool, as_json: bool) -> None:
-    """Delete what killed runs and commands left in the private work directory.
+    """Delete what killed runs left in the private work directory, and end their own servers.
 
-    Every command does so when it starts; this one does nothing else, unless it is asked to delete
-    old runs, too. The database is that of PREFECT_API_URL, or that of commands without a server.
+    Every command deletes so much when it starts. Old runs are deleted if that is asked for. The
+    database is that of PREFECT_API_URL, or that of commands without a server.
     """
+    from sfumato.flows.operation.servers import end_left_servers
     from sfumato.tasks.private.scratch import sweep as sweep_work
 
     if dry and days is None:
@@ -34,6 +36,9 @@ def sweep(days: int | None, dry: bool, as_json: bool) -> None:
     if not dry:
         swept = document["directories"] = sweep_work()
         show.say(f"{swept} director{'y' if swept == 1 else 'ies'} deleted")
+        ended = document["servers"] = end_left_servers(os.environ)
+        if ended:
+            show.say(f"{ended} server{'' if ended == 1 else 's'} of killed runs ended")
     if days is not None:
         document["runs"] = _sweep_runs(days, dry)
     if as_json:
@@ -41,17 +46,15 @@ def sweep(days: int | None, dry: bool, as_json: bool) -> None:
 
 
 def _sweep_runs(days: int, dry: bool) -> int:
-    import httpx
-
     from sfumato.flows.inputs.environment import quiet
 
     quiet()
-    from sfumato.flows.operation.retention import delete_runs
+    with faults_in_words():
+        from sfumato.flows.operation.retention import delete_runs
+        from sfumato.flows.operation.servers import require_server
 
-    try:
+        require_server()
         number = delete_runs(datetime.now(UTC) - timedelta(days=days), dry=dry)
-    except httpx.HTTPError as error:
-        raise Fault(f"Prefect's server: no answer ({type(error).__name__})") from None
     runs = f"{number:,} run{'' if number == 1 else 's'} of lines ended more than {days} days ago"
     show.say(f"{runs}{'' if dry else ': deleted'}")
     return number

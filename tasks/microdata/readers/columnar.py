@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.typed import adopt
@@ -32,7 +33,8 @@ def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, pa.ChunkedAr
         with open_parquet(path) as parquet:
             table = parquet.read()
         _require_known_values(table)
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError) as error:
+        require_machine(error)
         raise input_error(file, "cannot be read as Parquet") from None
     require_distinct_names(table.column_names, file)
     return dict(zip(table.column_names, table.columns, strict=True))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
@@ -109,7 +110,8 @@ def _unpack(path: Path, codec: str, file: str) -> bytes:
     try:
         with pa.input_stream(str(path), compression=codec) as stream:
             content: bytes = stream.read()
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError) as error:
+        require_machine(error)
         raise input_error(file, f"cannot be unpacked to its end as {codec}: is it whole?") from None
     return content
 

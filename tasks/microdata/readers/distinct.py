@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.arrow import as_codes, as_indices, as_numpy, with_wide_decimals
 from sfumato.tasks.microdata.readers.input_error import input_error
 
@@ -94,7 +95,8 @@ def convert_distinct(
     """
     try:
         values = convert(column.values)
-    except pa.ArrowException:
+    except pa.ArrowException as error:
+        require_machine(error)
         failing = np.arange(len(column.values)) == _first_failure(column.values, convert)
         row = column.first_row(pa.array(failing))
         raise input_error(file, rule, row=row, column=name) from None

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.slots import (
@@ -85,7 +86,8 @@ class MapInParts:
                 return None
             parts = tuple(MappedPart(**part) for part in document[_PARTS])
             return cls(path, parts, dict(document[_CUTS]))
-        except (KeyError, ValueError, TypeError, pa.ArrowException):
+        except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
+            require_machine(error)
             raise PromiseError(f"{path}: cannot be read as a map of people") from None
 
     def number_of(self, where: str) -> int | None:

@@ -37,6 +37,7 @@ import pyarrow as pa
 from sfumato.expectations.composition.sparse import evenly, same_rows
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.grouping import as_tuples, groups_of
@@ -208,7 +209,8 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
             targets=document["targets"],
             past=past,
         )
-    except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException):
+    except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException) as error:
+        require_machine(error)
         raise PromiseError(f"{place}: cannot be read as a map of people") from None
 
 

@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.expectations.composition.same_people import RowsOfTwo, rows_of_two
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.notation.normal_form import normal_form
 from sfumato.tasks.microdata.table import Column, Microdata
@@ -157,7 +158,8 @@ def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile
         return rows if rows.num_rows >= 0 else None  # always True: counting opens the file
     except FileNotFoundError:
         return None
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException) as error:
+        require_machine(error)
         raise PromiseError(f"{rows.path}: cannot be read as rows of a source") from None
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode
@@ -117,7 +118,8 @@ def read_map(line: Path, version: str, sha256: str) -> SlotMap:
     try:
         table = pq.read_table(pa.BufferReader(content))
         return from_table(with_numbers_of_all(table), place)
-    except (pa.ArrowException, KeyError, ValueError):
+    except (pa.ArrowException, KeyError, ValueError) as error:
+        require_machine(error)
         raise PromiseError(f"{place}: cannot be read as a map of people") from None
 
 

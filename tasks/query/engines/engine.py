@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
+from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
@@ -77,6 +78,7 @@ def read_table(table: Source) -> pa.Table:
     except FileNotFoundError:
         raise InputError(f"{table}: no such file") from None
     except (OSError, pa.ArrowException) as error:
+        require_machine(error)
         raise InputError(f"{table}: not a Parquet file ({type(error).__name__})") from None
 
 
@@ -84,6 +86,7 @@ def _join_parts(table: TableInParts) -> pa.Table:
     try:
         return pa.concat_tables(table.tables())
     except (OSError, pa.ArrowException) as error:
+        require_machine(error)
         raise InputError(f"a part: not a Parquet file ({type(error).__name__})") from None
 
 
