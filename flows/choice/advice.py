@@ -60,14 +60,16 @@ def advise(path: Path, overrides: Overrides, accuracy: Sequence[Mapping[str, Any
     useful = [
         (alternative, outcome)
         for alternative, outcome in tried
-        if outcome.typical is not None and outcome.typical < own * _NARROWER and not outcome.emptied
+        if outcome.typical is not None
+        and outcome.typical < own * _NARROWER
+        and not outcome.emptied_columns
     ]
     best = [_narrowest(useful, other=other) for other in (False, True)]
-    found = [_in_words(*pair) for pair in best if pair is not None]
+    better = [_in_words(*pair) for pair in best if pair is not None]
     verdict = f"{half_width(own)} is too wide for most uses (median of the workloads)"
-    if not found:
+    if not better:
         return [f"{verdict}; no other partition, form or promise does better on this table"]
-    return [f"{verdict}; on this table these do better:", *found]
+    return [f"{verdict}; on this table these do better:", *better]
 
 
 def _few(admitted: Sequence[Alternative]) -> list[Alternative]:

@@ -144,7 +144,7 @@ class Compared:
                 "guessed": alternative.guessed,
                 "groups": alternative.outcome.groups,
                 "suppressed": alternative.outcome.suppressed,
-                **({"hides": hidden} if (hidden := _hidden(alternative)) else {}),
+                **({"hides": hidden} if (hidden := _columns_hidden(alternative)) else {}),
                 **({"chose": alternative.outcome.chose} if alternative.outcome.chose else {}),
                 **({"promise": "another"} if alternative.outcome.name in self.others else {}),
             }
@@ -159,9 +159,12 @@ class Compared:
         }
 
 
-def _hidden(alternative: Ranked) -> dict[str, float]:
+def _columns_hidden(alternative: Ranked) -> dict[str, float]:
     """Return the columns that an alternative hides in nearly all rows, with the shares."""
-    return {name: alternative.outcome.hidden[name] for name in alternative.outcome.emptied}
+    return {
+        name: alternative.outcome.hidden_shares[name]
+        for name in alternative.outcome.emptied_columns
+    }
 
 
 @dataclass(frozen=True)

@@ -128,8 +128,8 @@ def draft(
         with closed:
             try:
                 here = with_references(replace(resolved, line=line))
-                asked = None if advise is None else partial(advise, path, overrides)
-                return _make_draft(here, place, run, asked)
+                advise_here = None if advise is None else partial(advise, path, overrides)
+                return _make_draft(here, place, run, advise_here)
             finally:
                 shutil.rmtree(run)
 

@@ -123,9 +123,10 @@ class TriedOutcome:
         chose: the partition, form and strata that `auto` chose, in words; empty without `auto`.
         typical: the median over the topics of the queries' median width relative to the middle;
             None if no query has such a width.
-        hidden: the share of the rows, suppressed ones included, whose label of a quasi-identifier
-            admits every value that is published, by the column's name; no entry for a share of 0.
-        asked: the positions of the queries that it was asked, if these were few and it was not
+        hidden_shares: the share of the rows, suppressed ones included, whose label of a
+            quasi-identifier admits every value that is published, by the column's name; no entry
+            for a share of 0.
+        positions: the positions of the queries that it was asked, if these were few and it was not
             attacked; None if it was asked all of them. Other queries have no width.
     """
 
@@ -141,13 +142,13 @@ class TriedOutcome:
     seconds: float = 0.0
     chose: str = ""
     typical: float | None = None
-    hidden: Mapping[str, float] = field(default_factory=dict)
-    asked: Sequence[int] | None = None
+    hidden_shares: Mapping[str, float] = field(default_factory=dict)
+    positions: Sequence[int] | None = None
 
     @property
-    def emptied(self) -> list[str]:
+    def emptied_columns(self) -> list[str]:
         """The columns that tell almost nothing: hidden in at least 95 % of the rows."""
-        return [name for name, share in self.hidden.items() if share >= _EMPTIED]
+        return [name for name, share in self.hidden_shares.items() if share >= _EMPTIED]
 
     def document(self) -> dict[str, Any]:
         """Return the outcome for JSON."""
@@ -173,7 +174,7 @@ def try_alternative(
     truths: Sequence[Cells],
     place: Path,
     randomness: Randomness,
-    asked: Sequence[int] | None = None,
+    positions: Sequence[int] | None = None,
 ) -> TriedOutcome:
     """Make a candidate, ask it all queries, and attack it; or ask it a few queries only.
 
@@ -184,7 +185,7 @@ def try_alternative(
         truths: their answers over all rows.
         place: a private directory for this candidate only.
         randomness: the source of random numbers.
-        asked: the positions of the queries to be asked; None for all, and attacks.
+        positions: of the queries to be asked; None for all, and attacks.
     """
     begun = time.process_time()
     try:
@@ -198,7 +199,7 @@ def try_alternative(
     files = files_of_tables(trial.release, declared.names_with_roles("sensitive"))
     with engine(files, declared) as opened:
         candidate = _AskedCandidate(opened, declared, files, table, partition.groups)
-        scored = list(_scores(candidate, queries, truths, asked))
+        scored = list(_scores(candidate, queries, truths, positions))
     widths, relative, errors = zip(*scored, strict=True) if scored else ((), (), ())
     rows = trial.release.declared.rows
     return TriedOutcome(
@@ -209,12 +210,12 @@ def try_alternative(
         widths=widths,
         relative=relative,
         errors=errors,
-        attacks=_scores_of_attacks(trial) if asked is None else {},
+        attacks=_scores_of_attacks(trial) if positions is None else {},
         seconds=time.process_time() - begun,
         chose=chose,
         typical=typical_width(relative, [query.topic for query in queries]),
-        hidden=_hidden_columns(trial),
-        asked=asked,
+        hidden_shares=_hidden_columns(trial),
+        positions=positions,
     )
 
 
@@ -311,16 +312,16 @@ def _scores(
     candidate: _AskedCandidate,
     queries: Sequence[PairedQuery],
     truths: Sequence[Cells],
-    asked: Sequence[int] | None,
+    positions: Sequence[int] | None,
 ) -> Iterator[tuple[float | None, float | None, float | None]]:
     """Yield each query's width, width relative to the middle, and error of the estimate.
 
     They are None for a query that is refused, or not to be asked.
     """
-    positions = set(range(len(queries)) if asked is None else asked)
+    to_ask = set(range(len(queries)) if positions is None else positions)
     for position, (query, truth) in enumerate(zip(queries, truths, strict=True)):
         try:
-            cells = candidate.cells(query) if position in positions else None
+            cells = candidate.cells(query) if position in to_ask else None
         except SfumatoError:
             cells = None
         if cells is None:

@@ -103,7 +103,7 @@ def compare(
     outcomes = ask_few(comparison, alternatives, workloads, processes, progress)
     topics = [query.topic for query in queries]
     ranked = rank(list(outcomes.values()), topics)
-    best = [entry.outcome.name for entry in ranked if not entry.outcome.emptied]
+    best = [entry.outcome.name for entry in ranked if not entry.outcome.emptied_columns]
     final = _finalists(alternatives, best, finalists)
     outcomes |= _outcomes(comparison, final, processes, progress, None)
     return [outcomes[alternative.name] for alternative in alternatives]
@@ -121,8 +121,8 @@ def ask_few(
     Arguments are those of `compare`.
     """
     topics = [query.topic for query in comparison.queries(workloads)]
-    asked = few_of_each(topics, _FIRST_QUERIES)
-    return _outcomes(comparison, alternatives, processes, progress, asked)
+    positions = few_of_each(topics, _FIRST_QUERIES)
+    return _outcomes(comparison, alternatives, processes, progress, positions)
 
 
 def _finalists(
@@ -160,15 +160,15 @@ def _outcomes(
     alternatives: Sequence[Alternative],
     processes: int,
     progress: Callable[[TriedOutcome, int, int], None],
-    asked: tuple[int, ...] | None,
+    positions: tuple[int, ...] | None,
 ) -> dict[str, TriedOutcome]:
     """Return the outcomes by name; those that are saved are not made again."""
     directory = private_directory(comparison.place / _OUTCOMES)
-    ending = ".json" if asked is None else ".first.json"
+    ending = ".json" if positions is None else ".first.json"
     places = [directory / f"{_digest(alternative)}{ending}" for alternative in alternatives]
     missing = [pair for pair in zip(alternatives, places, strict=True) if not pair[1].exists()]
     done = len(alternatives) - len(missing)
-    tried = _try_all(comparison, missing, processes, asked)
+    tried = _try_all(comparison, missing, processes, positions)
     for number, outcome in enumerate(tried, start=done + 1):
         progress(outcome, number, len(alternatives))
     return {
@@ -181,28 +181,33 @@ def _try_all(
     comparison: KeptComparison,
     missing: Sequence[tuple[Alternative, Path]],
     processes: int,
-    asked: tuple[int, ...] | None,
+    positions: tuple[int, ...] | None,
 ) -> Iterable[TriedOutcome]:
     if processes <= 1 or len(missing) <= 1:
         for alternative, place in missing:
-            yield _try(comparison, alternative, place, asked)
+            yield _try(comparison, alternative, place, positions)
         return
     number = min(processes, len(missing))
     with worker_processes(number) as pool:
-        running = [pool.submit(_try, comparison, *pair, asked) for pair in missing]
+        running = [pool.submit(_try, comparison, *pair, positions) for pair in missing]
         for ended in as_completed(running):
             yield ended.result()
 
 
 def _try(
-    comparison: KeptComparison, alternative: Alternative, place: Path, asked: tuple[int, ...] | None
+    comparison: KeptComparison,
+    alternative: Alternative,
+    place: Path,
+    positions: tuple[int, ...] | None,
 ) -> TriedOutcome:
     """Try an alternative, save its outcome, and remove its tables."""
     table, queries = load(comparison.table), load_queries(comparison.place / _QUERIES)
     truths = _truths(table, alternative, queries, comparison.place)
     own = private_directory(comparison.scratch / token_hex(8))
     try:
-        outcome = try_alternative(alternative, table, queries, truths, own, operating_system, asked)
+        outcome = try_alternative(
+            alternative, table, queries, truths, own, operating_system, positions
+        )
     finally:
         rmtree(own)
     write_atomically(place, json.dumps(outcome.document(), default=_plain).encode())

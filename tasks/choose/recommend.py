@@ -61,7 +61,9 @@ def recommend(ranked: Sequence[Ranked]) -> Ranked | None:
     column is never recommended: without the column in the spec, there are better ones.
     """
     useful = [
-        entry for entry in ranked if entry.outcome.asked is None and not entry.outcome.emptied
+        entry
+        for entry in ranked
+        if entry.outcome.positions is None and not entry.outcome.emptied_columns
     ]
     if not useful:
         return None
@@ -85,16 +87,18 @@ def _mean_shares_of_widest(outcomes: Sequence[TriedOutcome], topics: Sequence[st
     shares = np.where(np.isnan(by_query), 1.0, shares)
     _, topic = np.unique(topics, return_inverse=True)
     return [
-        _mean_of_topics(share, topic, outcome.asked)
+        _mean_of_topics(share, topic, outcome.positions)
         for share, outcome in zip(shares, outcomes, strict=True)
     ]
 
 
-def _mean_of_topics(shares: np.ndarray, topic: np.ndarray, asked: Sequence[int] | None) -> float:
+def _mean_of_topics(
+    shares: np.ndarray, topic: np.ndarray, positions: Sequence[int] | None
+) -> float:
     """Return the mean over topics of the mean shares of the queries that were asked."""
-    positions = np.arange(len(shares)) if asked is None else np.array(asked, dtype=np.int64)
-    queries = np.bincount(topic[positions])
-    totals = np.bincount(topic[positions], weights=shares[positions])
+    places = np.arange(len(shares)) if positions is None else np.array(positions, dtype=np.int64)
+    queries = np.bincount(topic[places])
+    totals = np.bincount(topic[places], weights=shares[places])
     return float((totals[queries > 0] / queries[queries > 0]).mean())
 
 
@@ -108,7 +112,7 @@ def _rank_outcome(outcome: TriedOutcome, width: float) -> Ranked:
         outcome=outcome,
         width=lost + (1 - lost) * width,
         in_groups=in_groups,
-        guessed=_greatest(scores, (_IN_GROUP, _LEARNED)) if outcome.asked is None else None,
+        guessed=_greatest(scores, (_IN_GROUP, _LEARNED)) if outcome.positions is None else None,
         base=max((score.get(_BASE, 0.0) for score in own), default=0.0),
     )
 

@@ -149,7 +149,7 @@ def diversity(groups: Groups, name: str) -> dict[str, Any]:
 def _entropy(groups: Groups, name: str) -> float | None:
     """Return the smallest exp(entropy) of a group, rounded downwards."""
     scores = EntropyLDiversity(l=Decimal(1), sensitive=name).measure(groups)["l"]
-    return _below(Fraction(float(scores.min()))) if len(scores) else None
+    return _round_down(Fraction(float(scores.min()))) if len(scores) else None
 
 
 def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | None:
@@ -164,24 +164,24 @@ def _observed_value(model: PrivacyModel, groups: Groups, parameter: str) -> int 
     """
     value: Number = model.check(groups).observed[parameter]
     if value is None or isinstance(value, int):
-        return _above(Fraction(value), 1) if value and parameter in _EXCLUDED else value
+        return _round_up(Fraction(value), 1) if value and parameter in _EXCLUDED else value
     if value == inf:
         return None
     exact = Fraction(value)
     if parameter in _EXCLUDED:
-        return _above(exact, _EXCLUDED[parameter])
+        return _round_up(exact, _EXCLUDED[parameter])
     if exact.denominator == 1:
         return int(exact)
-    return _above(exact, 0) if parameter in model.at_most else _below(exact)
+    return _round_up(exact, 0) if parameter in model.at_most else _round_down(exact)
 
 
-def _above(value: Fraction, steps: int) -> float:
+def _round_up(value: Fraction, steps: int) -> float:
     """Return the least multiple of a step that is not below a value, or some steps above it."""
     units = value * _STEPS
     return float(Fraction(ceil(units) if not steps else floor(units) + steps, _STEPS))
 
 
-def _below(value: Fraction) -> float:
+def _round_down(value: Fraction) -> float:
     """Return the largest multiple of a step that is not above a value."""
     return float(Fraction(floor(value * _STEPS), _STEPS))
 

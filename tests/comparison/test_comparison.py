@@ -247,17 +247,17 @@ def test_each_workload_has_one_vote_however_many_queries_it_has():
 
 
 def test_what_empties_a_column_is_never_recommended():
-    empty = outcome("narrow", [1.0, 1.0], hidden={"town": 0.95, "age": 0.5})
-    wide = outcome("wide", [2.0, 2.0], hidden={"town": 0.94})
+    empty = outcome("narrow", [1.0, 1.0], hidden_shares={"town": 0.95, "age": 0.5})
+    wide = outcome("wide", [2.0, 2.0], hidden_shares={"town": 0.94})
     ranked = rank([empty, wide], TOPICS)
     assert [entry.outcome.name for entry in ranked] == ["narrow", "wide"]
-    assert (empty.emptied, wide.emptied) == (["town"], [])
+    assert (empty.emptied_columns, wide.emptied_columns) == (["town"], [])
     assert recommend(ranked).outcome.name == "wide"
     assert recommend(rank([empty], TOPICS)) is None
 
 
 def test_what_was_asked_few_queries_is_ranked_by_these_and_never_recommended():
-    first = outcome("first pass", [1.0, None], asked=(0,))
+    first = outcome("first pass", [1.0, None], positions=(0,))
     whole = outcome("whole", [2.0, 2.0])
     ranked = rank([first, whole], ["a", "b"])
     assert [(entry.outcome.name, entry.width) for entry in ranked] == [
@@ -280,8 +280,8 @@ def test_a_first_pass_asks_something_of_every_topic(topics, number):
 def test_many_alternatives_are_asked_few_queries_first(compare, outcomes_heard, monkeypatch):
     monkeypatch.setattr("sfumato.flows.choice.compare._FINALISTS", 2)
     compared = compare()
-    asked_all = [entry for entry in compared.ranked if entry.outcome.asked is None]
-    few = [entry for entry in compared.ranked if entry.outcome.asked is not None]
+    asked_all = [entry for entry in compared.ranked if entry.outcome.positions is None]
+    few = [entry for entry in compared.ranked if entry.outcome.positions is not None]
     assert [total for _, _, total in outcomes_heard] == [6] * 6 + [2] * 2
     assert len(asked_all) == 2
     assert len(few) == 4

@@ -77,9 +77,9 @@ class TestWords:
         ],
     )
     def test_errors_without_a_number_quote_the_system(self, error):
-        said = str(explain(error).error())
-        assert said.startswith("no space is left on the disk of ")
-        assert "CANARY" not in said
+        message = str(explain(error).error())
+        assert message.startswith("no space is left on the disk of ")
+        assert "CANARY" not in message
 
     def test_a_path_that_is_too_long_is_the_users(self):
         fault = explain(failure(errno.ENAMETOOLONG, "x" * 9))
@@ -96,8 +96,12 @@ class TestWords:
         assert ways_out[0].startswith("  - use a directory on another disk")
 
     def test_a_stage_is_named_with_the_words(self, tmp_path):
-        with pytest.raises(Fault) as caught, sanitise_errors("anonymize"):
-            raise failure(errno.ENOSPC, tmp_path / "CANARY")
+        def fail():
+            with sanitise_errors("anonymize"):
+                raise failure(errno.ENOSPC, tmp_path / "CANARY")
+
+        with pytest.raises(Fault) as caught:
+            fail()
         words = f"anonymize: no space is left on the disk of {tmp_path}: "
         assert str(caught.value).startswith(words)
         assert caught.value.__context__ is None
@@ -148,13 +152,13 @@ def machine(small, forks, tmp_path):
         environ |= {name: str(value) for name, value in variables.items()}
         arguments = [str(argument) for argument in arguments]
         done = forks.start(arguments, environ, None, limits=limits or {})
-        _, said = done.communicate(timeout=150)
-        return done.returncode, said
+        _, message = done.communicate(timeout=150)
+        return done.returncode, message
 
     return small, run
 
 
-def closed(place, mode):
+def closed_place(place, mode):
     """Make a file or directory another user's, with a mode."""
     place.chmod(mode)
     os.chown(place, NOBODY, NOBODY)
@@ -163,8 +167,8 @@ def closed(place, mode):
 
 def test_a_limit_of_files_is_said_in_words(machine):
     small, run = machine
-    code, said = run("plan", small.spec, limits={"RLIMIT_FSIZE": 2048})
-    *_, reason, remedy = said.splitlines()
+    code, message = run("plan", small.spec, limits={"RLIMIT_FSIZE": 2048})
+    *_, reason, remedy = message.splitlines()
     assert code == 1
     assert "is larger than this process may write (2.0 kB)" in reason
     assert "ulimit -f unlimited" in remedy
@@ -175,8 +179,8 @@ def test_a_limit_in_a_run_has_the_same_words_in_its_state(machine, prefect_api):
 
     small, run = machine
     limits = {"RLIMIT_FSIZE": 2048}
-    code, said = run("release", small.spec, limits=limits, PREFECT_API_URL=prefect_api)
-    words = said[said.index("sfumato: ") :].removeprefix("sfumato: ").strip()
+    code, message = run("release", small.spec, limits=limits, PREFECT_API_URL=prefect_api)
+    words = message[message.index("sfumato: ") :].removeprefix("sfumato: ").strip()
     assert (code, "is larger than this process may write (2.0 kB)" in words) == (1, True)
     assert not (small.folder / "public").exists()
     with get_client(sync_client=True) as client:
@@ -189,25 +193,25 @@ class TestPlacesOfOthers:
     @pytest.mark.parametrize("command", ["release", "plan", "measure", "init"])
     def test_a_source(self, machine, command):
         small, run = machine
-        source = closed(small.folder / "people.csv", 0o600)
+        source = closed_place(small.folder / "people.csv", 0o600)
         arguments = {
             "release": [small.spec],
             "plan": [small.spec],
             "measure": [source, "--qi", "age"],
             "init": [source, "--out", small.folder / "draft.yaml"],
         }
-        code, said = run(command, *arguments[command])
+        code, message = run(command, *arguments[command])
         assert code == 2
-        assert f"permission denied: {source} belongs to nobody (mode 0600), this is root" in said
-        assert "  - run the command as nobody\n" in said
-        assert "ingest" not in said or command != "release"  # it has not begun
+        assert f"permission denied: {source} belongs to nobody (mode 0600), this is root" in message
+        assert "  - run the command as nobody\n" in message
+        assert "ingest" not in message or command != "release"  # it has not begun
 
     @pytest.mark.parametrize("command", ["plan", "release"])
     def test_a_spec(self, machine, command):
         small, run = machine
-        closed(small.spec, 0o600)
-        code, said = run(command, small.spec)
-        reason, owner, access = said.splitlines()
+        closed_place(small.spec, 0o600)
+        code, message = run(command, small.spec)
+        reason, owner, access = message.splitlines()
         assert code == 2
         assert reason == (
             f"sfumato: {small.spec}: cannot be read "
@@ -219,9 +223,9 @@ class TestPlacesOfOthers:
     def test_a_public_place_before_anything_is_read(self, machine):
         small, run = machine
         (small.folder / "public").mkdir()
-        place = closed(small.folder / "public", 0o755)
-        code, said = run("release", small.spec)
-        reason, *_, another = said.splitlines()
+        place = closed_place(small.folder / "public", 0o755)
+        code, message = run("release", small.spec)
+        reason, *_, another = message.splitlines()
         assert code == 1
         assert reason == (
             f"sfumato: publish.uri: {place / 'wages'}: cannot be written "
@@ -234,37 +238,37 @@ class TestPlacesOfOthers:
         small, run = machine
         place = tmp_path / "closed"
         place.mkdir()
-        closed(place, 0o755)
-        code, said = run("plan", small.spec, SFUMATO_WORK=place / "work")
+        closed_place(place, 0o755)
+        code, message = run("plan", small.spec, SFUMATO_WORK=place / "work")
         assert code == 2
         reason = f"cannot be a private directory (permission denied: {place} belongs to nobody"
-        assert f"{place / 'work'}: {reason}" in said
+        assert f"{place / 'work'}: {reason}" in message
 
     def test_prefects_home(self, machine, tmp_path):
         small, run = machine
         place = tmp_path / "prefect"
         place.mkdir()
-        closed(place, 0o755)
-        code, said = run("release", small.spec, PREFECT_HOME=place)
+        closed_place(place, 0o755)
+        code, message = run("release", small.spec, PREFECT_HOME=place)
         assert code == 1
-        assert f"PREFECT_HOME: {place} cannot be written (permission denied: {place}" in said
-        assert len(said.splitlines()) < 6
+        assert f"PREFECT_HOME: {place} cannot be written (permission denied: {place}" in message
+        assert len(message.splitlines()) < 6
 
     def test_an_output(self, machine, tmp_path):
         small, run = machine
         place = tmp_path / "closed"
         place.mkdir()
-        closed(place, 0o755)
+        closed_place(place, 0o755)
         source = small.folder / "people.csv"
-        code, said = run("init", source, "--out", place / "draft.yaml")
+        code, message = run("init", source, "--out", place / "draft.yaml")
         assert code == 1
-        assert f"permission denied: {place} belongs to nobody (mode 0755), this is root" in said
+        assert f"permission denied: {place} belongs to nobody (mode 0755), this is root" in message
 
     @pytest.mark.parametrize("name", [".", "datapackage.json"])
     def test_a_release(self, machine, name, tmp_path):
         small, run = machine
         version = small.publish("one").directory
-        place = closed(version / name, 0o700 if name == "." else 0o600)
-        code, said = run("query", version, "SELECT COUNT(*) FROM microdata")
+        place = closed_place(version / name, 0o700 if name == "." else 0o600)
+        code, message = run("query", version, "SELECT COUNT(*) FROM microdata")
         assert code == 2
-        assert f"permission denied: {place} belongs to nobody" in said
+        assert f"permission denied: {place} belongs to nobody" in message

@@ -13,7 +13,7 @@ from tests.fork_server import ROOT
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.timeout(120)]
 
 
-def piped(tmp_path, *arguments, stdout=None, stderr=None):
+def run_in_pipe(tmp_path, *arguments, stdout=None, stderr=None):
     """Run a command; a stream that is None is a pipe that nobody reads."""
     code = "from sfumato.flows.cli.main import main; main()"
     reading, writing = os.pipe()
@@ -40,7 +40,7 @@ def test_answers_that_nobody_reads_end_a_command_quietly(small, tmp_path, comman
         **{format_: [*query, "--format", format_] for format_ in ("text", "csv", "json")},
         "check": ["check", version],
     }
-    done = piped(tmp_path, *arguments.get(command, [command]), stderr=subprocess.PIPE)
+    done = run_in_pipe(tmp_path, *arguments.get(command, [command]), stderr=subprocess.PIPE)
     assert done.returncode == show.CLOSED_PIPE
     assert not {"Traceback", "Error", "Broken pipe", "a bug"} & set(done.stderr.split())
     assert "sfumato: " not in done.stderr
@@ -49,7 +49,7 @@ def test_answers_that_nobody_reads_end_a_command_quietly(small, tmp_path, comman
 def test_messages_that_nobody_reads_end_no_command(small, tmp_path):
     version = small.publish("one").directory
     query = ("query", version, "SELECT COUNT(*) FROM microdata", "--format", "csv")
-    done = piped(tmp_path, *query, stdout=subprocess.PIPE)
+    done = run_in_pipe(tmp_path, *query, stdout=subprocess.PIPE)
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 2
 
@@ -59,7 +59,7 @@ def test_answers_that_find_no_room_are_a_fault(small, tmp_path, format_):
     version = small.publish("one").directory
     query = ("query", version, "SELECT COUNT(*) FROM microdata", "--format", format_)
     with Path("/dev/full").open("w") as full:
-        done = piped(tmp_path, *query, stdout=full, stderr=subprocess.PIPE)
+        done = run_in_pipe(tmp_path, *query, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 1
     assert "sfumato: no space is left on the disk of /dev" in done.stderr
 

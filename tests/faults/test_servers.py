@@ -57,24 +57,24 @@ def ask(forks, tmp_path):
     """Runs a command against a server at an address; its exit code and what it says."""
     line = Small(tmp_path / "line").write(people()).folder
 
-    def asked(address, command, **variables):
+    def request(address, command, **variables):
         arguments = [part.format(line=line) for part in COMMANDS[command]]
         (tmp_path / "home").mkdir(exist_ok=True)
         environ = {**os.environ, "HOME": str(tmp_path / "home")}
         environ |= {"SFUMATO_WORK": str(tmp_path / "work"), "PREFECT_API_URL": address, **variables}
         run = forks.start(arguments, environ, None)
-        _, said = run.communicate(timeout=90)
+        _, message = run.communicate(timeout=90)
         assert not (line / "public").exists()
-        return run.returncode, said
+        return run.returncode, message
 
-    return asked
+    return request
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_server_listens(ask, command):
     place = f"127.0.0.1:{free_port()}/api"
-    code, said = ask(f"http://me:CANARY@{place}", command)
-    *_, reason, start, name, without = said.splitlines()
+    code, message = ask(f"http://me:CANARY@{place}", command)
+    *_, reason, start, name, without = message.splitlines()
     assert code == 1
     assert reason == (
         f"sfumato: Prefect's server at http://{place} (PREFECT_API_URL) refuses connections: "
@@ -83,36 +83,36 @@ def test_no_server_listens(ask, command):
     assert start == "  - start a server: prefect server start"
     assert "export PREFECT_API_URL=http://" in name
     assert "unset PREFECT_API_URL" in without
-    assert "CANARY" not in said
+    assert "CANARY" not in message
 
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_server_that_is_closed_or_another(ask, status):
     with answering(status) as place:
-        code, said = ask(f"http://me:CANARY@{place}", "release")
+        code, message = ask(f"http://me:CANARY@{place}", "release")
     assert code == 1
-    assert f"Prefect's server at http://{place} (PREFECT_API_URL) {STATUSES[status]}" in said
-    assert "CANARY" not in said
+    assert f"Prefect's server at http://{place} (PREFECT_API_URL) {STATUSES[status]}" in message
+    assert "CANARY" not in message
 
 
 @pytest.mark.parametrize("command", ["deploy", "sweep"])
 def test_a_page_is_no_answer(ask, command):
     with answering(200) as place:
-        code, said = ask(f"http://{place}", command)
-    assert (code, STATUSES[200] in said) == (1, True)
+        code, message = ask(f"http://{place}", command)
+    assert (code, STATUSES[200] in message) == (1, True)
 
 
 def test_a_login_that_does_not_fit(ask):
     with answering(401) as place:
-        _, said = ask(f"http://{place}", "release", PREFECT_API_KEY="CANARY")
-    assert "PREFECT_API_KEY does not fit" in said
-    assert "CANARY" not in said
+        _, message = ask(f"http://{place}", "release", PREFECT_API_KEY="CANARY")
+    assert "PREFECT_API_KEY does not fit" in message
+    assert "CANARY" not in message
 
 
 def test_a_server_that_says_nothing(ask):
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        code, said = ask(f"http://127.0.0.1:{silent.getsockname()[1]}/api", "release")
-    assert (code, "does not answer in time" in said) == (1, True)
+        code, message = ask(f"http://127.0.0.1:{silent.getsockname()[1]}/api", "release")
+    assert (code, "does not answer in time" in message) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_server_that_says_nothing(ask):
     ],
 )
 def test_an_address_that_is_none(ask, address, words):
-    code, said = ask(address, "release")
-    assert (code, words in said) == (1, True)
+    code, message = ask(address, "release")
+    assert (code, words in message) == (1, True)
 
 
 def answer(status, **headers):

@@ -18,7 +18,7 @@ PROGRAM = "prefect.server.api.server:create_app"
 
 
 @pytest.fixture
-def started():
+def start_server():
     """Starts processes that wait, and ends them; arguments are the program's, as far as seen."""
     processes = []
 
@@ -41,10 +41,10 @@ def started():
 
 
 @pytest.fixture
-def left(started, tmp_path, monkeypatch):
+def server_left(start_server, tmp_path, monkeypatch):
     """A server, its record and the command that started it; the environment of both."""
-    command = started(home=tmp_path)
-    server = started(PROGRAM, home=tmp_path)
+    command = start_server(home=tmp_path)
+    server = start_server(PROGRAM, home=tmp_path)
     environ = {"SFUMATO_WORK": str(tmp_path / "work"), "HOME": str(tmp_path)}
     with monkeypatch.context() as patch:
         patch.setenv("HOME", str(tmp_path))
@@ -64,30 +64,32 @@ def kill(process):
     process.wait()
 
 
-def test_the_server_of_a_killed_command_is_ended(left):
-    server, command, environ = left
+def test_the_server_of_a_killed_command_is_ended(server_left):
+    server, command, environ = server_left
     assert left_servers(environ) == []
     kill(command)
-    [found] = left_servers(environ)
-    assert (found.pid, found.bytes_of_memory > 1 << 20) == (server.pid, True)
+    [records] = left_servers(environ)
+    assert (records.pid, records.bytes_of_memory > 1 << 20) == (server.pid, True)
     assert end_left_servers(environ) == 1
     assert server.wait(5) == -signal.SIGTERM
     assert servers._records(servers.work_directory(environ)) == []
 
 
-def test_the_server_of_a_live_command_is_left_alone(left):
-    server, _, environ = left
+def test_the_server_of_a_live_command_is_left_alone(server_left):
+    server, _, environ = server_left
     assert end_left_servers(environ) == 0
     assert server.poll() is None
     assert record_of(environ)[1].pid == server.pid
 
 
 @pytest.mark.parametrize("key", ["start", "home", "pid"])
-def test_a_process_that_does_not_match_its_record_is_left_alone(left, key, started, tmp_path):
-    server, command, environ = left
+def test_a_process_that_does_not_match_its_record_is_left_alone(
+    server_left, key, start_server, tmp_path
+):
+    server, command, environ = server_left
     kill(command)
     path, record = record_of(environ)
-    other = started(home=tmp_path)  # no server of Prefect's
+    other = start_server(home=tmp_path)  # no server of Prefect's
     changed = {"start": f"{record.start}1", "home": str(tmp_path / "other"), "pid": other.pid}
     record = replace(record, **{key: changed[key]})
     path.write_text(json.dumps(vars(record)))
@@ -98,8 +100,8 @@ def test_a_process_that_does_not_match_its_record_is_left_alone(left, key, start
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"pid": 1}', "{", '{"pid": "x"}'])
-def test_a_record_that_is_none_ends_nothing(left, content):
-    server, command, environ = left
+def test_a_record_that_is_none_ends_nothing(server_left, content):
+    server, command, environ = server_left
     kill(command)
     path, _ = record_of(environ)
     path.write_text(content)
@@ -107,8 +109,8 @@ def test_a_record_that_is_none_ends_nothing(left, content):
     assert server.poll() is None
 
 
-def test_a_record_in_a_place_of_others_ends_nothing(left):
-    server, command, environ = left
+def test_a_record_in_a_place_of_others_ends_nothing(server_left):
+    server, command, environ = server_left
     kill(command)
     path, _ = record_of(environ)
     path.parent.chmod(0o777)
@@ -135,8 +137,8 @@ def test_a_killed_release_is_said_by_health_and_ended_by_sweep(small, forks, cal
     assert code == 1
     assert "NOT  servers of killed runs: 1 still run, with " in out
     assert f"of memory (pid {pid}): sfumato sweep" in out
-    code, out, said = call("sweep", "--json")
+    code, out, output = call("sweep", "--json")
     assert (code, json.loads(out)["servers"]) == (0, 1)
-    assert "1 server of killed runs ended" in said
+    assert "1 server of killed runs ended" in output
     assert servers._start_of(pid) == ""
     assert "ok   servers of killed runs: none" in call("health")[1]

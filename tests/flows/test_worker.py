@@ -139,9 +139,9 @@ def test_lines_of_runs_are_json_where_their_logging_is_ours(ran):
 
 def test_bindings_say_nothing_at_the_end_of_a_run(ran):
     """DuckDB's print a page about what they find left over, while their own objects are."""
-    *_, said = ran
-    assert "nanobind" not in said
-    assert "leaked" not in said
+    *_, text = ran
+    assert "nanobind" not in text
+    assert "leaked" not in text
 
 
 def test_no_exception_of_a_run_is_stored(ran):

@@ -64,12 +64,12 @@ def faults_of(text: str) -> list[str]:
     """Return what the rules refuse in a text, in words."""
     plain = QUOTED.sub("X ", text)
     sentences = SENTENCE.split(plain)
-    found = [f"word {word!r}" for word in WORDS.findall(plain)]
+    faults = [f"word {word!r}" for word in WORDS.findall(plain)]
     if any(len(sentence.split()) > LONGEST for sentence in sentences):
-        found.append("long sentence")
+        faults.append("long sentence")
     if any(len(re.findall(r": |; ", sentence)) > 1 for sentence in sentences):
-        found.append("colons")
-    return found
+        faults.append("colons")
+    return faults
 
 
 def is_pending(file: str) -> bool:
@@ -77,7 +77,7 @@ def is_pending(file: str) -> bool:
     return any(file == place or file.startswith(f"{place}/") for place in PENDING)
 
 
-def refused() -> Iterator[tuple[Text, list[str]]]:
+def refused_texts() -> Iterator[tuple[Text, list[str]]]:
     """Yield the texts of the product that break a rule."""
     for path in sources():
         file = path.relative_to(ROOT).as_posix()
@@ -87,7 +87,7 @@ def refused() -> Iterator[tuple[Text, list[str]]]:
 
 
 def test_texts_are_in_plain_english():
-    assert [entry for entry in refused() if not is_pending(entry[0].where)] == []
+    assert [entry for entry in refused_texts() if not is_pending(entry[0].where)] == []
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_parts_of_messages_are_joined():
 if __name__ == "__main__":
     import sys
 
-    for text, faults in refused():
+    for text, faults in refused_texts():
         if any(text.where.startswith(place) for place in sys.argv[1:] or [""]):
             print(f"{text.where}:{text.line}: {', '.join(faults)}: {text.text!r}")

@@ -50,9 +50,9 @@ def test_lines_above_the_header_are_skipped(tmp_path, content, dialect):
         ("sep=;\nb;a\nx;1\n", {}, "write source.csv: {skip: 1, delimiter: …}"),
     ],
 )
-def test_faults_around_skipped_lines(tmp_path, content, dialect, told):
+def test_faults_around_skipped_lines(tmp_path, content, dialect, fault):
     message = refusal(lambda: read(tmp_path, content, csv=dialect), InputError)
-    assert told in message
+    assert fault in message
 
 
 def test_columns_are_called_as_the_spec_renames_them(tmp_path):
@@ -68,9 +68,9 @@ def test_columns_are_called_as_the_spec_renames_them(tmp_path):
         ({"x/y": "b"}, "source.rename: another column is called 'b' already"),
     ],
 )
-def test_names_that_cannot_be_given(tmp_path, rename, told):
+def test_names_that_cannot_be_given(tmp_path, rename, fault):
     message = refusal(lambda: read(tmp_path, "x/y,b\n1,p\n", rename=rename), InputError)
-    assert message == f"{FILE}: {told}"
+    assert message == f"{FILE}: {fault}"
 
 
 def test_columns_of_parts_and_folders_are_renamed(tmp_path):
@@ -158,8 +158,8 @@ def test_a_time_zone_says_whose_local_time_others_are(tmp_path):
         ({"rename": {"a": "c", "b": "c"}}, "rename: two columns get the same name"),
     ],
 )
-def test_keys_are_parsed_strictly(source, told):
-    with pytest.raises(ValidationError, match=told.replace("(", r"\(")):
+def test_keys_are_parsed_strictly(source, fault):
+    with pytest.raises(ValidationError, match=fault.replace("(", r"\(")):
         Source.model_validate({"uri": FILE, **source})
 
 

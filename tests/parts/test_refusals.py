@@ -230,7 +230,7 @@ def test_dictionaries_of_damaged_files_lack_values(divided_line, monkeypatch):
     divided_line.write(visits())
     read = pq.ParquetFile.iter_batches
 
-    def damaged(file, **options):
+    def damaged_batches(file, **options):
         for batch in read(file, **options):
             place = batch.schema.get_field_index("town")
             town = batch.column(place)
@@ -238,7 +238,7 @@ def test_dictionaries_of_damaged_files_lack_values(divided_line, monkeypatch):
             beyond = pa.DictionaryArray.from_arrays(indices, town.dictionary, safe=False)
             yield batch.set_column(place, "town", beyond)
 
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", damaged)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", damaged_batches)
     with pytest.raises(InputError, match="visits: file 1 of 3 cannot be read as Parquet"):
         divided_line.divide("one")
 

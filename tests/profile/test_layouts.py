@@ -11,7 +11,7 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.tasks.microdata.source import read
 from sfumato.tasks.profile.dialect import DraftOptions
-from tests.profile.drafts import confirmed, document, draft, roles
+from tests.profile.drafts import confirm_draft, document, draft, roles
 
 ROWS = [f"{n + 1},{20 + n % 40},{'mf'[n % 2]},{('flu', 'cold', 'gout')[n % 3]}" for n in range(60)]
 HEADER = "id,age,sex,diagnosis"
@@ -23,7 +23,7 @@ def file(header=HEADER, rows=ROWS, above="", end="\n"):
 
 def values(directory, made, name):
     """The values of a column, as a release of the draft reads them."""
-    spec = confirmed(made)
+    spec = confirm_draft(made)
     return read(spec.source, spec.columns, directory, {})[name].array().to_pylist()
 
 
@@ -106,10 +106,10 @@ def test_titles_are_told(tmp_path):
         ),
     ],
 )
-def test_rows_that_differ_are_told_by_their_line(tmp_path, content, told):
+def test_rows_that_differ_are_told_by_their_line(tmp_path, content, message):
     with pytest.raises(InputError) as caught:
         draft(tmp_path, content)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "flu" not in str(caught.value)
 
@@ -215,7 +215,7 @@ def test_whole_numbers_of_a_parquet_file_may_be_dates(tmp_path):
     days = [20240000 + (n % 12 + 1) * 100 + n % 28 + 1 for n in range(60)]
     table = people().append_column("admission", pa.array(days, pa.int32()))
     pq.write_table(table.append_column("cost", pa.array(days)), tmp_path / "t.parquet")
-    made = drafted(tmp_path, "t.parquet")
+    made = make_draft(tmp_path, "t.parquet")
     assert document(made)["source"]["date-formats"] == {"admission": "%Y%m%d"}
     assert document(made)["columns"]["admission"]["type"] == "date"
     assert values(tmp_path, made, "admission")[1] == date(2024, 2, 2)
@@ -255,7 +255,7 @@ def written_folder(directory):
         pq.write_table(people(), directory / f"year={year}" / "0.parquet")
 
 
-def drafted(directory, name, **options):
+def make_draft(directory, name, **options):
     private = {"SFUMATO_WORK": str(directory / "work")}
     place = directory / "drafted.yaml"
     return write_first_spec(str(directory / name), place, DraftOptions(**options), private)
@@ -263,10 +263,10 @@ def drafted(directory, name, **options):
 
 def test_a_folder_of_partitions_needs_no_format(tmp_path):
     written_folder(tmp_path / "t")
-    made = drafted(tmp_path, "t", unit="id")
+    made = make_draft(tmp_path, "t", unit="id")
     source = document(made)["source"]
     assert (source["format"], source["seen"][-1]) == ("parquet", "year")
-    spec = confirmed(made)
+    spec = confirm_draft(made)
     columns = {**spec.columns, "year": spec.columns["age"]}
     assert set(read(spec.source, columns, tmp_path, {})["year"].array().to_pylist()) == {2020, 2021}
 
@@ -276,8 +276,8 @@ def test_a_folder_of_several_formats_is_asked_about(tmp_path):
     (tmp_path / "t" / "a.csv").write_bytes(file())
     (tmp_path / "t" / "readme.txt").write_bytes(b"x")
     with pytest.raises(InputError, match=r"--format csv, or --format parquet$"):
-        drafted(tmp_path, "t")
-    assert document(drafted(tmp_path, "t", format="parquet"))["source"]["format"] == "parquet"
+        make_draft(tmp_path, "t")
+    assert document(make_draft(tmp_path, "t", format="parquet"))["source"]["format"] == "parquet"
 
 
 def test_a_release_of_a_folder_of_another_format_is_told_the_key(tmp_path):
@@ -349,11 +349,11 @@ def test_a_file_of_one_column_is_drafted(tmp_path):
         (("a", "b", "c", "d"), "line 702 has 3 fields, but there are 4 names of columns"),
     ],
 )
-def test_uneven_rows_far_down_are_told_by_their_line(tmp_path, columns, told):
+def test_uneven_rows_far_down_are_told_by_their_line(tmp_path, columns, message):
     content = file(rows=[*(ROWS * 12)[:700], "21,33,m", *ROWS])
     with pytest.raises(InputError) as caught:
         draft(tmp_path, content, columns=columns)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -366,8 +366,8 @@ def test_uneven_rows_far_down_are_told_by_their_line(tmp_path, columns, told):
         (b"\x7fELF\0\0\0\1" * 90, "is no text file"),
     ],
 )
-def test_files_that_are_no_text_are_refused(tmp_path, content, told):
-    with pytest.raises(InputError, match=told):
+def test_files_that_are_no_text_are_refused(tmp_path, content, message):
+    with pytest.raises(InputError, match=message):
         draft(tmp_path, content)
 
 

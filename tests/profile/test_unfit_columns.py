@@ -12,7 +12,7 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.tasks.profile.dialect import DraftOptions
 from tests.microdata.arrow_types import column_of_type, people_with
-from tests.profile.drafts import confirm, confirmed, document, draft, roles
+from tests.profile.drafts import confirm, confirm_draft, document, draft, roles
 from tests.profile.tables import written
 
 NAMES = ["age", "sex", "note", "income"]
@@ -24,7 +24,7 @@ def words(written_spec):
     return " ".join(written_spec.spec.read_text(encoding="utf-8").replace("#", " ").split())
 
 
-def drafted(directory, column, **options):
+def make_draft(directory, column, **options):
     pq.write_table(people_with(column), directory / "t.parquet")
     private = {"SFUMATO_WORK": str(directory / "work")}
     place = directory / "drafted.yaml"
@@ -35,7 +35,7 @@ def test_an_empty_column_of_a_csv_file_is_dropped(tmp_path):
     made = draft(tmp_path, written(NAMES, ROWS))
     assert "note: it has no value in any row" in words(made)
     assert "note" not in roles(made)
-    assert confirmed(made).source.seen == tuple(NAMES)
+    assert confirm_draft(made).source.seen == tuple(NAMES)
     assert "120<br>100 %" in made.profile.read_text(encoding="utf-8")
 
 
@@ -55,20 +55,20 @@ def test_an_empty_column_of_a_csv_file_is_dropped(tmp_path):
     ],
 )
 def test_the_reason_stands_in_the_draft(tmp_path, type_, reason):
-    made = drafted(tmp_path, column_of_type(type_))
+    made = make_draft(tmp_path, column_of_type(type_))
     assert f"extra: {reason}" in words(made)
     assert "extra" not in roles(made)
     assert made.undecided is None
     assert made.notes[0].startswith(f"column 'extra' is dropped: {reason}")
     confirm(made)
-    assert confirmed(made).source.seen[-1] == "extra"
+    assert confirm_draft(made).source.seen[-1] == "extra"
 
 
 def test_a_role_that_no_release_can_give_is_refused(tmp_path):
     column = column_of_type("list")
     with pytest.raises(SpecError, match=r"--role extra=sensitive: no release can show values of"):
-        drafted(tmp_path, column, roles={"extra": "sensitive"})
-    assert "extra" not in roles(drafted(tmp_path, column, roles={"extra": "drop"}))
+        make_draft(tmp_path, column, roles={"extra": "sensitive"})
+    assert "extra" not in roles(make_draft(tmp_path, column, roles={"extra": "drop"}))
 
 
 def test_a_table_of_nothing_else_is_refused_with_the_reasons(tmp_path):
@@ -129,11 +129,11 @@ def test_bytes_of_a_database_are_dropped(tmp_path):
         rows = [(20 + n % 40, "mf"[n % 2], bytes([n])) for n in range(60)]
         made.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     made.close()
-    drafted = write_first_spec(
+    make_draft = write_first_spec(
         f"sqlite:///{tmp_path / 't.db'}",
         tmp_path / "drafted.yaml",
         DraftOptions(query="SELECT * FROM t"),
         {"SFUMATO_WORK": str(tmp_path / "work")},
     )
-    assert "photo: its cells are of several types, or of one that no release" in words(drafted)
-    assert set(roles(drafted)) == {"age", "sex"}
+    assert "photo: its cells are of several types, or of one that no release" in words(make_draft)
+    assert set(roles(make_draft)) == {"age", "sex"}

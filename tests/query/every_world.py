@@ -30,7 +30,7 @@ class EveryWorld:
     def answers(self, query: str) -> list[list[tuple[object, ...]]]:
         """Return the rows of each world's answer, in no order."""
         answers: list[list[tuple[object, ...]]] = [[] for _ in range(self.size)]
-        asked = IN_EVERY_WORLD.format(size=self.size, query=query)
-        for world, *row in self._database.execute(asked).fetchall():
+        statement = IN_EVERY_WORLD.format(size=self.size, query=query)
+        for world, *row in self._database.execute(statement).fetchall():
             answers[world].append(tuple(row))
         return answers

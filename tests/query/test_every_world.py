@@ -16,8 +16,8 @@ QUERIES = [query for _, query in ANSWERED] + [query for query, _ in ORDERED]
 def tables():
     """Tables of a few rows with missing values; the last has no rows."""
     generator = np.random.default_rng(7)
-    drawn = [some_missing(generator, random_rows(generator, [3, 2])) for _ in range(6)]
-    return [*drawn, drawn[0].slice(0, 0)]
+    random_tables = [some_missing(generator, random_rows(generator, [3, 2])) for _ in range(6)]
+    return [*random_tables, random_tables[0].slice(0, 0)]
 
 
 @pytest.fixture(scope="module")

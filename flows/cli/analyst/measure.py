@@ -97,16 +97,16 @@ def in_sentences(
     if risk is None:
         yield "The table has no rows."
         return
-    columns, rows = _listed(quasi_identifiers), document["rows"]
+    columns, rows = _enumerate(quasi_identifiers), document["rows"]
     yield f"{rows:,} rows have {document['groups']:,} different combinations of {columns}."
     if "people" in document:
         yield (
             f"They are about {document['people']:,} people; the smallest group has "
-            f"{_counted(document['k_people'], 'person', 'people')}."
+            f"{_number_of(document['k_people'], 'person', 'people')}."
         )
     yield (
         f"{risk['rows_alone']:,} of {rows:,} rows are alone with their {columns}; the smallest "
-        f"group has {_counted(document['k'], 'row', 'rows')}."
+        f"group has {_number_of(document['k'], 'row', 'rows')}."
     )
     yield (
         f"Someone who knows {columns} of a person in the table picks the right row with a "
@@ -120,7 +120,7 @@ def in_sentences(
 def _of_values(name: str, values: Mapping[str, Any], risk: Mapping[str, Any]) -> str:
     """Return what groups disclose of a sensitive column, in a sentence."""
     (alike, *_) = risk["homogeneity"][name].values()
-    fewest = _counted(values["l"]["distinct"], "value", "different values")
+    fewest = _number_of(values["l"]["distinct"], "value", "different values")
     if not alike["rows"]:
         return f"Each group has at least {fewest} of {name}."
     return (
@@ -129,12 +129,12 @@ def _of_values(name: str, values: Mapping[str, Any], risk: Mapping[str, Any]) ->
     )
 
 
-def _listed(words: Sequence[str]) -> str:
+def _enumerate(words: Sequence[str]) -> str:
     """Return words as `age, sex and town`."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def _counted(number: int | None, single: str, several: str) -> str:
+def _number_of(number: int | None, single: str, several: str) -> str:
     return f"{number or 0:,} {single if number == 1 else several}"
 
 

@@ -201,9 +201,9 @@ class TriedAlternative(Protocol):
     @property
     def typical(self) -> float | None: ...  # noqa: D102
     @property
-    def hidden(self) -> Mapping[str, float]: ...  # noqa: D102
+    def hidden_shares(self) -> Mapping[str, float]: ...  # noqa: D102
     @property
-    def emptied(self) -> Sequence[str]: ...  # noqa: D102
+    def emptied_columns(self) -> Sequence[str]: ...  # noqa: D102
 
 
 class RankedAlternative(Protocol):
@@ -276,7 +276,7 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
         refused=names_by_reason(content.refused),
         queries=len(content.queries),
         others=len(content.others),
-        emptied=any(alternative.outcome.emptied for alternative in content.ranked),
+        emptied=any(alternative.outcome.emptied_columns for alternative in content.ranked),
     )
     write_atomically(place / COMPARISON_CSV, _csv(content).encode())
     write_atomically(place / COMPARISON_PAGE, page.encode())
@@ -298,14 +298,17 @@ def _guessed_text(share: float | None) -> str:
 
 def emptied_in_words(outcome: TriedAlternative) -> str:
     """Return which columns an alternative hides in nearly all rows; empty if it hides none."""
-    if not outcome.emptied:
+    if not outcome.emptied_columns:
         return ""
-    shares = [f"{name} in {share_in_words(outcome.hidden[name])}" for name in outcome.emptied]
+    shares = [
+        f"{name} in {share_in_words(outcome.hidden_shares[name])}"
+        for name in outcome.emptied_columns
+    ]
     return f"hides {', '.join(shares)} of the rows"
 
 
 def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
-    hides = any(alternative.outcome.emptied for alternative in content.ranked)
+    hides = any(alternative.outcome.emptied_columns for alternative in content.ranked)
     return [
         {
             "number": number,
