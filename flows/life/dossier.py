@@ -12,12 +12,6 @@ from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.backup import ATTACKED
-from sfumato.tasks.report.steward.dossier import (
-    VersionFacts,
-    dossier,
-    dossier_of_withdrawn,
-    write_dossier,
-)
 from sfumato.tasks.schema.files import read_json
 from sfumato.tasks.stages.hold import RISK
 from sfumato.tasks.terms.opened import open_release
@@ -47,6 +41,14 @@ def dossier_of(directory: Path, spec: Path) -> tuple[Path, dict[str, Any]]:
 
 def make_dossier(resolved: ResolvedRun, version: Path) -> tuple[Path, dict[str, Any]]:
     """Write the dossier of a version that a run has made or found; return page and document."""
+    # Most releases have no dossier.
+    from sfumato.tasks.report.steward.dossier import (
+        VersionFacts,
+        dossier,
+        dossier_of_withdrawn,
+        write_dossier,
+    )
+
     line, record = resolved.line, read_record(resolved.line.public)
     if version.parent != line.public.resolve() or version.name not in record.versions:
         raise InputError(f"{version}: is no version of the spec's line, {line.public}")

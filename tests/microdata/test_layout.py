@@ -40,7 +40,7 @@ def test_lines_above_the_header_are_skipped(tmp_path, content, dialect):
 
 
 @pytest.mark.parametrize(
-    ("content", "dialect", "told"),
+    ("content", "dialect", "fault"),
     [
         ("Title\nb,a\nx,1\nz\n", {"skip": 1}, "row 2: 1 fields, 2 columns"),
         ("Title\nb,a\nx,1\nz\n", {"skip": 2, "header": ["b", "a"]}, "row 2: 1 fields, 2 columns"),
@@ -62,7 +62,7 @@ def test_columns_are_called_as_the_spec_renames_them(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rename", "told"),
+    ("rename", "fault"),
     [
         ({"x": "a"}, "source.rename: there is no column 'x'"),
         ({"x/y": "b"}, "source.rename: another column is called 'b' already"),
@@ -147,7 +147,7 @@ def test_a_time_zone_says_whose_local_time_others_are(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "fault"),
     [
         ({"csv": {"skip": -1}}, "greater than or equal to 0"),
         ({"csv": {"skip": "1"}}, "valid integer"),

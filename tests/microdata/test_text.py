@@ -111,10 +111,10 @@ def test_blanks_stay_unless_said_otherwise(tmp_path):
 
 
 def test_columns_come_in_the_order_of_the_spec_with_their_roles(tmp_path):
+    """A dropped column is not read: nothing needs it."""
     columns = {"c": column(role="drop"), "a": column("integer", role="identifier"), "b": column()}
     ingested = ingest_csv(tmp_path, "a,b,c\n1,x,y\n", columns)
     assert [(c.name, c.role) for c in ingested.microdata.columns] == [
-        ("c", "drop"),
         ("a", "identifier"),
         ("b", "insensitive"),
     ]

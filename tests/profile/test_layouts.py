@@ -65,7 +65,7 @@ def test_titles_are_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (
             file(header=f"{HEADER},"),
@@ -343,7 +343,7 @@ def test_a_file_of_one_column_is_drafted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "message"),
     [
         (None, "line 702 has 3 fields, but the header (line 1) has 4: complete the line"),
         (("a", "b", "c", "d"), "line 702 has 3 fields, but there are 4 names of columns"),
@@ -357,7 +357,7 @@ def test_uneven_rows_far_down_are_told_by_their_line(tmp_path, columns, message)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"PK\x03\x04" + bytes(90), "is a ZIP archive or a workbook: unpack it"),
         (gzip.compress(file()), "is packed with gzip: its name must end in .gz"),

@@ -13,7 +13,7 @@ from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.tasks.profile.dialect import DraftOptions
 from tests.microdata.arrow_types import column_of_type, people_with
 from tests.profile.drafts import confirm, confirm_draft, document, draft, roles
-from tests.profile.tables import written
+from tests.profile.tables import write_csv
 
 NAMES = ["age", "sex", "note", "income"]
 ROWS = [[20 + n % 40, "mf"[n % 2], "", 1000 + 37 * (n % 23)] for n in range(120)]
@@ -32,7 +32,7 @@ def make_draft(directory, column, **options):
 
 
 def test_an_empty_column_of_a_csv_file_is_dropped(tmp_path):
-    made = draft(tmp_path, written(NAMES, ROWS))
+    made = draft(tmp_path, write_csv(NAMES, ROWS))
     assert "note: it has no value in any row" in words(made)
     assert "note" not in roles(made)
     assert confirm_draft(made).source.seen == tuple(NAMES)
@@ -86,7 +86,7 @@ def test_a_header_without_rows_is_refused(tmp_path):
 
 def test_missing_values_are_counted_in_the_profile_alone(tmp_path):
     rows = [["" if n % 8 == 0 else row[0], *row[1:]] for n, row in enumerate(ROWS)]
-    made = draft(tmp_path, written(NAMES, rows))
+    made = draft(tmp_path, write_csv(NAMES, rows))
     assert "15<br>12.5 %" in made.profile.read_text(encoding="utf-8")
     assert "others may know or see; some values are missing" in words(made)
     assert document(made)["columns"]["age"]["nulls"] == "category"
@@ -96,7 +96,7 @@ def test_missing_values_are_counted_in_the_profile_alone(tmp_path):
 @pytest.mark.parametrize("name", ["people", "keys"])
 def test_a_source_may_be_called_like_a_directory_beside_lines(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / f"{name}.csv").write_bytes(written(NAMES, ROWS))
+    (tmp_path / f"{name}.csv").write_bytes(write_csv(NAMES, ROWS))
     private = {"SFUMATO_WORK": str(tmp_path / "work")}
     made = write_first_spec(f"{name}.csv", None, DraftOptions(), private)
     assert document(made)["name"] == f"{name}-data"
