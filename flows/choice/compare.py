@@ -258,7 +258,7 @@ def compare_alternatives(
 def ask_few_alternatives(
     path: Path, overrides: Overrides, chosen: Callable[[Sequence[Alternative]], list[Alternative]]
 ) -> list[tuple[Alternative, TriedOutcome]]:
-    """Try some of the usual alternatives on a few queries, and keep nothing.
+    """Try some of the usual alternatives on a few queries of the workloads, and keep nothing.
 
     Args:
         path: the spec, which has workloads.
@@ -282,7 +282,8 @@ def ask_few_alternatives(
     ):
         table = _table(resolved, scratch)
         _require_populations(table, tried)
-        comparison = KeptComparison(private_directory(scratch / "comparison"), table, scratch)
+        place = private_directory(scratch / "comparison")
+        comparison = KeptComparison(place, table, scratch, by_values=False)
         workloads = resolved.spec.evaluate.workloads
         outcomes = ask_few(comparison, tried, workloads, 1, lambda *_: None)
         return [(alternative, outcomes[alternative.name]) for alternative in tried]

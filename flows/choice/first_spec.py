@@ -127,7 +127,9 @@ def _draft(table: FoundTable, options: DraftOptions) -> SpecDraft:
         facts, rows = facts_of(microdata, types), microdata.rows
     roles = propose_roles(facts, unit, options)
     gaps = find_gaps(facts) if unit is None else None
-    return SpecDraft(table, facts, rows, unit, gaps, roles, skeletons_of(facts, whole, roles))
+    # Exact rows need no hierarchies.
+    skeletons = {} if options.hide == "values" else skeletons_of(facts, whole, roles)
+    return SpecDraft(table, facts, rows, unit, gaps, roles, skeletons, options.hide, options.about)
 
 
 def _rows_of_people(microdata: Microdata, unit: FoundUnit) -> Microdata:

@@ -52,18 +52,21 @@ class KeptComparison:
         scratch: the private directory in which candidates are made. Unlike the comparison it is
             always removed, however the process ends.
         more: the steward's own queries, as SQL.
+        by_values: whether each aggregate is also asked by each short column.
     """
 
     place: Path
     table: Path
     scratch: Path
     more: tuple[str, ...] = ()
+    by_values: bool = True
 
     def queries(self, workloads: Sequence[Workload]) -> list[PairedQuery]:
         """Return the queries, which are drawn and saved at the first call."""
         place = self.place / _QUERIES
         if not has_queries(place):
-            queries = draw_queries(load(self.table), workloads, operating_system)
+            table = load(self.table)
+            queries = draw_queries(table, workloads, operating_system, by_values=self.by_values)
             own = [PairedQuery(_OWN, _OWN, sql) for sql in self.more]
             save_queries([*queries, *own], private_directory(place))
         return load_queries(place)

@@ -79,7 +79,11 @@ class PairedQuery:
 
 
 def draw_queries(
-    table: Microdata, workloads: Sequence[Workload], randomness: Randomness
+    table: Microdata,
+    workloads: Sequence[Workload],
+    randomness: Randomness,
+    *,
+    by_values: bool = True,
 ) -> list[PairedQuery]:
     """Draw the queries of all workloads, and for each aggregate one by each short column.
 
@@ -87,12 +91,15 @@ def draw_queries(
         table: the rows that are to be published.
         workloads: of the spec.
         randomness: the source of random numbers.
+        by_values: whether short columns are asked by.
     """
     queries = [
         query
         for workload in workloads
         for query in _DRAWERS[workload.kind](workload, table, randomness)
     ]
+    if not by_values:
+        return queries
     pairs = dict.fromkeys(
         (workload.aggregate, _sensitive(workload, table)) for workload in workloads
     )

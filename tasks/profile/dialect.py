@@ -55,6 +55,8 @@ class DraftOptions:
         decimal: the decimal mark of numbers.
         date_formats: the date formats of columns, by name.
         roles: the roles of columns, by name.
+        hide: what has to be hidden: which sensitive value is whose, or the row, too.
+        about: what readers ask about.
     """
 
     format: str | None = None
@@ -71,6 +73,8 @@ class DraftOptions:
     decimal: Literal[".", ","] | None = None
     date_formats: Mapping[str, str] = field(default_factory=dict)
     roles: Mapping[str, Role] = field(default_factory=dict)
+    hide: Literal["rows", "values"] | None = None
+    about: Literal["numbers", "categories"] | None = None
 
 
 def read_options(

@@ -4,25 +4,28 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from typing import Any
 
 import yaml
 
 from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.profile.method import (
+    About,
+    Hide,
+    ProposedMethod,
+    grouping_number,
+    propose_methods,
+    propose_workloads,
+    words_before_other,
+)
 from sfumato.tasks.profile.names import is_household
 from sfumato.tasks.profile.roles import ProposedRole, has_spellings
-from sfumato.tasks.profile.skeletons import Rows, Skeleton, round_up, skeleton_of
+from sfumato.tasks.profile.skeletons import Rows, Skeleton, skeleton_of
 from sfumato.tasks.profile.table import FoundTable
 from sfumato.tasks.profile.units import FoundUnit
-from sfumato.tasks.schema.columns import ORDERED, Role
+from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.names import safe_name
 
-_L = 3
-_K = ((100, 5), (30, 3), (0, 2))  # least number of rows, and k
-_SPANS = (20, 10, 4, 2)  # parts of a column's range
-_MOST = 2  # most quasi-identifiers with workloads over ranges
-_OPPOSED = 2  # most quasi-identifiers that are counted together
 PUBLISHED = "releases"
 _WIDTH = 96
 _HEAD = """\
@@ -45,72 +48,16 @@ _NULLS = (
     "leaves these rows out"
 )
 _MISSING = "some values are missing"
+_LEFT_OUT = "some values are missing: ke groups by values, so these rows are left out"
 _UNNUMBERED = "rows without one are nobody's, and are left out (nulls: drop-row)"
 _NO_UNIT = "No column tells people apart: rows are counted as people, so each must have one."
-_PROMISED = (
-    "Nobody can be told from k - 1 others by the quasi-identifiers; each group has l different "
-    "values of what is sensitive. Larger numbers promise more, and answers become less accurate."
-)
 _ASKED = "On what accuracy is measured: put what your readers will ask in its place."
 
 
-def propose_promises(sensitive: Sequence[ColumnFacts], rows: int) -> list[dict[str, Any]]:
-    """Propose k-anonymity, and different values of each sensitive column in every group.
-
-    The whole table keeps these promises. So a partition that merges groups can always keep them.
-    """
-    k = next(k for least, k in _K if rows >= least)
-    promises: list[dict[str, Any]] = [{"model": "k-anonymity", "k": k}]
-    for facts in sensitive:
-        different = max(2, min(_L, facts.distinct + bool(facts.missing)))
-        promise: dict[str, Any] = {"model": "l-diversity", "variant": "distinct", "l": different}
-        promises.append(promise | ({"sensitive": facts.name} if len(sensitive) > 1 else {}))
-    return promises
-
-
-def propose_workloads(
-    quasi_identifiers: Sequence[ColumnFacts], sensitive: Sequence[ColumnFacts]
-) -> list[dict[str, Any]]:
-    """Propose counts and averages over ranges, and counts by several quasi-identifiers."""
-    return list(_workloads(quasi_identifiers, sensitive))
-
-
-def _workloads(
-    quasi_identifiers: Sequence[ColumnFacts], sensitive: Sequence[ColumnFacts]
-) -> Iterator[dict[str, Any]]:
-    if not sensitive or not quasi_identifiers:
-        return
-    several = len(sensitive) > 1
-    ranged = [(facts, spans) for facts in quasi_identifiers if (spans := _spans(facts))]
-    for facts, spans in ranged[:_MOST]:
-        over = {"over": facts.name, "spans": spans}
-        first = {"of": sensitive[0].name} if several else {}
-        yield {"kind": "range", "aggregate": "count", **over, **first}
-        for number in (s for s in sensitive if s.is_number):
-            target = {"of": number.name} if several else {}
-            yield {"kind": "range", "aggregate": "avg", **over, **target}
-    for facts in sensitive:
-        target = {"of": facts.name} if several else {}
-        yield {"kind": "counts", "attributes": min(_OPPOSED, len(quasi_identifiers)), **target}
-
-
-def _spans(facts: ColumnFacts) -> list[int]:
-    """Return round widths that are parts of a column's range; empty if it has no ranges."""
-    if facts.type not in ORDERED or facts.type == "timestamp" or facts.distinct < _SPANS[-2]:
-        return []
-    length = _length(facts.column.values[0].as_py(), facts.column.values[-1].as_py())
-    return sorted({round_up(length / part) for part in _SPANS if length / part >= 1})
-
-
-def _length(first: Any, last: Any) -> float:
-    if isinstance(first, date | datetime):
-        return float((last - first).days)
-    return float(last - first)
-
-
-def propose_nulls(facts: ColumnFacts) -> Mapping[str, str]:
-    """Propose a null policy for a column that has nulls: their rows stay."""
-    return {"nulls": "category"} if facts.missing else {}
+def propose_nulls(facts: ColumnFacts, *, drops: bool = False) -> Mapping[str, str]:
+    """Propose a null policy for a column that has nulls: their rows stay, or they are dropped."""
+    policy = "drop-row" if drops else "category"
+    return {"nulls": policy} if facts.missing else {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +72,8 @@ class SpecDraft:
         gaps: a column that would say so if many rows did not lack a value of it.
         roles: the proposed roles, by column.
         skeletons: the skeletons of hierarchies, by quasi-identifier.
+        hide: what has to be hidden; None for no answer.
+        about: what readers ask about; None for no answer.
     """
 
     table: FoundTable
@@ -134,6 +83,8 @@ class SpecDraft:
     gaps: ColumnFacts | None
     roles: Mapping[str, ProposedRole]
     skeletons: Mapping[str, Skeleton]
+    hide: Hide | None = None
+    about: About | None = None
 
     @property
     def shared_identifier(self) -> str | None:
@@ -147,6 +98,11 @@ class SpecDraft:
     def identifiers(self) -> list[str]:
         """The names of the columns that identify people."""
         return [facts.name for facts in self.of_role("identifier")]
+
+    def groups_by(self, facts: ColumnFacts) -> bool:
+        """Return True for the number that groups of exact rows are made by."""
+        number = grouping_number(self.of_role("sensitive"), self.about)
+        return self.hide == "values" and facts is number and bool(self.of_role("quasi-identifier"))
 
     def of_role(self, role: Role) -> list[ColumnFacts]:
         """Return the columns with a role, in order."""
@@ -247,7 +203,7 @@ def _keys(
         keys |= {"unit": True} | ({"nulls": "drop-row"} if draft.unit.missing else {})
         keys |= {"repeat": "keep-one"} if draft.unit.repeats else {}
     else:
-        keys |= propose_nulls(facts)
+        keys |= propose_nulls(facts, drops=draft.groups_by(facts))
     if proposed.role == "sensitive" and has_spellings(facts):
         keys["unite"] = "spellings"
     if facts.name in draft.skeletons:
@@ -263,6 +219,8 @@ def _reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str
     if draft.unit is not None and draft.unit.name == facts.name:
         words += f"; {_UNNUMBERED}" if draft.unit.missing else ""
         words += f". {_REPEATS}" if draft.unit.repeats else ""
+    elif facts.missing and draft.groups_by(facts):
+        words += f"; {_LEFT_OUT}"
     elif facts.missing:
         words += f"; {_NULLS if proposed.role == 'sensitive' else _MISSING}"
     if facts.name in draft.skeletons:
@@ -290,18 +248,27 @@ def _words_on_gaps(facts: ColumnFacts) -> str:
 
 def _release(draft: SpecDraft) -> Iterator[str]:
     sensitive, quasi_identifiers = draft.of_role("sensitive"), draft.of_role("quasi-identifier")
-    yield _comment(_PROMISED)
-    yield "promises:\n"
-    yield from (f"  - {_flow(promise)}\n" for promise in propose_promises(sensitive, draft.rows))
-    yield "partition: {method: mondrian}\n"
-    yield "form: {method: generalized}\n"
+    method, *others = propose_methods(
+        sensitive, quasi_identifiers, draft.rows, draft.hide, draft.about
+    )
+    yield _comment(method.words)
+    yield _method(method)
+    for other in others:
+        yield _comment(words_before_other(draft.hide))
+        yield textwrap.indent(_method(other), "# ")
     yield f"publish: {{uri: {PUBLISHED}}}\n"
-    workloads = propose_workloads(quasi_identifiers, sensitive)
+    workloads = propose_workloads(quasi_identifiers, sensitive, draft.hide, draft.about)
     if workloads:
         yield "\n" + _comment(_ASKED)
         yield "evaluate:\n"
         yield "  workloads:\n"
         yield from (f"    - {_flow(workload)}\n" for workload in workloads)
+
+
+def _method(method: ProposedMethod) -> str:
+    promises = "".join(f"  - {_flow(promise)}\n" for promise in method.promises)
+    choices = f"partition: {{method: {method.partition}}}\nform: {{method: {method.form}}}\n"
+    return f"promises:\n{promises}{choices}"
 
 
 def _file(line: str, column: str) -> str:

@@ -38,7 +38,7 @@ OTHERS = {  # the other tasks: the function that each calls first, or that does 
     "validate.attack": "identity",
     "validate.attack_parts": "identity",
     "publish.publish_approved": "find_approved",
-    "evaluate.evaluate_before": "is_divided",
+    "evaluate.evaluate_before": "original_of_candidate",
     "evaluate.record_evaluated": "record_measured",
     "in_parts.divide": "write_divided",
     "in_parts.find_version": "identity",

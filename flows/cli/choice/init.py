@@ -1,5 +1,7 @@
 """`sfumato init`: the draft of a release spec for a source that nobody has declared."""
 
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,23 @@ from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.flows.choice.first_spec import WrittenSpec
+
+
+_QUESTIONS = (
+    (
+        "hide",
+        "Must the row of a person be hidden (rows), or only which sensitive value the person has "
+        "(values)? With values, exact ages, towns and the like are published: answers are far more "
+        "accurate, and anyone who knows these of a person sees that the person is in the table.",
+        ("rows", "values"),
+    ),
+    (
+        "about",
+        "Do readers ask about numbers (averages and sums of the sensitive column) or about "
+        "categories (counts of its values)?",
+        ("numbers", "categories"),
+    ),
+)
 
 
 @click.command()
@@ -33,6 +52,17 @@ if TYPE_CHECKING:
 @click.option("--date-format", "dates", multiple=True, metavar="COLUMN=FORMAT", help="%d/%m/%Y")
 @click.option("--timezone", help="whose local time times are, beside others with an offset")
 @click.option("--unit", metavar="COLUMN", help="whom a row is about, such as a number of patients")
+@click.option(
+    "--hide",
+    type=click.Choice(["rows", "values"]),
+    help="rows: labels in place of exact values; values: only which sensitive value is whose, "
+    "so that exact values show who is in the table",
+)
+@click.option(
+    "--about",
+    type=click.Choice(["numbers", "categories"]),
+    help="what readers ask about: averages and sums, or counts",
+)
 @as_document
 def init(
     source: str,
@@ -54,6 +84,8 @@ def init(
     from sfumato.flows.choice.first_spec import write_first_spec
     from sfumato.tasks.profile.dialect import read_options
 
+    if not as_json:
+        known |= _ask(known)
     options = read_options(
         roles=pairs("--role", roles),
         date_formats=pairs("--date-format", dates),
@@ -80,6 +112,20 @@ def init(
         show.say(f"to be decided: {written.undecided}")
     show.say(f"next: read the roles in {written.spec}, write roles: confirmed, and release it")
     echo(str(written.spec))
+
+
+def _ask(known: Mapping[str, Any]) -> dict[str, str]:
+    """Ask at a terminal for what no option gives; return the answers by the option's name."""
+    if not sys.stdin.isatty() or not sys.stderr.isatty():
+        return {}
+    answers: dict[str, str] = {}
+    for name, question, choices in _QUESTIONS:
+        if known.get(name) is None:
+            show.say(question)
+            answers[name] = click.prompt(
+                f"--{name}", type=click.Choice(choices), default=choices[0], err=True
+            )
+    return answers
 
 
 def _document(written: "WrittenSpec") -> dict[str, Any]:
