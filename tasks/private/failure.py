@@ -69,7 +69,7 @@ def sanitise_errors(stage: str) -> Iterator[None]:
 def path_fault(error: Exception) -> str | None:
     """Return what is wrong with a path that the user gave, or None; our own are short enough."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        return "a path is longer than this system allows: shorten the paths that you gave"
+        return "a path is longer than this system allows. Use shorter paths"
     return None
 
 

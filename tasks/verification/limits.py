@@ -58,12 +58,12 @@ def _require_as_stated(file: BinaryIO, chunk: Any) -> None:
         header, length = _read_struct(content, 0)
         sizes = header[_UNCOMPRESSED], header[_COMPRESSED]
         if min(sizes) < 0:
-            raise ValueError("a page of negative size")
+            raise ValueError("a page with a negative size")
         uncompressed += sizes[0] + length
         place += sizes[1] + length
         values += (header.get(_DATA) or header.get(_DATA_V2) or {1: 0})[1]
     if (place, uncompressed, values) != (end, chunk.total_uncompressed_size, chunk.num_values):
-        raise ValueError("pages that are not as the footer states")
+        raise ValueError("pages differ from what the footer states")
 
 
 def _read_struct(content: bytes, position: int) -> tuple[dict[int, Any], int]:
@@ -142,8 +142,9 @@ class ReadLimits:
             size, most = getattr(extent, limit.name), getattr(self, limit.name)
             if size > most:
                 raise InputError(
-                    f"{place}: {_WORDS[limit.name].format(size)}, the limit is {most}: "
-                    f"--limit {limit.name}={size} reads it nevertheless"
+                    f"{place}: has {_WORDS[limit.name].format(size)}, but the limit is "
+                    f"{most}. If you trust the file, read it with: --limit "
+                    f"{limit.name}={size}"
                 )
 
 
@@ -159,9 +160,9 @@ def read_limits(texts: Mapping[str, str]) -> ReadLimits:
     names = [limit.name for limit in fields(ReadLimits)]
     for name, text in texts.items():
         if name not in names:
-            raise SpecError(f"--limit {name}: is not one of {', '.join(names)}")
+            raise SpecError(f"--limit {name}: must be one of {', '.join(names)}")
         if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
-            raise SpecError(f"--limit {name}: not a whole number above 0")
+            raise SpecError(f"--limit {name}: must be a whole number above 0")
     return ReadLimits(**{name: int(text) for name, text in texts.items()})
 
 
@@ -186,7 +187,9 @@ def _extent(path: Path, limits: ReadLimits) -> Extent:
         require_pages_as_stated(path, footer)
         return Extent(footer.num_rows, footer.num_columns, _expansion(path, footer, limits))
     except (OSError, ValueError, LookupError, TypeError, RecursionError, pa.ArrowException):
-        raise PromiseError(f"{path.name}: cannot be read as a Parquet file") from None
+        raise PromiseError(
+            f"{path.name}: cannot be read as a Parquet file. It is damaged, or of another format"
+        ) from None
 
 
 def _expansion(path: Path, footer: Any, limits: ReadLimits) -> int:
@@ -228,7 +231,9 @@ def _require_consistent(path: Path, footer: Any) -> None:
         or sum(groups) != footer.num_rows
         or any(groups[group] != values for group, values in counts)
     ):
-        raise PromiseError(f"{path.name}: its footer contradicts itself")
+        raise PromiseError(
+            f"{path.name}: its footer contradicts itself. The file is damaged or was changed"
+        )
 
 
 def _chunks(footer: Any) -> Iterator[tuple[int, Any, Any]]:

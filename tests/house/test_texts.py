@@ -19,7 +19,9 @@ WORDS = re.compile(
 QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|https?://\S+|\{\}:|^(?:[\w.()<>{}-]+: )+")
 SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 WORD = re.compile(r"[a-z]{2,}")
-CODE = re.compile(r"\b(?:SELECT|CASE WHEN|CREATE|INSERT|FROM|\(\?[:P!])|[\\^]|=>|\{%|</?\w+>")
+CODE = re.compile(
+    r"\| None$|\b(?:SELECT|CASE WHEN|CREATE|INSERT|FROM|\(\?[:P!])|[\\^]|=>|\{%|</?\w+>"
+)
 PENDING = {
     "expectations",
     "flows",

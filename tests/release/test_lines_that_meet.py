@@ -145,7 +145,7 @@ def test_a_version_of_a_killed_run_counts(tmp_path):
     with pytest.raises(PromiseError, match="72 units are in line first"):
         second.publish(people=None)
     follower = line(tmp_path, name="third")
-    with pytest.raises(InputError, match="a run of line first was cut short"):
+    with pytest.raises(InputError, match="a run of line first was interrupted"):
         follower.publish(people="town", groups="first", partition=None)
 
 
@@ -154,7 +154,7 @@ def test_a_line_whose_state_is_gone_is_not_forgotten(tmp_path):
     line(tmp_path).publish(people="town")
     (tmp_path / "work" / "first" / "state.json").unlink()
     second = line(tmp_path, name="second")
-    with pytest.raises(PromiseError, match=r"line first .* its state is gone"):
+    with pytest.raises(PromiseError, match=r"line first .* its state is missing"):
         second.publish(people="town")
 
 

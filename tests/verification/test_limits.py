@@ -90,8 +90,8 @@ def test_the_limit_that_is_named_reads_it(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("most", "rule"),
     [
-        (ReadLimits(rows=4999), "5000 rows, the limit is 4999: --limit rows=5000 reads it"),
-        (ReadLimits(columns=4), "5 columns, the limit is 4: --limit columns=5 reads it"),
+        (ReadLimits(rows=4999), "has 5000 rows, but the limit is 4999"),
+        (ReadLimits(columns=4), "has 5 columns, but the limit is 4"),
     ],
 )
 def test_rows_and_columns(folder, most, rule):
