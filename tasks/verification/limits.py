@@ -26,9 +26,9 @@ _SMALL = 1 << 30  # bytes in memory that are never too many: sorted tables grow 
 _WIDTHS = {"BYTE_ARRAY": 4, "BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
 _WIDEST = 16  # bytes of a decimal; of a text, _WIDTHS has those of its place in a dictionary
 _WORDS = {
-    "rows": "{} rows",
-    "columns": "{} columns",
-    "expansion": "at least {} bytes in memory for each byte of the file",
+    "rows": "has {} rows",
+    "columns": "has {} columns",
+    "expansion": "needs at least {} bytes in memory for each byte of the file",
 }
 
 
@@ -142,7 +142,7 @@ class ReadLimits:
             size, most = getattr(extent, limit.name), getattr(self, limit.name)
             if size > most:
                 raise InputError(
-                    f"{place}: has {_WORDS[limit.name].format(size)}, but the limit is "
+                    f"{place}: {_WORDS[limit.name].format(size)}, but the limit is "
                     f"{most}. If you trust the file, read it with: --limit "
                     f"{limit.name}={size}"
                 )

@@ -230,7 +230,7 @@ def test_accepted_free_text_is_told_on_the_page(line):
     accepted = {"role": "insensitive", "free-text": "Written by <machines> alone"}
     release = line.write(rows, columns={**COLUMNS, "note": accepted}).publish("one").directory
     page = (release / "index.html").read_text(encoding="utf-8")
-    assert "<code>note</code> has free text." in page
+    assert "<code>note</code> holds free text." in page
     assert "Written by &lt;machines&gt; alone" in page
     assert check(release).derived == "equal"
 

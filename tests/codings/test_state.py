@@ -283,7 +283,7 @@ class TestThePeoplesKey:
         restored = ("line", "restore", line.spec, tmp_path / "copy")
         if wrapped:
             code, _, error = call(*restored)
-            assert (code, "set SFUMATO_FORMER_PEOPLE_PASSPHRASE" in error) == (2, True)
+            assert (code, "Set SFUMATO_FORMER_PEOPLE_PASSPHRASE" in error) == (2, True)
             monkeypatch.setenv("SFUMATO_FORMER_PEOPLE_PASSPHRASE", "first")
         assert call(*restored)[0] == 0
         assert people_key(line.plan().line.work) == secret

@@ -303,7 +303,7 @@ def test_the_other_line_may_not_go_on_meanwhile(first, monkeypatch):
         sha256 = "another"
 
     monkeypatch.setattr("sfumato.tasks.lines.composition.require_followed", go_on)
-    with pytest.raises(PromiseError, match="line first has changed meanwhile: run again"):
+    with pytest.raises(PromiseError, match="line first has changed in the meantime"):
         follow(second)
 
 
@@ -345,7 +345,7 @@ def test_of_a_common_column_they_may_not(first):
     first.publish(**refill)
     follow(following(first))
     move_and_change(first)
-    with pytest.raises(PromiseError, match="'job' is grouped in both, and slots of one"):
+    with pytest.raises(PromiseError, match="'job' is grouped in both lines, and slots of one"):
         first.publish(**refill)
 
 

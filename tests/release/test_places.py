@@ -1,4 +1,4 @@
-"""The places of private files, and what may be read: nothing open to other users, nothing endless."""
+"""The places of private files, and what may be read: nothing open to others, nothing endless."""
 
 import errno
 import hashlib
@@ -201,7 +201,9 @@ def test_a_public_place_that_is_none_is_named(small, monkeypatch):
     with pytest.raises(InputError) as caught:
         small.publish("one")
     place = small.folder / "file" / "wages"
-    assert str(caught.value) == f"publish.uri: {place} cannot be made: a file is in the way"
+    assert (
+        str(caught.value) == f"publish.uri: {place} cannot be created, because a file is in the way"
+    )
 
 
 def test_a_public_place_that_is_closed_is_named(small, monkeypatch, capsys):

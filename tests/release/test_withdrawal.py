@@ -409,7 +409,7 @@ class TestComposed:
         else:
             place.write_bytes(place.read_bytes().replace(b"PAR1", b"PAR2"))
         line.move()
-        with pytest.raises(PromiseError, match="what was kept of it for this comparison is gone"):
+        with pytest.raises(PromiseError, match="the private copy for this comparison is missing"):
             line.publish()
 
     def test_a_backup_has_it_and_an_older_one_leaves_it(self, line, tmp_path):

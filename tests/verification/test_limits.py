@@ -72,7 +72,9 @@ def test_what_grows_too_much(folder, make, monkeypatch):
     monkeypatch.setattr(limits, "_SMALL", 1 << 25)
     path = folder / "bomb.parquet"
     make(path)
-    with pytest.raises(InputError, match=r"bomb\.parquet: at least \d+ bytes.*--limit expansion="):
+    with pytest.raises(
+        InputError, match=r"bomb\.parquet: needs at least \d+ bytes.*--limit expansion="
+    ):
         extent_within(folder, ReadLimits())
 
 
