@@ -19,7 +19,9 @@ STATES: Mapping[str, str] = {
         "becomes current once its accuracy is measured: release again, or run sfumato evaluate"
     ),
     "withdrawn": "taken back; a notice (tombstone) is in its place",
-    "withdrawn, in place": "the record lists it as withdrawn, but its files are still there: withdraw it again",
+    "withdrawn, in place": (
+        "the record lists it as withdrawn, but its files are still there: withdraw it again"
+    ),
     "gone": "recorded, but its directory is missing: restore it",
     "unfinished": "a run was interrupted; the next run finishes or discards it",
     "unknown": "its public directory is not known here: release once, or name the directory",

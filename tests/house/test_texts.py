@@ -19,9 +19,31 @@ WORDS = re.compile(
 QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|https?://\S+|\{\}:|^(?:[\w.()<>{}-]+: )+")
 SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 WORD = re.compile(r"[a-z]{2,}")
+# SQL, patterns, templates, annotations, and prose wrapped to lines: the comments of published SQL
 CODE = re.compile(
-    r"\| None$|\b(?:SELECT|CASE WHEN|CREATE|INSERT|FROM|\(\?[:P!])|[\\^]|=>|\{%|</?\w+>"
+    r"\| None$|\n\w|\b(?:SELECT|CASE WHEN|CREATE|INSERT|FROM|\(\?[:P!])|[\\^]|=>|\{%|</?\w+>"
 )
+_MEASURE = "a measure of an attack, or what it is compared with: a key of reports and of scores"
+KEPT = {
+    "from the group alone": _MEASURE,
+    "from the declared target alone": _MEASURE,
+    "from the subdomains alone": _MEASURE,
+    "from the first alone": _MEASURE,
+    "one person of the register alone": _MEASURE,
+    "in a group in which all values are of one kind": _MEASURE,
+    "in a group whose range is below": _MEASURE,
+    "than somebody of the register who is not": _MEASURE,
+    "by who knows what else was tried": _MEASURE,
+    "record like nobody else": _MEASURE,
+    "people whose record is like nobody else": _MEASURE,
+    "people whose quasi-identifiers are like nobody else": _MEASURE,
+    "people of the register who are like nobody else there": _MEASURE,
+    "apparent match: alone with their quasi-identifiers": _MEASURE,
+    "one published row meets: somebody is singled out": _MEASURE,
+    "no answer tells some people from others": "a warning on the pages of releases, sealed",
+    "a label stands for any number of values": "the content of a table in databases",
+}
+"""Phrases that published bytes or other contracts contain, and why; no other text may have them."""
 PENDING = {
     "expectations",
     "flows",
@@ -64,6 +86,8 @@ def _text(node: ast.AST) -> str | None:
 
 def faults_of(text: str) -> list[str]:
     """Return what the rules refuse in a text, in words."""
+    for phrase in KEPT:
+        text = text.replace(phrase, "X")
     plain = QUOTED.sub("X ", text)
     sentences = SENTENCE.split(plain)
     found = [f"word {word!r}" for word in WORDS.findall(plain)]

@@ -379,7 +379,7 @@ def test_lines_that_remember_only_units_meet_others_too(tmp_path, work, remember
     first = Evolving(tmp_path / "one", "split", name="one")
     first.publish(versions="disjoint", remember=remember[0], people=None)
     other = Evolving(tmp_path / "other", "split", name="other")
-    with pytest.raises(PromiseError, match="72 units are in line one. Do one of"):
+    with pytest.raises(PromiseError, match=r"72 units are in line one\. Do one of"):
         other.publish(versions="disjoint", remember=remember[1], people=None)
 
 

@@ -238,5 +238,5 @@ def test_row_numbers_of_a_version_that_never_appeared_are_nobodys(tmp_path, monk
 def test_people_whom_another_line_knows_are_refused_before_anything_is_made(tmp_path):
     line(tmp_path).publish(people="town")
     resolved = resolve_run(line(tmp_path, name="second").write(people=None))
-    with pytest.raises(PromiseError, match="3 units are in line first. Do one of"):
+    with pytest.raises(PromiseError, match=r"3 units are in line first\. Do one of"):
         existing_version(resolved.line, replace(ASKED, met={"first": 3}), "disjoint")
