@@ -146,7 +146,7 @@ class CandidateMap:
     def _require_same(self, sha256: str) -> None:
         if sha256 != self.sha256:
             raise PromiseError(
-                "the candidate's map changed after validation. Release the spec again"
+                "the candidate's map was changed after validation. Release the spec again"
             )
 
 

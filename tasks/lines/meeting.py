@@ -90,7 +90,7 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
             require_same_file(line, meeting.known)
             if rule == "disjoint" and not (line.accepts_lines or is_joined(line, meeting)):
                 raise PromiseError(
-                    f"versions: disjoint is broken: {meeting.people} units are also in "
+                    f"versions: disjoint is broken: {meeting.people} units are in "
                     f"line {other} about the same people. Leave their rows out, or "
                     "accept the risk (across-lines: accepted-risk)"
                 )

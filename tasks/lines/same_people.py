@@ -257,7 +257,7 @@ def _name_rows(common: RowsInCommon, where: str) -> str:
 
 
 def _refusal(what: str, *ways_out: str) -> PromiseError:
-    return PromiseError(WAY_OUT.join([f"{what}:", *ways_out]))
+    return PromiseError(WAY_OUT.join([f"{what}. Do one of:", *ways_out]))
 
 
 def _notices(line: Line, compared: Sequence[ComparedVersion]) -> list[str]:

@@ -44,7 +44,7 @@ def test_there_is_a_bar_for_every_attack_but_those_that_test_chance():
     [
         (
             {"definetty": SURE},
-            "definetty: is not an attack that can be limited. Write one of homogeneity, background, known-people",
+            "definetty: is not an attack that can be limited. Write one of homogeneity",
         ),
         ({"distance": SURE}, "distance: is not an attack that can be limited"),
         ({"definetti": {}}, "needs max-lift, or max-share-above"),

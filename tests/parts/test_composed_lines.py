@@ -225,7 +225,7 @@ def test_another_map_than_was_judged_is_not_published(line, monkeypatch):
         return real(resolved, candidate)
 
     monkeypatch.setattr(publication, "stage", change_map)
-    with pytest.raises(PromiseError, match="map changed after validation"):
+    with pytest.raises(PromiseError, match="map was changed after validation"):
         line.publish()
     assert not list((line.private / "map").glob("*"))
 

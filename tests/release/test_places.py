@@ -202,7 +202,9 @@ def test_a_public_place_that_is_none_is_named(small, monkeypatch):
         small.publish("one")
     place = small.folder / "file" / "wages"
     assert (
-        str(caught.value) == f"publish.uri: {place} cannot be created, because a file is in the way"
+        str(caught.value)
+        == f"publish.uri: {place} cannot be created, because a file is in the way. "
+        "Move the file, or change publish.uri"
     )
 
 

@@ -45,7 +45,7 @@ def publish(line, **changes):
 
 
 def test_a_second_grouping_under_another_name_is_refused(first):
-    with pytest.raises(PromiseError, match="'work' is 'job' there"):
+    with pytest.raises(PromiseError, match="'work' is called 'job' in the other line"):
         publish(renamed_line(first))
 
 

@@ -95,7 +95,7 @@ def test_the_same_rows_under_a_prefix_are_an_earlier_versions_people(first):
     with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
     with_ids(first, lambda unit: f"north-{unit}")
     with pytest.raises(
-        PromiseError, match=r"rows are also in version 0001, under other units: .*\b71 comb"
+        PromiseError, match=r"rows are also in version 0001, under other units, .*\b71 comb"
     ):
         one_changed(first).publish(**KNOWN | CODED)
 
@@ -205,7 +205,9 @@ def test_what_a_killed_run_kept_is_gone(first, work):
 def test_the_same_rows_under_a_prefix_are_another_lines_people(first):
     with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
     second = with_ids(other(first), lambda unit: f"north-{unit}")
-    message = r"all 72 rows are also in line first, version 0001, over .*\(age, edu, job, zip\)"
+    message = (
+        r"all 72 rows are also in line first, version 0001, compared by .*\(age, edu, job, zip\)"
+    )
     with pytest.raises(PromiseError, match=message):
         second.publish(**KNOWN | CODED)
 
@@ -268,7 +270,7 @@ def test_rows_of_a_line_are_found_in_another_spelling(first):
     second = other(first, others=20)
     for person in second.people.values():
         person["job"] = f"{person['job'].upper()} "
-    with pytest.raises(PromiseError, match=r"rows are also in line first, version 0001: .*5"):
+    with pytest.raises(PromiseError, match=r"rows are also in line first, version 0001, .*5"):
         as_rows(second)
 
 
@@ -329,7 +331,7 @@ def test_a_line_that_keeps_no_rows_is_compared_by_its_units_alone(first, work):
 def test_rows_that_are_gone_are_missed(first, work):
     as_rows(first)
     (work / "first" / ROWS_NORMAL / "0001").unlink()
-    with pytest.raises(PromiseError, match=r"line first: the rows of version 0001 are gone"):
+    with pytest.raises(PromiseError, match=r"line first: the rows of version 0001 are missing"):
         as_rows(other(first))
 
 

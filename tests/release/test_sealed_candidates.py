@@ -183,10 +183,10 @@ def test_other_people_after_validation_are_refused(sealed_release):
     plan, candidate = sealed_release
     place = candidate / "map.parquet"
     pq.write_table(pq.read_table(place).slice(1), place)
-    with pytest.raises(PromiseError, match="map changed after validation"):
+    with pytest.raises(PromiseError, match="map was changed after validation"):
         publish_candidate(plan, candidate)
     place.unlink()
-    with pytest.raises(PromiseError, match="map changed after validation"):
+    with pytest.raises(PromiseError, match="map was changed after validation"):
         publish_candidate(plan, candidate)
     assert nothing_is_published(plan)
 
@@ -248,7 +248,7 @@ def test_a_map_that_is_changed_once_it_was_found_is_not_read(sealed_release):
     map_ = sealed_candidate(candidate).map
     assert map_.read().num_rows > 0
     map_.path.write_bytes(map_.path.read_bytes() + b"0")
-    with pytest.raises(PromiseError, match="map changed after validation"):
+    with pytest.raises(PromiseError, match="map was changed after validation"):
         map_.read()
-    with pytest.raises(PromiseError, match="map changed after validation"):
+    with pytest.raises(PromiseError, match="map was changed after validation"):
         map_.keep(candidate.parent, "0001")

@@ -47,7 +47,7 @@ def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
         ({"query": "DELETE FROM people WHERE month = :month"}, "source.query: must be a SELECT"),
         ({"query": f"{QUERY}; {QUERY}"}, "source.query: must be one statement"),
         ({"query": f"{QUERY} FOR UPDATE"}, "source.query: only reads: LOCK"),
-        ({"query": "SELECT nextval('s'), :month"}, "source.query: only reads: the function"),
+        ({"query": "SELECT nextval('s'), :month"}, "source.query: may only read, but the function"),
         ({"timezone": "Amsterdam"}, "source: timezone: must be one of the IANA database"),
         ({"date-formats": {"age": "%d.%m.%Y"}}, "source.date-formats.age: is no column of type"),
         ({"date-formats": {"age": "%d.%m.%y"}}, "source: date-formats.age: may use"),

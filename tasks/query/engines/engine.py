@@ -75,16 +75,20 @@ def read_table(table: Source) -> pa.Table:
     try:
         return read_parquet(table)
     except FileNotFoundError:
-        raise InputError(f"{table}: no such file") from None
+        raise InputError(f"{table}: there is no such file") from None
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{table}: not a Parquet file ({type(error).__name__})") from None
+        raise InputError(
+            f"{table}: is not a readable Parquet file ({type(error).__name__})"
+        ) from None
 
 
 def _join_parts(table: TableInParts) -> pa.Table:
     try:
         return pa.concat_tables(table.tables())
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"a part: not a Parquet file ({type(error).__name__})") from None
+        raise InputError(
+            f"a part: is not a readable Parquet file ({type(error).__name__})"
+        ) from None
 
 
 def ask_each(
