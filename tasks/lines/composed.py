@@ -171,7 +171,7 @@ def _verdict_of_gate(
     members = members_of(before, now, columns)
     if members.lost:
         return Refused(
-            f"{number(members.lost, 'slot')} of earlier versions belong to other people now", 0, 0
+            f"{number(members.lost, 'slot')} of earlier versions given to other people", 0, 0
         )
     # presence first: promises about it are judged on all groups ever published
     if refused := _too_present(now, declared):

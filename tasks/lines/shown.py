@@ -185,9 +185,9 @@ def _unsound(before: ShownVersion, now: ShownVersion) -> str | None:
     """Return why groups cannot be compared with those that they go on from, or None if they can."""
     previous = now.previous[now.previous >= 0]
     if wrong := int((previous >= len(before.rows)).sum()):
-        return f"{number_of(wrong)} that continue no group of the last version"
+        return f"{number_of(wrong)} continuing no group of the last version"
     if wrong := int((np.bincount(previous, minlength=1) > 1).sum()):
-        return f"{number_of(wrong)} of the last version that continue more than once"
+        return f"{number_of(wrong)} of the last version continued more than once"
     return None
 
 

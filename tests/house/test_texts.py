@@ -47,7 +47,34 @@ KEPT = {
 PENDING = {
     "expectations",
     "flows",
-    "tasks",
+    "tasks/anonymize.py",
+    "tasks/arrays",
+    "tasks/candidates",
+    "tasks/choose",
+    "tasks/deidentify.py",
+    "tasks/deliver.py",
+    "tasks/destinations",
+    "tasks/evaluate.py",
+    "tasks/experiments",
+    "tasks/forms",
+    "tasks/hold.py",
+    "tasks/in_parts.py",
+    "tasks/ingest.py",
+    "tasks/microdata",
+    "tasks/outcomes.py",
+    "tasks/partitions",
+    "tasks/parts",
+    "tasks/policy.py",
+    "tasks/profile",
+    "tasks/publication",
+    "tasks/publish.py",
+    "tasks/report",
+    "tasks/schema",
+    "tasks/stages",
+    "tasks/terms",
+    "tasks/validate.py",
+    "tasks/verify.py",
+    "tasks/workers",
 }
 """Folders and modules whose texts were written before these rules, and are to be rewritten."""
 
@@ -129,6 +156,16 @@ def test_texts_are_in_plain_english():
 )
 def test_rules_find_what_they_are_about(text, faults):
     assert faults_of(text) == faults
+
+
+def test_kept_phrases_are_in_use():
+    written = [
+        text.text
+        for path in sources()
+        for text in texts_of(path.as_posix(), path.read_text(encoding="utf-8"))
+    ]
+    assert [phrase for phrase in KEPT if not any(phrase in text for text in written)] == []
+    assert len(KEPT) <= 20
 
 
 def test_parts_of_messages_are_joined():

@@ -91,7 +91,7 @@ NOT_WRITTEN = {
     'SELECT UPPER("Sex"), COUNT(*) FROM microdata GROUP BY 1': "the function UPPER",
     "SELECT age // 0, COUNT(*) FROM microdata GROUP BY 1": "a divisor that can be 0",
     "SELECT age / 2, COUNT(*) FROM microdata GROUP BY 1": "a calculation with DIV",
-    "SELECT CASE WHEN age < 4 THEN 'a' ELSE 'A' END, COUNT(*) FROM microdata GROUP BY 1": "lower case",
+    "SELECT CASE WHEN age < 4 THEN 'a' ELSE 'A' END, COUNT(*) FROM microdata GROUP BY 1": "lower",
     "SELECT SUM(loss + 1) FROM microdata": "sensitive values",
     "SELECT SUM(loss), AVG(age) FILTER (WHERE loss > 1) FROM microdata": "together with conditions",
     "SELECT vip, MIN(MIN(age)) OVER () FROM microdata GROUP BY vip": "all rows of the answer",

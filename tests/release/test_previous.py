@@ -331,7 +331,7 @@ def test_a_lineage_doubled(lines, tmp_path):
     forged = forge(lines("permuted")[2], tmp_path / "forged", double)
     with pytest.raises(PromiseError, match="lineage"):
         check(forged)
-    with pytest.raises(PromiseError, match="1 group of the last version that continue more than"):
+    with pytest.raises(PromiseError, match="1 group of the last version continued more than"):
         hold_against(open_release(forged), lines("permuted")[1:2], verified)
 
 
@@ -343,7 +343,7 @@ def test_a_lineage_from_nowhere(lines, tmp_path):
 
     _, second, third = lines("permuted")
     problems = broken(forge(third, tmp_path / "forged", invent), second)
-    assert "1 group that continue no group of the last version" in problems
+    assert "1 group continuing no group of the last version" in problems
 
 
 @pytest.mark.parametrize("kind", ["permuted", "split", "generalized", "ambiguous"])

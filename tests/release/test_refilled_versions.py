@@ -139,9 +139,7 @@ def test_a_slot_in_other_hands_of_which_the_map_does_not_know_is_refused(
     line = refilled_line(tmp_path, versions=1)
     monkeypatch.setattr(FormerHolders, "with_others", lambda self, *_: self)
     line.move(leave=12)
-    with pytest.raises(
-        PromiseError, match="12 slots of earlier versions belong to other people now"
-    ):
+    with pytest.raises(PromiseError, match="12 slots of earlier versions given to other people"):
         line.publish(**REFILL)
 
 
