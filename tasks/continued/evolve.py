@@ -104,9 +104,8 @@ def evolve(
         version = draw(line, shape, settled, gone, cohort)
         if not version.groups:
             raise NobodyShownError(
-                "versions: composed: too few people are left to show any group without "
-                "breaking the promises, so no version is published. Add rows to the "
-                "source, or start a line with another name"
+                "versions: composed: no group can be shown any more, so no version is published. "
+                "Add rows to the source, or start a line with another name"
             )
         broken = np.flatnonzero(judge(version))
         of_cohort = broken[version.line_group[broken] >= version.first_new]

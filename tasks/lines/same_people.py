@@ -249,7 +249,7 @@ def _name_rows(common: RowsInCommon, where: str) -> str:
             f"({columns})"
         )
     return (
-        f"many rows are also in {where}, compared by the columns of both ({columns}). "
+        f"rows are also in {where}, compared by the columns of both ({columns}). "
         f"{rows.both:,} combinations of values are in one row of each, and "
         f"{rows.first + rows.second:,} are in two rows of one table. In tables about "
         "other people, at most about half of these are in one row of each"

@@ -86,8 +86,7 @@ def read_trust_at(place: Path) -> Trust:
         return Trust()
     except (ValidationError, ValueError, OSError):
         raise InputError(
-            f"{place}: cannot be read as the list of trusted keys. Restore it from a "
-            "backup, or delete it and trust the keys again"
+            f"{place}: cannot be read as the list of trusted keys. Restore it from a backup"
         ) from None
 
 

@@ -142,7 +142,9 @@ class TestStage:
 
     def test_one_that_does_not_is_refused_and_not_drawn_anew(self, line, small):
         broken = {"background": {"known": 2, **SURE}}
-        with pytest.raises(PromiseError, match=r"background\.max-share-above: 0 of 'wage': is not"):
+        with pytest.raises(
+            PromiseError, match=r"background\.max-share-above: 0 of 'wage': this limit is not"
+        ):
             attack(line(broken))
         judged = []
         with pytest.raises(PromiseError, match="this candidate stays refused"):
@@ -207,7 +209,7 @@ class TestStage:
         worse = JudgedBar(LIFT, "wage", 0.3, refuses=True)
         small = line({"background": {"known": 1, **SURE}})
         small_place = small.folder
-        with pytest.raises(PromiseError, match="attacks: is not kept"):
+        with pytest.raises(PromiseError, match="attacks: this limit is not kept"):
             attack(small, judging=no)
 
 

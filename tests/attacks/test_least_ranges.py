@@ -76,7 +76,7 @@ def test_each_group_by_its_own_subdomains():
 
 
 def test_what_is_too_much_to_go_through_is_not():
-    with pytest.raises(NotEnumeratedError, match="more than 20,000 multisets"):
+    with pytest.raises(NotEnumeratedError, match="more than 20,000 possible combinations"):
         multisets_behind(TREE, ((0,), (60,)), most=30_000)
     with pytest.raises(NotEnumeratedError, match="these subdomains do not fit"):
         posterior(TWO_THIRDS, ((0, 1), (1, 3)), multisets_behind(TWO_THIRDS, ((0, 1), (1, 3))))

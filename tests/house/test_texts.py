@@ -41,6 +41,7 @@ KEPT = {
     "apparent match: alone with their quasi-identifiers": _MEASURE,
     "one published row meets: somebody is singled out": _MEASURE,
     "no answer tells some people from others": "a warning on the pages of releases, sealed",
+    "is of none of the families that the publisher": "a reason in answers as JSON",
     "a label stands for any number of values": "the content of a table in databases",
 }
 """Phrases that published bytes or other contracts contain, and why; no other text may have them."""

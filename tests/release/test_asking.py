@@ -75,7 +75,9 @@ def test_a_wrong_query_among_many_is_told_and_the_others_are_answered(ask, file)
     first, refused, third = map(json.loads, out.splitlines())
     assert first["rows"]
     assert third["rows"]
-    reason = "column 'town' is selected but not in GROUP BY"
+    reason = (
+        "column 'town' is selected but not in GROUP BY. Add it to GROUP BY, or use an aggregate"
+    )
     assert refused == {"query": 2, "line": 4, "error": reason}
     assert "1 of 3 queries have no answer" in err
 

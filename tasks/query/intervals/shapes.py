@@ -44,11 +44,11 @@ LEAST_ROWS = 20
 LEAST_GROUPS = 2
 """With fewer rows or groups no interval is given, and none is calibrated."""
 # reasons why an answer has no interval
-EXACT = "the answer is exact, so both bounds equal it"
+EXACT = "the answer is exact: both bounds are it"
 NOTHING = "no row is selected"
 SMALL = f"fewer than {LEAST_ROWS} rows or {LEAST_GROUPS} groups are selected, or may be"
-OUTSIDE = "the publisher did not calibrate intervals for this kind of query"
-CALCULATED = "intervals are not calibrated for calculations with several columns or aggregates"
+OUTSIDE = "the query is of none of the families that the publisher calibrated"
+CALCULATED = "it is calculated of several columns or aggregates, of which no family is calibrated"
 
 
 @dataclass(frozen=True)
