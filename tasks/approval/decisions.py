@@ -96,13 +96,17 @@ def decide(
         InputError: where the candidate waits no longer, or the reason is no line of text.
     """
     if now >= request.expires:
-        raise InputError(f"{request.digest[:12]}…: has expired, and waits for no decision")
+        raise InputError(
+            f"{request.digest[:12]}…: this request for approval has expired, so "
+            "decisions about it no longer count. Release the spec again to get a new "
+            "candidate"
+        )
     until = min(expires or request.expires, request.expires)
     facts = {"verdict": verdict, "time": now, "expires": until, "reason": reason}
     try:
         judgement = Judgement.model_validate({**request.subject.model_dump(), **facts})
     except ValidationError:
-        raise InputError("reason: is not a line of text of at most 500 characters") from None
+        raise InputError("reason: must be one line of text with at most 500 characters") from None
     signature = signer.sign(_STATEMENT, judgement.model_dump(mode="json"))
     return Decision(judgement=judgement, key=signer.key, signature=signature)
 
@@ -119,9 +123,15 @@ def read_text(text: str) -> Decision:
         content = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         decision = Decision.model_validate(parse_json(content))
     except (ValidationError, ValueError):
-        raise InputError("signature: is no decision as sfumato review prints it") from None
+        raise InputError(
+            "signature: is not a decision that `sfumato review` printed. Copy the "
+            "whole line that it printed"
+        ) from None
     if not decision.is_genuine:
-        raise InputError(f"signature: is not by key {decision.key}")
+        raise InputError(
+            f"signature: was not made with key {decision.key}. Let the reviewer print the "
+            "decision again"
+        )
     return decision
 
 
@@ -142,4 +152,7 @@ def decisions_at(place: Path) -> Iterator[Decision]:
         try:
             yield Decision.model_validate(read_json(file))
         except (ValidationError, ValueError, OSError):
-            raise PromiseError(f"{file}: cannot be read as a decision") from None
+            raise PromiseError(
+                f"{file}: cannot be read as a decision. It may be damaged: delete it, and "
+                "let the reviewer decide again (sfumato review approve)"
+            ) from None

@@ -48,7 +48,8 @@ def require_approved(
     if len(approvals) < needed:
         raise PromiseError(
             f"approval: {len(approvals)} of {needed} reviewers approve candidate "
-            f"{candidate.request.digest[:12]}…{_in_words(ignored, reviewers_file(environ))}"
+            f"{candidate.request.digest[:12]}…{_in_words(ignored, reviewers_file(environ))}. "
+            "To approve it: sfumato review approve CANDIDATE"
         )
     return tuple(approvals.values())
 
@@ -69,9 +70,15 @@ def approvals_by(
     by_key = {decision.key.public: decision for decision in counted}
     for decision in by_key.values():
         if (why := _fault(decision, request, trusted, builders, request.made)) is not None:
-            raise PromiseError(f"approval: {decision.key} ({why}); see {reviewers_file(environ)}")
+            raise PromiseError(
+                f"approval: the decision of {decision.key} does not count ({why}). "
+                f"Reviewers are listed in {reviewers_file(environ)}"
+            )
     if len(by_key) < request.reviewers:
-        raise PromiseError(f"approval: {len(by_key)} of {request.reviewers} are noted")
+        raise PromiseError(
+            f"approval: only {len(by_key)} of the {request.reviewers} approvals that are "
+            "needed are recorded"
+        )
     approvals = (_approval(decision, trusted[key]) for key, decision in by_key.items())
     return tuple(sorted(approvals, key=lambda approval: (approval.time, approval.by)))
 
@@ -81,8 +88,9 @@ def _require_not_turned_down(request: Request, decisions: Iterable[Decision]) ->
         against = decision.judgement.verdict != "approved"
         if against and decision.is_about(request) and decision.is_genuine:
             raise PromiseError(
-                f"approval: candidate {request.digest[:12]}… was {decision.judgement.verdict} by "
-                f"{decision.key}"
+                f"approval: candidate {request.digest[:12]}… was "
+                f"{decision.judgement.verdict} by {decision.key}, so it cannot be "
+                "published. Change the source or the spec, then release again"
             )
 
 
@@ -106,17 +114,20 @@ def _faults(
 ) -> Iterator[str]:
     judgement = decision.judgement
     if decision.key.public in builders:
-        yield "a key of the line's own work directory, which builds it"
+        yield (
+            "a key of the line's own work directory, which builds the candidate and so "
+            "cannot approve it"
+        )
     if decision.key.public not in trusted:
-        yield "not among the line's reviewers"
+        yield "not a reviewer of this line"
     if not decision.is_about(request):
-        yield "about another candidate, or another state of the line"
+        yield "about another candidate, or about the line before it changed"
     if now >= min(judgement.expires, request.expires):
         yield "expired"
     if judgement.time < request.made:
         yield "older than the candidate"
     if not decision.is_genuine:
-        yield "not signed by it"
+        yield "its signature does not match the key"
 
 
 def _approval(decision: Decision, key: PublicKey) -> Approval:
@@ -128,4 +139,4 @@ def _approval(decision: Decision, key: PublicKey) -> Approval:
 def _in_words(ignored: list[str], place: Path) -> str:
     if not ignored:
         return ""
-    return f"; not counted: {', '.join(ignored)}; reviewers are those of {place}"
+    return f". Not counted: {', '.join(ignored)}. Reviewers are listed in {place}"

@@ -68,7 +68,8 @@ class HeldCandidate:
         require_plain(self.place)
         if seal_digest(self.place) != self.request.sealed:
             raise PromiseError(
-                f"{self.place}: was changed since it waits: no decision about it counts"
+                f"{self.place}: was changed while it waited, so no decision about it "
+                "counts. Withdraw it (sfumato review withdraw) and release again"
             )
 
     def require_unchanged(self, line: Path) -> None:
@@ -80,8 +81,9 @@ class HeldCandidate:
         self.require_sealed()
         if state_digest(line) != self.request.state:
             raise PromiseError(
-                f"{line / STATE}: the line has gone on since the candidate waits: no decision "
-                "about it counts"
+                f"{line / STATE}: the line has changed while the candidate waited, so "
+                "no decision about it counts. Withdraw it (sfumato review withdraw) "
+                "and release again"
             )
 
 
@@ -114,7 +116,10 @@ def require_held(place: Path) -> HeldCandidate:
     """
     candidate = candidate_at(place)
     if candidate is None:
-        raise InputError(f"{place}: no candidate waits for approval here")
+        raise InputError(
+            f"{place}: no candidate waits for approval here. To see those that wait: "
+            "sfumato review list"
+        )
     return candidate
 
 

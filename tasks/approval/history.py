@@ -69,8 +69,10 @@ class History(Strict):
             if same and past.end in _FINAL:
                 raise PromiseError(
                     f"a candidate of this source and spec was {past.end} "
-                    f"({past.time:%Y-%m-%d}, digest {past.digest[:12]}…): another draw of it would "
-                    "be one among several to choose from; change the source or the spec first"
+                    f"({past.time:%Y-%m-%d}, digest {past.digest[:12]}…). A second "
+                    "random draw of the same rows would let the publisher choose "
+                    "between draws, so it is refused. Change the source or the spec "
+                    "first"
                 )
 
     def find_unwanted(self, digest: str) -> Past | None:
@@ -85,7 +87,8 @@ class History(Strict):
         """
         if (past := self.find_unwanted(digest)) is not None:
             raise PromiseError(
-                f"candidate {digest[:12]}… was {past.end} ({past.time:%Y-%m-%d}), and waits no more"
+                f"candidate {digest[:12]}… was {past.end} ({past.time:%Y-%m-%d}), so "
+                "it no longer waits for approval"
             )
 
 

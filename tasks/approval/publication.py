@@ -48,15 +48,20 @@ def find_approved(line: Line, digest: str, spec: str) -> HeldCandidate | Path:
             if version.digest == digest:
                 return line.public / number
         waits = f" (another does: {candidate.request.digest})" if candidate else ""
-        raise InputError(f"{line.name}: no candidate {digest} waits for approval{waits}")
+        raise InputError(
+            f"{line.name}: no candidate {digest} waits for approval{waits}. To see those "
+            "that wait: sfumato review list"
+        )
     require_plain(candidate.place)
     if candidate.request.line != line.name:
-        raise PromiseError(f"{candidate.place}: is a candidate of {candidate.request.line}")
+        raise PromiseError(
+            f"{candidate.place}: is a candidate of another line, {candidate.request.line}"
+        )
     read_history(line.private).require_waiting(digest)
     if candidate.request.spec != spec:
         raise PromiseError(
-            f"{line.name}: the spec has changed since candidate {digest[:12]}… was made of it: "
-            "release it again"
+            f"{line.name}: the spec has changed since candidate {digest[:12]}… was "
+            "made from it. Release it again: sfumato release SPEC"
         )
     return candidate
 
@@ -95,7 +100,10 @@ def complete(
     try:
         counted = _DECISIONS.validate_json(read_bytes(place))
     except (OSError, ValidationError):
-        raise PromiseError(f"{place}: cannot be read as the approvals of a version") from None
+        raise PromiseError(
+            f"{place}: cannot be read as the approvals of a version. It may be damaged: "
+            "restore it from a backup"
+        ) from None
     approvals = approvals_by(line, candidate.request, counted, environ)
     undone = record_approvals(line, number, approvals, measured)
     with state_lock(line.private):

@@ -56,7 +56,10 @@ def distrust_reviewer(fingerprint_: str, environ: Mapping[str, str]) -> list[Pub
     trust = read_reviewers(environ)
     remaining, gone = trust.remove_key(fingerprint_)
     if not gone:
-        raise InputError(f"{fingerprint_}: no reviewer's key has this fingerprint")
+        raise InputError(
+            f"{fingerprint_}: no reviewer's key has this fingerprint. To see all: sfumato "
+            "review reviewers"
+        )
     write_trust_at(reviewers_file(environ), remaining)
     return gone
 
@@ -78,6 +81,6 @@ def _require_safe_parent(path: Path) -> None:
 
 def _not_ours(path: Path) -> InputError:
     return InputError(
-        f"{path}: others can write it, and could name reviewers of their own: it must be yours "
-        "(chown), and writable by you alone (chmod go-w)"
+        f"{path}: other users can write this file, and could add reviewers. Make it "
+        "yours (chown), and let only you write it (chmod go-w)"
     )

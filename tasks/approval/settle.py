@@ -37,9 +37,9 @@ def find_waiting(line: Line, identity: Identity, now: datetime) -> HeldCandidate
         read_history(line.private).require_new(identity)
         if candidate is not None and not line.reviewers:
             raise PromiseError(
-                f"a candidate of this source and spec waits for approval (digest "
-                f"{candidate.request.digest[:12]}…): publish it (sfumato publish), or withdraw it "
-                "first (sfumato review withdraw)"
+                "a candidate of this source and spec waits for approval (digest "
+                f"{candidate.request.digest[:12]}…). Publish it (sfumato publish), or "
+                "withdraw it first (sfumato review withdraw)"
             )
         return candidate
 
@@ -68,8 +68,8 @@ def settle(line: Line, now: datetime) -> HeldCandidate | None:
         return None
     if _being_published(line, candidate.request):
         raise Fault(
-            f"the publication of candidate {candidate.request.digest[:12]}… was begun and not "
-            "finished: sfumato publish finishes it"
+            f"the publication of candidate {candidate.request.digest[:12]}… began but "
+            "did not finish. To finish it: sfumato publish SPEC"
         )
     if version_of(line, candidate.request) is not None:
         end(line.private, candidate, "approved", now)
@@ -109,8 +109,9 @@ def take_down(
         begun = state.pending is not None and state.pending[1].digest == candidate.request.digest
         if begun or _version_of(state, candidate.request) is not None:
             raise PromiseError(
-                f"candidate {candidate.request.digest[:12]}… is being published, or was: it is too "
-                "late (sfumato withdraw takes a version back)"
+                f"candidate {candidate.request.digest[:12]}… is being published or "
+                "already was, so it cannot be withdrawn now. To take a published "
+                "version back: sfumato withdraw"
             )
         end(line, candidate, how, time, decided_by, reason)
     return True

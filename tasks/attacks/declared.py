@@ -56,22 +56,22 @@ class BarNeeds:
     def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
         """Return the reason why this attack cannot judge a release, or None if it can."""
         if self.partitions and partition not in self.partitions:
-            return f"is judged of {' and '.join(self.partitions)} alone: leave it out"
+            return f"can only be judged with partition {' or '.join(self.partitions)}. Leave it out"
         if shows not in self.shows:
-            return "is not judged of this form: leave it out"
+            return "cannot be judged with this form. Leave it out"
         if self.several_rows and not several_rows:
-            return "is about people with several rows, and each has one here: leave it out"
+            return "judges people with several rows, but each person has one row here. Leave it out"
         return None
 
     def fault_of(self, limits: Sequence[str], keys: Sequence[str]) -> str | None:
         """Return the reason why limits or keys do not suit this attack, or None if all do."""
         for limit in limits:
             if limit not in self.limits:
-                return f"{limit}: there is {' and '.join(self.limits)} of this attack"
+                return f"{limit}: is not a limit of this attack. Write {' or '.join(self.limits)}"
         if missing := [key for key in self.says if key not in keys]:
-            return f"{missing[0]}: has to be said"
+            return f"{missing[0]}: is missing, and this attack needs it"
         if more := [key for key in keys if key not in (*self.says, *self.may_say)]:
-            return f"{more[0]}: is said of other attacks"
+            return f"{more[0]}: belongs to other attacks. Leave it out"
         return None
 
 
@@ -109,34 +109,55 @@ class Bar(Part):
 
     max_lift: Annotated[
         Share | None,
-        Field(description="people guessed beyond those whom the group alone tells, as a share"),
+        Field(
+            description=(
+                "largest share of people guessed in addition to those guessed from their group only"
+            )
+        ),
     ] = None
     max_share_above: Annotated[
-        BelievedBar | None, Field(description="people of whom what is true is believed so much")
+        BelievedBar | None,
+        Field(
+            description=(
+                "largest share of people about whom the attacker believes the true value this "
+                "strongly"
+            )
+        ),
     ] = None
     max_share: Annotated[
-        Share | None, Field(description="people, or tries, with which an attack succeeds")
+        Share | None,
+        Field(description="largest share of people, or of tries, with which an attack succeeds"),
     ] = None
     known: Annotated[
         int | None,
-        Field(ge=1, le=10, description="values, or people, that the attacker knows besides"),
+        Field(
+            ge=1,
+            le=10,
+            description="number of other values, or of other people, that the attacker knows",
+        ),
     ] = None
     width: Annotated[
-        ExactNumber | None, Field(gt=0, description="of a small range, in the column's unit")
+        ExactNumber | None, Field(gt=0, description="width of a small range, in the column's unit")
     ] = None
     level: Annotated[
-        int | None, Field(ge=1, description="of the hierarchy, by which values are alike")
+        int | None, Field(ge=1, description="level of the hierarchy at which values count as alike")
     ] = None
     times: Annotated[
-        float | None, Field(gt=1, description="how much likelier a value may be in a group")
+        float | None, Field(gt=1, description="how many times likelier a value may be in a group")
     ] = None
     register_: Annotated[
         str | None,
-        Field(alias="register", description="a file of everybody whom it could be about"),
+        Field(
+            alias="register", description="file (register) of everyone who could be in the release"
+        ),
     ] = None
     on_failure: Annotated[
         Literal["refuse", "approve", "tell"],
-        Field(description="what becomes of a release beyond it; approve: reviewers decide"),
+        Field(
+            description=(
+                "what happens to a release that exceeds the limit (approve lets reviewers decide)"
+            )
+        ),
     ] = "refuse"
 
     def limits(self, attack: str) -> Iterator[KeptBar]:
@@ -170,7 +191,10 @@ class AttackBars(RootModel[dict[str, Bar]]):
     def _attacks_are_known(self) -> Self:
         for name, bar in self.root.items():
             if name not in JUDGED:
-                raise ValueError(f"{name}: there are bars for {', '.join(JUDGED)}")
+                raise ValueError(
+                    f"{name}: is not an attack that can be limited. Write one of "
+                    f"{', '.join(JUDGED)}"
+                )
             if fault := bar.fault_of(name, JUDGED[name]):
                 raise ValueError(f"{name}: {fault}")
         return self

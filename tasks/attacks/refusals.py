@@ -114,8 +114,9 @@ def refusal(broken: Sequence[str]) -> PromiseError:
     """Return the error that refuses a candidate, given in words the bars that it does not keep."""
     reasons = "; ".join(broken) or "attacks"
     return PromiseError(
-        f"{reasons}: is not kept, and nothing is published: the refusal stands until the source or "
-        "the spec changes (figures: attacks.json in the line's private directory)"
+        f"{reasons}: this limit is not kept, so nothing is published. Change the "
+        "source or the spec, because this candidate stays refused. For the figures, "
+        "see attacks.json in the line's private directory"
     )
 
 
@@ -155,8 +156,9 @@ def rekeyed_refusals(
     every = read_refusals(line).refused
     if lost := {candidate.rows for candidate in every} - rows.keys():
         raise InputError(
-            f"candidates of {len(lost)} other sources were refused by bars on attacks: give these, "
-            "too (--source refused=URI, --source refused-2=URI), or it would be forgotten"
+            f"limits on attacks refused candidates of {len(lost)} other sources. Give "
+            "these sources as well, or the refusals would be forgotten: --source "
+            "refused=URI --source refused-2=URI"
         )
     moved = [
         candidate.model_copy(
@@ -197,7 +199,8 @@ def _read_last(place: Path) -> list[RefusedCandidate]:
         return _refused_in(read_json(place, None))
     except (ValueError, KeyError, TypeError):
         raise PromiseError(
-            f"{place}: cannot be read as what attackers guessed of a candidate"
+            f"{place}: cannot be read as the guesses of attackers about a candidate. "
+            "Restore it from a backup"
         ) from None
 
 

@@ -103,7 +103,10 @@ def evolve(
             continue
         version = draw(line, shape, settled, gone, cohort)
         if not version.groups:
-            raise NobodyShownError("versions: composed: no group can be shown any more")
+            raise NobodyShownError(
+                "versions: composed: no group can be shown any more, so no version is published. "
+                "Add rows to the source, or start a line with another name"
+            )
         broken = np.flatnonzero(judge(version))
         of_cohort = broken[version.line_group[broken] >= version.first_new]
         of_line = version.line_group[np.setdiff1d(broken, of_cohort)]
@@ -184,9 +187,9 @@ def require_the_same_people(gone: int, former: int, new: int, rows: int) -> None
     if gone > _MOST_RENAMED * former and new > _MOST_RENAMED * rows:
         raise PromiseError(
             f"versions: composed: {gone} of {former} units are gone and {new} of "
-            f"{rows} are new: if they are the same people under other names, say "
-            "which by line rekey --units, or give them their names back; if they are others, say "
-            "--yes-they-are-others"
+            f"{rows} are new. Do one of:\n  - if they are the same people, write their "
+            "former units, or declare the new ones (sfumato line rekey --units "
+            "FILE)\n  - if they are other people, release with --yes-they-are-others"
         )
 
 

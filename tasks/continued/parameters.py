@@ -51,21 +51,23 @@ class ComposedVersions(Part):
     since: ClassVar[int] = 2
 
     rule: Literal["composed"] = "composed"
-    vacancies: Annotated[Vacancies, Field(description="who takes the slots of people who left")] = (
-        "keep"
-    )
+    vacancies: Annotated[
+        Vacancies, Field(description="who gets the places (slots) of people who left")
+    ] = "keep"
     changes: Annotated[
         Literal["withhold", "reinsert", "as-first"],
-        Field(description="what becomes of people whose values changed"),
+        Field(description="how to publish people after their values changed"),
     ] = "withhold"
     share: Annotated[
         Fraction,
         PlainSerializer(plain, return_type=int | str),
-        Field(description="of the presence still allowed, what a cohort may take"),
+        Field(description="share of the still allowed presence that one cohort may use up"),
     ] = Fraction(1, 2)
 
     consolidate: bool = came_with(
-        2, False, "close groups that few are left in, who move to groups of the same values"
+        2,
+        False,
+        "close groups with few people left; these people move to groups with the same values",
     )
 
     @field_validator("share", mode="before")
@@ -75,9 +77,9 @@ class ComposedVersions(Part):
         try:
             share = Fraction(str(written))
         except (ValueError, ZeroDivisionError):
-            raise ValueError("is not a fraction such as 1/2") from None
+            raise ValueError("must be a fraction, such as 1/2") from None
         if not 0 < share < 1 or share.denominator > 10**6:
-            raise ValueError("is not between 0 and 1 (at most six digits)")
+            raise ValueError("must lie between 0 and 1, and have a denominator of at most 1000000")
         return share
 
 
@@ -93,10 +95,10 @@ class ContinuedVersions(ComposedVersions):
         retire: groups of which a smaller share is left are shown no more.
     """
 
-    cohort: Annotated[int, Field(ge=1, description="rows of newcomers, at least")] = 1
+    cohort: Annotated[int, Field(ge=1, description="least number of rows of newcomers")] = 1
     retire: Annotated[
         Fraction,
-        Field(ge=0, le=1, description="share of a group's rows that must be left"),
+        Field(ge=0, le=1, description="least share of a group's rows that must remain"),
     ] = Fraction(0)
 
     _others: bool = PrivateAttr(default=False)
@@ -118,7 +120,7 @@ class ContinuedVersions(ComposedVersions):
         try:
             return Fraction(str(written))
         except (ValueError, ZeroDivisionError):
-            raise ValueError("is not a share between 0 and 1") from None
+            raise ValueError("must be a number between 0 and 1, such as 0.5 or 1/2") from None
 
 
 def _kind(written: Any) -> str:
@@ -156,13 +158,16 @@ def read_versions(written: Any) -> Any:
     """
     rule = written.get("rule", "disjoint") if isinstance(written, dict) else written
     if rule not in get_args(Rule):
-        raise ValueError(f"is none of {', '.join(get_args(Rule))}")
+        raise ValueError(f"must be one of {', '.join(get_args(Rule))}")
     if not isinstance(written, dict):
         return ContinuedVersions() if rule == "composed" else rule
     if rule == "composed":
         return written
     if more := sorted(written.keys() - {"rule"}):
-        raise ValueError(f"{more[0]}: is an option of rule: composed, and the rule is {rule}")
+        raise ValueError(
+            f"{more[0]}: is an option of `rule: composed`, but the rule is {rule}. Write "
+            "`rule: composed`, or leave the option out"
+        )
     return rule
 
 
@@ -191,9 +196,10 @@ def fault_of_vacancies(
     for i, promise in enumerate(promises):
         if asks_likelihoods(promise):
             return (
-                f"versions.vacancies: {versions.vacancies} leaves every value of a group possible, "
-                f"and not as likely as before, which promises.{i} ({promise.name}) asks: use keep, "
-                "or partition anatomy with one sensitive column and no insensitive one"
+                f"versions.vacancies: with {versions.vacancies}, every value of a "
+                f"group stays possible but its likelihood changes, and promises.{i} "
+                f"({promise.name}) limits likelihoods. Write `vacancies: keep`, or use "
+                "partition anatomy with one sensitive column and no insensitive column"
             )
     return None
 
@@ -215,10 +221,14 @@ def fault_of_consolidation(
     if not versions.consolidate:
         return None
     if versions.vacancies == "keep":
-        return "versions.consolidate: gives vacant slots away: use vacancies: paired or refill"
+        return (
+            "versions.consolidate: needs vacant slots to give away, and `vacancies: keep` "
+            "keeps them. Write `vacancies: paired` or `vacancies: refill`"
+        )
     if partition.distinct_values and len(lasting) == 1 and not recodes:
         return None
     return (
-        "versions.consolidate: moves people between groups whose values all differ: use partition "
-        "anatomy with one sensitive column, in a form that shows exact rows, or leave it out"
+        "versions.consolidate: moves people between groups in which all values differ, "
+        "so it needs one sensitive column, partition anatomy and a form that shows "
+        "exact rows. Change these, or leave consolidate out"
     )

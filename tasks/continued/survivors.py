@@ -70,8 +70,9 @@ def _common(types: set[pa.DataType]) -> pa.DataType:
 
 def _not_the_same(name: str, why: str) -> PromiseError:
     return PromiseError(
-        f"versions: composed: column {name!r} {why}, and groups cannot go on: "
-        "start a line of another name about other people, or keep the columns"
+        f"versions: composed: column {name!r} {why}, so the groups of the last version "
+        "cannot continue. Keep the columns as they were, or publish them as a line "
+        "with another name about other people"
     )
 
 
@@ -93,7 +94,9 @@ def meet(keys: np.ndarray, slots: SlotMap, out: np.ndarray, unchanged: Unchanged
     met = np.zeros((2, count_of(numbers)), dtype=bool)
     met[0, of_rows] = True
     if met[0].sum() < len(keys):
-        raise PromiseError("versions: composed is broken: a unit has two rows")
+        raise PromiseError(
+            "versions: composed is broken: a unit has two rows. Keep one row for each unit"
+        )
     place = np.full(met.shape[1], -1, dtype=np.int64)
     own = slots.own
     place[of_slots[own]] = np.flatnonzero(own)

@@ -44,7 +44,7 @@ def moved_between(places: Sequence[Path], versions: Sequence[ShownVersion]) -> l
 
 def refusal_at(directory: Path, why: str) -> PromiseError:
     """Return the error of a version that contradicts those before it."""
-    return PromiseError(f"{directory}: versions: composed is broken: {why}")
+    return PromiseError(f"{directory}: versions: composed is broken ({why})")
 
 
 def count_grown(versions: Sequence[ShownVersion]) -> int:
@@ -77,8 +77,9 @@ def joint_verdicts(versions: Sequence[ShownVersion]) -> Iterator[JointVerdict]:
         return
     if others := sum(version.declared.form.shows != last.form.shows for version in versions):
         raise PromiseError(
-            "versions: composed is broken: beside versions of another form, which may show who "
-            f"is there, nobody's presence is hidden ({others} of them)"
+            "versions: composed is broken: the promises must hide who is in the "
+            f"release, but {others} earlier versions in another form may show it. "
+            "Publish this form as a line with another name about other people"
         )
     tables = _all_groups(versions)
     for promise in promises:

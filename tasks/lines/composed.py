@@ -70,7 +70,7 @@ def require_composed(line: Line, candidate: Candidate, staging: Path) -> Passed 
     declared = open_release(staging).declared
     require_latest(candidate, state, declared)
     if candidate.map is None:
-        raise refusal("what the version is made of is not known here")
+        raise refusal("the map of the new version is missing. Release again")
     tables = read_tables(declared, staging / "data")
     before, now = (
         slots_so_far(line.private, state),
@@ -91,9 +91,11 @@ def require_latest(candidate: Candidate, state: LineState, declared: Declared) -
         PromiseError: with the rule.
     """
     if candidate.made_after != last_digest(state):
-        raise PromiseError("another version of the line was published meanwhile: run again")
+        raise PromiseError(
+            "another version of the line was published in the meantime. Run the command again"
+        )
     if declared.predecessor not in (None, last_digest(state)):
-        raise refusal("the version continues another one than the last")
+        raise refusal("the version continues another version than the last one. Release again")
 
 
 def require_kept_together(
@@ -128,7 +130,10 @@ def require_succession(last: ShownVersion, before: SlotMap | None, now: ShownVer
         PromiseError: with the rule, and only counts of groups.
     """
     if before is None or not _knows_all(before, last):
-        raise refusal("the map of the version before is not that of its groups")
+        raise refusal(
+            "the map of the last version does not match its groups. If it is in a backup, "
+            "restore it (sfumato line restore)"
+        )
     if contradictions := list(breaches(last, now)):
         raise refusal("; ".join(contradictions))
 
@@ -165,7 +170,9 @@ def _verdict_of_gate(
     columns = lasting_columns(declared)
     members = members_of(before, now, columns)
     if members.lost:
-        return Refused(f"{number(members.lost, 'slot')} of earlier versions in other hands", 0, 0)
+        return Refused(
+            f"{number(members.lost, 'slot')} of earlier versions given to other people", 0, 0
+        )
     # presence first: promises about it are judged on all groups ever published
     if refused := _too_present(now, declared):
         return refused
@@ -202,7 +209,12 @@ def _without_tuples(
     groups = len(distinct(now.group[now.kind != WITNESS]))
     whole = verdict.route == "A" and len(verdict.atoms) == groups  # each group is an atom
     if not whole and any(promise.known_columns for promise in declared.promises):
-        return Refused("people of whom other values are known stand in groups that changed", 0, 0)
+        return Refused(
+            "a promise assumes that attackers know other values, and people are in groups "
+            "that changed",
+            0,
+            0,
+        )
     return replace(
         verdict,
         fewest={name: fewest for name, fewest in verdict.fewest.items() if name != TUPLE},

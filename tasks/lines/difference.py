@@ -62,9 +62,14 @@ def difference(release: Release, other: Release) -> dict[str, Any]:
 def _in_order(release: Release, other: Release) -> tuple[Release, Release]:
     if release.declared.name != other.declared.name:
         names = f"{release.declared.name} and {other.declared.name}"
-        raise InputError(f"{other.directory}: is of another line ({names})")
+        raise InputError(
+            f"{other.directory}: belongs to another line ({names}). Give two versions of one line"
+        )
     if digest_of(release) == digest_of(other):
-        raise InputError(f"{other.directory}: is the same version as {release.directory}")
+        raise InputError(
+            f"{other.directory}: is the same version as {release.directory}. Give two "
+            "different versions"
+        )
     return (
         (other, release) if release.declared.predecessor == digest_of(other) else (release, other)
     )
@@ -134,7 +139,9 @@ def _observations_of(release: Release) -> list[_Numbers]:
         observations = _OBSERVATIONS.validate_python(release.manifest["sfumato"].get("observed"))
     except ValidationError:
         raise InputError(
-            f"{release.directory}: {MANIFEST} does not say what was observed"
+            f"{release.directory}: {MANIFEST} does not contain the observations that a "
+            "comparison needs. Release the line with current software, then compare "
+            "those versions"
         ) from None
     return [
         (observation.promise, observation.model_dump(exclude={"promise"}))

@@ -219,7 +219,8 @@ def require_declared(line: Line, exposed: Exposed, declared: JointExposure | Non
     tells = accepts_exposure(line, exposed.terms) and exposed.tells
     if declared != (exposed.counts if tells else None):
         raise PromiseError(
-            "another version about the same people was published meanwhile: run again"
+            "another version about the same people was published in the meantime. Run "
+            "the command again"
         )
 
 
@@ -239,8 +240,10 @@ def require_nothing_by_subtraction(before: SlotMap, now: SlotMap, columns: Seque
         earlier, later = seen.versions_showing(name)
         if people := people_exposed_by_subtraction(earlier, later, name):
             raise PromiseError(
-                f"versions: composed is broken: {people} people who came or left are told of by "
-                f"what their groups had and have of {name!r}"
+                f"versions: composed is broken: {people} people came or left, and the "
+                f"old and new values of {name!r} in their groups reveal more about "
+                "them than the groups do. Release again when more people have come or "
+                "left"
             )
 
 

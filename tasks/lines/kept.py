@@ -53,8 +53,8 @@ def release_before(line: Line, number: str) -> Iterator[Release]:
     if not is_tombstone(release):
         if not release.is_dir():
             raise PromiseError(
-                f"version {number}, which this one continues, is not in {line.public}: put it "
-                "back, or publish to the directory where it is"
+                f"version {number}, which this one continues, is not in {line.public}. "
+                "Restore its directory, or publish to the directory that contains it"
             )
         yield open_release(release)
         return
@@ -72,9 +72,9 @@ def _kept_files(line: Line, number: str) -> dict[str, bytes]:
         return unpack_files(place, read_bytes(place), number)
     except (OSError, InputError):
         raise PromiseError(
-            f"version {number}, which this one continues, was withdrawn, and what was kept of it "
-            "for this comparison is gone: put back a backup of the line's private state that was "
-            "made after the withdrawal (sfumato line restore)"
+            f"version {number}, which this one continues, was withdrawn, and the "
+            "private copy for this comparison is missing. Restore a backup that was "
+            "made after the withdrawal: sfumato line restore SPEC FILE"
         ) from None
 
 

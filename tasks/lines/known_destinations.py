@@ -47,7 +47,7 @@ class KnownDestination(BaseModel):
     def why_behind(self, sha256: str) -> str | None:
         """Return why it does not hold the line of this SHA-256, or None if it does."""
         if self.behind is None and self.delivered != sha256:
-            return "the line has changed since"
+            return "the line has changed since the last delivery"
         return self.behind
 
 

@@ -50,14 +50,14 @@ def _traces(public: Path) -> Iterator[str]:
     yield from (f"{number} is not listed in {RECORD}" for number in _unlisted_versions(public))
     yield from _pages_out_of_date(public)
     for pattern, what in (
-        (f"{STAGED_WITHDRAWAL}*", "a withdrawal that was begun"),
+        (f"{STAGED_WITHDRAWAL}*", "an unfinished withdrawal"),
         (f"{REPLACED}*", "a withdrawn version"),
-        (f"{STAGING}*", "a release that was being staged"),
-        (TEMPORARY, "a file that was being written"),
+        (f"{STAGING}*", "an unfinished release"),
+        (TEMPORARY, "an unfinished file"),
     ):
         yield from (f"{path.name}: {what}" for path in sorted(public.glob(pattern)))
     for path in filter(was_left, _temporaries_of_catalogue(public.parent)):
-        yield f"../{path.name}: a file that was being written"
+        yield f"../{path.name}: an unfinished file"
 
 
 def _temporaries_of_catalogue(place: Path) -> list[Path]:
@@ -82,4 +82,4 @@ def _pages_out_of_date(public: Path) -> Iterator[str]:
     from sfumato.tasks.lines.pages import pages_behind  # renders them: rarely needed
 
     names = pages_behind(public)
-    yield f"out of date: {', '.join(names)}" if names else "a change that was begun"
+    yield f"out of date: {', '.join(names)}" if names else "an unfinished change"

@@ -41,7 +41,7 @@ from sfumato.tasks.verification.signing_keys import fingerprint, public_key
 
 # errors of a directory in which this user cannot write
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT)
-_RESTORE = "put back the line's private state (sfumato line restore)"
+_RESTORE = "restore the line's private state (sfumato line restore SPEC FILE)"
 
 
 LOCK, UNFINISHED = ".lock", ".unfinished"
@@ -154,7 +154,7 @@ class CandidateMap:
     def _require_same(self, sha256: str) -> None:
         if sha256 != self.sha256:
             raise PromiseError(
-                "the candidate's map was changed after validation: validate it again"
+                "the candidate's map was changed after validation. Release the spec again"
             )
 
 
@@ -262,9 +262,12 @@ def _make_public(place: Path) -> None:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except (NotADirectoryError, FileExistsError):
-        raise InputError(f"publish.uri: {place} cannot be made: a file is in the way") from None
+        raise InputError(
+            f"publish.uri: {place} cannot be created, because a file is in the way. Move "
+            "the file, or change publish.uri"
+        ) from None
     except OSError as error:
-        raise Fault(with_remedies(f"{place}: cannot be made", error)) from None
+        raise Fault(with_remedies(f"{place}: cannot be created", error)) from None
     sync_directory(place.parent)
 
 
@@ -341,17 +344,20 @@ def require_ours(line: Line, state: LineState, record: Record, directories: list
         _require_mark(line, state, record.owner)
     if state.counter < record.counter:
         raise PromiseError(
-            f"the private state of {line.name} is lost or an old backup, older than its public "
-            f"record ({state.counter} < {record.counter}): {_RESTORE}"
+            f"the private state of {line.name} is lost or from an old backup: it is "
+            f"older than its public record ({state.counter} < {record.counter}). To "
+            f"continue, {_RESTORE}"
         )
     unknown = sorted({*record.versions, *directories} - state.versions.keys())
     if unknown:
-        raise PromiseError(f"version {unknown[0]} in {line.public} is not known here: {_RESTORE}")
+        raise PromiseError(
+            f"version {unknown[0]} in {line.public} is not known here. To continue, {_RESTORE}"
+        )
 
 
 def _require_mark(line: Line, state: LineState, owner: str) -> None:
     if owner not in (owner_mark(line_key(line.private)), state.former_mark):
         raise PromiseError(
-            f"{line.public}: belongs to the private state of another work directory: run there, "
-            f"or {_RESTORE}"
+            f"{line.public}: belongs to the private state of another work directory. "
+            f"Use that directory (SFUMATO_WORK), or {_RESTORE}"
         )

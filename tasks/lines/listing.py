@@ -14,13 +14,17 @@ from sfumato.tasks.terms.tombstone import has_replaced
 
 STATES: Mapping[str, str] = {
     "current": "the one to use",
-    "superseded": "a later one is current",
-    "pending": "current once its accuracy was measured: release again, or sfumato evaluate",
-    "withdrawn": "taken back; a tombstone stands in its place",
-    "withdrawn, in place": "the record says so, its files are still there: withdraw it again",
-    "gone": "recorded, but its directory is missing: put it back",
-    "unfinished": "a run was killed; the next one finishes or forgets it",
-    "unknown": "where it was published is not known here: release once, or name the public place",
+    "superseded": "a later version is current",
+    "pending": (
+        "becomes current once its accuracy is measured: release again, or run sfumato evaluate"
+    ),
+    "withdrawn": "taken back; a notice (tombstone) is in its place",
+    "withdrawn, in place": (
+        "the record lists it as withdrawn, but its files are still there: withdraw it again"
+    ),
+    "gone": "recorded, but its directory is missing: restore it",
+    "unfinished": "a run was interrupted; the next run finishes or discards it",
+    "unknown": "its public directory is not known here: release once, or name the directory",
 }
 """The states of versions, and what each means to a steward."""
 

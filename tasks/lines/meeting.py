@@ -90,16 +90,18 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
             require_same_file(line, meeting.known)
             if rule == "disjoint" and not (line.accepts_lines or is_joined(line, meeting)):
                 raise PromiseError(
-                    f"versions: disjoint is broken: {meeting.people} units are in line {other} "
-                    "about the same people"
+                    f"versions: disjoint is broken: {meeting.people} units are in "
+                    f"line {other} about the same people. Leave their rows out, or "
+                    "accept the risk (across-lines: accepted-risk)"
                 )
         elif line.people and meeting.known is not None and meeting.known.people:
             notices.append(f"{meeting.people} units are in line {other}, about other people")
         elif not line.accepts_lines:
             raise PromiseError(
-                f"{meeting.people} units are in line {other}: name the people they share (people: "
-                f"in both specs, then release {other} again), or another name in each where the "
-                "same units mean other people"
+                f"{meeting.people} units are in line {other}. Do one of:\n  - if "
+                "they are the same people, write the same `people: NAME` in both "
+                f"specs, then release {other} again\n  - if they are other people, "
+                f"write another `people: NAME` in each spec, then release {other} again"
             )
     return notices
 
@@ -112,9 +114,9 @@ def require_same_file(line: Line, other: KnownLine | None) -> None:
     """
     if other is not None and other.pinned != line.pinned:
         raise PromiseError(
-            "generated: row numbers mean the same people in one file alone, and source.sha256 is "
-            "not that of the versions before: give people an identifier in the file, or name other "
-            "people in a line of another name"
+            "generated: row numbers identify people in one file only, and "
+            "source.sha256 differs from that of earlier versions. Add a column that "
+            "identifies people, or publish a line with another name about other people"
         )
 
 
@@ -138,8 +140,9 @@ def require_known_columns(line: Line) -> None:
     for name, called in line.same_as.items():
         if not any(called in other_line.roles for other_line in same):
             raise InputError(
-                f"columns.{name}.same-as: no line of the same people has a column {called!r} "
-                "(release it first, and name the people in both)"
+                f"columns.{name}.same-as: no line about the same people has a column "
+                f"{called!r}. Release that line first, with the same `people: NAME` in "
+                "both specs"
             )
 
 
@@ -154,7 +157,9 @@ def require_followed(line: Line, candidate: Candidate) -> None:
     composed = candidate.versions == "composed"
     followed = followed_line(line.work, line.groups, line.people, composed)
     if candidate.followed != followed.sha256:
-        raise PromiseError(f"groups: line {line.groups} has changed meanwhile: run again")
+        raise PromiseError(
+            f"groups: line {line.groups} has changed in the meantime. Run the command again"
+        )
 
 
 def require_compatible(
@@ -176,11 +181,16 @@ def require_compatible(
         fault, mended = crossing_roles(ours, meeting.known), ""
         if fault is None:
             fault = second_grouping(now, declared, ours, meeting.known, maps, joined)
-            mended = "" if joined else f"groups: {other} shows its groups in another form; "
+            mended = (
+                ""
+                if joined
+                else f"\n  - show the groups of line {other} in another form (groups: {other})"
+            )
         if fault is not None:
             raise PromiseError(
-                f"lines {declared.name} and {other} are about {meeting.people} people in common: "
-                f"{fault} ({mended}across-lines: accepted-risk publishes it all the same)"
+                f"lines {declared.name} and {other} have {meeting.people} people in "
+                f"common and reveal too much together: {fault}. Do one of:{mended}\n  "
+                "- accept the risk (across-lines: accepted-risk)"
             )
 
 
@@ -226,11 +236,14 @@ def crossing_roles(ours: KnownLine, theirs: KnownLine) -> str | None:
     for hidden, showing in ((ours, theirs), (theirs, ours)):
         for name in hidden.protected_columns:
             if any(hidden.names_of(name) & showing.names_of(open_) for open_ in showing.open):
-                return f"{name!r} is protected in one and open in the other"
+                return f"{name!r} is protected in one line and open in the other"
     if ours.hides_presence != theirs.hides_presence:
-        return "one hides who is in it, and the other shows them"
+        return "one line hides who is in it, and the other shows it"
     if ours.hides_presence:
-        return "both hide who is in them, and whoever fits a group of each is in both"
+        return (
+            "both lines hide who is in them, but a person who fits a group in each is "
+            "known to be in both"
+        )
     return None
 
 
@@ -253,8 +266,9 @@ def require_coded_alike(line: Line, ours: KnownLine, met: Sequence[Meeting], rul
         name = None if theirs is None else _coded_otherwise(ours, theirs)
         if name is not None:
             raise PromiseError(
-                f"columns.{name}: is coded otherwise {where}, about the same people, and what both "
-                "tell together cannot be counted: code it alike"
+                f"columns.{name}: is coded differently {where}, about the same people, "
+                "so what both reveal together cannot be counted. Code it in the same "
+                "way"
             )
 
 

@@ -153,7 +153,9 @@ def _pages_of_place(place: Path) -> list[PageNotice]:
             entries = [entry for entry in map(_entry, lines_in(place)) if entry is not None]
             return list(_write(place, catalogue_files(entries))) if entries else []
     except (SfumatoError, OSError):
-        message = f"{place}: the catalogue cannot be written (sfumato releases --rebuild)"
+        message = (
+            f"{place}: the catalogue cannot be written. Once it can be: sfumato releases --rebuild"
+        )
         return [PageNotice(message)]
 
 
@@ -178,7 +180,7 @@ def _write(directory: Path, files: Mapping[str, str]) -> Iterator[PageNotice]:
             if _is_written(place, content):
                 continue
             if not _is_ours(place):
-                message = f"{place}: is not Sfumato's, and was left as it is"
+                message = f"{place}: was not written by Sfumato, so it was not changed"
                 yield PageNotice(message, due=False)
                 continue
             write_atomically(place, content, mode=0o644)
@@ -187,7 +189,7 @@ def _write(directory: Path, files: Mapping[str, str]) -> Iterator[PageNotice]:
 
 
 def _unwritten(place: Path, error: OSError) -> PageNotice:
-    message = f"warning: {place}: is out of date, and cannot be written ({reason_of(error)})"
+    message = f"warning: {place}: is out of date and cannot be written ({reason_of(error)})"
     return PageNotice(message)
 
 

@@ -102,8 +102,8 @@ def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> t
     for meeting in same:
         if meeting.known is not None and (fault := _fault(ours, meeting.known)):
             raise PromiseError(
-                f"lines {line.name} and {meeting.line.name} are about {meeting.people} people in "
-                f"common: {fault}"
+                f"lines {line.name} and {meeting.line.name} have {meeting.people} "
+                f"people in common and reveal too much together: {fault}"
             )
     require_coded_alike(line, ours, same, "composed")
     return tuple(notices)
@@ -126,8 +126,8 @@ def _fault(ours: KnownLine, theirs: KnownLine) -> str | None:
         return fault
     for name, _ in both_protect(ours, theirs):
         return (
-            f"{name!r} is grouped in both, and what groups of two lines tell together is not "
-            "judged in parts: publish it in one line"
+            f"{name!r} is grouped in both lines, and releases in parts are not judged "
+            f"together. Publish {name!r} in one of the lines only"
         )
     return None
 
@@ -157,7 +157,7 @@ def require_combined(
     require_latest(candidate, state, staged.declared)
     now, before = MapInParts.open(candidate.map.file()), last_in_parts(line.private, state)
     if now is None or (before is None) != (staged.declared.predecessor is None):
-        raise refusal("what the version is made of is not known here")
+        raise refusal("the map of the new version is missing. Release again")
     _require_same_parts(staged.declared.made_of, now, before)
     _require_one_part_each(now)
     joined = JoinedCompositions(staged.declared, candidate.counts)
@@ -223,10 +223,10 @@ class _Parts:
         slots, before = self.now.read(number), self._slots_before(part)
         columns = lasting_columns(self.staged.declared)
         if before is None or (slots.published >= 0).any() or not slots.retired.all():
-            raise refusal("a part that is not shown has groups that are")
+            raise refusal("a part that is not shown has published groups")
         members = members_of(before, slots, columns)
         if members.lost or len(slots) != len(before):
-            raise refusal("slots of a part that is not shown are in other hands")
+            raise refusal("slots of a part that is not shown belong to other people now")
 
     def _composition(
         self, declared: Declared, slots: SlotMap, before: SlotMap | None, passed: Passed | None
@@ -260,7 +260,7 @@ def _require_same_parts(
     cuts = {part.where for part in now.parts}
     earlier = set() if before is None else {part.where for part in before.parts}
     if published != stated or len(cuts) < len(now.parts) or not earlier <= cuts:
-        raise refusal("the map of the version is not that of its parts")
+        raise refusal("the map of the version does not match its parts")
 
 
 def _require_one_part_each(now: MapInParts) -> None:

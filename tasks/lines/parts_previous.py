@@ -41,8 +41,8 @@ def matched_parts(before: Release | None, now: Release) -> Iterator[MatchedPart]
         stated = open_release(now.directory / PARTS / part.name).declared.predecessor
         if stated != (None if continued is None else continued.digest):
             raise PromiseError(
-                f"versions: composed is broken: {PARTS}/{part.name} does not continue the part of "
-                "the version before that has its cut"
+                f"versions: composed is broken: {PARTS}/{part.name} does not continue "
+                "the part of the last version with the same cut"
             )
         yield MatchedPart(part, continued)
 
@@ -81,7 +81,7 @@ def with_own_numbers(tables: Tables, before: PublishedPart | None) -> Tables:
     own = pc.subtract(lineage[PREVIOUS], pa.scalar(first, pa.int64()))
     outside = pc.or_(pc.less(own, 0), pc.greater_equal(own, groups))
     if pc.any(outside).as_py():
-        raise PromiseError("versions: composed is broken: groups go on from those of another part")
+        raise PromiseError("versions: composed is broken: groups continue groups of another part")
     place = lineage.column_names.index(PREVIOUS)
     renumbered: Mapping[str, pa.Table] = {
         **tables,
@@ -117,8 +117,8 @@ def moved_in_parts(chain: Sequence[Release]) -> list[Movement]:
     """
     if not all(release.declared.made_of for release in chain):
         raise PromiseError(
-            f"{chain[-1].directory}: versions: composed is broken: some versions are in parts, and "
-            "others in one table"
+            f"{chain[-1].directory}: versions: composed is broken (some versions are "
+            "in parts, and others in one table)"
         )
     moved: list[list[Movement]] = [[] for _ in chain[1:]]
     for run in _runs(chain):
@@ -181,5 +181,5 @@ def _movement_of_new(release: Release, part: ShownVersion) -> Movement:
         PromiseError: where somebody has left one of them.
     """
     if part.vacant.any():
-        raise refusal_at(release.directory, "groups of newcomers with values of people who left")
+        raise refusal_at(release.directory, "new groups have values of people who left")
     return Movement(0, len(part.rows), 0, 0, None)

@@ -36,7 +36,8 @@ def chain_to(release: Release, directories: Sequence[Path]) -> tuple[Release, ..
         _require_composed(version)
         if (digest := digest_of(version)) in by_digest:
             raise InputError(
-                f"{version.directory}: the version with digest {digest} is given twice"
+                f"{version.directory}: the version with digest {digest} is given "
+                "twice. Give each version once"
             )
         by_digest[digest] = version
     chain = [by_digest.pop(digest_of(release))]
@@ -56,8 +57,9 @@ def digest_of(release: Release) -> str:
 def _require_composed(release: Release) -> None:
     if not release.declared.is_composed:
         raise InputError(
-            f"{release.directory}: versions of this release were not made to be combined (versions "
-            f"is {release.declared.versions}), so that nothing can be held against others"
+            f"{release.directory}: versions of this release cannot be compared, "
+            "because they were not made to be combined (its spec has `versions: "
+            f"{release.declared.versions}`, not `versions: composed`)"
         )
 
 
@@ -65,11 +67,13 @@ def _missing(digest: str | None, after: Release, other: Release) -> str:
     """Return the message of directories that are no chain."""
     if digest is None:
         return (
-            f"{other.directory}: is no version before {after.directory}, with which the line begins"
+            f"{other.directory}: is not an earlier version of {after.directory}, which "
+            "is the first version of the line. Leave it out"
         )
     return (
-        f"{after.directory}: continues the version with digest {digest}, which is missing; "
-        f"{other.directory} is another one ({digest_of(other)})"
+        f"{after.directory}: continues the version with digest {digest}, which is "
+        f"missing. {other.directory} is another version ({digest_of(other)}). Give the "
+        "missing version"
     )
 
 
@@ -120,7 +124,9 @@ def hold_against(release: Release, directories: Sequence[Path], verify: Verify) 
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
         require_machine(error)
         directory = release.directory
-        raise PromiseError(f"{directory}: cannot be compared ({type(error).__name__})") from None
+        raise PromiseError(
+            f"{directory}: cannot be compared ({type(error).__name__}). Its files may be damaged"
+        ) from None
 
 
 def _compare(chain: Sequence[Release]) -> Succession:

@@ -99,7 +99,7 @@ def _signature(directory: Path, digest: str) -> str | None:
     try:
         key = signer_of(directory, digest)
     except SfumatoError:
-        return "by a signature that is not this version's: do not use it"
+        return "by a signature that does not match this version: do not use it"
     return None if key is None else f"by {key}"
 
 

@@ -32,11 +32,11 @@ from sfumato.tasks.private.people.store import has_map, read_map, since_composed
 from sfumato.tasks.private.state import LineState
 
 # remarks for the owner about comparisons that could not decide
-_FEW = "too few rows are compared to tell whether people are the same"
-_BLIND = "these columns cannot tell whether people are the same"
+_FEW = "too few rows were compared to decide whether the people are the same"
+_BLIND = "these columns are not enough to decide whether people are the same"
 _AS_WRITTEN = (
-    "earlier software published versions of it, which are compared as they were written: people "
-    "whose units or values are spelled in another way are not found"
+    "earlier software published versions of it, and these are compared as they were "
+    "written. People are not detected if their units or values have another spelling there"
 )
 _REMARKABLE = 1e-3
 """The probability in unrelated tables below which the owner is told of rows in common."""
@@ -128,8 +128,8 @@ def _compare(line: Line, identity: Identity, other: Path) -> Iterator[ComparedVe
         ours = identity.hashed if rows_as_written else identity.normal
         if ours is None:
             raise PromiseError(
-                f"line {other.name} was published since this run read its source, or other "
-                "software read it: run it again, so that their rows are compared"
+                f"line {other.name} was published after this run read its source, or "
+                "by other software. Run the command again to compare their rows"
             )
         common = compare_rows(ours, theirs)
         yield ComparedVersion(other.name, version, common, spelled, as_written)
@@ -142,8 +142,9 @@ def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | 
         rows_kept = read_rows(other, version)
         if rows_kept is None:
             raise PromiseError(
-                f"line {other.name}: the rows of version {version} are gone, and nobody can tell "
-                "who is in both: put them back (sfumato line restore)"
+                f"line {other.name}: the rows of version {version} are missing, so "
+                "people who are in both lines cannot be found. Restore them from a "
+                "backup: sfumato line restore SPEC FILE"
             )
         return rows_kept
     if not published.units:
@@ -169,15 +170,16 @@ def _require_new(compared: ComparedVersion, rule: str) -> None:
     if compared.spelled is not None and compared.spelled.units:
         raise _refusal(
             f"versions: {rule} is broken: {_name_units(compared.spelled)} of version "
-            f"{compared.version} are those of people of this source, spelled in another way",
-            "spell them as in the versions before",
+            f"{compared.version} are in this source, too, with another spelling",
+            "spell them as in the earlier versions",
             *_ways_of(rule),
         )
     if compared.common is not None and compared.common.are_related:
         rows = _name_rows(compared.common, f"version {compared.version}, under other units")
         raise _refusal(
             f"versions: {rule} is broken: {rows}",
-            "give people the units that they had, or say which they are (line rekey --units)",
+            "give people the units that they had, or declare the new ones (sfumato "
+            "line rekey --units FILE)",
             *_ways_of(rule),
         )
 
@@ -185,11 +187,11 @@ def _require_new(compared: ComparedVersion, rule: str) -> None:
 def _ways_of(rule: str) -> tuple[str, ...]:
     """Name the ways out that the rule of versions leaves."""
     if rule == "composed":
-        return ("if they are other people, say so: --yes-they-are-others",)
+        return ("if they are other people, release with --yes-they-are-others",)
     return (
-        "if they are other people, publish them as a line of their own, with another name under "
-        "people: in both specs",
-        "versions: accepted-risk publishes it all the same, and the page says so",
+        "if they are other people, publish a line with another name, and another "
+        "`people: NAME` in each spec",
+        "accept the risk, which the page will state (versions: accepted-risk)",
     )
 
 
@@ -207,22 +209,26 @@ def _require_others(line: Line, compared: ComparedVersion) -> list[str]:
     are_others = None not in (line.people, theirs) and line.people != theirs
     where = f"line {compared.line}, version {compared.version}"
     others = (
-        "if they are other people, name them: another name under people: in each of the two specs, "
-        f"then release {compared.line} again",
-        "across-lines: accepted-risk publishes it all the same, and the pages of both say so",
+        "if they are other people, write another `people: NAME` in each of the two "
+        f"specs, then release {compared.line} again",
+        "accept the risk, which the pages of both lines will state (across-lines: accepted-risk)",
     )
     notices = []
     if compared.spelled is not None and compared.spelled.units:
-        units = f"{_name_units(compared.spelled)} are in {where}, spelled in another way"
+        units = f"{_name_units(compared.spelled)} are in {where}, with another spelling"
         if not are_others:
-            raise _refusal(units, "spell them alike, and name the people in both specs", *others)
+            raise _refusal(
+                units,
+                "spell them in the same way, and write the same `people: NAME` in both specs",
+                *others,
+            )
         notices.append(f"{units}, about other people")
     if compared.common is not None and compared.common.are_related:
         rows = _name_rows(compared.common, where)
         if not are_others:
             alike = (
-                "publish one of the two; or, where both have a unit, give people the same one in "
-                "both and name them (people:)"
+                "publish one of the two lines only; or, where both have a unit, give "
+                "people the same unit in both, and write the same `people: NAME`"
             )
             raise _refusal(rows, alike, *others)
         notices.append(f"{rows}, about other people")
@@ -238,17 +244,20 @@ def _name_rows(common: RowsInCommon, where: str) -> str:
     """Return a sentence that states how many rows of a version and of a source are equal."""
     rows, columns = common.rows, ", ".join(common.columns)
     if rows.equal:
-        return f"all {rows.equal:,} rows are those of {where}, over the columns of both ({columns})"
+        return (
+            f"all {rows.equal:,} rows are also in {where}, compared by the columns of both "
+            f"({columns})"
+        )
     return (
-        f"rows are those of {where}: over the columns of both ({columns}), {rows.both:,} "
-        f"combinations of values are in one row of each, and {rows.first + rows.second:,} in two "
-        "rows of one table; in tables about other people at most about half of these are in one "
-        "row of each"
+        f"rows are also in {where}, compared by the columns of both ({columns}). "
+        f"{rows.both:,} combinations of values are in one row of each, and "
+        f"{rows.first + rows.second:,} are in two rows of one table. In tables about "
+        "other people, at most about half of these are in one row of each"
     )
 
 
 def _refusal(what: str, *ways_out: str) -> PromiseError:
-    return PromiseError(WAY_OUT.join([f"{what}:", *ways_out]))
+    return PromiseError(WAY_OUT.join([f"{what}. Do one of:", *ways_out]))
 
 
 def _notices(line: Line, compared: Sequence[ComparedVersion]) -> list[str]:
@@ -268,14 +277,15 @@ def _notices(line: Line, compared: Sequence[ComparedVersion]) -> list[str]:
 def _remark(compared: ComparedVersion) -> str | None:
     """Return a notice for the owner about one comparison, or None if there is nothing to say."""
     if compared.keeps_none and not compared.as_written:
-        return "no rows are kept (remember: units), so units alone are compared"
+        return "rows were not recorded (remember: units), so only units are compared"
     if compared.common is None or compared.common.are_related:
         return None
     rows = compared.common.rows
     if rows.chance <= _REMARKABLE:
         return (
-            f"{rows.both:,} combinations of values are in one row of version {compared.version} "
-            "and of this source, more than most unrelated tables have, and too few to tell"
+            f"{rows.both:,} combinations of values are in one row of version "
+            f"{compared.version} and in one row of this source. That is more than in "
+            "most unrelated tables, but too few to decide"
         )
     if rows.can_tell or not min(rows.rows):
         return None

@@ -40,9 +40,12 @@ def second_grouping(
     """
     for name, called in both_protect(ours, theirs):
         if ours.declares or theirs.declares:
-            return f"{name!r} is shown in both, and in one by distributions alone"
+            return f"{name!r} is shown in both lines, and one of them shows only distributions"
         if called != name:
-            return f"{name!r} is {called!r} there: a value that changed between them would be told"
+            return (
+                f"{name!r} is called {called!r} in the other line, so a value that changed "
+                "between them would be revealed"
+            )
         promises = _Promises(
             name,
             _promises_by_values(declared.promises, name),
@@ -50,7 +53,7 @@ def second_grouping(
         )
         for slots in maps:
             if refused := _refusal_of_maps(slots, now, promises, joined):
-                return f"{name!r} is grouped in both, and {refused.reason}"
+                return f"{name!r} is grouped in both lines, and {refused.reason}"
     return None
 
 
@@ -91,7 +94,7 @@ def _refusal_of_maps(
     and the parts into which groups of the other line are cut keep that line's promises.
     """
     if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
-        return Refused("slots of one of them changed hands", 0, 0)
+        return Refused("slots of one line belong to other people now", 0, 0)
     name = promises.name
     if joined and theirs.composed and ours.composed:
         theirs, ours = without_one_sided(theirs, ours), without_one_sided(ours, theirs)
@@ -105,7 +108,7 @@ def _refusal_of_maps(
     if isinstance(verdict, Refused):
         return verdict
     if verdict.route != "A":
-        return Refused("groups are mixed anew", len(of_ours), 0)
+        return Refused("people are in other groups than in the other line", len(of_ours), 0)
     parts = distinct(verdict.atoms.atom_of[before.person])
     return _cut(verdict, parts, promises) if len(parts) > len(of_theirs) else None
 
@@ -115,6 +118,6 @@ def _cut(passed: Passed, parts: np.ndarray, promises: _Promises) -> Refused | No
     groups = take_groups(passed.atoms.groups, parts)
     for promise in promises.theirs:
         if promise.compares_with_all or promise.failing(groups).any():
-            reason = f"groups of the other line are cut, which promises {promise.title}"
+            reason = f"groups of the other line are split, although it promises {promise.title}"
             return Refused(reason, len(parts), 0)
     return None

@@ -104,7 +104,9 @@ def in_common(first: Groups, second: Groups) -> tuple[Groups, Groups]:
         if name in second.sensitive
     }
     if pairs.keys() != first.sensitive.keys() | second.sensitive.keys():
-        raise PromiseError(_BROKEN + "what earlier versions were made of is not known here")
+        raise PromiseError(
+            _BROKEN + "versions show different sensitive columns, so they cannot be compared"
+        )
     return (
         replace(first, sensitive={name: pair[0] for name, pair in pairs.items()}),
         replace(second, sensitive={name: pair[1] for name, pair in pairs.items()}),
@@ -121,7 +123,9 @@ def _renumber_values(counts: Counts, other: Counts) -> tuple[Counts, Counts]:
     """
     labels, others = counts.labels, other.labels
     if labels is None or others is None:
-        raise PromiseError(_BROKEN + "the values of groups are not known here")
+        raise PromiseError(
+            _BROKEN + "the values of groups are not known, so versions cannot be compared"
+        )
     both = pa.concat_arrays([labels.cast(others.type), others])
     coded = encode("value", "sensitive", both).counted_codes()
     codes = coded.codes.astype(np.int64)
@@ -163,13 +167,16 @@ def breaches(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
         return
     wrong = int((now.vacant[now.previous < 0] != 0).sum())
     if wrong and line_of(now.declared.partition) is None:
-        yield f"{number_of(wrong)} of newcomers with values of people who left"
+        yield f"{number_of(wrong)} of new people with values of people who left"
     if wrong := _other_sizes(before, now):
         yield f"{number_of(wrong)} with more or fewer people and vacant values than before"
     if _have_like_forms(before, now):
         yield from _other_tables(before, now)
     elif before.declared.form.declares or now.declared.form.declares:
-        yield "groups of forms that cannot be compared: one shows subdomains, the other values"
+        yield (
+            "groups cannot be compared, because one form shows subdomains and the other "
+            "shows values"
+        )
     elif wrong := _other_values(before, now):
         yield f"{number_of(wrong)} with other values than before"
 
@@ -178,9 +185,9 @@ def _unsound(before: ShownVersion, now: ShownVersion) -> str | None:
     """Return why groups cannot be compared with those that they go on from, or None if they can."""
     previous = now.previous[now.previous >= 0]
     if wrong := int((previous >= len(before.rows)).sum()):
-        return f"{number_of(wrong)} that go on from none of the version before"
+        return f"{number_of(wrong)} continuing no group of the last version"
     if wrong := int((np.bincount(previous, minlength=1) > 1).sum()):
-        return f"{number_of(wrong)} of the version before that go on more than once"
+        return f"{number_of(wrong)} of the last version continued more than once"
     return None
 
 

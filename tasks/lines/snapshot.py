@@ -40,9 +40,14 @@ class VersionSnapshot:
         """
         place = self.directory / MANIFEST
         if is_tombstone(self.directory) or not place.is_file():
-            raise PromiseError(f"version {self.number} is gone from {self.directory}: put it back")
+            raise PromiseError(
+                f"version {self.number} is missing in {self.directory}. Restore its directory"
+            )
         if read_canonical(place)["sfumato"]["digest"] != self.digest:
-            raise PromiseError(f"{self.directory}: is not what the line's record says of it")
+            raise PromiseError(
+                f"{self.directory}: does not match the line's record. Its files were "
+                "changed: restore them"
+            )
         return read_bytes(place)
 
     def signature(self) -> bytes | None:

@@ -47,8 +47,8 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
         published.composed for published in state.versions.values()
     ):
         raise PromiseError(
-            "versions: accepted-risk would break what composed versions of the line promise of all "
-            "versions together: go on with composed"
+            "versions: accepted-risk would break what the composed versions of this "
+            "line promise about all versions together. Write `versions: composed`"
         )
     return None
 
@@ -57,11 +57,15 @@ def _still_there(line: Line, number: str, record: Record) -> str:
     """Return the number of a published version; it is never drawn again, even if it is gone."""
     if number not in record.versions or not (line.public / number).is_dir():
         raise PromiseError(
-            f"version {number} of this source and spec was published, but is gone from "
-            f"{line.public}: put it back, or publish to the directory where it is"
+            f"version {number} of this source and spec was published, but is missing "
+            f"in {line.public}. Restore its directory, or publish to the directory "
+            "that contains it"
         )
     if record.versions[number].status == "withdrawn":
-        raise PromiseError(f"version {number} of this source and spec was withdrawn")
+        raise PromiseError(
+            f"version {number} of this source and spec was withdrawn, so it is not "
+            "published again. Change the source or the spec"
+        )
     return number
 
 
@@ -92,14 +96,15 @@ def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
     rule = "the source or the spec changed, and versions: disjoint"
     if identity.units is None:
         raise PromiseError(
-            f"{rule} cannot be checked without a unit (unit: row): "
-            "publish the changed rows as another line, or name a column that tells people apart"
+            f"{rule} cannot be checked without a unit (unit: row). Publish the changed "
+            "rows as another line, or name a column that identifies people"
         )
     earlier = sorted(state.versions)
     unknown = [number for number in earlier if not state.versions[number].units]
     if unknown:
         raise PromiseError(
-            f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
+            f"{rule} cannot be checked, because the units of {unknown[0]} are not "
+            "known here. If they are in a backup, restore it (sfumato line restore)"
         )
     common = units_in_common(line.private, earlier, identity.units)
     for number in (number for number in earlier if state.versions[number].units_normal):
@@ -107,7 +112,10 @@ def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
             theirs = read_spelled(line.private, number)["name"]
             common = max(common, int(np.isin(identity.spelled["name"], theirs).sum()))
     if common:
-        raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
+        raise PromiseError(
+            f"{rule} is broken: {common} units are in an earlier version. Leave their rows "
+            "out, or accept the risk (versions: accepted-risk)"
+        )
 
 
 def directories(line: Line) -> list[str]:

@@ -40,9 +40,15 @@ def shared_group() -> int | None:
     try:
         number = int(named) if named.isdigit() else grp.getgrnam(named).gr_gid
     except KeyError:
-        raise InputError(f"{GROUP}: this machine has no group of that name") from None
+        raise InputError(
+            f"{GROUP}: this machine has no group with that name. Set the variable to a "
+            "group from: groups"
+        ) from None
     if number not in {*os.getgroups(), os.getegid()}:
-        raise InputError(f"{GROUP}: you are not in that group")
+        raise InputError(
+            f"{GROUP}: you are not a member of that group. Set the variable to one of your "
+            "groups (to see them: groups)"
+        )
     return number
 
 

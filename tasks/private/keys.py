@@ -42,8 +42,9 @@ def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
         if not path.exists():
             if (line / STATE).exists():
                 raise PromiseError(
-                    f"{path}: is gone, and without it nobody is recognised: put it back "
-                    "(sfumato line restore)"
+                    f"{path}: the key is missing, and without it no person can be "
+                    "recognised. Restore it from a backup: sfumato line restore SPEC "
+                    "FILE"
                 )
             write_atomically(path, key_file(new_secret(), passphrase_in(environ, PASSPHRASE)))
         return unwrap_key(path, passphrase_in(environ, PASSPHRASE))
@@ -111,7 +112,9 @@ def rewrap(place: Path, old: str | None, new: str | None, variable: str = PASSPH
     path = place / KEY
     with hold_lock(place / ".lock"):
         if not path.exists():
-            raise InputError(f"{path}: there is no key yet")
+            raise InputError(
+                f"{path}: this line has no key yet. Release it first: sfumato release SPEC"
+            )
         write_atomically(path, key_file(unwrap_key(path, old, variable), new))
 
 
@@ -125,7 +128,10 @@ def unwrap_key(path: Path, passphrase: str | None, variable: str = PASSPHRASE) -
     try:
         content = read_bytes(path)
     except OSError:
-        raise PromiseError(f"{path}: cannot be read as a key") from None
+        raise PromiseError(
+            f"{path}: the key cannot be read. Restore it from a backup: sfumato line "
+            "restore SPEC FILE"
+        ) from None
     return secret_in(path, content, passphrase, variable)
 
 
@@ -141,5 +147,8 @@ def secret_in(place: Path, content: bytes, passphrase: str | None, variable: str
     try:
         document = parse_json(content)
     except ValueError:
-        raise PromiseError(f"{place}: cannot be read as a line's key") from None
+        raise PromiseError(
+            f"{place}: cannot be read as a line's key. Restore it from a backup: sfumato "
+            "line restore SPEC FILE"
+        ) from None
     return unwrap(place, document, passphrase, variable)

@@ -46,7 +46,9 @@ class ReferenceFile:
         """
         table = read_inferred(str(self.path), columns, Written(types=types))
         if self.sha256 is not None and _sha256(self.path) != self.sha256:
-            raise PromiseError(f"{self.path}: the reference was changed meanwhile: run again")
+            raise PromiseError(
+                f"{self.path}: the reference file changed during the run. Run the command again"
+            )
         return table
 
 
@@ -101,8 +103,9 @@ def given_references(promises: Sequence[PrivacyModel], paths: Sequence[Path]) ->
     named = dict.fromkeys(p.reference_uri for p in promises if p.reference_uri is not None)
     if len(named) != len(paths):
         raise InputError(
-            f"--reference: the promises speak of {len(named)} references, and {len(paths)} are "
-            "given: give each once, in the order of the promises"
+            f"--reference: the promises use {len(named)} reference tables, but "
+            f"{len(paths)} are given. Give each table once, in the order of the "
+            "promises"
         )
     return References({n: ReferenceFile(p) for n, p in zip(named, paths, strict=True)})
 
@@ -121,4 +124,6 @@ def _sha256(path: Path) -> str:
     try:
         return sha256_of(path)
     except OSError as error:
-        raise InputError(with_remedies(f"{path}: cannot be read as a reference", error)) from None
+        raise InputError(
+            with_remedies(f"{path}: cannot be read as a reference table", error)
+        ) from None

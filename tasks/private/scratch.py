@@ -86,7 +86,7 @@ def _living_directory(parent: Path, name: str | None = None) -> Iterator[Path]:
         new = private_directory(place / (name or secrets.token_hex(8)))
         alive = hold_lock_if_free(new / _ALIVE)
         if not alive.__enter__():
-            raise InputError(f"{new}: another process is at it: wait until it ends")
+            raise InputError(f"{new}: another process uses this directory. Wait until it ends")
     try:
         with writing_below(new):
             yield new

@@ -93,7 +93,10 @@ def parse_state(place: Path, content: bytes) -> LineState:
             document = {**document, "format": _FORMAT}
         return LineState.model_validate(document)
     except (ValidationError, ValueError):
-        raise PromiseError(f"{place}: cannot be read as a line's state") from None
+        raise PromiseError(
+            f"{place}: cannot be read as a line's state. Restore it from a backup: sfumato "
+            "line restore SPEC FILE"
+        ) from None
 
 
 def write_state(line: Path, state: LineState) -> None:

@@ -73,21 +73,34 @@ def private_directory(path: Path) -> Path:
         _make(path)
         _require_private(path)
     except OSError as error:
-        raise InputError(with_remedies(f"{path}: cannot be a private directory", error)) from None
+        raise InputError(
+            with_remedies(f"{path}: cannot be used as a private directory", error)
+        ) from None
     return path
 
 
 def _require_private(path: Path) -> None:
     status = path.stat()
     if not stat.S_ISDIR(status.st_mode):
-        raise InputError(f"{path}: cannot be a private directory (it is a file)")
+        raise InputError(
+            f"{path}: cannot be used as a private directory, because it is a file. Name "
+            "another path"
+        )
     if path.is_symlink() and may_be_changed(path.parent.stat()):
-        raise InputError(f"{path}: is a link in a directory that others share: put none there")
+        raise InputError(
+            f"{path}: is a link in a directory that other users can change, so they could "
+            "redirect it. Use a real directory"
+        )
     mode = stat.S_IMODE(status.st_mode)
     if not is_ours(status):
-        raise InputError(f"{path}: is another user's: set SFUMATO_WORK to a directory of yours")
+        raise InputError(
+            f"{path}: belongs to another user. Set SFUMATO_WORK to a directory of your own"
+        )
     if is_open(status):
-        raise InputError(f"{path}: is open to others (mode {mode:04o}): chmod 700, or use another")
+        raise InputError(
+            f"{path}: is open to other users (mode {mode:04o}). Run `chmod 700` on it, or "
+            "use another directory"
+        )
 
 
 def _make(path: Path) -> None:
@@ -116,8 +129,8 @@ def require_apart(public: Path, work: Path) -> None:
     public_path, private_path = public.resolve(), work.resolve()
     if public_path.is_relative_to(private_path) or private_path.is_relative_to(public_path):
         raise SpecError(
-            f"publish.uri: {public} and the private work directory {work} must lie apart, neither "
-            "inside the other: change publish.uri or SFUMATO_WORK"
+            f"publish.uri: {public} and the private work directory {work} must be "
+            "separate, neither inside the other. Change publish.uri or SFUMATO_WORK"
         )
 
 

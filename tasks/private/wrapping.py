@@ -74,19 +74,21 @@ def unwrap(place: Path, document: Any, passphrase: str | None, variable: str) ->
 
     if not passphrase:
         raise InputError(
-            f"{place}: is wrapped: set {variable} to its passphrase, or "
+            f"{place}: is encrypted. Set {variable} to its passphrase, or "
             f"{variable}_BLOCK to the name of a Prefect Secret block"
         )
     try:
         require_readable(place, document, _FORMAT)
         salt, nonce, sealed = (b64decode(document[part]) for part in ("salt", "nonce", "wrapped"))
         if not 2 <= document["cost"] <= _DEAREST:
-            raise ValueError("a cost that nobody pays")
+            raise ValueError("the cost is out of range")
         return bytes(_cipher(passphrase, salt, document["cost"]).decrypt(nonce, sealed, None))
     except InvalidTag:
-        raise InputError(f"{place}: {variable} is not its passphrase") from None
+        raise InputError(f"{place}: the passphrase in {variable} is wrong") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise PromiseError(f"{place}: cannot be read as a wrapped key") from None
+        raise PromiseError(
+            f"{place}: cannot be read as an encrypted key. Restore it from a backup"
+        ) from None
 
 
 def _cipher(passphrase: str, salt: bytes, cost: int) -> "AESGCM":

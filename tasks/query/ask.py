@@ -227,7 +227,8 @@ def ask_inquiry(
         ordered = answer_inquiry(opened, inquiry, estimates=estimates, judged=judged)
     except TooManyDigits:
         raise QueryError(
-            "what is calculated has more than 38 digits in some row: multiply by less, or ROUND it"
+            "a calculated number has more than 38 digits in some row. Multiply by a "
+            "smaller number, or use ROUND"
         ) from None
     declared = opened.declared
     beside = estimates and declared.intervals is not None

@@ -155,7 +155,7 @@ def _require_free(database: TargetDatabase, loaded: _Loaded, replace: bool) -> N
     for name in [*loaded.tables, *(ready.name for ready in made)]:
         if name.casefold() in existing:
             raise InputError(
-                f"{database.place}: there is a table {name!r} already (--replace does away with it)"
+                f"{database.place}: table {name!r} exists already. To replace it: --replace"
             )
 
 

@@ -22,13 +22,13 @@ from sfumato.tasks.sql.session import open_session
 from sfumato.tasks.terms.opened import Release
 
 _REFUSED = (
-    "databases would refuse the SQL of this query, as DuckDB does: a number may be too large, or a "
-    "divisor 0. Change that number in the query"
+    "databases would refuse the SQL of this query, as DuckDB does, because a number "
+    "may be too large or a divisor may be 0. Change that number in the query"
 )
 _ANY_VALUE = (
-    "column {named}: databases would refuse the SQL of this query, because some label of the "
-    "column may stand for any value. Name the values, as in WHERE {column} = …, or ask with "
-    "`sfumato query`"
+    "column {named}: databases would refuse the SQL of this query, because some label "
+    "of the column admits any value. Name the values, as in WHERE {column} = …, or ask "
+    "with `sfumato query`"
 )
 
 

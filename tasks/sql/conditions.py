@@ -50,7 +50,9 @@ class Conditions:
         parts = list(test.iter_expressions())
         kinds = {self._kind(part) for part in parts}
         if sum(self._is_unbounded(part) for part in parts) > 1:
-            raise self.dialect.refusal("a comparison of quotients whose divisors can be 0")
+            raise self.dialect.refusal(
+                "a comparison of several quotients with a divisor that can be 0"
+            )
         for part in list(changed.iter_expressions()):
             part.replace(self._side(part, kinds))
         return changed
@@ -95,7 +97,7 @@ class Conditions:
         if isinstance(node, exp.Mod):
             return self._modulo(node, sides)
         if not self.spelling.decimals and self._kind(node) == "decimal":
-            raise self.dialect.refusal("exact calculation with decimals")
+            raise self.dialect.refusal("exact decimal calculations")
         return type(node)(this=sides[0], expression=sides[1])
 
     def _quotient(self, node: exp.Div, sides: Sequence[exp.Expr], inside: bool) -> exp.Expr:
@@ -105,7 +107,9 @@ class Conditions:
         if not self._is_unbounded(node):
             return quotient
         if inside:
-            raise self.dialect.refusal("a calculation with a quotient whose divisor can be 0")
+            raise self.dialect.refusal(
+                "a calculation with a quotient that has a divisor that can be 0"
+            )
         zero = exp.Literal.number(0)
         is_zero = exp.EQ(this=under.copy(), expression=zero.copy())
         high = self._float(_GREATEST)
@@ -137,7 +141,7 @@ class Conditions:
             return node.copy()
         kind = _number(node.name)
         if not self.spelling.decimals and kind == "decimal" and _digits(node.name) > _REAL_DIGITS:
-            raise self.dialect.refusal(f"a decimal of more than {_REAL_DIGITS} digits")
+            raise self.dialect.refusal(f"a decimal with more than {_REAL_DIGITS} digits")
         if kind != "float":
             return node.copy()
         return self._float(node.name if "e" in node.name.casefold() else f"{node.name}e0")

@@ -50,7 +50,10 @@ def _require_names(names: Sequence[str], database: TargetDatabase) -> None:
     for name in names:
         if storage.longest_name is not None and storage.name_size(name) > storage.longest_name:
             longest = storage.longest_name
-            raise InputError(f"{database.place}: the name {name!r} is longer than {longest}")
+            raise InputError(
+                f"{database.place}: the name {name!r} is longer than {longest}, the limit "
+                "of this database"
+            )
 
 
 def sql_type(column: pa.ChunkedArray, database: TargetDatabase) -> exp.DataType:

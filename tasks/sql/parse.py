@@ -28,7 +28,7 @@ def parse(text: str, kind: type[exp.Expr], *, commented: bool = False) -> exp.Ex
         QueryError: if there is another number of expressions, a comment, or invalid SQL.
     """
     if len(text) > MAX_CHARACTERS:
-        raise QueryError(f"a query may have at most {MAX_CHARACTERS:,} characters")
+        raise QueryError(f"too long: SQL may have at most {MAX_CHARACTERS:,} characters")
     try:
         text.encode("utf-8")
         tokens = _DUCKDB.tokenize(text)
@@ -37,13 +37,17 @@ def parse(text: str, kind: type[exp.Expr], *, commented: bool = False) -> exp.Ex
     except UnicodeEncodeError:
         raise QueryError("not UTF-8 text") from None
     except SqlglotError as error:
-        raise QueryError(f"cannot be parsed{_place(error)}") from None
+        raise QueryError(f"syntax error{_place(error)}: check the SQL") from None
     except RecursionError:
-        raise QueryError("nested too deep") from None
+        raise QueryError("nested too deeply. Use fewer parentheses or subqueries") from None
     except (ValueError, TypeError, AttributeError, LookupError) as error:
-        raise QueryError(f"cannot be parsed ({type(error).__name__})") from None
+        raise QueryError(f"syntax error ({type(error).__name__}): check the SQL") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Expression):
-        raise QueryError("nothing is asked" if trees in ([], [None]) else "one thing at a time")
+        raise QueryError(
+            "nothing is written. Write a query or a condition"
+            if trees in ([], [None])
+            else "write one statement only"
+        )
     _require_small_numbers(trees[0])
     drop_places(trees[0])
     return trees[0]
@@ -66,7 +70,9 @@ def _require_small_numbers(tree: exp.Expr | None) -> None:
         except InvalidOperation:
             raise QueryError(f"{node.name} is not a number") from None
         if places > _PLACES:
-            raise QueryError(f"a number has more than {_PLACES} places before or after its point")
+            raise QueryError(
+                f"a number has more than {_PLACES} digits before or after its decimal point"
+            )
 
 
 def drop_places(tree: exp.Expr) -> None:
@@ -84,7 +90,7 @@ def _place(error: SqlglotError) -> str:
     fault = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
     if "line" not in fault or "col" not in fault:
         return ""
-    return f" at line {fault['line']}, column {fault['col']}"
+    return f" (line {fault['line']}, column {fault['col']})"
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ def statements(text: str) -> list[Statement]:
     try:
         tokens = _DUCKDB.tokenize(text)
     except SqlglotError as error:
-        raise QueryError(f"cannot be parsed{_place(error)}") from None
+        raise QueryError(f"syntax error{_place(error)}: check the SQL") from None
     complete: list[Statement] = []
     waiting: list[Any] = []
     for token in [*tokens, None]:

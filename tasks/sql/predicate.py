@@ -69,7 +69,7 @@ def check_predicate(tree: exp.Expr, columns: Mapping[str, ColumnType]) -> exp.Ex
         for column in list(checked.find_all(exp.Column)):
             column.set("this", exp.to_identifier(column_named(column, columns), quoted=True))
     except RecursionError:
-        raise QueryError("nested too deep") from None
+        raise QueryError("nested too deeply. Use fewer parentheses") from None
     return checked
 
 
@@ -94,7 +94,7 @@ def column_named(column: exp.Expr, columns: Iterable[str]) -> str:
 
 def _boolean(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> None:
     if depth == 0:
-        raise QueryError("nested too deep")
+        raise QueryError("nested too deeply. Use fewer parentheses")
     if isinstance(node, exp.And | exp.Or):
         for operand in _operands(node):
             _boolean(operand, columns, depth - 1)
@@ -126,7 +126,7 @@ def _test(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> None
     """Check a test of values: a comparison, BETWEEN, IN, IS NULL, LIKE."""
     if isinstance(node, exp.Is):
         if type(node.expression) is not exp.Null:
-            raise QueryError("IS is allowed with NULL alone")
+            raise QueryError("IS is only allowed with NULL. Use = instead")
         _value(node.this, columns, depth - 1)
     elif isinstance(node, exp.Like | exp.ILike):
         _require_pattern(node)
@@ -137,7 +137,7 @@ def _test(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> None
     elif isinstance(node, (exp.Between, *_COMPARISONS)):
         _require_alike({_value(part, columns, depth - 1) for part in _parts(node)})
     else:
-        raise QueryError(f"not a condition: {construct(node)}")
+        raise QueryError(f"not a condition: {construct(node)}. Write one, such as age > 3")
 
 
 def _parts(node: exp.Expr) -> list[exp.Expr]:
@@ -147,16 +147,16 @@ def _parts(node: exp.Expr) -> list[exp.Expr]:
 def _require_pattern(node: exp.Expr) -> None:
     pattern = node.args["expression"]
     if type(pattern) is not exp.Literal or not pattern.is_string:
-        raise QueryError("LIKE takes a string as its pattern")
+        raise QueryError("LIKE needs a text as its pattern, such as 'A%'")
 
 
 def _require_literals(node: exp.In) -> None:
     if not 0 < len(node.expressions) <= MAX_LIST:
-        raise QueryError(f"IN takes 1 to {MAX_LIST:,} literals")
+        raise QueryError(f"IN needs 1 to {MAX_LIST:,} constants")
     for member in node.expressions:
         inner = member.this if isinstance(member, exp.Neg) else member
         if not isinstance(inner, exp.Literal | exp.Boolean | exp.Null | exp.Cast):
-            raise QueryError(f"IN takes literals, not {construct(inner)}")
+            raise QueryError(f"IN needs constants, not {construct(inner)}")
 
 
 def _require_alike(kinds: set[Kind]) -> None:
@@ -171,7 +171,7 @@ def _require_alike(kinds: set[Kind]) -> None:
 def _value(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> Kind:
     """Return the kind of values of an expression without tests."""
     if depth <= 0:
-        raise QueryError("nested too deep")
+        raise QueryError("nested too deeply. Use fewer parentheses")
     _known_arguments(node)
     if isinstance(node, exp.Column):
         return _KINDS[columns[column_named(node, columns)]]
@@ -180,7 +180,7 @@ def _value(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> Kin
     if isinstance(node, (exp.Neg, *_ARITHMETIC)):
         for part in _parts(node):
             if _value(part, columns, depth - 1) not in ("number", "null"):
-                raise QueryError("arithmetic takes numbers alone")
+                raise QueryError("arithmetic needs numbers")
         return "number"
     return _literal(node)
 
@@ -206,7 +206,10 @@ def _moment(node: exp.Cast) -> Kind:
         naive = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ)
         if target in naive and _reads(datetime.datetime, literal.name):
             return "timestamp"
-    raise QueryError("not allowed: a CAST, or an invalid DATE or TIMESTAMP")
+    raise QueryError(
+        "not allowed: a CAST, or an invalid DATE or TIMESTAMP. Write a constant, such as "
+        "DATE '2026-01-31'"
+    )
 
 
 def _reads(kind: type[datetime.date], text: str) -> bool:
@@ -225,5 +228,5 @@ def _known_arguments(node: exp.Expr) -> None:
     for key, value in node.args.items():
         if value and key not in allowed:
             if isinstance(node, exp.Column):
-                raise QueryError("a column is named without its table")
+                raise QueryError("name the column without its table")
             raise refusal(key, f" in {construct(node)}")

@@ -45,8 +45,8 @@ class Refusal:
     """Explanation of a construct that is not answered.
 
     Attributes:
-        why: the reason why it is not answered.
-        instead: what to write instead.
+        why: the reason why it is not answered, as a clause after "because".
+        instead: what to write instead, as a sentence.
         called: its name, if its class in the tree has another one.
     """
 
@@ -55,101 +55,119 @@ class Refusal:
     called: str | None = None
 
 
-_ROWS = Refusal("which row has which value is not published", "use MIN, MAX or GROUP BY")
+_ROWS = Refusal("the release does not show which row has which value", "Use MIN, MAX or GROUP BY")
 
 
-_LISTS = Refusal("values of single rows are not told", "use GROUP BY of the column, with COUNT(*)")
+_LISTS = Refusal(
+    "the values of single rows are not published", "Use GROUP BY of the column, with COUNT(*)"
+)
 
 
-_PAIRS = Refusal("who has which value is not published", "compare AVG by groups of the other")
+_PAIRS = Refusal(
+    "the release does not show who has which value", "Compare AVG by groups of the other column"
+)
 
 
-_SHAPES = Refusal("its bounds are not known", "use STDDEV, VARIANCE or quantiles")
+_SHAPES = Refusal("its bounds are not known", "Use STDDEV, VARIANCE or quantiles")
 
 
-_TRUTHS = Refusal("it is not bounded", "compare COUNT_IF(condition) with 0, or with COUNT(*)")
+_TRUTHS = Refusal("it has no bounds", "Compare COUNT_IF(condition) with 0, or with COUNT(*)")
 
 
-_GROUPINGS = Refusal("it asks for several groupings at once", "ask each GROUP BY by itself")
+_GROUPINGS = Refusal(
+    "it asks for several groupings at once", "Ask each GROUP BY in a query of its own"
+)
 
 
 _NESTED = Refusal(
-    "a query asks one thing of the microdata",
-    "ask first, and write the answer as a constant; (SELECT COUNT(*) FROM microdata) is answered",
+    "a query asks about the microdata once",
+    "Ask first, then write the answer as a constant. (SELECT COUNT(*) FROM microdata) is allowed",
 )
 
 
 _TOGETHER = Refusal(
-    "whether rows of both are alike is open", "ask each by itself: --file takes several"
+    "it is open whether rows of both queries are alike",
+    "Ask each query separately (--file takes several)",
 )
 
 
 _WINDOWS = Refusal(
-    "rows of an answer have bounds, and their ranks and running totals have none",
-    "only totals are answered: SUM(x) / SUM(SUM(x)) OVER ()",
+    "rows of an answer have bounds, so their ranks and running totals are open",
+    "Only totals are answered, such as SUM(x) / SUM(SUM(x)) OVER ()",
 )
 
 
-_MOMENTS = Refusal("moments are compared with constants", "write the DATE or TIMESTAMP it comes to")
+_MOMENTS = Refusal(
+    "dates and times can only be compared with constants",
+    "Write the DATE or TIMESTAMP that results",
+)
 
 
-_TEXTS = Refusal("texts of moments are not calculated", "use YEAR, MONTH, DAY or DATE_TRUNC")
+_TEXTS = Refusal(
+    "conversions between texts and dates are not supported", "Use YEAR, MONTH, DAY or DATE_TRUNC"
+)
 
 
-_PATTERNS = Refusal("regular expressions are not evaluated", "use LIKE or ILIKE")
+_PATTERNS = Refusal("regular expressions are not supported", "Use LIKE or ILIKE")
 
 
-_NOW = Refusal("an answer is the same whenever it is asked for", "write the constant")
+_NOW = Refusal("an answer must be the same each time", "Write the constant")
 
 
-_LISTED = Refusal("a value is one number, text, moment or truth value", "name columns one by one")
+_LISTED = Refusal(
+    "a value must be one number, text, date, time or truth value", "Name the columns one by one"
+)
 
 
-_SAMPLES = Refusal("the release is asked as a whole", "leave rows out with WHERE")
+_SAMPLES = Refusal("a query is always about the whole release", "Leave rows out with WHERE")
 
 
-_OTHERS = Refusal("a query reads the microdata and writes nothing", "keep the answer yourself")
+_OTHERS = Refusal("a query reads the microdata and writes nothing", "Save the answer yourself")
 
 
 REFUSED: Mapping[type[exp.Expr] | str, Refusal] = {
     exp.Window: Refusal(_WINDOWS.why, _WINDOWS.instead, "a WINDOW function"),
-    exp.Column: Refusal("each row has its own", "group by it, or aggregate it", "a column"),
+    exp.Column: Refusal("each row has its own value", "Group by it, or aggregate it", "a column"),
     exp.Literal: Refusal(
-        "it is the same without the microdata",
-        "select columns of GROUP BY, and aggregates",
+        "it does not depend on the microdata",
+        "Select columns of GROUP BY, and aggregates",
         "a constant (LITERAL)",
     ),
-    exp.Order: Refusal("the order of rows is not published", "leave it out", "ORDER BY"),
-    "order": Refusal("the order of rows is not published", "leave it out", "ORDER BY"),
-    exp.IgnoreNulls: Refusal("aggregates leave nulls out", "leave it out", "IGNORE NULLS"),
-    exp.RespectNulls: Refusal("aggregates leave nulls out", "leave it out", "RESPECT NULLS"),
+    exp.Order: Refusal("the order of rows is not published", "Leave it out", "ORDER BY"),
+    "order": Refusal("the order of rows is not published", "Leave it out", "ORDER BY"),
+    exp.IgnoreNulls: Refusal("aggregates always leave nulls out", "Leave it out", "IGNORE NULLS"),
+    exp.RespectNulls: Refusal("aggregates always leave nulls out", "Leave it out", "RESPECT NULLS"),
     "query": Refusal(_NESTED.why, _NESTED.instead, "a SUBQUERY"),
-    "symmetric": Refusal("the ends of BETWEEN are in order", "write the smaller one first"),
+    "symmetric": Refusal("BETWEEN needs its ends in order", "Write the smaller one first"),
     "windows": Refusal(_WINDOWS.why, _WINDOWS.instead, "WINDOW"),
-    "qualify": Refusal("it compares window functions, which have no bounds", "use HAVING"),
+    "qualify": Refusal("it compares window functions, which have no bounds", "Use HAVING"),
     exp.Subquery: Refusal(_NESTED.why, _NESTED.instead, "a SUBQUERY among values"),
     **dict.fromkeys((exp.Exists, exp.Any, exp.All), _NESTED),
-    exp.Union: Refusal(_TOGETHER.why, "write UNION ALL, which keeps all rows", "UNION"),
+    exp.Union: Refusal(_TOGETHER.why, "Write UNION ALL, which keeps all rows", "UNION"),
     **dict.fromkeys((exp.Intersect, exp.Except), _TOGETHER),
     **dict.fromkeys((exp.Rollup, exp.Cube), _GROUPINGS),
     exp.GroupingSets: Refusal(_GROUPINGS.why, _GROUPINGS.instead, "GROUPING SETS"),
-    exp.Grouping: Refusal("it tells groupings apart", "use UNION ALL, with a constant in each"),
-    "pivots": Refusal("it makes columns of values", "use GROUP BY or FILTER", "PIVOT"),
-    exp.Pivot: Refusal("it makes columns of values", "use GROUP BY or FILTER"),
+    exp.Grouping: Refusal(
+        "it distinguishes groupings", "Use UNION ALL, with a constant in each query"
+    ),
+    "pivots": Refusal("it turns values into columns", "Use GROUP BY or FILTER", "PIVOT"),
+    exp.Pivot: Refusal("it turns values into columns", "Use GROUP BY or FILTER"),
     **dict.fromkeys(
         (exp.Describe, exp.Summarize),
         Refusal(
-            "the codebook stands on the release's page", "ask for MIN, MAX, AVG, COUNT(DISTINCT …)"
+            "the codebook is on the release's page", "Ask for MIN, MAX, AVG, COUNT(DISTINCT …)"
         ),
     ),
-    exp.Values: Refusal("a query asks the microdata", "use --table for a table of your own"),
+    exp.Values: Refusal("a query is about the microdata", "Use --table for a table of your own"),
     "sample": _SAMPLES,
     "into": _OTHERS,
-    "db": Refusal("the microdata has no schema", "write its name alone", "a schema (DB)"),
-    "recursive": Refusal("a query reads the microdata once", "leave RECURSIVE out"),
-    "except_": Refusal("it picks columns", "name the columns", "EXCEPT"),
-    "replace": Refusal("it calculates columns", "name the columns, and calculate them"),
-    "locks": Refusal(_OTHERS.why, "leave it out", "FOR UPDATE"),
+    "db": Refusal("the microdata has no schema", "Write its name only", "a schema (DB)"),
+    "recursive": Refusal("a query reads the microdata once", "Leave RECURSIVE out"),
+    "except_": Refusal("it selects columns without naming them", "Name the columns", "EXCEPT"),
+    "replace": Refusal(
+        "it replaces columns by calculations", "Name the columns, and calculate them"
+    ),
+    "locks": Refusal(_OTHERS.why, "Leave it out", "FOR UPDATE"),
     **dict.fromkeys((exp.First, exp.Last, exp.ArgMax, exp.ArgMin, "ARBITRARY"), _ROWS),
     exp.AnyValue: _ROWS,
     **dict.fromkeys((exp.ArrayAgg, exp.Mode, exp.ApproxTopK, "HISTOGRAM", "ENTROPY"), _LISTS),
@@ -158,46 +176,50 @@ REFUSED: Mapping[type[exp.Expr] | str, Refusal] = {
     **dict.fromkeys((exp.RegrIntercept, exp.RegrR2, exp.RegrCount), _PAIRS),
     **dict.fromkeys((exp.Kurtosis, exp.Skewness, "MAD", "SEM"), _SHAPES),
     **dict.fromkeys((exp.LogicalOr, exp.LogicalAnd), _TRUTHS),
-    "PRODUCT": Refusal("its bounds are not known", "use SUM, or AVG of LN(column)"),
+    "PRODUCT": Refusal("its bounds are not known", "Use SUM, or AVG of LN(column)"),
     exp.ApproxDistinct: Refusal(
-        "how many different values a selection has is not bounded",
-        "COUNT(DISTINCT column) of one that is published as it is",
+        "the number of different values in a selection has no bounds",
+        "Use COUNT(DISTINCT column) of a column published as it is",
     ),
-    exp.ApproxQuantile: Refusal("bounds are of exact answers", "use QUANTILE_CONT"),
+    exp.ApproxQuantile: Refusal("bounds are computed for exact answers only", "Use QUANTILE_CONT"),
     exp.Interval: _MOMENTS,
     **dict.fromkeys((exp.DateAdd, exp.DateSub, exp.DateDiff, "AGE"), _MOMENTS),
     **dict.fromkeys((exp.TimeToStr, exp.StrToTime, exp.StrToDate), _TEXTS),
     **dict.fromkeys((exp.Dayname, exp.Monthname), _TEXTS),
-    "DATE_PART": Refusal("a part of a moment has a name", "use EXTRACT(YEAR FROM d), YEAR(d)"),
+    "DATE_PART": Refusal(
+        "the name of the part must be in the function", "Use EXTRACT(YEAR FROM d) or YEAR(d)"
+    ),
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.SimilarTo, exp.Glob), _PATTERNS),
     **dict.fromkeys((exp.Rand, exp.CurrentDate, exp.CurrentTimestamp, "NOW", "TODAY"), _NOW),
-    exp.TryCast: Refusal("what cannot be cast would be left out unseen", "use CAST"),
-    exp.Trunc: Refusal("it is not among the functions of a row", "use FLOOR or CEIL"),
+    exp.TryCast: Refusal(
+        "values that cannot be converted would be left out without notice", "Use CAST"
+    ),
+    exp.Trunc: Refusal("it is not a supported function", "Use FLOOR or CEIL"),
     **dict.fromkeys((exp.Array, exp.Struct, exp.Bracket, exp.Tuple, exp.Explode), _LISTED),
     exp.Columns: _LISTED,
-    exp.Placeholder: Refusal("a parameter has no value here", "write the constant"),
+    exp.Placeholder: Refusal("a parameter has no value here", "Write the constant"),
 }
 """Refusals by the class of a node, the clause of a SELECT, or the name of a function."""
 
 
 _AGGREGATE = Refusal(
     "its bounds are not known",
-    "aggregates are COUNT, SUM, AVG, MIN, MAX, STDDEV, VARIANCE, MEDIAN and quantiles",
+    "Use COUNT, SUM, AVG, MIN, MAX, STDDEV, VARIANCE, MEDIAN or quantiles",
 )
 
 
 _FUNCTION = Refusal(
-    "it is not among the functions of a row",
-    "the guide lists what a query may say",
+    "it is not a supported function",
+    "The guide lists what a query may contain",
 )
 
 
-_ANYTHING = Refusal("queries do not say it", "the guide lists what a query may say")
+_ANYTHING = Refusal("queries do not support it", "The guide lists what a query may contain")
 
 
 _OF_AGGREGATES = Refusal(
-    "its bounds do not follow from theirs",
-    "ask for the aggregate, and calculate with both bounds",
+    "its bounds do not follow from those of the aggregates",
+    "Ask for the aggregate, and calculate with both bounds",
 )
 
 
@@ -221,7 +243,7 @@ def refusal_of_aggregates(node: exp.Expr) -> QueryError:
 
 
 def _error(reason: Refusal, called: str, within: str) -> QueryError:
-    return QueryError(f"not allowed: {called}{within}: {reason.why}; {reason.instead}")
+    return QueryError(f"not allowed: {called}{within}, because {reason.why}. {reason.instead}")
 
 
 def _reason_and_name(refused: exp.Expr | str) -> tuple[Refusal, str]:

@@ -143,14 +143,14 @@ def _evaluate(query: Callable[[], _Rows]) -> _Rows:
         require_machine(error)
         kind = type(error).__name__
     except RecursionError:
-        kind = "nested too deep"
+        kind = "nested too deeply"
     raise QueryError(f"the query could not be evaluated: {kind}")
 
 
 def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts) -> None:
     for path in table.files:
         if not path.is_file():
-            raise InputError(f"{path}: no such file")
+            raise InputError(f"{path}: there is no such file")
     try:
         view = exp.Create(
             this=exp.table_(name, quoted=True),
@@ -161,7 +161,9 @@ def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         require_machine(error)
         where = table.files[0] if len(table.files) == 1 else f"{name}: a part"
-        raise InputError(f"{where}: not a Parquet file ({type(error).__name__})") from None
+        raise InputError(
+            f"{where}: is not a readable Parquet file ({type(error).__name__})"
+        ) from None
 
 
 def _source(path: str) -> exp.Expr:

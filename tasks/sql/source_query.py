@@ -58,11 +58,14 @@ def parse_source_query(text: str, dialect: str | None) -> exp.Query:
     for node in tree.walk():
         node.pop_comments()
         if isinstance(node, _WRITES) and not isinstance(node, exp.Query):
-            raise QueryError(f"only reads: {construct(node)} is not allowed")
+            raise QueryError(f"may only read, so {construct(node)} is not allowed. Leave it out")
         if isinstance(node, exp.Func) and (name := _function(node)).startswith(_EFFECTS):
-            raise QueryError(f"only reads: the function {quote_name(name)} does, or may do, more")
+            raise QueryError(
+                f"may only read, but the function {quote_name(name)} does or may do more. "
+                "Leave it out"
+            )
         if isinstance(node, exp.Placeholder) and node.name in ("", "?"):
-            raise QueryError("names its parameters: :name, not ?")
+            raise QueryError("must name its parameters. Write :name in place of ?")
     return tree
 
 
@@ -78,8 +81,8 @@ def require_parameters(query: exp.Query, declared: Collection[str]) -> None:
         QueryError: naming a parameter that is only declared, or only asked for.
     """
     for name in sorted(parameters_in(query) ^ set(declared)):
-        where = "not asked for by the query" if name in declared else "not declared"
-        raise QueryError(f":{name} is {where} (source.parameters)")
+        where = "not used in the query" if name in declared else "not declared"
+        raise QueryError(f"parameter :{name} is {where} (source.parameters)")
 
 
 def _tree(text: str, dialect: str | None) -> exp.Expr:
@@ -90,7 +93,7 @@ def _tree(text: str, dialect: str | None) -> exp.Expr:
     try:
         trees = [tree for tree in Dialect.get_or_raise(dialect).parse(text) if tree is not None]
     except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
-        raise QueryError("cannot be parsed as a SELECT") from None
+        raise QueryError("is not a valid SELECT: check the SQL") from None
     finally:
         logger.disabled = was
     if len(trees) != 1:

@@ -98,21 +98,24 @@ def read_url(url: str, environ: Mapping[str, str]) -> URL:
     account, separator, rest = url.rpartition("@")
     missing = [name for name in _VARIABLE.findall(url) if name not in environ]
     if missing:
-        raise InputError(f"address of a database: environment variable {missing[0]} is not set")
+        raise InputError(
+            f"address of a database: the environment variable {missing[0]} is not set. Set "
+            "it to the address"
+        )
     expanded = _VARIABLE.sub(lambda match: quote(environ[match[1]], safe=""), account)
     expanded += separator + _VARIABLE.sub(lambda match: environ[match[1]], rest)
     scheme = expanded.partition("://")[0]
     if scheme not in _schemes():
         *others, last = (f"{scheme_name}://" for scheme_name in _schemes())
-        raise InputError(f"address of a database: it starts with {', '.join(others)} or {last}")
+        raise InputError(f"address of a database: must start with {', '.join(others)} or {last}")
     try:
         address = make_url(expanded)
     except (SQLAlchemyError, ValueError):
-        raise InputError(f"address of a database: not one of {scheme}") from None
+        raise InputError(f"address of a database: must be one of {scheme}") from None
     dialect = _schemes()[scheme]
     in_file = dialect.access.in_file
     if not address.database or (in_file and (address.host or address.database == ":memory:")):
-        raise InputError(f"address of a database: write {_form(dialect)}")
+        raise InputError(f"address of a database: must have the form {_form(dialect)}")
     return address
 
 

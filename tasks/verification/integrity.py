@@ -27,9 +27,15 @@ def require_regular_files(directory: Path) -> None:
     """
     for path in directory.rglob("*"):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise PromiseError(f"{path.relative_to(directory)}: not a regular file")
+            raise PromiseError(
+                f"{path.relative_to(directory)}: not a regular file. A release "
+                "contains no links and no special files"
+            )
         if path.is_dir() and not any(path.iterdir()):
-            raise PromiseError(f"{path.relative_to(directory)}: does not belong to the release")
+            raise PromiseError(
+                f"{path.relative_to(directory)}: does not belong to the release. Delete "
+                "the empty directory"
+            )
 
 
 def listed_files(release: Release) -> dict[str, str]:
@@ -44,10 +50,16 @@ def listed_files(release: Release) -> dict[str, str]:
             for resource in release.manifest["resources"]
         }
     except (KeyError, TypeError):
-        raise PromiseError(f"{MANIFEST}: does not list files with their hashes") from None
+        raise PromiseError(
+            f"{MANIFEST}: does not list the files with their hashes. The release is "
+            "damaged or was changed"
+        ) from None
     for path in listed:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            raise PromiseError(f"{MANIFEST}: lists a path outside of the release")
+            raise PromiseError(
+                f"{MANIFEST}: lists a path outside the release. The release was changed: "
+                "do not use it"
+            )
     return listed
 
 
@@ -64,7 +76,10 @@ def require_listed(release: Release, files: Mapping[str, str]) -> None:
     listed = listed_files(release)
     for path in sorted(listed.keys() | files.keys() - {MANIFEST}):
         if listed.get(path) != f"sha256:{files.get(path)}":
-            raise PromiseError(f"{path}: its SHA-256 is not the one that {MANIFEST} states")
+            raise PromiseError(
+                f"{path}: its SHA-256 is not the one that {MANIFEST} states. The file "
+                "was changed or damaged"
+            )
 
 
 def require_intact(release: Release) -> None:
@@ -85,7 +100,10 @@ def require_intact(release: Release) -> None:
         raise PromiseError(f"{path}: {rule}")
     for path, stated in listed.items():
         if f"sha256:{sha256_of(release.directory / path)}" != stated:
-            raise PromiseError(f"{path}: its SHA-256 is not the one that {MANIFEST} states")
+            raise PromiseError(
+                f"{path}: its SHA-256 is not the one that {MANIFEST} states. The file "
+                "was changed or damaged"
+            )
 
 
 def _require_digest(release: Release) -> None:
@@ -95,6 +113,11 @@ def _require_digest(release: Release) -> None:
         read_canonical(release.directory / MANIFEST)
         sealed = digest(manifest)
     except (ValueError, TypeError, RecursionError):
-        raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
+        raise PromiseError(
+            f"{MANIFEST}: not the canonical manifest of a release. The release is "
+            "damaged or was changed"
+        ) from None
     if manifest["sfumato"].get("digest") != sealed:
-        raise PromiseError(f"{MANIFEST}: its digest is not that of its content")
+        raise PromiseError(
+            f"{MANIFEST}: its digest is not that of its content. The manifest was changed"
+        )

@@ -25,7 +25,10 @@ def backup_keys(work: Path) -> bytes:
     """
     files = {key.name: read_bytes(signing_key(work, key.name)) for key in own_keys(work)}
     if not files:
-        raise InputError(f"{work / KEYS}: there are no signing keys to back up")
+        raise InputError(
+            f"{work / KEYS}: there are no signing keys to back up. To create one: sfumato "
+            "keys generate NAME"
+        )
     return pack(KEYS, files)
 
 
@@ -57,9 +60,11 @@ def _saved_key(place: Path, name: str, content: bytes) -> PublicKey:
     try:
         key, _ = parse_key(place, content)
     except PromiseError:
-        raise InputError(f"{place}: is damaged, or not whole") from None
+        raise InputError(
+            f"{place}: the backup is damaged or incomplete. Use another backup"
+        ) from None
     if key.name != name:
-        raise InputError(f"{place}: is damaged, or not whole")
+        raise InputError(f"{place}: the backup is damaged or incomplete. Use another backup")
     return key
 
 
@@ -73,5 +78,8 @@ def _is_there(work: Path, key: PublicKey) -> bool:
     if not path.exists():
         return False
     if parse_key(path, read_bytes(path))[0] != key:
-        raise InputError(f"{path}: another key has that name: no key was put back")
+        raise InputError(
+            f"{path}: another key has this name, so no key was restored. Restore into "
+            "another work directory (SFUMATO_WORK)"
+        )
     return True

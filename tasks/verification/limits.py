@@ -27,9 +27,9 @@ _SMALL = 1 << 30  # bytes in memory that are never too many: sorted tables grow 
 _WIDTHS = {"BYTE_ARRAY": 4, "BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
 _WIDEST = 16  # bytes of a decimal; of a text, _WIDTHS has those of its place in a dictionary
 _WORDS = {
-    "rows": "{} rows",
-    "columns": "{} columns",
-    "expansion": "at least {} bytes in memory for each byte of the file",
+    "rows": "has {} rows",
+    "columns": "has {} columns",
+    "expansion": "needs at least {} bytes in memory for each byte of the file",
 }
 
 
@@ -59,12 +59,12 @@ def _require_as_stated(file: BinaryIO, chunk: Any) -> None:
         header, length = _read_struct(content, 0)
         sizes = header[_UNCOMPRESSED], header[_COMPRESSED]
         if min(sizes) < 0:
-            raise ValueError("a page of negative size")
+            raise ValueError("a page with a negative size")
         uncompressed += sizes[0] + length
         place += sizes[1] + length
         values += (header.get(_DATA) or header.get(_DATA_V2) or {1: 0})[1]
     if (place, uncompressed, values) != (end, chunk.total_uncompressed_size, chunk.num_values):
-        raise ValueError("pages that are not as the footer states")
+        raise ValueError("pages differ from what the footer states")
 
 
 def _read_struct(content: bytes, position: int) -> tuple[dict[int, Any], int]:
@@ -143,8 +143,9 @@ class ReadLimits:
             size, most = getattr(extent, limit.name), getattr(self, limit.name)
             if size > most:
                 raise InputError(
-                    f"{place}: {_WORDS[limit.name].format(size)}, the limit is {most}: "
-                    f"--limit {limit.name}={size} reads it nevertheless"
+                    f"{place}: {_WORDS[limit.name].format(size)}, but the limit is "
+                    f"{most}. If you trust the file, read it with: --limit "
+                    f"{limit.name}={size}"
                 )
 
 
@@ -160,9 +161,9 @@ def read_limits(texts: Mapping[str, str]) -> ReadLimits:
     names = [limit.name for limit in fields(ReadLimits)]
     for name, text in texts.items():
         if name not in names:
-            raise SpecError(f"--limit {name}: is not one of {', '.join(names)}")
+            raise SpecError(f"--limit {name}: must be one of {', '.join(names)}")
         if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
-            raise SpecError(f"--limit {name}: not a whole number above 0")
+            raise SpecError(f"--limit {name}: must be a whole number above 0")
     return ReadLimits(**{name: int(text) for name, text in texts.items()})
 
 
@@ -195,7 +196,9 @@ def _extent(path: Path, limits: ReadLimits) -> Extent:
         pa.ArrowException,
     ) as error:
         require_machine(error)
-        raise PromiseError(f"{path.name}: cannot be read as a Parquet file") from None
+        raise PromiseError(
+            f"{path.name}: cannot be read as a Parquet file. It is damaged, or of another format"
+        ) from None
 
 
 def _expansion(path: Path, footer: Any, limits: ReadLimits) -> int:
@@ -237,7 +240,9 @@ def _require_consistent(path: Path, footer: Any) -> None:
         or sum(groups) != footer.num_rows
         or any(groups[group] != values for group, values in counts)
     ):
-        raise PromiseError(f"{path.name}: its footer contradicts itself")
+        raise PromiseError(
+            f"{path.name}: its footer contradicts itself. The file is damaged or was changed"
+        )
 
 
 def _chunks(footer: Any) -> Iterator[tuple[int, Any, Any]]:

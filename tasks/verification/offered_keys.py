@@ -119,7 +119,9 @@ def read_offers(line: Path) -> OfferedKeys | None:
     except FileNotFoundError:
         return None
     except (ValidationError, ValueError, OSError):
-        raise PromiseError(f"{line / KEYS_FILE}: cannot be read as the keys of a line") from None
+        raise PromiseError(
+            f"{line / KEYS_FILE}: cannot be read as the keys of a line. Restore it from a backup"
+        ) from None
 
 
 def offer(line: Path, name: str, key: PublicKey) -> None:
@@ -139,7 +141,7 @@ def rotate(line: Path, old: Signer, new: PublicKey) -> None:
     if old.key.public == new.public or any(
         earlier.old == old.key.public for earlier in offered.rotations
     ):
-        raise InputError(f"key {old.key.name}: another key has taken its place already")
+        raise InputError(f"key {old.key.name}: another key has already replaced it")
     pair = {"old": old.key.public, "new": new.public}
     rotation = Rotation(**pair, signature=old.sign("rotation", pair))
     keys = (*offered.keys, *({new} - set(offered.keys)))
@@ -156,7 +158,9 @@ def revoke(line: Path, key: PublicKey, signer: Signer) -> None:
     """
     offered = _require_offered(line, key)
     if signer.key.public not in (key.public, *offered.successors(key.public)):
-        raise InputError(f"key {signer.key.name}: did not take the place of {key.name}")
+        raise InputError(
+            f"key {signer.key.name}: has not replaced {key.name}, so it cannot revoke it"
+        )
     pair = {"key": key.public, "by": signer.key.public}
     revocation = Revocation(**pair, signature=signer.sign("revocation", pair))
     _write(line, offered.model_copy(update={"revocations": (*offered.revocations, revocation)}))
@@ -177,15 +181,17 @@ def require_next_signer(line: Path, name: str, key: PublicKey, before: PublicKey
     """
     offered = read_offers(line) or OfferedKeys(line=name)
     if key.public in offered.revoked_keys():
-        raise InputError(f"key {key}: was revoked beside {line}")
+        raise InputError(
+            f"key {key}: was revoked in {line}, so it cannot sign here. Use another key"
+        )
     if any(rotation.old == key.public and rotation.holds() for rotation in offered.rotations):
-        raise InputError(f"key {key}: another key took its place beside {line}")
+        raise InputError(f"key {key}: another key replaced it in {line}. Sign with that key")
     if before is None or before.public in offered.revoked_keys():
         return
     if key.public not in (before.public, *offered.successors(before.public)):
         raise InputError(
-            f"key {key}: did not take the place of {before}, which signed it "
-            f"(sfumato keys rotate {before.name} {key.name} {line})"
+            f"key {key}: has not replaced {before}, which signed the line so far. To "
+            f"replace it: sfumato keys rotate {before.name} {key.name} {line}"
         )
 
 
@@ -198,14 +204,18 @@ def offered_key(line: Path, name: str) -> PublicKey:
     offered = read_offers(line) or OfferedKeys(line=line.name)
     matches = [key for key in offered.keys if key.name == name]
     if len(matches) != 1:
-        raise InputError(f"{line / KEYS_FILE}: offers {len(matches)} keys called {name}")
+        raise InputError(
+            f"{line / KEYS_FILE}: must offer one key called {name}, but offers {len(matches)}"
+        )
     return matches[0]
 
 
 def _require_offered(line: Path, key: PublicKey) -> OfferedKeys:
     offered = read_offers(line)
     if offered is None or key.public not in offered.names():
-        raise InputError(f"{line / KEYS_FILE}: does not offer key {key}")
+        raise InputError(
+            f"{line / KEYS_FILE}: does not offer key {key}. Check the name and the directory"
+        )
     return offered
 
 

@@ -82,7 +82,9 @@ def require_unchanged(directory: Path, standing: Standing) -> None:
     with suppress(OSError):
         if files_as_they_stand(directory).key == standing.key:
             return
-    raise PromiseError(f"{directory}: its files changed since they were verified: open it again")
+    raise PromiseError(
+        f"{directory}: its files changed after they were verified. Open the release again"
+    )
 
 
 def _look(directory: Path) -> Standing:

@@ -71,7 +71,10 @@ def signer_of(directory: Path, digest: str) -> PublicKey | None:
     if not verifies(
         signature.key.public, statement("release", {"digest": digest}), signature.signature
     ):
-        raise PromiseError(f"{SIGNATURE}: does not sign this release")
+        raise PromiseError(
+            f"{SIGNATURE}: the signature does not match this release. The release or the "
+            "signature was changed"
+        )
     return signature.key
 
 
@@ -95,16 +98,18 @@ def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str
     if key is None:
         if listed:
             raise PromiseError(
-                f"{directory}: is not signed, and {trust_file(environ)} has keys for {line}"
+                f"{directory}: is not signed, but {trust_file(environ)} lists trusted "
+                f"keys for {line}. Ask the publisher for a signed release"
             )
         return Author("not signed", trusted=False)
     trusted = is_trusted(directory.resolve().parent, key, trust, listed)
     name = listed.get(key.public, key)
     if listed and not trusted:
         raise PromiseError(
-            f"{SIGNATURE}: is by key {key}, and {trust_file(environ)} has others for {line}"
+            f"{SIGNATURE}: was signed with key {key}, but {trust_file(environ)} lists "
+            f"other keys for {line}. Ask the publisher which key is right"
         )
-    unknown = "" if trusted else ", a key that you were not told to trust (sfumato keys trust)"
+    unknown = "" if trusted else ", a key that you do not trust yet (sfumato keys trust)"
     return Author(f"signed by {name}{unknown}", trusted)
 
 
@@ -117,7 +122,10 @@ def is_trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, Pu
     offered = read_offers(line)
     revoked = {*trust.revoked, *(offered.revoked_keys() if offered else ())}
     if key.public in revoked:
-        raise PromiseError(f"{SIGNATURE}: its key {fingerprint(key.public)} was revoked")
+        raise PromiseError(
+            f"{SIGNATURE}: was signed with key {fingerprint(key.public)}, which was "
+            "revoked. Do not use the release"
+        )
     following = (offered.successors(public, trust.revoked) if offered else () for public in listed)
     return key.public in {*listed, *(public for ones in following for public in ones)}
 
@@ -133,7 +141,9 @@ def read_signature(path: Path) -> Signature | None:
     except FileNotFoundError:
         return None
     except (ValidationError, ValueError, OSError):
-        raise PromiseError(f"{path.name}: cannot be read as a signature") from None
+        raise PromiseError(
+            f"{path.name}: cannot be read as a signature. It is damaged or was changed"
+        ) from None
 
 
 def signature_of_withdrawal(tombstone: Tombstone, signer: Signer) -> bytes:
@@ -156,13 +166,13 @@ def author_of_withdrawal(directory: Path, tombstone: Tombstone, environ: Mapping
             return "the withdrawal is not signed"
         message = statement(_KIND, _content(tombstone))
         if not verifies(signature.key.public, message, signature.signature):
-            return "the signature of the withdrawal is wrong"
+            return "the signature of the withdrawal does not match it"
         trust = read_trust(environ)
         listed = trust.of_line(tombstone.line)
         trusted = is_trusted(directory.resolve().parent, signature.key, trust, listed)
     except SfumatoError as error:
-        return f"who signed the withdrawal cannot be told: {error}"
-    unknown = "" if trusted else ", a key that you were not told to trust (sfumato keys trust)"
+        return f"the signature of the withdrawal cannot be verified: {error}"
+    unknown = "" if trusted else ", a key that you do not trust yet (sfumato keys trust)"
     return f"the withdrawal is signed by {listed.get(signature.key.public, signature.key)}{unknown}"
 
 

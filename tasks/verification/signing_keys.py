@@ -100,10 +100,12 @@ def generate(work: Path, name: str, environ: Mapping[str, str] = os.environ) -> 
     path = signing_key(work, name)
     passphrase = passphrase_in(environ, PASSPHRASE)
     if not passphrase:
-        raise InputError(f"{PASSPHRASE}: is not set: the key is kept under this passphrase")
+        raise InputError(
+            f"{PASSPHRASE}: is not set. Set it to a passphrase, which encrypts the key"
+        )
     private_directory(private_directory(work) / KEYS)
     if path.exists():
-        raise InputError(f"{path}: there is a key of that name already")
+        raise InputError(f"{path}: a key with this name exists already. Choose another name")
     secret = Ed25519PrivateKey.generate()
     key = PublicKey(name=name, public=secret.public_key().public_bytes_raw().hex())
     document = {**key.model_dump(), **wrap(secret.private_bytes_raw(), passphrase)}
@@ -120,7 +122,9 @@ def signing_key(work: Path, name: str) -> Path:
     try:
         return work / KEYS / _NAME.validate_python(name)
     except ValidationError:
-        raise SpecError(f"key {name!r}: small letters, digits and hyphens name a key") from None
+        raise SpecError(
+            f"key {name!r}: may contain only lower-case letters, digits and hyphens"
+        ) from None
 
 
 def own_keys(work: Path) -> list[PublicKey]:
@@ -151,7 +155,9 @@ def open_signer(path: Path, environ: Mapping[str, str] = os.environ) -> Signer:
     raw = unwrap(path, document, passphrase_in(environ, PASSPHRASE), PASSPHRASE)
     secret = Ed25519PrivateKey.from_private_bytes(raw)
     if secret.public_key().public_bytes_raw().hex() != key.public:
-        raise PromiseError(f"{path}: its public key is another's")
+        raise PromiseError(
+            f"{path}: its public key belongs to another secret key. Restore the file from a backup"
+        )
     return Signer(key, secret)
 
 
@@ -159,9 +165,14 @@ def _read(path: Path) -> tuple[PublicKey, Any]:
     try:
         content = read_bytes(path)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such signing key (sfumato keys generate)") from None
+        raise InputError(
+            f"{path}: there is no such signing key. To create it: sfumato keys generate NAME"
+        ) from None
     except OSError:
-        raise PromiseError(f"{path}: cannot be read as a signing key") from None
+        raise PromiseError(
+            f"{path}: cannot be read as a signing key. Restore it from a backup: sfumato "
+            "keys restore FILE"
+        ) from None
     return parse_key(path, content)
 
 
@@ -175,4 +186,7 @@ def parse_key(place: Path, content: bytes) -> tuple[PublicKey, Any]:
         document = parse_json(content)
         return PublicKey(name=document["name"], public=document["public"]), document
     except (ValueError, KeyError, TypeError):
-        raise PromiseError(f"{place}: cannot be read as a signing key") from None
+        raise PromiseError(
+            f"{place}: cannot be read as a signing key. Restore it from a backup: sfumato "
+            "keys restore FILE"
+        ) from None

@@ -86,7 +86,9 @@ def read_trust_at(place: Path) -> Trust:
     except FileNotFoundError:
         return Trust()
     except (ValidationError, ValueError, OSError):
-        raise InputError(f"{place}: cannot be read as a trust file") from None
+        raise InputError(
+            f"{place}: cannot be read as the list of trusted keys. Restore it from a backup"
+        ) from None
 
 
 def write_trust(trust: Trust, environ: Mapping[str, str]) -> None:
@@ -139,7 +141,7 @@ def trust_offered(
         if key.public not in revoked and fingerprint_to_trust in (None, fingerprint(key.public))
     ]
     if not chosen:
-        raise InputError(f"{place}: offers no such key")
+        raise InputError(f"{place}: does not offer such a key. Check the fingerprint")
     write_trust(read_trust(environ).with_keys(pattern, chosen, revoked), environ)
     return [(pattern, key) for key in chosen]
 
@@ -150,7 +152,10 @@ def _read_offered(place: Path) -> tuple[str | None, tuple[PublicKey, ...], froze
         return None, (read_exported(place),), frozenset()
     offered = read_offers(place)
     if offered is None:
-        raise InputError(f"{place}: no keys here ({KEYS_FILE} is missing)")
+        raise InputError(
+            f"{place}: has no keys ({KEYS_FILE} is missing). Give a line's public "
+            "directory, or a file from `sfumato keys export`"
+        )
     return offered.line, offered.keys, offered.revoked_keys()
 
 
@@ -163,7 +168,10 @@ def read_exported(place: Path) -> PublicKey:
     try:
         return PublicKey.model_validate(read_json(place))
     except (ValidationError, ValueError, OSError):
-        raise InputError(f"{place}: is no public key and no line's directory") from None
+        raise InputError(
+            f"{place}: is neither a public key nor a line's directory. Give a line's "
+            "public directory, or a file from `sfumato keys export`"
+        ) from None
 
 
 def read_pattern(text: str | None) -> str:
@@ -173,8 +181,12 @@ def read_pattern(text: str | None) -> str:
         SpecError: where it is missing or none.
     """
     if text is None:
-        raise SpecError("--line: say for which lines the key is trusted, such as hospital-*")
+        raise SpecError(
+            "--line: is missing. Name the lines for which you trust the key, such as hospital-*"
+        )
     try:
         return _PATTERN.validate_python(text)
     except ValidationError:
-        raise SpecError(f"--line {text!r}: is no line's name, and no pattern of names") from None
+        raise SpecError(
+            f"--line {text!r}: is neither a line's name nor a pattern such as hospital-*"
+        ) from None

@@ -87,15 +87,17 @@ def look_beside(directory: Path, digest: object) -> Surroundings:
     except PromiseError as error:
         doubts.append(str(error))
     if withdrawn:
-        raise PromiseError(f"{directory}: was withdrawn, says the record beside it")
+        raise PromiseError(
+            f"{directory}: was withdrawn, according to the record beside it. Use a later version"
+        )
     try:
         read_offers(directory.resolve().parent)
     except PromiseError as error:
-        doubts.append(f"{error}, and a revocation may stand in it")
+        doubts.append(f"{error}, and it may contain a revocation")
     record = record_beside(directory)
     if is_there(record):
         return Surroundings(tuple(doubts))
-    absent = f"no {record.name} beside it: a withdrawal would not be known here"
+    absent = f"no {record.name} beside it: a withdrawal would not be noticed here"
     return Surroundings(tuple(doubts), (absent,))
 
 
@@ -136,7 +138,9 @@ class WayIn:
             beside.require_readable()
         record = self._record_of(release, standing)
         if self.announced is not None and self.announced != record.digest:
-            raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
+            raise PromiseError(
+                f"{MANIFEST}: its digest is not the announced one. Check the digest and the version"
+            )
         if not record.vouched and (self.check or self.announced):
             record = replace(record, vouched=True)
             self._keep(release, record, standing)

@@ -89,7 +89,7 @@ def test_the_builder_does_not_approve(waiting, call):
     now = datetime.now(UTC).replace(microsecond=0)
     signer = open_signer(signing_key(waiting.line.work, "own"))
     own = decide(waiting.candidate.request, "approved", "mine", signer, now).text
-    with pytest.raises(PromiseError, match=r"1 of 2 .*work directory, which builds it"):
+    with pytest.raises(PromiseError, match=r"1 of 2 .*work directory, which builds the candidate"):
         waiting.publish(waiting.decide("ann"), own)
 
 
@@ -97,7 +97,7 @@ def test_reviewers_are_those_of_the_publishing_user(waiting):
     waiting.reviewer("eve", trusted=None)
     waiting.decide("ann")
     waiting.decide("eve")
-    with pytest.raises(PromiseError, match=r"1 of 2 .*eve .*not among the line's reviewers"):
+    with pytest.raises(PromiseError, match=r"1 of 2 .*eve .*not a reviewer of this line"):
         waiting.publish()
 
 
@@ -117,7 +117,7 @@ def test_a_file_of_reviewers_that_others_can_write_counts_for_nobody(waiting, op
     waiting.decide("ben")
     place = reviewers_file({"XDG_CONFIG_HOME": str(waiting.folder / "config")})
     (place if open_to == "file" else place.parent).chmod(0o770)
-    with pytest.raises(InputError, match=r"others can write it"):
+    with pytest.raises(InputError, match=r"other users can write this file"):
         waiting.publish()
 
 
@@ -156,7 +156,7 @@ def test_whatever_is_changed_voids_an_approval(waiting, path):
     waiting.decide("ben")
     file = waiting.candidate.place / path
     file.write_bytes(file.read_bytes() + b" ")
-    with pytest.raises(PromiseError, match=r"was changed since it waits"):
+    with pytest.raises(PromiseError, match=r"was changed while it waited"):
         waiting.publish()
 
 
@@ -165,7 +165,7 @@ def test_a_line_that_has_gone_on_voids_an_approval(waiting):
     waiting.decide("ben")
     line = waiting.line.private
     write_state(line, read_state(line).model_copy(update={"counter": 7}))
-    with pytest.raises(PromiseError, match=r"the line has gone on"):
+    with pytest.raises(PromiseError, match=r"the line has changed while the candidate waited"):
         waiting.publish()
 
 
@@ -232,7 +232,7 @@ def test_a_decision_is_signed_whole(waiting, part):
     decision = read_text(waiting.decide("ann", place=waiting.copy()))
     other = {"reason": "another", "digest": "0" * 64, "line": "other", "expires": AFTER}[part]
     judgement = decision.judgement.model_copy(update={part: other})
-    with pytest.raises(InputError, match=r"is not by key ann"):
+    with pytest.raises(InputError, match=r"was not made with key ann"):
         read_text(decision.model_copy(update={"judgement": judgement}).text)
 
 
@@ -243,7 +243,7 @@ def test_a_forged_decision_that_lies_beside_the_candidate_counts_for_nothing(wai
         text = file.read_text()
         if '"name":"ann"' in text:
             file.write_text(text.replace("as agreed", "as forged"))
-    with pytest.raises(PromiseError, match=r"1 of 2 .*ann .*not signed by it"):
+    with pytest.raises(PromiseError, match=r"1 of 2 .*ann .*its signature does not match the key"):
         waiting.publish()
 
 

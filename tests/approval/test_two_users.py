@@ -119,4 +119,4 @@ def test_files_that_another_group_shares_are_open_to_others(machine):
         patch.setattr(f"{__name__}._GROUP", 40999)
         code, _, error = machine.run(_BUILDER, "release", spec)
     assert code == 2
-    assert "open to others" in error
+    assert "open to other users" in error

@@ -267,7 +267,7 @@ def seem_to_occur(sizes, values, name):
 def test_people_whom_the_register_lacks(small, tmp_path):
     small.write(rows(random.Random(1)), **TERMS)
     directory = small.publish("one").directory
-    with pytest.raises(InputError, match="the register lacks people of the release"):
+    with pytest.raises(InputError, match="the register does not contain all people of the release"):
         attack_again(directory, small.spec, Overrides(), register_of(tmp_path, [("30", "A")]))
 
 

@@ -131,7 +131,7 @@ def values_by_hand(release, people):
 
 def test_people_who_are_not_in_the_register(small, tmp_path):
     directory = publish_as(small, "generalized")
-    with pytest.raises(InputError, match="the register lacks people of the release"):
+    with pytest.raises(InputError, match="the register does not contain all people of the release"):
         attack_again(directory, small.spec, Overrides(), register_of(tmp_path, [("30", "Aa")]))
 
 

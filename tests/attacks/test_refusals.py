@@ -62,7 +62,7 @@ class TestStage:
         def draw(bars):
             line(bars)
             judged = []
-            with pytest.raises(PromiseError, match="the refusal stands until"):
+            with pytest.raises(PromiseError, match="this candidate stays refused"):
                 attack(small, next(numbers), lambda bars: judged.append(bars) or ())
             return judged
 
@@ -173,7 +173,7 @@ class TestRekeyedLine:
         assert [refusal.by for refusal in before] == [after.by]
         assert before[0].rows != after.rows
         judged = []
-        with pytest.raises(PromiseError, match="the refusal stands until"):
+        with pytest.raises(PromiseError, match="this candidate stays refused"):
             attack(small, "again", judged.append)
         assert judged == []
         record = json.loads((rekeyed_line / ATTACKED).read_bytes())
@@ -185,5 +185,5 @@ class TestRekeyedLine:
         options = ["--source=0001=first.csv"]
         assert run(["line", "rekey", str(small.spec), *options]) == 2
         error = capsys.readouterr().err
-        assert "candidates of 1 other sources were refused by bars on attacks" in error
+        assert "limits on attacks refused candidates of 1 other sources" in error
         assert ((rekeyed_line / "key").read_bytes(), read_refusals(rekeyed_line)) == before

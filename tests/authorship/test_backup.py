@@ -61,7 +61,7 @@ def test_another_key_of_that_name_is_not_replaced(call, work, backup_file):
     shutil.rmtree(work)
     assert call("keys", "generate", "town")[0] == 0
     code, _, error = call("keys", "restore", backup_file)
-    assert (code, "another key has that name" in error) == (2, True)
+    assert (code, "another key has this name" in error) == (2, True)
     assert [path.name for path in (work / "keys").iterdir()] == ["town"]
 
 

@@ -46,7 +46,7 @@ def test_an_unsigned_version_is_signed(call, unsigned_version):
     assert after == before
     assert call("keys", "trust", unsigned_version.parent)[0] == 0
     code, out, _ = call("check", unsigned_version)
-    assert (code, "signed by town" in out, "not told" in out) == (0, True, False)
+    assert (code, "signed by town" in out, "you do not trust yet" in out) == (0, True, False)
     assert not list(unsigned_version.parent.glob(".*.tmp"))
 
 
@@ -61,12 +61,12 @@ def test_it_is_signed_once(call, unsigned_version):
 def test_the_key_that_took_its_place_signs_it_anew(call, unsigned_version):
     call("keys", "sign", "town", unsigned_version)
     code, _, error = call("keys", "sign", "next", unsigned_version)
-    assert (code, "did not take the place of town" in error) == (2, True)
+    assert (code, "has not replaced town" in error) == (2, True)
     call("keys", "rotate", "town", "next", unsigned_version.parent)
     assert call("keys", "sign", "next", unsigned_version)[0] == 0
     assert "signed by next (" in call("check", unsigned_version)[1]
     code, _, error = call("keys", "sign", "town", unsigned_version)
-    assert (code, "another key took its place" in error) == (2, True)
+    assert (code, "another key replaced it" in error) == (2, True)
 
 
 def test_after_a_revocation_another_key_signs_it(call, unsigned_version):

@@ -98,7 +98,7 @@ def test_free_text_is_refused_as_it_passes_by(divided_line):
     notes = pa.array([f"was seen on ward {n} by me" for n in range(rows.num_rows)])
     columns = {**SPEC["columns"], "note": {"role": "insensitive"}}
     divided_line.write(rows.append_column("note", notes), columns=columns)
-    with pytest.raises(InputError, match=r"columns\.note: holds free text"):
+    with pytest.raises(InputError, match=r"columns\.note: has free text"):
         divided_line.publish("one")
 
 

@@ -49,14 +49,16 @@ def test_columns_that_are_coded_alike_are_counted_together(second):
     ],
 )
 def test_columns_that_are_coded_otherwise_are_refused(second, cost):
-    with pytest.raises(PromiseError, match=r"columns\.cost: is coded otherwise in line stays, ab"):
+    with pytest.raises(
+        PromiseError, match=r"columns\.cost: is coded differently in line stays, ab"
+    ):
         second(cost).publish("one")
 
 
 def test_thresholds_that_each_line_computed_are_not_alike(line, tmp_path):
     line.write(stays(), **ACCEPTED).publish("first")
     other = Stays(tmp_path / "other").write(stays(), name="other", **ACCEPTED)
-    with pytest.raises(PromiseError, match=r"columns\.cost: is coded otherwise in line stays"):
+    with pytest.raises(PromiseError, match=r"columns\.cost: is coded differently in line stays"):
         other.publish("one")
 
 
@@ -71,7 +73,9 @@ def test_versions_that_may_be_combined_are_coded_alike(line):
     changed[0]["cost"] = "123456.00"
     line.write(changed, columns=columns(ROUNDED), **accepted).publish("two")
     plain = columns({"role": "sensitive", "type": "decimal"})
-    with pytest.raises(PromiseError, match=r"columns\.cost: is coded otherwise in the version be"):
+    with pytest.raises(
+        PromiseError, match=r"columns\.cost: is coded differently in the version be"
+    ):
         line.write(changed, columns=plain, **accepted).publish("three")
     line.write(stays(first=1000), columns=plain).publish("of-others")
 

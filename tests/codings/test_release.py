@@ -219,7 +219,7 @@ def test_free_text_is_refused_unless_it_is_accepted_or_dropped(line):
     line.write(rows, columns={**COLUMNS, "note": as_text})
     with pytest.raises(InputError) as failed:
         line.publish("refused")
-    assert str(failed.value).startswith("columns.note: holds free text")
+    assert str(failed.value).startswith("columns.note: has free text")
     assert "ward" not in str(failed.value)
     short = {**as_text, "prefix": 3}
     assert line.write(rows, columns={**COLUMNS, "note": short}).publish("short").directory
@@ -242,7 +242,7 @@ def test_a_hierarchy_has_coded_values_as_its_leaves(line):
     file.write_text("".join(f"{n},*\n" for n in range(1000, 1005)), encoding="utf-8")
     assert check(line.publish("one").directory).derived == "equal"
     file.write_text("".join(f"{n},*\n" for n in range(1000, 1004)), encoding="utf-8")
-    with pytest.raises(InputError, match=r"columns\.code: a coded value is absent from its"):
+    with pytest.raises(InputError, match=r"columns\.code: a coded value is not in the column"):
         line.prepare_run("two")
 
 

@@ -119,7 +119,7 @@ def test_of_two_first_runs_at_once_one_is_refused(line):
     first_run = line.prepare_run("one")
     two = line.write(LATER).prepare_run("two")
     publish_prepared(*first_run)
-    with pytest.raises(PromiseError, match="other thresholds meanwhile: run it again"):
+    with pytest.raises(PromiseError, match="other thresholds in the meantime"):
         publish_prepared(*two)
     public = line.plan().line.public
     assert sorted(path.name for path in public.glob("[!.]*[0-9]")) == ["0001"]
@@ -128,7 +128,9 @@ def test_of_two_first_runs_at_once_one_is_refused(line):
 
 def test_what_is_lost_is_not_found_again(line, first_published):
     (first_published / CODINGS).unlink()
-    with pytest.raises(PromiseError, match=r"codings\.json: lacks what column 'job' is coded by"):
+    with pytest.raises(
+        PromiseError, match=r"codings\.json: does not contain how column 'job' is coded"
+    ):
         line.write(LATER).publish("two")
     line.write(LATER, columns=_without_found()).publish("other-terms")
 
@@ -143,14 +145,18 @@ def test_a_lost_mark_of_the_days_is_no_other_key(line):
     private = line.plan().line.private
     assert not read_frozen(private).columns
     (private / CODINGS).unlink()
-    with pytest.raises(PromiseError, match=r"codings\.json: lacks the mark of the key that moves"):
+    with pytest.raises(
+        PromiseError, match=r"codings\.json: does not contain the mark of the key that shifts"
+    ):
         line.write(LATER, columns=_without_found()).publish("two")
 
 
 def test_another_key_moves_no_dates(line, first_published):
     """Lost with all that could tell of it, and drawn anew: the line's mark tells."""
     shutil.rmtree(first_published.parent / PEOPLE)
-    with pytest.raises(PromiseError, match="dates were moved by another key than the work dir"):
+    with pytest.raises(
+        PromiseError, match="dates were shifted with another key than the one in the work dir"
+    ):
         line.write(LATER).publish("two")
 
 
@@ -277,7 +283,7 @@ class TestThePeoplesKey:
         restored = ("line", "restore", line.spec, tmp_path / "copy")
         if wrapped:
             code, _, error = call(*restored)
-            assert (code, "set SFUMATO_FORMER_PEOPLE_PASSPHRASE" in error) == (2, True)
+            assert (code, "Set SFUMATO_FORMER_PEOPLE_PASSPHRASE" in error) == (2, True)
             monkeypatch.setenv("SFUMATO_FORMER_PEOPLE_PASSPHRASE", "first")
         assert call(*restored)[0] == 0
         assert people_key(line.plan().line.work) == secret
@@ -291,7 +297,7 @@ class TestThePeoplesKey:
         path.write_bytes(bytes(32))
         change_passphrase("second")
         code, _, error = call("line", "restore", line.spec, tmp_path / "copy")
-        assert (code, "names people by another key" in error) == (2, True)
+        assert (code, "uses another key for people's names" in error) == (2, True)
 
 
 def test_a_version_that_may_have_appeared_counts_as_one(line, first_published):
@@ -302,7 +308,7 @@ def test_a_version_that_may_have_appeared_counts_as_one(line, first_published):
         first_published, state.model_copy(update={"versions": {}, "pending": (number, version)})
     )
     (first_published / CODINGS).unlink()
-    with pytest.raises(PromiseError, match="lacks what column"):
+    with pytest.raises(PromiseError, match="does not contain how column"):
         line.write(LATER).prepare_run("two")
 
 
@@ -311,7 +317,7 @@ def test_days_are_remembered_through_versions_without_dates(line, first_publishe
     line.write(LATER, columns=plain).publish("two")
     assert read_frozen(first_published).shift is not None
     shutil.rmtree(first_published.parent / PEOPLE)
-    with pytest.raises(PromiseError, match="dates were moved by another key"):
+    with pytest.raises(PromiseError, match="dates were shifted with another key"):
         line.write(stays(first=2000)).prepare_run("three")
 
 

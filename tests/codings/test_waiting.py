@@ -50,5 +50,5 @@ def test_a_candidate_of_other_thresholds_is_not_published(waiting):
         column.model_copy(update={"found": others[column.column]}) for column in used.columns
     ]
     freeze(waiting.line.private, used.model_copy(update={"columns": tuple(columns)}))
-    with pytest.raises(PromiseError, match="other thresholds meanwhile"):
+    with pytest.raises(PromiseError, match="other thresholds in the meantime"):
         waiting.publish()

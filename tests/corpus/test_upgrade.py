@@ -82,7 +82,7 @@ def test_a_line_is_upgraded_and_brought_back(line, call, stands, tmp_path):
     # A backup before; the state is lost, and put back.
     assert call("line", "backup", spec, tmp_path / "before")[0] == 0
     shutil.rmtree(line.private)
-    with pytest.raises(PromiseError, match=r"not known here|put back the line.s private state"):
+    with pytest.raises(PromiseError, match=r"not known here|restore the line.s private state"):
         line.run("first", tmp_path / "lost", seeded_keys(1))
     shutil.rmtree(line.private)
     assert call("line", "restore", spec, tmp_path / "before")[0] == 0

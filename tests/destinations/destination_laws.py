@@ -80,7 +80,10 @@ class DestinationLaws:
         line = with_versions(2)
         shutil.rmtree(line.public / "0001")
         delivery = bring(line, place)
-        assert f"version 0001 is gone from {line.public / '0001'}: put it back" in delivery.behind
+        assert (
+            f"version 0001 is missing in {line.public / '0001'}. Restore its directory"
+            in delivery.behind
+        )
 
     def test_what_is_not_as_it_was_published_is_not_copied(self, with_versions, place):
         line = with_versions(1)

@@ -333,7 +333,7 @@ def test_what_is_withdrawn_while_it_is_sent_gets_no_manifest(with_versions, stor
             return False
 
         patch.setattr(ObjectStore, "_write_signature", late)
-        assert "version 0001 is gone from" in bring(line, store).behind
+        assert "version 0001 is missing in" in bring(line, store).behind
     assert MANIFEST not in store.objects()
     assert bring(line, store).behind is None
     store.require_as(line)

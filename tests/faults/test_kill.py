@@ -87,7 +87,7 @@ def test_two_runs_at_once(same, small, start):
     if 3 in (codes := [run.returncode for run in runs]):
         late = codes.index(3)
         assert not same
-        assert outputs[late][1].endswith("was published meanwhile: run again\n")
+        assert outputs[late][1].endswith("was published in the meantime. Run the command again\n")
         again = start("release", str(small.spec), *(changes if late else ()))
         outputs[late] = again.communicate(timeout=120)
         codes[late] = again.returncode

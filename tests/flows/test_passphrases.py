@@ -50,7 +50,7 @@ def test_a_worker_signs_and_wraps_with_passphrases_in_blocks(ran):
     assert states["signed"] == "COMPLETED", worker_log
     assert (folder / "line" / "public" / "wages" / "0001" / SIGNATURE).is_file()
     assert len(line_key(folder / "private" / "wages", {KEY: KEY_SECRET})) == 32
-    with pytest.raises(InputError, match="is wrapped"):
+    with pytest.raises(InputError, match="is encrypted"):
         line_key(folder / "private" / "wages", {})
 
 
@@ -85,7 +85,7 @@ def test_commands_read_the_block_too(reader, blocks, monkeypatch, capsys):
         monkeypatch.setenv(variable, name)
     assert run(["keys", "generate", "town"]) == 0
     assert open_signer(reader, {SIGNING: SIGNING_SECRET}).key.name == "town"
-    with pytest.raises(InputError, match="is wrapped"):
+    with pytest.raises(InputError, match="is encrypted"):
         open_signer(reader, {})
     output = capsys.readouterr()
     assert SIGNING_SECRET not in output.out + output.err

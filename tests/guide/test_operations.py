@@ -132,5 +132,5 @@ def test_the_value_stays_beside_nobody(machine_after):
 def test_a_line_that_remembers_units_has_nothing_to_forget(small, tmp_path):
     small.write(people(), remember="units").publish("one")
     (tmp_path / "units.txt").write_text(ERASED)
-    with pytest.raises(InputError, match="has no slot in this line"):
+    with pytest.raises(InputError, match="is not known in this release line"):
         forget(small.spec, tmp_path / "units.txt")

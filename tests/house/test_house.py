@@ -59,7 +59,6 @@ SHORT = {
     "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
     "tasks/sql/parted.py": "imports no DuckDB",
     "tasks/terms/people.py": "whose rows are, apart from what a release declares",
-    "tasks/verification/key_backup.py": "imports the private state, which readers do without",
     "tasks/verification/elsewhere/place.py": "the contract of places",
 }
 """Shorter modules that stand by themselves, and why."""

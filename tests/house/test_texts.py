@@ -19,11 +19,63 @@ WORDS = re.compile(
 QUOTED = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|https?://\S+|\{\}:|^(?:[\w.()<>{}-]+: )+")
 SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 WORD = re.compile(r"[a-z]{2,}")
-CODE = re.compile(r"\b(?:SELECT|CASE WHEN|CREATE|INSERT|FROM|\(\?[:P!])|[\\^]|=>|\{%|</?\w+>")
+# SQL, patterns, templates, annotations, and prose wrapped to lines: the comments of published SQL
+CODE = re.compile(
+    r"\| None$|\n\w|\b(?:SELECT|CASE WHEN|CREATE|INSERT|FROM|\(\?[:P!])|[\\^]|=>|\{%|</?\w+>"
+)
+_MEASURE = "a measure of an attack, or what it is compared with: a key of reports and of scores"
+KEPT = {
+    "from the group alone": _MEASURE,
+    "from the declared target alone": _MEASURE,
+    "from the subdomains alone": _MEASURE,
+    "from the first alone": _MEASURE,
+    "one person of the register alone": _MEASURE,
+    "in a group in which all values are of one kind": _MEASURE,
+    "in a group whose range is below": _MEASURE,
+    "than somebody of the register who is not": _MEASURE,
+    "by who knows what else was tried": _MEASURE,
+    "record like nobody else": _MEASURE,
+    "people whose record is like nobody else": _MEASURE,
+    "people whose quasi-identifiers are like nobody else": _MEASURE,
+    "people of the register who are like nobody else there": _MEASURE,
+    "apparent match: alone with their quasi-identifiers": _MEASURE,
+    "one published row meets: somebody is singled out": _MEASURE,
+    "no answer tells some people from others": "a warning on the pages of releases, sealed",
+    "is of none of the families that the publisher": "a reason in answers as JSON",
+    "a label stands for any number of values": "the content of a table in databases",
+}
+"""Phrases that published bytes or other contracts contain, and why; no other text may have them."""
 PENDING = {
     "expectations",
     "flows",
-    "tasks",
+    "tasks/anonymize.py",
+    "tasks/arrays",
+    "tasks/candidates",
+    "tasks/choose",
+    "tasks/deidentify.py",
+    "tasks/deliver.py",
+    "tasks/destinations",
+    "tasks/evaluate.py",
+    "tasks/experiments",
+    "tasks/forms",
+    "tasks/hold.py",
+    "tasks/in_parts.py",
+    "tasks/ingest.py",
+    "tasks/microdata",
+    "tasks/outcomes.py",
+    "tasks/partitions",
+    "tasks/parts",
+    "tasks/policy.py",
+    "tasks/profile",
+    "tasks/publication",
+    "tasks/publish.py",
+    "tasks/report",
+    "tasks/schema",
+    "tasks/stages",
+    "tasks/terms",
+    "tasks/validate.py",
+    "tasks/verify.py",
+    "tasks/workers",
 }
 """Folders and modules whose texts were written before these rules, and are to be rewritten."""
 
@@ -62,6 +114,8 @@ def _text(node: ast.AST) -> str | None:
 
 def faults_of(text: str) -> list[str]:
     """Return what the rules refuse in a text, in words."""
+    for phrase in KEPT:
+        text = text.replace(phrase, "X")
     plain = QUOTED.sub("X ", text)
     sentences = SENTENCE.split(plain)
     faults = [f"word {word!r}" for word in WORDS.findall(plain)]
@@ -103,6 +157,16 @@ def test_texts_are_in_plain_english():
 )
 def test_rules_find_what_they_are_about(text, faults):
     assert faults_of(text) == faults
+
+
+def test_kept_phrases_are_in_use():
+    written = [
+        text.text
+        for path in sources()
+        for text in texts_of(path.as_posix(), path.read_text(encoding="utf-8"))
+    ]
+    assert [phrase for phrase in KEPT if not any(phrase in text for text in written)] == []
+    assert len(KEPT) <= 20
 
 
 def test_parts_of_messages_are_joined():

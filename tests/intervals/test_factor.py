@@ -77,7 +77,7 @@ def test_a_line_keeps_finer_factors_in_a_later_format_of_its_own(tmp_path):
     freeze_factors(tmp_path, intervals_stating("3.3"))
     assert json.loads((tmp_path / FACTORS).read_bytes())["format"] == 2
     assert read_factors(tmp_path).intervals == intervals_stating("3.3")
-    with pytest.raises(PromiseError, match="the factor of avg-by-one is below one"):
+    with pytest.raises(PromiseError, match="published a larger factor of avg-by-one"):
         freeze_factors(tmp_path, intervals_stating("3"))
 
 

@@ -118,7 +118,7 @@ def test_what_breaks_a_bar_is_refused_and_not_drawn_anew(attack_in_parts):
     with pytest.raises(PromiseError, match=r"background\.max-share-above: 0 of 'cost': is not"):
         attack_in_parts("one", broken)
     judged = []
-    with pytest.raises(PromiseError, match="the refusal stands until"):
+    with pytest.raises(PromiseError, match="this candidate stays refused"):
         attack_in_parts("two", broken, judged.append)
     assert judged == []
 

@@ -198,7 +198,7 @@ def test_a_part_that_does_not_say_what_it_continues_is_refused(line, monkeypatch
         return type(partition)(partition.slots, partition.out, None, partition.made_after)
 
     monkeypatch.setattr(continued.PartContinuation, "slots_before", silent)
-    with pytest.raises(PromiseError, match="does not continue the part of the version before"):
+    with pytest.raises(PromiseError, match="does not continue the part of the last version"):
         line.publish()
 
 
@@ -270,10 +270,10 @@ def forgetful(slots):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda slots: take_slots(slots, np.arange(1, len(slots))), "in other hands"),
-        (forgetful, "in other hands"),
-        (lambda slots: replace(slots, retired=~slots.retired), "has groups that are"),
-        (lambda slots: replace(slots, published=slots.published + 1), "has groups that are"),
+        (lambda slots: take_slots(slots, np.arange(1, len(slots))), "belong to other people now"),
+        (forgetful, "belong to other people now"),
+        (lambda slots: replace(slots, retired=~slots.retired), "has published groups"),
+        (lambda slots: replace(slots, published=slots.published + 1), "has published groups"),
     ],
 )
 def test_slots_of_a_part_that_is_not_shown_stay_in_their_hands(line, monkeypatch, change, message):
@@ -305,7 +305,7 @@ def test_a_map_of_other_parts_than_are_published_is_refused(line, monkeypatch, f
         real(path, [(replace(first, **{field: other[field]}), place), *rest], cuts)
 
     monkeypatch.setattr(shown, "join_maps", change_first)
-    with pytest.raises(PromiseError, match="the map of the version is not that of its parts"):
+    with pytest.raises(PromiseError, match="the map of the version does not match its parts"):
         line.publish()
 
 
@@ -314,7 +314,7 @@ def test_a_map_that_lacks_a_part_of_the_line_is_refused(line, monkeypatch):
     for number in range(120, 150):
         del line.people[number]
     monkeypatch.setattr(shown, "_closed_parts", lambda *_: iter(()))
-    with pytest.raises(PromiseError, match="the map of the version is not that of its parts"):
+    with pytest.raises(PromiseError, match="the map of the version does not match its parts"):
         line.publish()
 
 
@@ -387,7 +387,7 @@ def test_people_who_were_renamed_are_refused(line):
     line.publish()
     line.people = {n + 500: {**p, "id": n + 500} for n, p in line.people.items()}
     with pytest.raises(
-        PromiseError, match="all 150 rows are those of version 0001, under other units"
+        PromiseError, match="all 150 rows are also in version 0001, under other units"
     ):
         line.publish()
 
@@ -410,7 +410,9 @@ def test_a_map_that_is_not_the_lines_is_refused(line, what):
     else:
         content = place.read_bytes()
         place.write_bytes(content[:-1] if what == "changed" else content + b"\0")
-    with pytest.raises(PromiseError, match="what earlier versions were made of is not known here"):
+    with pytest.raises(
+        PromiseError, match="people in the groups of earlier versions are not known"
+    ):
         line.publish()
 
 

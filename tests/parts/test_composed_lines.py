@@ -267,7 +267,9 @@ class TestOtherLines:
 
     def test_a_column_that_both_protect_is_not_judged_in_parts(self, line, other):
         line.publish()
-        with pytest.raises(PromiseError, match="'job' is grouped in both, and what groups of two"):
+        with pytest.raises(
+            PromiseError, match="'job' is grouped in both lines, and releases in parts"
+        ):
             other.publish(name="others")
 
     def test_a_column_that_is_open_in_the_other_is_refused(self, line, other):
@@ -277,7 +279,7 @@ class TestOtherLines:
             "job": {"role": "quasi-identifier"},
             "age": {"role": "sensitive", "type": "integer"},
         }
-        with pytest.raises(PromiseError, match="is protected in one and open in the other"):
+        with pytest.raises(PromiseError, match="is protected in one line and open in the other"):
             other.publish(name="others", columns=columns, parts={"rows": 400})
 
     def test_other_columns_of_the_same_people_are_allowed(self, line, other):

@@ -65,7 +65,7 @@ def test_somebody_twice_is_refused_across_files(divided_line, monkeypatch):
 def test_the_rows_of_another_line_are_known_again(divided_line, tmp_path):
     divided_line.write(visits()).publish("one")
     other = Divided(tmp_path / "other").write(visits(), name="again")
-    with pytest.raises(PromiseError, match="600 rows are those of line visits"):
+    with pytest.raises(PromiseError, match="600 rows are also in line visits"):
         other.publish("one")
 
 

@@ -18,5 +18,5 @@ def test_users_passphrases_take_long_to_guess(cheap_passphrases, monkeypatch):
     document = wrap(b"secret", "long enough")
     assert document["cost"] == cheap_passphrases
     assert unwrap(PLACE, document, "long enough", "VARIABLE") == b"secret"
-    with pytest.raises(InputError, match="VARIABLE is not its passphrase"):
+    with pytest.raises(InputError, match="the passphrase in VARIABLE is wrong"):
         unwrap(PLACE, {**document, "cost": 2}, "long enough", "VARIABLE")

@@ -166,7 +166,7 @@ class AggregateLaws:
         checked = Counter()
         queries = [f"SELECT {call(name)} AS x FROM microdata{where}" for where in OF_SUBDOMAINS]
         if AGGREGATES[name].of_cells is None:
-            refused = f"{AGGREGATES[name].sql_name} has no bounds where ranges"
+            refused = f"{AGGREGATES[name].sql_name} has no bounds in a release that shows ranges"
             with pytest.raises(QueryError, match=refused):
                 answers_on(small(0)[0], SMALL, queries)
             return

@@ -145,10 +145,16 @@ ORDERED: tuple[tuple[str, str | None], ...] = (
 REFUSED: tuple[tuple[str, str], ...] = (
     ("SELECT * FROM microdata", "rows stand in the published tables"),
     ("SELECT age, AVG(loss) FROM microdata GROUP BY age ORDER BY 2 LIMIT 1", "LIMIT"),
-    ("SELECT SUM(DISTINCT loss) FROM microdata WHERE age = 1", "which values differ"),
+    ("SELECT SUM(DISTINCT loss) FROM microdata WHERE age = 1", "its result has no bounds"),
     ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "one question"),
-    ("SELECT MAX(age + loss) FROM microdata", "association is not published"),
-    ("SELECT SUM(age * loss) FROM microdata WHERE loss > 0", "no condition is on sensitive values"),
+    (
+        "SELECT MAX(age + loss) FROM microdata",
+        "does not show which of their values belong together",
+    ),
+    (
+        "SELECT SUM(age * loss) FROM microdata WHERE loss > 0",
+        "with a condition on sensitive values",
+    ),
     ("SELECT SUM(loss) OVER (PARTITION BY age) FROM microdata", "not allowed: a WINDOW function"),
 )
 """Queries, and words of the reason why they have no answer."""

@@ -79,7 +79,7 @@ def test_roots_are_rounded_outward():
 )
 @pytest.mark.parametrize("where", ["", " WHERE loss > 0"])
 def test_the_standard_deviation_is_not_rewritten(declared, where):
-    with pytest.raises(QueryError, match=r"STDDEV .*not written in SQL"):
+    with pytest.raises(QueryError, match=r"STDDEV .*cannot be written in SQL"):
         rewrite(f"SELECT STDDEV(loss) FROM microdata{where}", declared)
 
 

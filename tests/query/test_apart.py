@@ -451,10 +451,16 @@ def test_rewritten_as_reviewed():
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        ("SELECT AVG(age) FROM microdata", "answers COUNT, not AVG"),
-        ("SELECT MIN(disease) FROM microdata", "answers COUNT, not MIN"),
-        ("SELECT COUNT(*) FROM microdata WHERE age < zip", "association is not published"),
-        ("SELECT COUNT(*) FROM microdata WHERE age // 10 = 1", "nothing is calculated of them"),
+        ("SELECT AVG(age) FROM microdata", "answers COUNT, but not AVG"),
+        ("SELECT MIN(disease) FROM microdata", "answers COUNT, but not MIN"),
+        (
+            "SELECT COUNT(*) FROM microdata WHERE age < zip",
+            "does not show which of their values belong together",
+        ),
+        (
+            "SELECT COUNT(*) FROM microdata WHERE age // 10 = 1",
+            "nothing can be calculated with them",
+        ),
     ],
 )
 def test_what_the_tables_do_not_tell_is_refused(query, reason):

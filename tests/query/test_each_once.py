@@ -83,11 +83,14 @@ def test_rewritten_sql_gives_the_same_rows(place, where):
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("SELECT DISTINCT COUNT(*) FROM microdata", "DISTINCT beside GROUP BY or an aggregate"),
-        ("SELECT DISTINCT sex FROM microdata GROUP BY sex", "DISTINCT beside GROUP BY"),
+        (
+            "SELECT DISTINCT COUNT(*) FROM microdata",
+            "DISTINCT together with GROUP BY or an aggregate",
+        ),
+        ("SELECT DISTINCT sex FROM microdata GROUP BY sex", "DISTINCT together with GROUP BY"),
         ("SELECT DISTINCT ON (sex) age FROM microdata", "DISTINCT ON"),
         ("SELECT DISTINCT * FROM microdata", r"SELECT \*"),
-        ("SELECT DISTINCT 1 FROM microdata", "GROUP BY takes columns"),
+        ("SELECT DISTINCT 1 FROM microdata", "GROUP BY needs columns"),
     ],
 )
 def test_what_is_refused(all_worlds, query, why):

@@ -85,27 +85,29 @@ def test_databases_answer_as_the_engine_does(form, sensitive, kind, tmp_path):
 
 
 NOT_WRITTEN = {
-    "SELECT AVG(age) FROM microdata WHERE loss > 1": "beside conditions on values",
-    "SELECT age + 1, COUNT(*) FROM microdata WHERE loss > 1 GROUP BY 1": "beside conditions",
+    "SELECT AVG(age) FROM microdata WHERE loss > 1": "together with conditions on",
+    "SELECT age + 1, COUNT(*) FROM microdata WHERE loss > 1 GROUP BY 1": "together with conditions",
     "SELECT MEDIAN(age) FROM microdata": "MEDIAN/PERCENTILE_CONT of a column",
     'SELECT UPPER("Sex"), COUNT(*) FROM microdata GROUP BY 1': "the function UPPER",
-    "SELECT age // 0, COUNT(*) FROM microdata GROUP BY 1": "what can be 0",
+    "SELECT age // 0, COUNT(*) FROM microdata GROUP BY 1": "a divisor that can be 0",
     "SELECT age / 2, COUNT(*) FROM microdata GROUP BY 1": "a calculation with DIV",
-    "SELECT CASE WHEN age < 4 THEN 'a' ELSE 'A' END, COUNT(*) FROM microdata GROUP BY 1": "in case",
+    "SELECT CASE WHEN age < 4 THEN 'a' ELSE 'A' END, COUNT(*) FROM microdata GROUP BY 1": "lower",
     "SELECT SUM(loss + 1) FROM microdata": "sensitive values",
-    "SELECT SUM(loss), AVG(age) FILTER (WHERE loss > 1) FROM microdata": "beside conditions",
+    "SELECT SUM(loss), AVG(age) FILTER (WHERE loss > 1) FROM microdata": "together with conditions",
     "SELECT vip, MIN(MIN(age)) OVER () FROM microdata GROUP BY vip": "all rows of the answer",
     "SELECT vip FROM microdata GROUP BY vip HAVING COUNT(*) FILTER (WHERE loss > 1) > 1": "HAVING",
     "SELECT SUM(age * loss) FROM microdata": "a product",
-    "SELECT age, AVG(loss) AS a FROM microdata GROUP BY age ORDER BY a": "what has bounds",
+    "SELECT age, AVG(loss) AS a FROM microdata GROUP BY age ORDER BY a": "columns that have bounds",
     'SELECT age FROM microdata GROUP BY age, "Sex" ORDER BY age': "not shown",
-    "SELECT age FROM microdata WHERE loss > 1 GROUP BY age LIMIT 1": "may not be there",
-    "SELECT age FROM microdata GROUP BY age HAVING COUNT(*) > 2 LIMIT 1": "may not be there",
+    "SELECT age FROM microdata WHERE loss > 1 GROUP BY age LIMIT 1": "may not be in the answer",
+    "SELECT age FROM microdata GROUP BY age HAVING COUNT(*) > 2 LIMIT 1": "may not be in",
     "SELECT age FROM microdata GROUP BY age OFFSET 1": "OFFSET without LIMIT",
 }
 
 
 @pytest.mark.parametrize("query", NOT_WRITTEN)
 def test_what_databases_cannot_know_is_not_written(query):
-    with pytest.raises(QueryError, match=f"^not written in SQL.*{NOT_WRITTEN[query]}"):
+    with pytest.raises(
+        QueryError, match=f"^the query cannot be written in SQL.*{NOT_WRITTEN[query]}"
+    ):
         rewrite(query, declare("permuted", "independent"))

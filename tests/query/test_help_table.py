@@ -93,7 +93,7 @@ def test_an_empty_table_has_an_empty_help_table():
     ("group", "values", "message"),
     [
         ([0, 0], [1, None], "a sensitive value is missing"),
-        ([0, 7], [1, 2], "not numbered from 0"),
+        ([0, 7], [1, 2], "its numbers do not begin at 0"),
         ([0, 0], [1e300, 1.0], "38 digits"),
         ([0, 0], [float("nan"), 1.0], "finite"),
     ],
@@ -105,7 +105,7 @@ def test_what_cannot_be_summed_is_refused(group, values, message):
 
 def test_a_sum_of_more_than_38_digits_is_refused():
     values = pa.array([Decimal(9 * 10**37)] * 2, pa.decimal128(38, 0))
-    with pytest.raises(InputError, match="a sum in a group needs more than 38 digits"):
+    with pytest.raises(InputError, match="the sum of a group has more than 38 digits"):
         help_table(table([0, 0], values), "s")
 
 

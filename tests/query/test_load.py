@@ -133,7 +133,7 @@ def test_types_are_exact(kind, types_expected, url, tmp_path):
 def test_what_is_there_is_replaced_only_when_asked(kind, url, small, tmp_path):
     made = made_in(kind)
     assert load(small, url) == made
-    with pytest.raises(InputError, match="there is a table 'microdata' already"):
+    with pytest.raises(InputError, match="table 'microdata' exists already"):
         load(small, url)
     other = write(tmp_path / "other", TABLE.slice(0, 2), SMALL)
     assert load(other, url, replace=True) == made
@@ -308,10 +308,10 @@ WORDS = plain(
     [
         ("word", "a\0b", "a zero character", {"sqlite", "postgres"}),
         ("word", "x" * 256, "more than 255 characters", {"mariadb"}),
-        ("f", float("nan"), "infinite or no number", {"sqlite", "mariadb"}),
-        ("f", float("inf"), "infinite or no number", {"sqlite", "mariadb"}),
+        ("f", float("nan"), "infinite or not a number", {"sqlite", "mariadb"}),
+        ("f", float("inf"), "infinite or not a number", {"sqlite", "mariadb"}),
         ("d", Decimal("123456789012345.6"), "more than 15 digits", {"sqlite"}),
-        ("day", 2932897, "outside of 1 to 9999", {"sqlite", "postgres", "mariadb"}),
+        ("day", 2932897, "outside 1 to 9999", {"sqlite", "postgres", "mariadb"}),
     ],
 )
 def test_what_a_database_cannot_hold_is_refused(kind, url, name, value, rule, refused, tmp_path):
@@ -397,7 +397,7 @@ def test_missing_and_wrong_files(missing, small, tmp_path):
     path = small.directory / f"{missing}.parquet"
     path.write_bytes(b"no Parquet")
     url = f"duckdb:///{tmp_path}/db"
-    with pytest.raises(InputError, match="not a Parquet file"):
+    with pytest.raises(InputError, match="is not a readable Parquet file"):
         load(small, url)
     path.unlink()
     with pytest.raises(InputError, match="no such file"):

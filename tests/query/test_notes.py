@@ -129,7 +129,9 @@ def test_five_are_said_and_the_others_are_counted():
     notes_found = notes(f"{COUNT}age IN (1, 2, 3, 4, 5, 6, 7, 17)")
     assert len(notes_found) == 6
     assert notes_found[0] == "no published row has age = 1; published values: 17 to 90"
-    assert notes_found[-1] == "conditions that no published row meets, not listed: 2"
+    assert (
+        notes_found[-1] == "other conditions that fit no published row, and are not listed here: 2"
+    )
 
 
 def test_a_long_constant_is_cut():

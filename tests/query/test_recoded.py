@@ -368,7 +368,7 @@ def test_a_document_says_where_an_answer_may_be_null():
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        ("SELECT AVG(sex) FROM microdata", "AVG takes numbers"),
+        ("SELECT AVG(sex) FROM microdata", "AVG needs numbers"),
         ("SELECT COUNT(*) FROM microdata WHERE nothing = 1", "unknown column"),
         ("SELECT COUNT(*) FROM elsewhere", "the table is microdata"),
     ],

@@ -512,7 +512,7 @@ def test_ready_sql_runs(tmp_path, monkeypatch):
         ("SELECT AVG(loss) FROM microdata WHERE loss > 1", "sfumato query"),
         ("SELECT MAX(loss) FROM microdata WHERE loss > 1 HAVING AVG(loss) > 2", "sfumato query"),
         ("SELECT loss, COUNT(*) FROM microdata GROUP BY loss", "GROUP BY of a sensitive column"),
-        ("SELECT COUNT(*) FROM microdata WHERE loss > age", "who has which value is not published"),
+        ("SELECT COUNT(*) FROM microdata WHERE loss > age", "does not show who has which value"),
         ("SELECT COUNT(*) FROM microdata WHERE lower = 1", "unknown column 'lower'"),
     ],
 )

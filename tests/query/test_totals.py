@@ -160,7 +160,7 @@ def test_what_has_no_total_is_refused(query, why):
 def test_nulls_are_not_taken_apart():
     """A row whose sex is null has no sum: columns that can be null stay together."""
     worlds_known = AllWorlds("split", "independent", 2)
-    with pytest.raises(QueryError, match="association"):
+    with pytest.raises(QueryError, match="belong together"):
         answer_on(
             worlds_known.tables,
             worlds_known.declared,

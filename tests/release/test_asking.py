@@ -75,7 +75,9 @@ def test_a_wrong_query_among_many_is_told_and_the_others_are_answered(ask, file)
     first, refused, third = map(json.loads, out.splitlines())
     assert first["rows"]
     assert third["rows"]
-    reason = "column 'town' is selected but not grouped by"
+    reason = (
+        "column 'town' is selected but not in GROUP BY. Add it to GROUP BY, or use an aggregate"
+    )
     assert refused == {"query": 2, "line": 4, "error": reason}
     assert "1 of 3 queries have no answer" in err
 
@@ -84,7 +86,7 @@ def test_a_wrong_query_among_many_is_told_and_the_others_are_answered(ask, file)
 def test_a_wrong_query_among_many_is_a_line_for_whoever_watches(ask, file, how):
     code, out, err = ask("--file", file(WRONG_SECOND), *how)
     assert code == 2
-    assert "query 2, line 4: column 'town' is selected but not grouped by" in err
+    assert "query 2, line 4: column 'town' is selected but not in GROUP BY" in err
     assert out
 
 

@@ -127,7 +127,7 @@ def test_a_start_page_of_somebody_else_is_left_as_it_is(small, tmp_path):
     published = small.publish("one")
     assert (place / "index.html").read_text() == "<p>Our office. Made with Sfumato."
     assert (place / "feed.atom").exists()
-    assert [notice.endswith("was left as it is") for notice in published.notices] == [True]
+    assert [notice.endswith("was not changed") for notice in published.notices] == [True]
 
 
 def test_what_cannot_be_written_takes_back_no_version(small, monkeypatch):
@@ -275,12 +275,12 @@ class TestReleases:
         shutil.rmtree(two.public / "0002")
         code, out, error = call("releases")
         assert (code, "withdrawn, in place" in out, " gone" in out) == (0, True, True)
-        assert "put it back" in error
+        assert "restore it" in error
 
     def test_where_the_place_is_not_known_versions_are(self, two, call):
         (two.private / "published-in").unlink()
         code, out, error = call("releases")
-        assert (code, out.count("unknown"), "name the public place" in error) == (0, 2, True)
+        assert (code, out.count("unknown"), "name the directory" in error) == (0, 2, True)
 
     def test_rebuild(self, two, call):
         before = files_about(two.public.parent), files_about(two.public)

@@ -67,7 +67,9 @@ def test_two_sources_of_accepted_risk_are_two_versions(small, publish_together):
     runs = (small.folder, "a"), (other.folder, "bb")
     outcomes = publish_together(*runs)
     if late := [
-        place for place, outcome in enumerate(outcomes) if outcome.endswith("meanwhile: run again")
+        place
+        for place, outcome in enumerate(outcomes)
+        if outcome.endswith("in the meantime. Run the command again")
     ]:
         assert len(late) == 1  # what versions expose together stands on the page of the second
         (outcomes[late[0]],) = publish_together((runs[late[0]][0], "again"))

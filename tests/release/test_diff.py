@@ -91,7 +91,7 @@ def test_accuracy_is_that_of_the_public_record(versions, tmp_path):
 
 
 def test_two_lines_and_one_version_are_refused(versions, release):
-    with pytest.raises(InputError, match="is of another line"):
+    with pytest.raises(InputError, match="belongs to another line"):
         difference_between(versions[0], release)
     with pytest.raises(InputError, match="is the same version"):
         difference_between(versions[0], versions[0])
@@ -102,7 +102,7 @@ def test_manifests_that_do_not_say_what_was_observed(versions, tmp_path, observe
     copy = tmp_path / "copy"
     shutil.copytree(versions[0], copy, copy_function=shutil.copyfile)
     edit(copy, lambda document: document["sfumato"].update(observed=observed))
-    with pytest.raises(InputError, match="does not say what was observed"):
+    with pytest.raises(InputError, match="does not contain the observations"):
         difference_between(copy, versions[1])
 
 

@@ -93,7 +93,7 @@ def test_after_a_withdrawal_the_one_before_is_current(small, first, line):
 
 def test_a_deleted_version_is_not_drawn_again(small, first):
     shutil.rmtree(first.directory)
-    with pytest.raises(PromiseError, match="is gone"):
+    with pytest.raises(PromiseError, match="is missing"):
         small.publish("another")
 
 

@@ -74,7 +74,7 @@ def test_a_pruned_line_is_backed_up_put_back_and_forgets(tmp_path, work):
     for path in (work / line.name / "map").iterdir():
         path.unlink()
     line.move()
-    with pytest.raises(PromiseError, match="its map is gone"):
+    with pytest.raises(PromiseError, match="its map is missing"):
         line.publish()
     restore(spec, backup)
     assert map_names(work) == ["0003", "0004"]

@@ -183,5 +183,5 @@ def test_one_group_is_warned_of(small):
 
 def test_a_goal_needs_a_workload(small):
     small.write(people(), evaluate={"require": {"median-relative-width": 0.1}})
-    with pytest.raises(SpecError, match="nothing is measured without workloads"):
+    with pytest.raises(SpecError, match="needs workloads"):
         resolve_run(small.spec)

@@ -31,7 +31,7 @@ def test_nothing_is_published_where_private_files_are(small, monkeypatch, uri, w
     (small.folder / "link").symlink_to(small.folder / "place")
     monkeypatch.setenv("SFUMATO_WORK", str(small.folder / work))
     small.write(people(), publish={"uri": uri})
-    with pytest.raises(SpecError, match=r"publish\.uri: .* must lie apart"):
+    with pytest.raises(SpecError, match=r"publish\.uri: .* must be separate"):
         small.plan()
     assert not list((small.folder / "place").iterdir())
 
@@ -44,7 +44,9 @@ def test_a_directory_open_to_others_is_refused_and_left_as_it_is(
     work.mkdir()
     work.chmod(mode)
     monkeypatch.setenv("SFUMATO_WORK", str(work))
-    with pytest.raises(InputError, match=rf"open to others \(mode {mode:04o}\): chmod 700"):
+    with pytest.raises(
+        InputError, match=rf"open to other users \(mode {mode:04o}\)\. Run `chmod 700`"
+    ):
         small.publish("one")
     assert work.stat().st_mode & 0o7777 == mode
     assert not list(work.iterdir())
@@ -73,20 +75,20 @@ def test_commands_that_only_read_refuse_it_alike(command, small, call, tmp_path,
     place = small.folder.relative_to(small.folder.parent)
     code, out, error = call(*(part.replace("line", str(place)) for part in command))
     assert (code, out) == (2, "")
-    assert f"{work}: is open to others (mode 1777): chmod 700" in error
+    assert f"{work}: is open to other users (mode 1777). Run `chmod 700`" in error
     assert not list(work.iterdir())
 
 
 def test_another_users_directory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(InputError, match="is another user's"):
+    with pytest.raises(InputError, match="belongs to another user"):
         private_directory(tmp_path / "work")
 
 
 def test_a_file_in_its_place_is_said(tmp_path):
     (tmp_path / "file").write_text("x")
     for place in ("file", "file/below"):
-        with pytest.raises(InputError, match="cannot be a private directory"):
+        with pytest.raises(InputError, match="cannot be used as a private directory"):
             private_directory(tmp_path / place)
 
 
@@ -199,7 +201,11 @@ def test_a_public_place_that_is_none_is_named(small, monkeypatch):
     with pytest.raises(InputError) as caught:
         small.publish("one")
     place = small.folder / "file" / "wages"
-    assert str(caught.value) == f"publish.uri: {place} cannot be made: a file is in the way"
+    assert (
+        str(caught.value)
+        == f"publish.uri: {place} cannot be created, because a file is in the way. "
+        "Move the file, or change publish.uri"
+    )
 
 
 def test_a_public_place_that_is_closed_is_named(small, monkeypatch, capsys):

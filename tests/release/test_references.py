@@ -213,7 +213,7 @@ def test_a_reference_that_changes_during_a_run_is_refused(small):
     register(small.folder)
     resolved, _ = small.prepare_run("one")
     register(small.folder, times=4)
-    with pytest.raises(PromiseError, match="the reference was changed meanwhile"):
+    with pytest.raises(PromiseError, match="the reference file changed during the run"):
         assess_candidate(small.folder / "one" / "candidate", references=resolved.references)
 
 

@@ -139,7 +139,7 @@ def test_a_slot_in_other_hands_of_which_the_map_does_not_know_is_refused(
     line = refilled_line(tmp_path, versions=1)
     monkeypatch.setattr(FormerHolders, "with_others", lambda self, *_: self)
     line.move(leave=12)
-    with pytest.raises(PromiseError, match="12 slots of earlier versions in other hands"):
+    with pytest.raises(PromiseError, match="12 slots of earlier versions given to other people"):
         line.publish(**REFILL)
 
 
@@ -208,7 +208,7 @@ def test_another_line_about_these_people_groups_no_column_of_which_slots_changed
     line.publish(people="all", **REFILL)
     other = Evolving(tmp_path / "other", "permuted", name="other")
     other.people = line.people
-    with pytest.raises(PromiseError, match="slots of one of them changed hands"):
+    with pytest.raises(PromiseError, match="slots of one line belong to other people now"):
         other.publish(people="all")
 
 

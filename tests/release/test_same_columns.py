@@ -45,7 +45,7 @@ def publish(line, **changes):
 
 
 def test_a_second_grouping_under_another_name_is_refused(first):
-    with pytest.raises(PromiseError, match="'work' is 'job' there"):
+    with pytest.raises(PromiseError, match="'work' is called 'job' in the other line"):
         publish(renamed_line(first))
 
 
@@ -55,7 +55,9 @@ def test_by_its_own_name_it_is_another_column(first):
 
 def test_not_even_in_the_same_groups_is_it_shown_under_two_names(first):
     """A person whose value changed since stands in one group with the old value and the new one."""
-    with pytest.raises(PromiseError, match="'work' is 'job' there: a value that changed"):
+    with pytest.raises(
+        PromiseError, match="'work' is called 'job' in the other line, so a value that changed"
+    ):
         publish(renamed_line(first), groups="first", partition=None)
 
 
@@ -65,7 +67,9 @@ def test_a_column_that_is_open_elsewhere_under_another_name(first):
         "hours": {"role": "sensitive", "type": "integer", "same-as": "edu"},
         "work": {"role": "drop"},
     }
-    with pytest.raises(PromiseError, match="'hours' is protected in one and open in the other"):
+    with pytest.raises(
+        PromiseError, match="'hours' is protected in one line and open in the other"
+    ):
         publish(second, versions={"rule": "composed"})
 
 
@@ -80,7 +84,7 @@ def test_what_two_versions_tell_counts_it(first, work):
 
 
 def test_a_column_that_nobody_has(first):
-    with pytest.raises(InputError, match="same-as: no line of the same people") as no:
+    with pytest.raises(InputError, match="same-as: no line about the same people") as no:
         publish(renamed_line(first, **{"same-as": "trade"}))
     assert no.value.exit_code == 2
 

@@ -95,7 +95,7 @@ def test_the_same_rows_under_a_prefix_are_an_earlier_versions_people(first):
     with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
     with_ids(first, lambda unit: f"north-{unit}")
     with pytest.raises(
-        PromiseError, match=r"rows are those of version 0001, under other units: .*\b71 comb"
+        PromiseError, match=r"rows are also in version 0001, under other units, .*\b71 comb"
     ):
         one_changed(first).publish(**KNOWN | CODED)
 
@@ -124,7 +124,7 @@ def test_what_changed_for_everybody_hides_nobody(first, change):
         for n, p in first.people.items()
     }
     (name,) = change
-    with pytest.raises(PromiseError, match="rows are those of version 0001, under") as refused:
+    with pytest.raises(PromiseError, match="rows are also in version 0001, under") as refused:
         first.publish(**KNOWN | CODED)
     assert name not in str(refused.value).partition(")")[0]
 
@@ -170,7 +170,7 @@ def test_versions_whose_maps_are_gone_are_compared_by_the_map_of_later_ones(firs
     for folder in (UNITS_NORMAL, ROWS_NORMAL):
         shutil.rmtree(place / folder)
     first.people |= {n + 500: {**p, "id": n + 500} for n, p in gone.items()}
-    with pytest.raises(PromiseError, match=r"rows are those of version \d+, under"):
+    with pytest.raises(PromiseError, match=r"rows are also in version \d+, under"):
         first.publish()
 
 
@@ -179,7 +179,7 @@ def test_a_statement_about_a_composed_line_is_none_about_a_disjoint_one(first):
     path = one_changed(with_ids(first, lambda unit: f"Q{unit}")).write(**KNOWN | CODED)
     run = first.folder / "others"
     resolved = prepare(path, run, seeded_keys(1), Overrides(others=True))
-    with pytest.raises(PromiseError, match="rows are those of version 0001"):
+    with pytest.raises(PromiseError, match="rows are also in version 0001"):
         publish_prepared(resolved, run)
 
 
@@ -205,7 +205,9 @@ def test_what_a_killed_run_kept_is_gone(first, work):
 def test_the_same_rows_under_a_prefix_are_another_lines_people(first):
     with_ids(first, lambda unit: f"P{unit:03}").publish(**KNOWN | CODED)
     second = with_ids(other(first), lambda unit: f"north-{unit}")
-    message = r"all 72 rows are those of line first, version 0001, over .*\(age, edu, job, zip\)"
+    message = (
+        r"all 72 rows are also in line first, version 0001, compared by .*\(age, edu, job, zip\)"
+    )
     with pytest.raises(PromiseError, match=message):
         second.publish(**KNOWN | CODED)
 
@@ -226,7 +228,7 @@ def test_people_who_left_and_came_again_under_other_names_are_the_same(first):
     }
     with pytest.raises(
         PromiseError,
-        match=r"composed is broken: all 30 rows are those of version 0001, under other units",
+        match=r"composed is broken: all 30 rows are also in version 0001, under other units",
     ):
         first.publish()
     path, run = first.write(), first.folder / "others"
@@ -241,13 +243,13 @@ def test_people_who_come_and_go_are_others(first):
     published = publish_prepared(prepare(path, run, seeded_keys(1)), run)
     assert published.directory.name == "0002"
     assert said_by(published, "earlier versions") == [
-        "earlier versions: too few rows are compared to tell whether people are the same"
+        "earlier versions: too few rows were compared to decide whether the people are the same"
     ]
 
 
 def test_a_second_line_of_the_same_rows_is_refused(first):
     as_rows(first)
-    with pytest.raises(PromiseError, match="all 72 rows are those of line first") as refused:
+    with pytest.raises(PromiseError, match="all 72 rows are also in line first") as refused:
         as_rows(other(first))
     assert refused.value.exit_code == 3
 
@@ -259,7 +261,7 @@ def test_the_same_rows_are_refused_before_anything_is_made(first):
         as_rows(second)
     resolved = resolve_run(second.folder / "spec.yaml")
     identification = identity(second.folder / "run-0" / "deidentified")
-    with pytest.raises(PromiseError, match="all 72 rows are those of line first"):
+    with pytest.raises(PromiseError, match="all 72 rows are also in line first"):
         existing_version(resolved.line, identification, "disjoint")
 
 
@@ -268,7 +270,7 @@ def test_rows_of_a_line_are_found_in_another_spelling(first):
     second = other(first, others=20)
     for person in second.people.values():
         person["job"] = f"{person['job'].upper()} "
-    with pytest.raises(PromiseError, match=r"rows are those of line first, version 0001: .*5"):
+    with pytest.raises(PromiseError, match=r"rows are also in line first, version 0001, .*5"):
         as_rows(second)
 
 
@@ -288,13 +290,13 @@ def test_what_is_kept_of_units_is_backed_up(first, work):
 
 def test_rows_of_a_line_that_knows_its_people(first):
     first.publish(people=None)
-    with pytest.raises(PromiseError, match="all 72 rows are those of line first"):
+    with pytest.raises(PromiseError, match="all 72 rows are also in line first"):
         as_rows(other(first))
 
 
 def test_a_line_that_knows_its_people_beside_rows(first):
     as_rows(first)
-    with pytest.raises(PromiseError, match="all 72 rows are those of line first"):
+    with pytest.raises(PromiseError, match="all 72 rows are also in line first"):
         other(first).publish()
 
 
@@ -307,7 +309,7 @@ def test_an_unrelated_table_with_a_column_in_common_is_published(first):
     run = second.folder / "run"
     published = publish_prepared(prepare(path, run, seeded_keys(1)), run)
     assert said_by(published, "line first") == [
-        "line first: these columns cannot tell whether people are the same: age, job"
+        "line first: these columns are not enough to decide whether people are the same: age, job"
     ]
     assert published.notices == ()
     assert not said_by(published, "too few")
@@ -322,14 +324,14 @@ def test_a_line_that_keeps_no_rows_is_compared_by_its_units_alone(first, work):
     path, run = second.write(**KNOWN), second.folder / "run"
     published = publish_prepared(prepare(path, run, seeded_keys(1)), run)
     assert said_by(published, "line first") == [
-        "line first: no rows are kept (remember: units), so units alone are compared"
+        "line first: rows were not recorded (remember: units), so only units are compared"
     ]
 
 
 def test_rows_that_are_gone_are_missed(first, work):
     as_rows(first)
     (work / "first" / ROWS_NORMAL / "0001").unlink()
-    with pytest.raises(PromiseError, match=r"line first: the rows of version 0001 are gone"):
+    with pytest.raises(PromiseError, match=r"line first: the rows of version 0001 are missing"):
         as_rows(other(first))
 
 

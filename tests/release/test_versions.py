@@ -98,7 +98,7 @@ def test_withdrawn_or_gone_versions_are_not_drawn_again(small, release):
     with pytest.raises(PromiseError, match="was withdrawn"):
         small.publish("three")
     shutil.rmtree(release.parent)
-    with pytest.raises(PromiseError, match="is gone"):
+    with pytest.raises(PromiseError, match="is missing"):
         small.publish("four")
 
 

@@ -108,7 +108,11 @@ def test_readers_are_told_before_the_files_are_gone(two, call):
     for command in (("check",), ("query",)):
         sql = ("SELECT COUNT(*) FROM microdata",) if command == ("query",) else ()
         code, out, error = call(*command, two.public / "0002", *sql)
-        assert (code, out, "was withdrawn, says the record beside it" in error) == (3, "", True)
+        assert (code, out, "was withdrawn, according to the record beside it" in error) == (
+            3,
+            "",
+            True,
+        )
     assert call("check", two.public / "0001")[0] == 0
 
 
@@ -291,7 +295,7 @@ class TestSigned:
     def test_by_the_key_of_the_version(self, signed_version, call):
         assert call("withdraw", signed_version, "--reason", REASON, "--yes")[0] == 0
         assert "the withdrawal is signed by town (" in self.refusal_text(call, signed_version)
-        assert "not told" not in self.refusal_text(call, signed_version)
+        assert "you do not trust yet" not in self.refusal_text(call, signed_version)
         (there,) = snapshot(signed_version.parent).withdrawn
         assert list(there.tombstone())[-1] == WITHDRAWAL, "what makes it one is copied last"
 
@@ -323,7 +327,9 @@ class TestSigned:
         others = {"reason": "x", "time": TIME, "digest": "0" * 64, "version": "0007"}
         place.chmod(0o644)
         place.write_text(json.dumps({**document, field: others[field]}))
-        assert "the signature of the withdrawal is wrong" in self.refusal_text(call, signed_version)
+        assert "the signature of the withdrawal does not match it" in self.refusal_text(
+            call, signed_version
+        )
 
     def test_after_a_failed_evaluation(self, signed_version, small, call, monkeypatch):
         withdraw_after_evaluation(small.plan().line, "0001", REASON)
@@ -403,7 +409,7 @@ class TestComposed:
         else:
             place.write_bytes(place.read_bytes().replace(b"PAR1", b"PAR2"))
         line.move()
-        with pytest.raises(PromiseError, match="what was kept of it for this comparison is gone"):
+        with pytest.raises(PromiseError, match="the private copy for this comparison is missing"):
             line.publish()
 
     def test_a_backup_has_it_and_an_older_one_leaves_it(self, line, tmp_path):

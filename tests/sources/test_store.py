@@ -101,7 +101,7 @@ def test_what_is_not_there(read):
     for uri in ("s3://bucket/none.csv", "s3://nobody/one.csv"):
         assert refusal_of(read, uri).startswith(f"{uri}: there is no such")
     for uri in ("s3://bucket", "s3://bucket/", "s3:///one.csv"):
-        assert refusal_of(read, uri, SpecError) == f"{uri}: must be s3://bucket/key"
+        assert refusal_of(read, uri, SpecError) == f"{uri}: must have the form s3://bucket/key"
 
 
 def test_keys_come_from_the_environment_alone(read):

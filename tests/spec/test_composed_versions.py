@@ -52,8 +52,14 @@ ROW = {"unit": "row", "columns": {"age": {"role": "quasi-identifier", "type": "i
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"versions": {"rule": "other"}}, "versions: is none of disjoint, accepted-risk, composed"),
-        ({"versions": {"rule": "disjoint", "cohort": 2}}, "versions: cohort: is an option of rule"),
+        (
+            {"versions": {"rule": "other"}},
+            "versions: must be one of disjoint, accepted-risk, composed",
+        ),
+        (
+            {"versions": {"rule": "disjoint", "cohort": 2}},
+            "versions: cohort: is an option of `rule",
+        ),
         ({"versions": {"rule": "composed", "cohort": 0}}, "versions.cohort"),
         ({"versions": {"rule": "composed", "retire": 2}}, "versions.retire"),
         ({"versions": {"rule": "composed", "vacancies": "none"}}, "versions.vacancies"),
@@ -94,7 +100,9 @@ def test_slots_that_change_hands_keep_no_promise_of_how_likely_values_are(
     promises = [*KINDS[kind][2], promise]
     with pytest.raises(SpecError) as raised:
         read_spec(kind_of(kind, tmp_path, versions=versions, promises=promises))
-    assert f"versions.vacancies: {vacancies} leaves every value" in str(raised.value)
+    assert f"versions.vacancies: with {vacancies}, every value of a group stays" in str(
+        raised.value
+    )
     assert f"promises.{len(promises) - 1} (" in str(raised.value)
     read_spec(kind_of(kind, tmp_path, versions="composed", promises=promises))
     read_spec(kind_of(kind, tmp_path, versions=versions))
@@ -119,9 +127,9 @@ CLOSING = {"rule": "composed", "vacancies": "refill", "consolidate": True}
 def test_people_move_only_between_groups_whose_values_all_differ(tmp_path):
     for vacancies in ("paired", "refill"):
         read_spec(kind_of("split", tmp_path, versions={**CLOSING, "vacancies": vacancies}))
-    with pytest.raises(SpecError, match=r"versions\.consolidate: gives vacant slots away"):
+    with pytest.raises(SpecError, match=r"versions\.consolidate: needs vacant slots to give away"):
         read_spec(kind_of("split", tmp_path, versions={**CLOSING, "vacancies": "keep"}))
-    message = "versions.consolidate: moves people between groups whose values all differ"
+    message = "versions.consolidate: moves people between groups in which all values differ"
     columns = spec("split", "line", tmp_path)["columns"] | {
         "hours": {"role": "sensitive", "type": "integer", "unprotected": "of no interest"}
     }

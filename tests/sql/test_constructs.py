@@ -24,8 +24,8 @@ SAID = (
     ("SELECT MAD(loss) FROM microdata", "function MAD", "STDDEV"),
     ("SELECT FIRST(sex) FROM microdata", "function FIRST", "MIN, MAX"),
     ("SELECT ANY_VALUE(sex) FROM microdata", "function ANY_VALUE", "MIN, MAX"),
-    ("SELECT AVG(loss IGNORE NULLS) FROM microdata", "IGNORE NULLS", "leave"),
-    ("SELECT MAX(loss ORDER BY age) FROM microdata", "ORDER BY", "leave it out"),
+    ("SELECT AVG(loss IGNORE NULLS) FROM microdata", "IGNORE NULLS", "Leave"),
+    ("SELECT MAX(loss ORDER BY age) FROM microdata", "ORDER BY", "Leave it out"),
     (
         "SELECT APPROX_COUNT_DISTINCT(age) FROM microdata",
         "function APPROX_COUNT_DISTINCT",
@@ -33,7 +33,7 @@ SAID = (
     ),
     ("SELECT STRFTIME(day, '%Y'), COUNT(*) FROM microdata GROUP BY 1", "STRFTIME", "YEAR"),
     ("SELECT CORR(age, loss) FROM microdata", "function CORR", "AVG by groups"),
-    ("SELECT MY_SUM(loss) FROM microdata", "unknown function, 'MY_SUM'", "the guide"),
+    ("SELECT MY_SUM(loss) FROM microdata", "unknown function, 'MY_SUM'", "The guide"),
     ("SELECT COUNT(*) FROM microdata USING SAMPLE 10", "SAMPLE", "WHERE"),
     ("SELECT COUNT(*) FROM microdata WHERE word ~ 'a'", "REGEXP_MATCHES", "LIKE"),
     ("SELECT COUNT(*) FROM microdata WHERE day < NOW()", "function NOW", "the constant"),
@@ -43,11 +43,11 @@ SAID = (
 
 @pytest.mark.parametrize(("query", "called", "instead"), SAID)
 def test_a_refusal_names_the_construct_and_why_and_what_to_write(query, called, instead):
-    with pytest.raises(QueryError, match=r"^not allowed: [^:]+: [^:;]+; .") as refused:
+    with pytest.raises(QueryError, match=r"^not allowed: [^:]+, because [^:;.]+\. .") as refused:
         read_inquiries(query, CENSUS)
-    name, _, rest = str(refused.value).removeprefix("not allowed: ").partition(": ")
+    name, _, rest = str(refused.value).removeprefix("not allowed: ").partition(", because ")
     assert called in name
-    assert instead in rest.partition("; ")[2]
+    assert instead in rest.partition(". ")[2]
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,10 @@ def test_missing_and_foreign_files_are_refused(tmp_path):
         pass
     text = tmp_path / "text.parquet"
     text.write_text("secret")
-    with pytest.raises(InputError, match="not a Parquet file") as refused, session({"a": text}):
+    with (
+        pytest.raises(InputError, match="not a readable Parquet file") as refused,
+        session({"a": text}),
+    ):
         pass
     assert "secret" not in str(refused.value)
 

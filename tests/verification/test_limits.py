@@ -72,7 +72,9 @@ def test_what_grows_too_much(folder, make, monkeypatch):
     monkeypatch.setattr(limits, "_SMALL", 1 << 25)
     path = folder / "bomb.parquet"
     make(path)
-    with pytest.raises(InputError, match=r"bomb\.parquet: at least \d+ bytes.*--limit expansion="):
+    with pytest.raises(
+        InputError, match=r"bomb\.parquet: needs at least \d+ bytes.*--limit expansion="
+    ):
         extent_within(folder, ReadLimits())
 
 
@@ -90,8 +92,8 @@ def test_the_limit_that_is_named_reads_it(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("most", "rule"),
     [
-        (ReadLimits(rows=4999), "5000 rows, the limit is 4999: --limit rows=5000 reads it"),
-        (ReadLimits(columns=4), "5 columns, the limit is 4: --limit columns=5 reads it"),
+        (ReadLimits(rows=4999), "has 5000 rows, but the limit is 4999"),
+        (ReadLimits(columns=4), "has 5 columns, but the limit is 4"),
     ],
 )
 def test_rows_and_columns(folder, most, rule):

@@ -117,7 +117,7 @@ def test_backups(depth, tmp_path):
         content = lists(depth).encode()
         member.size = len(content)
         tar.addfile(member, io.BytesIO(content))
-    with pytest.raises(InputError, match="no backup"):
+    with pytest.raises(InputError, match="not a backup"):
         unpack(tmp_path, archive.getvalue(), "wages")
 
 

@@ -112,7 +112,7 @@ def test_a_forged_help_table_guarantees_nothing(release, ask):
     assert after["rows"][0]["sum(wage)"]["lower"] < 1
     assert (code, after["guaranteed"], after["verified"]) == (0, False, False)
     absent, unverified = error.splitlines()
-    assert absent == "note: no releases.json beside it: a withdrawal would not be known here"
+    assert absent == "note: no releases.json beside it: a withdrawal would not be noticed here"
     assert unverified.startswith("not verified")
     code, none, error = ask("--check")
     assert (code, none, len(error.splitlines())) == (3, None, 1)

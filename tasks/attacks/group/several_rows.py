@@ -27,8 +27,8 @@ from sfumato.tasks.attacks.shared.attack import SURE, AttackedRelease, Score, sk
 from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs, top_in_group
 from sfumato.tasks.microdata.table import Microdata
 
-_UNKNOWN = "quasi-identifiers do not tell which groups everybody's rows are in"
-_TOO_MANY = "more than 400,000,000 pairs of a person and a value of a group of theirs"
+_UNKNOWN = "the quasi-identifiers do not show the groups of all people's rows"
+_TOO_MANY = "more than 400,000,000 pairs of a person and a value in one of that person's groups"
 _AT_ONCE, _MOST = 4_000_000, 400_000_000  # pairs of a person and a value of a group of theirs
 
 

@@ -32,7 +32,10 @@ from sfumato.tasks.schema.names import GROUP_ID
 
 _NAME, _WAY = "subdomains", "subdomains"
 _MOST = 20_000_000  # pairs of a vector, or a group, and a value
-_TOO_MANY = f"more than {_MOST:,} pairs of people who are alike, or a group, and a value"
+_TOO_MANY = (
+    f"more than {_MOST:,} pairs of a value and people with the same quasi-identifiers, or "
+    "of a value and a group"
+)
 _Learned = tuple[np.ndarray, np.ndarray, np.ndarray]
 """By vector and value: the people, the beliefs from subdomains, and those from the target only."""
 

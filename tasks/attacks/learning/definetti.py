@@ -37,7 +37,10 @@ _ROUNDS = 15
 _ENOUGH = 100_000  # people whose groups are learned from in each round
 _ON_ALL = 5  # last rounds that learn from all groups, for a bar
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
-_TOO_MANY = f"more than {_MOST:,} pairs of people who are alike and a value of their group"
+_TOO_MANY = (
+    f"more than {_MOST:,} pairs of people with the same quasi-identifiers and a value of "
+    "their group"
+)
 _NAME, _EXACT = "definetti", "rows"  # the attack, and what forms show that have exact rows
 
 
@@ -230,7 +233,7 @@ def _own_values(truth: Column, vector: np.ndarray, vectors_: int, counts: Counts
     """Return the number of people of each vector with each value (int64, vectors x values)."""
     labels = counts.labels
     if labels is None:
-        raise ValueError("the values of the groups are not told")
+        raise ValueError("the values of the groups are not known")
     place = pc.index_in(truth.array().cast(labels.type), value_set=labels).to_numpy(False)
     there = vector >= 0  # others have quasi-identifiers that no published row has
     cell = vector[there] * counts.values + place[there].astype(np.int64)

@@ -134,7 +134,10 @@ def _all_values(targets: Sequence[AttackedRelease]) -> pa.Array:
     """Return the values of the sensitive column in any of the releases, each once."""
     values = [_people(target)[target.sensitive].values for target in targets]
     if len({column.type for column in values}) > 1:
-        raise InputError(f"{targets[0].sensitive}: is of another type in each release")
+        raise InputError(
+            f"{targets[0].sensitive}: has another type in each release, so they cannot be "
+            "compared. Compare releases with the same type"
+        )
     return pc.unique(pa.chunked_array(values))
 
 
@@ -150,10 +153,14 @@ def _people_in_groups(target: AttackedRelease, labels: pa.Array) -> PeopleInGrou
     people = _people(target)
     person, group = people.person, _group(target)
     if person is None or len(np.unique(person)) < len(person):
-        raise InputError("a person has several rows: they cannot be followed")
+        raise InputError(
+            "a person has several rows, so people cannot be followed across releases. Give "
+            "releases with one row for each person"
+        )
     if group is None:
         raise InputError(
-            f"{target.declared.name}: it is not told of everybody which group they are in"
+            f"{target.declared.name}: the groups of some people are not known, so the "
+            "releases cannot be compared"
         )
     column = people[target.sensitive]
     number = np.append(pc.index_in(column.values, value_set=labels).to_numpy(), len(labels))
@@ -229,7 +236,7 @@ def _likely(seen: Sequence[PeopleInGroups], kinds: np.ndarray, values: int) -> L
     starts = np.searchsorted(first.place, np.stack([kinds[:, 0], kinds[:, 0] + 1]) * values)
     shown_values = starts[1] - starts[0]
     if int(shown_values.sum()) > _MOST:
-        raise InputError("the groups have too many values to compare releases")
+        raise InputError("the groups have too many values to compare the releases")
     # one pair for each kind and value of its first group; `entry` is its position in `first.place`
     pair_kind = np.repeat(np.arange(len(kinds)), shown_values)
     entry = (

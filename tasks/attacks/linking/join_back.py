@@ -146,7 +146,9 @@ class JoinedBack:
         """
         present = np.bincount(self.ours, minlength=len(self.people))
         if (present > self.people).any():
-            raise InputError("the register lacks people of the release")
+            raise InputError(
+                "the register does not contain all people of the release. Give a complete register"
+            )
         return present
 
     def exact(self) -> float:

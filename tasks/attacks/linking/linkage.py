@@ -44,7 +44,10 @@ from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.tables import form_of
 
 _MOST = 20_000_000  # pairs of a group and a value
-_TOO_MANY = f"more than {_MOST:,} pairs of a group, or of people who are alike, and a value"
+_TOO_MANY = (
+    f"more than {_MOST:,} pairs of a value and a group, or of a value and people with the "
+    "same quasi-identifiers"
+)
 _ROUNDED = 1 - 1e-12  # tolerance for rounding in a share that equals its limit
 
 

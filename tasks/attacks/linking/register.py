@@ -24,7 +24,10 @@ def read_register(declared: Declared, place: Path) -> Microdata:
     """
     names = declared.names_with_roles("quasi-identifier")
     if coded := [name for name in names if declared.columns[name].codings]:
-        raise InputError(f"{coded[0]!r} of the release is coded, and a register is not")
+        raise InputError(
+            f"column {coded[0]!r} is coded in the release, and a register is not, so they "
+            "cannot be compared"
+        )
     return ReferenceFile(place).read(names, {name: declared.columns[name].type for name in names})
 
 
@@ -63,7 +66,9 @@ def members(
     """
     counts = np.bincount(vector_of_people(target, register, vector), minlength=number)
     if (counts > np.bincount(vector, minlength=number)).any():
-        raise InputError("the register lacks people of the release")
+        raise InputError(
+            "the register does not contain all people of the release. Give a complete register"
+        )
     return counts
 
 
@@ -79,7 +84,9 @@ def vector_of_people(
     table = register.keep([register[name] for name in names]).table()
     ours, theirs = vectors(table, names, target.people)
     if (theirs < 0).any():
-        raise InputError("the register lacks people of the release")
+        raise InputError(
+            "the register does not contain all people of the release. Give a complete register"
+        )
     number = np.zeros(int(ours.max(initial=-1)) + 1, dtype=np.int64)
     number[ours] = vector
     return np.asarray(number[theirs])

@@ -35,11 +35,12 @@ _NAME, _ALONE = "minimality", "from the subdomains alone"
 _WORDS = "own value {} by who knows that ranges are the least"
 _FOUND = "guessed", f"believed with {SURE:.0%} or more"
 _ROUNDED = 1 - 1e-12  # tolerance for rounding in a share that equals its limit
-_MADE_UP = "values may be made up, and nothing tells which"
-_OTHERWISE = "no values would have been shown by these subdomains"
+_MADE_UP = "some values may be made up, and it is not known which"
+_OTHERWISE = "these subdomains do not fit any possible values"
 _TOO_MANY = (
-    f"more than {_MULTISETS:,} multisets of values behind a group's subdomains, {_PEOPLE} people "
-    f"in it or {_NODES:,} nodes of its target, or too many of all groups"
+    f"a group has more than {_MULTISETS:,} possible combinations of values behind its "
+    f"subdomains, {_PEOPLE} people or {_NODES:,} nodes of its target, or all groups "
+    "together have too many"
 )
 
 

@@ -40,7 +40,7 @@ _ROWS_JUDGED = 100_000_000  # most rows, over all worlds of all groups, to judge
 _JOINED = "by who joins people back"
 _WORDS = "own value {} by who knows what else was tried"
 _FOUND = "guessed", f"believed with {SURE:.0%} or more"  # the two scores, in this order everywhere
-_TOO_MANY = "the node of the lattice has too many rows to weigh worlds of all of them together"
+_TOO_MANY = "one node of the lattice has too many rows to weigh all their possible worlds together"
 
 
 def weigh(

@@ -27,11 +27,13 @@ from sfumato.tasks.private.failure import steps
 Same = Callable[[np.ndarray, Partition], bool]
 """Test that people with these values (int64), in this partition, look as in the release."""
 _VALUES = 100_000_000  # most values of people, over all drawn worlds
-_TOO_MUCH = "more values of people in all worlds than can be held: draw at most {runs:,} (--runs)"
+_TOO_MUCH = (
+    "the drawn worlds would have too many values for the memory. Draw at most {runs:,} (--runs)"
+)
 _BY = "Hoeffding's limits, {kept:,} of {runs:,} drawn worlds"
-_MORE = ": draw more (--runs)"
-_NEVER = "in {runs:,} runs on the values as they are these groups never came out" + _MORE
-_NONE_KEPT = "in none of {runs:,} drawn worlds would the same have been published" + _MORE
+_MORE = ". Draw more (--runs)"
+_NEVER = "{runs:,} runs on the true values never gave these groups" + _MORE
+_NONE_KEPT = "{runs:,} worlds were drawn, but not one would have given the same release" + _MORE
 
 
 def redraw(target: AttackedRelease, group: np.ndarray | None) -> RerunBeliefs:

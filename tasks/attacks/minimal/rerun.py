@@ -24,7 +24,7 @@ class NotRetracedError(Exception):
     """The worlds of a release are not enumerated, for a reason given in words."""
 
 
-OTHERWISE = "the partition could not be run again so that these groups came out"
+OTHERWISE = "the partition could not be run again with these groups as its result"
 
 
 @dataclass(frozen=True, eq=False)

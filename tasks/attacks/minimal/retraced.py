@@ -36,17 +36,21 @@ _PEOPLE, _RUNS = 24, 1_500  # most people, and most runs of the partition
 _BY_ROWS = ("mondrian", "full-domain", "forest", "factors")
 """Partitions that look at values only for promises, where chance decides at most about orders."""
 _BY_VECTORS = ("stratum", "exact-qi")
-_BY_NOBODY = "the partition and its promises look at no one's values: nothing more is told"
-_BY_VALUES = "groups are made of values alone, whoever has them: nothing more is told"
-_SUPPRESSED = "rows were suppressed, and a world has their values, too, which nothing tells"
-_SEVERAL = "others than this column's values, or several rows of people, decided"
-_UNKNOWN = "quasi-identifiers do not tell which group everybody is in"
-_HINT = "`sfumato attack --runs 10000` runs the partition on worlds that are drawn"
-_NOT_LISTED = f"chance decides in more ways than can be listed ({_HINT})"
-_BY_NUMBERS = f"chance decides about groups in more ways than can be gone through ({_HINT})"
+_BY_NOBODY = (
+    "the partition and its promises do not look at anyone's values, so nothing more is revealed"
+)
+_BY_VALUES = (
+    "groups depend on the values only, not on the people who have them, so nothing more is revealed"
+)
+_SUPPRESSED = "rows were suppressed, and their values in a possible world are not known"
+_SEVERAL = "not only this column's values decided about the groups, or people have several rows"
+_UNKNOWN = "the quasi-identifiers do not show the groups of all people"
+_HINT = "`sfumato attack --runs 10000` runs the partition on randomly drawn worlds"
+_NOT_LISTED = f"chance decides in too many ways to list them all ({_HINT})"
+_BY_NUMBERS = f"chance decides about groups in too many ways to try them all ({_HINT})"
 _TOO_MANY = (
-    f"more than {_PEOPLE} people, or {_RUNS:,} worlds: too many to run the partition on each "
-    f"({_HINT})"
+    f"more than {_PEOPLE} people, or {_RUNS:,} worlds, are too many to run the "
+    f"partition on each ({_HINT})"
 )
 
 

@@ -68,7 +68,7 @@ class TrueBeliefs:
     def figure_for(self, limit: KeptBar) -> float:
         """See `LimitedFigures`."""
         if limit.belief is None:
-            raise ValueError("of beliefs there is a share above one")
+            raise ValueError("a share of beliefs needs a threshold")
         return self.share_above(limit.belief)
 
 

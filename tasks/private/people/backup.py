@@ -73,7 +73,10 @@ def backup(line: Path) -> bytes:
     with state_lock(line):
         files = state_files(line)
     if STATE not in files:
-        raise InputError(f"{line}: there is no state to back up yet")
+        raise InputError(
+            f"{line}: there is no state to back up yet. Release the line first: sfumato "
+            "release SPEC"
+        )
     return pack(line.name, {**files, **_people_key(line)})
 
 
@@ -153,7 +156,7 @@ def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
     """
     files = unpack_files(place, content, name)
     if not all(map(_belongs, files)) or not {STATE, KEY} <= files.keys():
-        raise InputError(f"{place}: is damaged, or not whole")
+        raise InputError(f"{place}: the backup is damaged or incomplete. Use another backup")
     return files
 
 
@@ -171,12 +174,16 @@ def unpack_files(place: Path, content: bytes, name: str) -> dict[str, bytes]:
         require_readable(place, contents, _FORMAT)
         listed, line = contents["sha256"], contents["line"]
     except (tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, EOFError):
-        raise InputError(f"{place}: is no backup of {name}") from None
+        raise InputError(
+            f"{place}: is not a backup of {name}. Give a file that `backup` wrote"
+        ) from None
     if line != name:
-        raise InputError(f"{place}: is a backup of something else than {name}")
+        raise InputError(
+            f"{place}: is a backup of something other than {name}. Give the backup of {name}"
+        )
     digests = {path: hashlib.sha256(part).hexdigest() for path, part in files.items()}
     if digests != listed:
-        raise InputError(f"{place}: is damaged, or not whole")
+        raise InputError(f"{place}: the backup is damaged or incomplete. Use another backup")
     return files
 
 

@@ -36,7 +36,7 @@ from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import Schema
 
 _WORDS = 1 << 64  # different words of a hash
-_INSTEAD = "drop it, or say free-text: <why it may be published>"
+_INSTEAD = "drop the column, or give the reason why it may be published (free-text: REASON)"
 _FOLDER = "handed-over"
 
 
@@ -126,8 +126,8 @@ class Coder:
         declared = self._columns[column.name]
         if declared.free_text is None and is_free_text(column):
             raise InputError(
-                f"columns.{column.name}: holds free text, long texts that are one row's alone: "
-                f"{_INSTEAD}"
+                f"columns.{column.name}: has free text, that is, long texts that each "
+                f"occur in one row only. Such texts can identify people. {_INSTEAD}"
             )
         if column.name in self._coded and declared.hierarchy is not None:
             _require_coded_leaves(column, declared.hierarchy)
@@ -159,8 +159,8 @@ def _require_coded_leaves(column: Column, declared: HierarchyRule) -> None:
     texts = pc.cast(column.values, pa.string()).to_pylist()
     if any(text not in hierarchy for text in texts):
         raise InputError(
-            f"columns.{column.name}: a coded value is absent from its hierarchy: its leaves are "
-            "values as they are coded"
+            f"columns.{column.name}: a coded value is not in the column's hierarchy. "
+            "Write the values into the hierarchy as they are after coding"
         )
 
 

@@ -60,16 +60,20 @@ def followed_line(work: Path, name: str, people: str | None, composed: bool) -> 
     line = read_line(work, name)
     if line is None or people is None or line.people != people:
         raise InputError(
-            f"groups: line {name} is not known to be about the same people: name them in both "
-            f"specs (people:), and release {name} again"
+            f"groups: line {name} is not known to be about the same people. Write the "
+            f"same `people: NAME` in both specs, then release {name} again"
         )
     if latest.map is None:
         raise InputError(
-            f"groups: line {name} does not know who is in which group (remember: units)"
+            f"groups: line {name} does not record who is in which group. Its spec "
+            "needs `remember: map`, or follow another line"
         )
     if latest.composed != composed:
         rule = "composed" if latest.composed else "not composed"
-        raise InputError(f"versions: those of line {name}, whose groups they show, are {rule}")
+        raise InputError(
+            f"versions: must have the same rule as line {name}, because this line shows "
+            f"its groups. The versions of {name} are {rule}"
+        )
     return FollowedLine(name, read_map(work / name, number, latest.map), latest.map)
 
 
@@ -98,9 +102,12 @@ def _latest(work: Path, name: str) -> tuple[str, PublishedVersion]:
     """
     state = read_state(work / name) if (work / name / STATE).is_file() else LineState()
     if state.pending is not None:
-        raise InputError(f"groups: a run of line {name} was cut short: release it again first")
+        raise InputError(
+            f"groups: a run of line {name} was interrupted. Release that line again first"
+        )
     if state.versions:
         return max(state.versions.items())
     raise InputError(
-        f"groups: no version of a line {name} is known in this work directory: release it first"
+        f"groups: no version of a line {name} is known in this work directory. Release "
+        "that line first"
     )

@@ -54,7 +54,10 @@ def forget_units(
     people = _KnownPeople.read(files)
     for number, name in enumerate(names, 1):
         if not people.has(name):
-            raise InputError(f"{place}: the unit of its line {number} has no slot in this line")
+            raise InputError(
+                f"{place}: the unit in line {number} of the file is not known in this "
+                "release line. Correct it or delete it"
+            )
     return with_forgotten(files, np.array(sorted(set(names)), dtype=NAME))
 
 
@@ -197,15 +200,19 @@ def rename_units(
     times = Counter(names.values())
     for number, (old, new) in enumerate(names.items(), 1):
         if not people.has(old):
-            raise InputError(f"{place}: the unit of its line {number} has no slot in this line")
+            raise InputError(
+                f"{place}: the unit in line {number} of the file is not known in this "
+                "release line. Correct it or delete it"
+            )
         if people.has(new):
             raise InputError(
-                f"{place}: the new unit of its line {number} has a slot already: two cannot be one"
+                f"{place}: the new unit in line {number} of the file already belongs "
+                "to another person. Choose another unit"
             )
         if times[new] > 1:
             raise InputError(
-                f"{place}: the new unit of its line {number} is that of another line, too: two "
-                "cannot be one"
+                f"{place}: the new unit in line {number} of the file occurs in another "
+                "line of the file, too. Give each person a unit of their own"
             )
     renamed = _rewritten(files, lambda name: names.get(name, name))
     halves = half_of(np.array(list(spelled), dtype=NAME)).tolist()

@@ -39,7 +39,7 @@ from sfumato.tasks.schema.stated import FIRST_GRID, CalibratedFamily, Calibrated
 _PURPOSE = b"\0purpose "  # no name of a person is made so: texts of units have no such byte
 CODINGS = "codings.json"
 _FORMAT = 1
-_RESTORE = "put it back (sfumato line restore)"
+_RESTORE = "restore it from a backup (sfumato line restore SPEC FILE)"
 CHOICES = "choices.json"
 FACTORS = "intervals.json"
 _FORMAT_OF_FACTORS = 3  # 2: factors that were not there at first; 3: families that were not
@@ -138,12 +138,19 @@ def require_kept(line: Path, terms: str, columns: Mapping[str, CodedColumn]) -> 
     ]
     if terms in _published_terms(line):
         if lacks:
-            raise PromiseError(f"{place}: lacks what column {lacks[0]!r} is coded by: {_RESTORE}")
+            raise PromiseError(
+                f"{place}: does not contain how column {lacks[0]!r} is coded. To continue, "
+                f"{_RESTORE}"
+            )
         if shifts and codings.shift is None:
-            raise PromiseError(f"{place}: lacks the mark of the key that moves dates: {_RESTORE}")
+            raise PromiseError(
+                f"{place}: does not contain the mark of the key that shifts dates. To "
+                f"continue, {_RESTORE}"
+            )
     if shifts and codings.shift not in (None, mark_of_shift(line)):
         raise PromiseError(
-            f"{place}: dates were moved by another key than the work directory's: {_RESTORE}"
+            f"{place}: dates were shifted with another key than the one in the work "
+            f"directory. To continue, {_RESTORE}"
         )
     return codings
 
@@ -167,7 +174,8 @@ def freeze(line: Path, used: FrozenCodings) -> None:
     computed = {_key(column): column.found for column in codings.columns}
     if any(computed.get(_key(column), column.found) != column.found for column in used.columns):
         raise PromiseError(
-            "another run has published the line with other thresholds meanwhile: run it again"
+            "another run published this line with other thresholds in the meantime. "
+            "Run the command again"
         )
     new = (column for column in used.columns if _key(column) not in computed)
     merged = FrozenCodings(shift=used.shift or codings.shift, columns=(*codings.columns, *new))
@@ -183,8 +191,9 @@ def require_no_shift(line: Path) -> None:
     """
     if read_frozen(line).shift is not None:
         raise InputError(
-            f"{line / CODINGS}: dates are moved by days that are the unit's own, and other units "
-            "would have others: units cannot be renamed"
+            f"{line / CODINGS}: the days by which dates are shifted depend on the "
+            "unit. Other units would shift dates differently, so units cannot be "
+            "renamed"
         )
 
 
@@ -264,8 +273,8 @@ def freeze_factors(line: Path, stated: CalibratedIntervals) -> None:
         before = stated_before.get((family.family, family.of))
         if before is not None and family.factor < before.factor:
             raise PromiseError(
-                f"intervals: the factor of {family.family} is below one that the line has stated "
-                "meanwhile: run it again"
+                f"intervals: another run published a larger factor of {family.family} "
+                "for this line in the meantime. Run the command again"
             )
         stated_before[family.family, family.of] = family
     families = tuple(stated_before[key] for key in sorted(stated_before))

@@ -61,8 +61,9 @@ def people_key(work: Path, environ: Mapping[str, str] = os.environ) -> bytes:
         if not path.exists():
             if (place / _IN_USE).exists():
                 raise PromiseError(
-                    f"{path}: is gone, and without it nobody is recognised: put it back "
-                    "(sfumato line restore)"
+                    f"{path}: the key is missing, and without it no person can be "
+                    "recognised. Restore it from a backup: sfumato line restore SPEC "
+                    "FILE"
                 )
             write_atomically(path, key_file(new_secret(), passphrase_in(environ, PASSPHRASE)))
             write_atomically(place / _IN_USE, b"")
@@ -95,8 +96,8 @@ def restore_people_key(
             write_atomically(directory / _IN_USE, b"")
         elif read_bytes(path) != saved and not _are_the_same(path, place, saved, environ):
             raise InputError(
-                f"{place}: names people by another key than {path}: restore it into a work "
-                "directory of its own (SFUMATO_WORK)"
+                f"{place}: uses another key for people's names than {path}. Restore it "
+                "into another work directory (set SFUMATO_WORK)"
             )
 
 
@@ -107,8 +108,8 @@ def _are_the_same(path: Path, place: Path, saved: bytes, environ: Mapping[str, s
         with suppress(InputError):  # it is not the passphrase of then
             return there == secret_in(place, saved, passphrase_in(environ, variable), variable)
     raise InputError(
-        f"{place}: has the key of people's names under a passphrase of before: set "
-        f"{FORMER_PASSPHRASE} to it, so that it can be told whether it is that of {path}"
+        f"{place}: its key of people's names is under an earlier passphrase, so it "
+        f"cannot be compared with {path}. Set {FORMER_PASSPHRASE} to that passphrase"
     )
 
 

@@ -108,7 +108,10 @@ def read_line(work: Path, name: str) -> KnownLine | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError, ValueError):
-        raise PromiseError(f"{place}: cannot be read as what a line told of itself") from None
+        raise PromiseError(
+            f"{place}: cannot be read as the description of a line. Restore it from a "
+            "backup: sfumato line restore SPEC FILE"
+        ) from None
 
 
 def line_of_groups(work: Path, name: str, groups: str | None) -> str:
@@ -139,8 +142,9 @@ def other_lines(work: Path, name: str) -> list[Path]:
     described = {path.name for path in (people_directory(work) / _LINES).glob("[!.]*")}
     if gone := sorted(described - {name, *(line.name for line in lines)}):
         raise PromiseError(
-            f"line {gone[0]} of this work directory has published, and its state is gone: nobody "
-            "can tell who is in both: put it back (sfumato line restore)"
+            f"line {gone[0]} of this work directory has published, but its state is "
+            "missing. Without it people who are in both lines cannot be found. Restore "
+            "it from a backup: sfumato line restore SPEC FILE"
         )
     return lines
 

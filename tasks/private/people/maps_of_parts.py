@@ -88,7 +88,10 @@ class MapInParts:
             return cls(path, parts, dict(document[_CUTS]))
         except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
             require_machine(error)
-            raise PromiseError(f"{path}: cannot be read as a map of people") from None
+            raise PromiseError(
+                f"{path}: cannot be read as a map of people. Restore it from a backup: "
+                "sfumato line restore SPEC FILE"
+            ) from None
 
     def number_of(self, where: str) -> int | None:
         """Return the place of the part with that cut, or None if there is none."""
@@ -207,8 +210,9 @@ def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
         return table.select(schema.names).cast(schema.remove_metadata())
     except (KeyError, pa.ArrowException):
         raise PromiseError(
-            "versions: composed: the slots of two parts have other columns, or values of other "
-            "types, and groups cannot go on: keep the columns"
+            "versions: composed: two parts have other columns, or values of other "
+            "types, so the groups cannot continue. Keep the columns and their types as "
+            "they were"
         ) from None
 
 

@@ -211,7 +211,10 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
         )
     except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException) as error:
         require_machine(error)
-        raise PromiseError(f"{place}: cannot be read as a map of people") from None
+        raise PromiseError(
+            f"{place}: cannot be read as a map of people. Restore it from a backup: "
+            "sfumato line restore SPEC FILE"
+        ) from None
 
 
 def _without_former(table: pa.Table) -> tuple[pa.Table, FormerHolders]:

@@ -160,7 +160,10 @@ def read_rows(line: Path, version: str, folder: str = ROWS_NORMAL) -> RowsInFile
         return None
     except (OSError, pa.ArrowException) as error:
         require_machine(error)
-        raise PromiseError(f"{rows.path}: cannot be read as rows of a source") from None
+        raise PromiseError(
+            f"{rows.path}: cannot be read as rows of a source. Restore it from a backup: "
+            "sfumato line restore SPEC FILE"
+        ) from None
 
 
 def with_other_units(content: bytes, units: Mapping[int, int | None]) -> bytes:

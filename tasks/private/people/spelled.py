@@ -106,7 +106,10 @@ def read_spelled(line: Path, version: str) -> np.ndarray:
     try:
         return units_in(read_bytes(place))
     except (OSError, ValueError):
-        raise PromiseError(f"{place}: cannot be read as the units of a version") from None
+        raise PromiseError(
+            f"{place}: cannot be read as the units of a version. Restore it from a backup: "
+            "sfumato line restore SPEC FILE"
+        ) from None
 
 
 def units_in(content: bytes) -> np.ndarray:
@@ -117,7 +120,7 @@ def units_in(content: bytes) -> np.ndarray:
     """
     number = int.from_bytes(content[:_NUMBER], "little")
     if len(content) != _NUMBER + number * SPELLED.itemsize:
-        raise ValueError("is not whole")
+        raise ValueError("is incomplete")
     return np.frombuffer(content, dtype=SPELLED, offset=_NUMBER)
 
 

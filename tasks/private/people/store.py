@@ -61,9 +61,9 @@ def map_in_parts(line: Path, version: str, sha256: str) -> MapInParts | None:
     try:
         sha256_there = sha256_of(place)
     except OSError:
-        raise _not_known(version, "its map is gone") from None
+        raise _not_known(version, "its map is missing") from None
     if sha256_there != sha256:
-        raise _not_known(version, "its map is another one")
+        raise _not_known(version, "its map has changed")
     return MapInParts.open(place)
 
 
@@ -82,8 +82,9 @@ def last_in_parts(line: Path, state: LineState) -> MapInParts | None:
     slots = map_in_parts(line, version, published.map)
     if slots is None or not published.composed:
         raise PromiseError(
-            f"versions: composed: version {version} was made in one table, and its groups cannot "
-            "go on in parts: leave parts out, or start a line of another name"
+            f"versions: composed: version {version} was made in one table, so its "
+            "groups cannot continue in parts. Leave `parts` out, or start a line with "
+            "another name"
         )
     return slots
 
@@ -97,8 +98,8 @@ def require_one_table(line: Path, state: LineState) -> None:
     version = max(state.versions, default=None)
     if version is not None and has_map(line, version) and is_in_parts(line / MAP / version):
         raise PromiseError(
-            f"versions: composed: version {version} was made in parts, and its groups go on in "
-            "these: say parts as before"
+            f"versions: composed: version {version} was made in parts, so its groups "
+            "can only continue in these parts. Write `parts` as in that version"
         )
 
 
@@ -112,15 +113,18 @@ def read_map(line: Path, version: str, sha256: str) -> SlotMap:
     try:
         content = read_bytes(place)
     except OSError:
-        raise _not_known(version, "its map is gone") from None
+        raise _not_known(version, "its map is missing") from None
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise _not_known(version, "its map is another one")
+        raise _not_known(version, "its map has changed")
     try:
         table = pq.read_table(pa.BufferReader(content))
         return from_table(with_numbers_of_all(table), place)
     except (pa.ArrowException, KeyError, ValueError) as error:
         require_machine(error)
-        raise PromiseError(f"{place}: cannot be read as a map of people") from None
+        raise PromiseError(
+            f"{place}: cannot be read as a map of people. Restore it from a backup: "
+            "sfumato line restore SPEC FILE"
+        ) from None
 
 
 def since_composed(state: LineState) -> list[tuple[str, PublishedVersion]]:
@@ -171,8 +175,9 @@ def erased_names(line: Path) -> np.ndarray:
 
 def _not_known(version: str, why: str) -> PromiseError:
     return PromiseError(
-        "versions: composed is broken: what earlier versions were made of is not known here "
-        f"({version}: {why})"
+        "versions: composed is broken: the people in the groups of earlier versions "
+        f"are not known here ({version}: {why}). If their map is in a backup, restore "
+        "it (sfumato line restore)"
     )
 
 
@@ -182,8 +187,9 @@ def _one_after_the_other(versions: Sequence[SlotMap]) -> SlotMap:
     names = key[key != b""]
     if len(distinct(names)) < len(names):
         raise PromiseError(
-            "versions: composed is broken: the same people are in earlier versions that were not "
-            "made to be combined"
+            "versions: composed is broken: the same people are in earlier versions, "
+            "and these were not made to be combined. Start a line with another name "
+            "about other people"
         )
     first = np.cumsum([0, *(int(slots.group.max(initial=-1)) + 1 for slots in versions)])
     last = len(versions) - 1
@@ -219,7 +225,10 @@ def _stack_rows(tables: Sequence[Microdata]) -> Microdata:
     columns: list[Column] = []
     for column in tables[-1].columns:
         if any(not table.has(column.name) for table in tables):
-            raise PromiseError(f"versions: composed: column {column.name!r} is not in all versions")
+            raise PromiseError(
+                f"versions: composed: column {column.name!r} is not in all versions. Keep "
+                "the columns as they were"
+            )
         parts = pa.concat_arrays([table[column.name].array() for table in tables])
         columns.append(encode(column.name, column.role, parts))
     return Microdata(tuple(columns), sum(table.rows for table in tables))

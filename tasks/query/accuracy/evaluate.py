@@ -96,9 +96,15 @@ def _require_answer(aggregate: Aggregate, release: Release) -> None:
         return
     type_ = release.declared.columns[name].type
     if type_ in ("string", "boolean"):
-        raise InputError(f"column {name!r}: {aggregate.function} of type {type_} is not measured")
+        raise InputError(
+            f"column {name!r}: {aggregate.function} cannot be measured for type {type_}. "
+            "Choose another aggregate in evaluate.workloads"
+        )
     if type_ not in aggregate.kind.takes:
-        raise InputError(f"column {name!r}: no {aggregate.function} of type {type_}")
+        raise InputError(
+            f"column {name!r}: there is no {aggregate.function} for type {type_}. Choose "
+            "another aggregate in evaluate.workloads"
+        )
 
 
 def _known_width(

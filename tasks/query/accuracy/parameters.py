@@ -16,9 +16,9 @@ AggregateName = Annotated[str, RegisteredName(AGGREGATES, lambda kind: kind.is_m
 _Levels = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 _Of = Annotated[
     str | None,
-    Field(description="the sensitive column; may be left out where there is only one"),
+    Field(description="name of the sensitive column; needed where there are several"),
 ]
-_Queries = Annotated[int, Field(gt=0, le=1_000_000, description="how many at each level")]
+_Queries = Annotated[int, Field(gt=0, le=1_000_000, description="number of queries at each level")]
 
 
 class RangeWorkload(Part):
@@ -26,7 +26,7 @@ class RangeWorkload(Part):
 
     kind: Literal["range"]
     aggregate: AggregateName
-    over: Annotated[str, Field(description="the quasi-identifier")]
+    over: Annotated[str, Field(description="name of the quasi-identifier")]
     of: _Of = None
     spans: Annotated[_Levels, Field(description="widths of the windows; days for dates")]
     queries: _Queries = 100
@@ -43,7 +43,7 @@ class ArbitraryWorkload(Part):
     kind: Literal["arbitrary"]
     aggregate: AggregateName
     of: _Of = None
-    selected: Annotated[_Levels, Field(description="how many rows a query selects at least")]
+    selected: Annotated[_Levels, Field(description="least numbers of rows that a query selects")]
     queries: _Queries = 100
 
     @property
@@ -61,7 +61,7 @@ class CountsWorkload(Part):
 
     kind: Literal["counts"]
     aggregate: Literal["count"] = "count"
-    attributes: Annotated[int, Field(ge=1, description="how many quasi-identifiers")] = 3
+    attributes: Annotated[int, Field(ge=1, description="number of quasi-identifiers")] = 3
     of: _Of = None
     selectivity: Annotated[
         tuple[Annotated[int, Field(gt=0, le=100)], ...],
@@ -99,13 +99,17 @@ class Evaluation(Part):
     """On what the accuracy of a release is measured, and how accurate it has to be."""
 
     workloads: Annotated[
-        tuple[Workload, ...], Field(description="random queries of a kind, asked of every version")
+        tuple[Workload, ...],
+        Field(description="kinds of random queries that measure every version"),
     ] = ()
     intervals: Annotated[
         Literal[95] | None,
         Field(
-            description="likely intervals beside bounds, that 95 % of random queries meet: "
-            "calibrated on the original before publication, one published factor each family"
+            description=(
+                "likely intervals beside bounds, which contain the true answer for 95 % of "
+                "random queries. They are calibrated on the original before publication, "
+                "with one published factor for each family"
+            )
         ),
     ] = None
     require: Goal | None = None
@@ -113,7 +117,10 @@ class Evaluation(Part):
     @model_validator(mode="after")
     def _goal_is_measured(self) -> Self:
         if self.require is not None and not self.workloads:
-            raise ValueError("require: nothing is measured without workloads")
+            raise ValueError(
+                "require: needs workloads, because nothing is measured without them. Add "
+                "evaluate.workloads"
+            )
         return self
 
     @property

@@ -102,9 +102,9 @@ def judge_usefulness(
     widths = [query.relative_width for query in measured if query.relative_width is not None]
     limit = goal.median_relative_width
     if not widths:
-        missed = "no answer of its workloads has a size"
+        missed = "no answer of the workloads has a relative width"
     elif (width := median(widths)) > limit:
-        missed = f"the median relative width is {width:.3g}, and {limit:.3g} was asked for"
+        missed = f"the median relative width is {width:.3g}, but at most {limit:.3g} is required"
     else:
         return Usefulness(warnings, "met")
     return Usefulness(warnings, "below-goal", missed)

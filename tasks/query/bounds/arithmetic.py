@@ -31,7 +31,7 @@ def number(value: Any) -> Fraction:
     """
     if isinstance(value, int | Fraction | Decimal):
         return Fraction(value)
-    raise QueryError("arithmetic takes numbers alone")
+    raise QueryError("arithmetic needs numbers")
 
 
 def whole(value: Fraction | int) -> int | Fraction:
@@ -169,7 +169,7 @@ def round_off(operand: Bounds, decimals: Bounds) -> Bounds:
         return NULL
     places = number(decimals.lower)
     if places.denominator != 1 or abs(places) > _MOST_DECIMALS:
-        raise QueryError(f"ROUND takes a whole number of decimals, {_MOST_DECIMALS} at most")
+        raise QueryError(f"ROUND needs a whole number of decimals, at most {_MOST_DECIMALS}")
     scale = Fraction(10) ** int(places)
 
     def round_value(value: Value) -> Fraction:
@@ -233,7 +233,8 @@ def root(operand: Bounds) -> Bounds:
     """
     if operand.lower is not None and number(operand.lower) < 0:
         raise QueryError(
-            "SQRT of what may be negative, by its bounds: use GREATEST(…, 0), or ask for it alone"
+            "SQRT of a number that may be negative, according to its bounds. Use "
+            "GREATEST(…, 0), or ask for the number without SQRT"
         )
     bounds = _map_ends(operand, root_below, root_above)
     if bounds.estimate is None:

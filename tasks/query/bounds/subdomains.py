@@ -435,7 +435,7 @@ def require_bounds(kind: CellAggregate) -> Callable[[Cells], list[Bounds]]:
     """
     if kind.of_cells is None:
         raise QueryError(
-            f"{kind.sql_name} has no bounds where ranges stand for sensitive values. AVG, MIN, MAX "
-            "and COUNT(*) FILTER (WHERE …) have"
+            f"{kind.sql_name} has no bounds in a release that shows ranges of "
+            "sensitive values. Use AVG, MIN, MAX or COUNT(*) FILTER (WHERE …)"
         )
     return kind.of_cells

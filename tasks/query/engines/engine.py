@@ -76,10 +76,12 @@ def read_table(table: Source) -> pa.Table:
     try:
         return read_parquet(table)
     except FileNotFoundError:
-        raise InputError(f"{table}: no such file") from None
+        raise InputError(f"{table}: there is no such file") from None
     except (OSError, pa.ArrowException) as error:
         require_machine(error)
-        raise InputError(f"{table}: not a Parquet file ({type(error).__name__})") from None
+        raise InputError(
+            f"{table}: is not a readable Parquet file ({type(error).__name__})"
+        ) from None
 
 
 def _join_parts(table: TableInParts) -> pa.Table:
@@ -87,7 +89,9 @@ def _join_parts(table: TableInParts) -> pa.Table:
         return pa.concat_tables(table.tables())
     except (OSError, pa.ArrowException) as error:
         require_machine(error)
-        raise InputError(f"a part: not a Parquet file ({type(error).__name__})") from None
+        raise InputError(
+            f"a part: is not a readable Parquet file ({type(error).__name__})"
+        ) from None
 
 
 def ask_each(

@@ -78,8 +78,9 @@ def group_keys(
     cells = prod(len(key.values) for key in keys)
     if cells > _CELLS:
         raise QueryError(
-            f"GROUP BY of columns with labels would give {cells:,} rows; the limit is {_CELLS:,}. "
-            "Group by fewer columns, or by ranges such as FLOOR(age / 10)"
+            f"GROUP BY of columns with labels would give {cells:,} rows, but the limit "
+            f"is {_CELLS:,}. Group by fewer columns, or by ranges such as FLOOR(age / "
+            "10)"
         )
     return keys
 
@@ -114,8 +115,8 @@ def _values_of_calculation(rows: Rows, node: exp.Expr, schema: Schema, name: str
     listed = pc.unique(pa.concat_arrays(values)).to_pylist()
     if any(isinstance(value, float) and not -inf < value < inf for value in listed):
         raise QueryError(
-            "GROUP BY of a calculation that is infinite, or not a number in some row. Divide by "
-            "NULLIF(…, 0)"
+            "GROUP BY of a calculation that is infinite, or not a number, in some row. "
+            "Divide by NULLIF(…, 0)"
         )
     is_open = bool(hidden) if span is not None else bool(combined.is_open.any())
     return _with_rest(listed, null=is_open and schema[name].nulls, rest=is_open)
@@ -141,8 +142,8 @@ def _require_no_ranges(labels: Sequence[Admitted], what: str) -> None:
     """
     if any(map(_is_range, labels)):
         raise QueryError(
-            f"GROUP BY {what}: a label is a range of too many values to list. Ask for your own "
-            "ranges: COUNT(*) FILTER (WHERE … BETWEEN … AND …)"
+            f"GROUP BY {what}: a label is a range of too many values to list. Ask "
+            "about your own ranges with COUNT(*) FILTER (WHERE … BETWEEN … AND …)"
         )
 
 

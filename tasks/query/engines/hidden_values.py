@@ -35,8 +35,8 @@ from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.sql.parse import literal
 
 _UNDEFINED = (
-    "a calculation fails for a value that a label may hide: a division by 0, or a number too "
-    "large. Divide by NULLIF(…, 0), or leave such values out with WHERE"
+    "a calculation fails for a value that a label may hide, because of a division by 0 "
+    "or a number too large. Divide by NULLIF(…, 0), or leave such values out with WHERE"
 )
 
 
@@ -321,8 +321,9 @@ class HiddenValues:
         rows = f"{number:,} {'row hides' if number == 1 else 'rows hide'} {hidden}"
         if self._ends is None:
             return (
-                f"{called}({self._text}) has no bounds: {rows} behind a label. Ask about each "
-                "column by itself, or for COUNT(*) FILTER (WHERE …) with this calculation"
+                f"{called}({self._text}) has no bounds: {rows} behind a label. "
+                "Ask about each column separately, or for COUNT(*) FILTER (WHERE …) "
+                "with this calculation"
             )
         ends = self._known_ends()
         where = f"Add {hidden} BETWEEN {ends[0]} AND {ends[1]} to WHERE, or ask" if ends else "Ask"

@@ -197,7 +197,9 @@ class PublishedColumns:
             return _column(source, name)
         except KeyError:
             place = source.name if isinstance(source, Path) else "a table"
-            raise PromiseError(f"{place}: has no column {name!r}") from None
+            raise PromiseError(
+                f"{place}: has no column {name!r}. The release is damaged or was changed"
+            ) from None
 
     def numbers(self, name: str) -> np.ndarray:
         """Return a column of integers.

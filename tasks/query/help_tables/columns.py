@@ -33,7 +33,10 @@ def tables_of_columns(tables: Mapping[str, pa.Table], declared: Terms) -> dict[s
     number = int(as_integers(tables[counts][GROUP_ID]).max(initial=-1)) + 1
     sizes = totals(tables[counts], number)
     if sizes is None:
-        raise PromiseError(f"{counts}: has no counts of the groups")
+        raise PromiseError(
+            f"{counts}: does not have the counts of the groups. The release is damaged or "
+            "was changed"
+        )
     names = declared.names_with_roles("quasi-identifier")
     return {help_name(name): _table(tables[table_of(name)], name, sizes) for name in names}
 

@@ -136,10 +136,16 @@ def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
     """
     column = encode(sensitive, "sensitive", microdata[sensitive])
     if column.has_null:
-        raise InputError(f"column {sensitive!r}: a sensitive value is missing")
+        raise InputError(
+            f"column {sensitive!r}: a sensitive value is missing in the published rows. "
+            "The release is damaged or was changed"
+        )
     group = as_integers(microdata[_GROUP_ID])
     if len(group) and not 0 <= group.min() <= group.max() < len(group):
-        raise InputError("column 'group_id': not numbered from 0")
+        raise InputError(
+            "column 'group_id': its numbers do not begin at 0. The release is damaged or "
+            "was changed"
+        )
     return bounds_of_hits(group, column.codes, column.codes, column.values, sensitive)
 
 
@@ -194,7 +200,10 @@ def _sums(
     low, high = _partial_sums(numbers.units, least, greatest)
     largest = max(_largest(low), _largest(high))
     if largest >= 10**_DIGITS:
-        raise InputError(f"column {name!r}: a sum in a group needs more than {_DIGITS} digits")
+        raise InputError(
+            f"column {name!r}: the sum of a group has more than {_DIGITS} digits, which "
+            "databases cannot store"
+        )
     if whole and largest <= INT64_MAX:
         return {"l_sum": _places(low), "u_sum": _places(high)}
     return {"l_sum": _decimals(low, numbers.digits), "u_sum": _decimals(high, numbers.digits)}

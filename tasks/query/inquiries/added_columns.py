@@ -46,15 +46,18 @@ def require_joinable(
 
 
 def _require_one_column(joins: Sequence[JoinedTable], group_columns: Sequence[str]) -> None:
-    apart = "this release publishes each column by itself"
+    apart = "this release publishes each column separately"
     for joined in joins:
         if len(joined.keys) > 1:
             names = " and ".join(map(quote_name, joined.keys))
-            raise QueryError(f"JOIN by {names}: {apart}. Join by one column")
+            raise QueryError(
+                f"JOIN by {names} is not possible, because {apart}. Join by one column"
+            )
         if set(group_columns) & set(joined.columns):
             raise QueryError(
-                f"GROUP BY of a column of your own table: {apart}. Group by "
-                f"{quote_name(joined.keys[0])}, or ask for each value with WHERE"
+                "GROUP BY of a column of your own table is not possible, because "
+                f"{apart}. Group by {quote_name(joined.keys[0])}, or ask for each "
+                "value with WHERE"
             )
 
 
@@ -179,8 +182,8 @@ def _calculate(table: pa.Table, calculations: list[Calculated]) -> pa.Table:
         return calculate(table, [calculation.expression for calculation in calculations])
     except QueryError as error:
         raise QueryError(
-            f"{error}: what is calculated is undefined in some row, or beyond its type "
-            "(NULLIF(…, 0) as a divisor is null where it would be 0)"
+            f"{error}: a calculation is undefined in some row, or its result is too "
+            "large for its type. To divide safely, use NULLIF(…, 0) as the divisor"
         ) from None
 
 
@@ -188,10 +191,12 @@ def _cast(column: pa.ChunkedArray, calculation: Calculated) -> pa.ChunkedArray:
     try:
         values = column.cast(calculation.columns[calculation.name].arrow_type)
     except pa.ArrowInvalid:
-        raise QueryError("a calculation that comes to numbers beyond 64 bits") from None
+        raise QueryError(
+            "a calculation gives numbers beyond 64 bits. Use smaller numbers"
+        ) from None
     if calculation.type == "float" and pc.all(pc.is_finite(values)).as_py() is False:
         raise QueryError(
-            "a calculation that is infinite, or no number, in some row: NULLIF(…, 0) as a divisor "
-            "is null where it would be 0"
+            "a calculation is infinite, or not a number, in some row. To divide "
+            "safely, use NULLIF(…, 0) as the divisor"
         )
     return values

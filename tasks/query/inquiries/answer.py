@@ -58,7 +58,9 @@ def flat_columns(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, column in columns:
         if name in flat:
-            raise QueryError(f"two columns of the table would be called {name!r}: write another AS")
+            raise QueryError(
+                f"two columns of the answer would be called {name!r}. Give one another name with AS"
+            )
         flat[name] = column
     return flat
 

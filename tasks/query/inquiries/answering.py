@@ -127,7 +127,10 @@ class _Cells:
         """Yield the rows that may be in the answer, in any order."""
         values = [self._values(name) for name in self._banded]
         if prod(map(len, values)) > _MOST_CELLS:
-            raise QueryError(f"GROUP BY of sensitive values has more than {_MOST_CELLS} cells")
+            raise QueryError(
+                f"GROUP BY of sensitive values would give more than {_MOST_CELLS} rows, "
+                "which is the limit. Group by fewer columns"
+            )
         for chosen in product(*values):
             bands = dict(zip(self._banded, chosen, strict=True))
             for key, bounds in self._bounds_by_key(bands).items():
@@ -267,7 +270,10 @@ class _Cells:
                 prod([len(values), *(len(self._values(column)) for column in self._banded)])
                 > _MOST_CELLS
             ):
-                raise QueryError(f"COUNT(DISTINCT …) of more than {_MOST_CELLS} sensitive values")
+                raise QueryError(
+                    f"COUNT(DISTINCT …) would need more than {_MOST_CELLS} combinations of "
+                    "values, which is the limit. Group by fewer columns"
+                )
             holders = [
                 self._count_rows(self._narrow(part, {name: value}), group_columns)
                 for value in values
@@ -312,7 +318,10 @@ class _Cells:
             if name in table.column_names:
                 values |= set(pc.unique(table[name]).to_pylist())
         if not values:
-            raise QueryError("GROUP BY of a sensitive column whose values are not published")
+            raise QueryError(
+                "GROUP BY of a sensitive column is not possible here, because its values "
+                "are not published. Ask for each value with WHERE"
+            )
         return list(values)
 
 
@@ -325,7 +334,10 @@ def _require_floats(answers: Iterable[Bounds]) -> None:
     ends = (end for bounds in answers for end in (bounds.lower, bounds.upper))
     numbers = (Fraction(end) for end in ends if isinstance(end, int | Fraction | Decimal))
     if any(abs(end) > float_info.max for end in numbers):
-        raise QueryError("what is calculated comes to more than the largest float, 1.8e308")
+        raise QueryError(
+            "a result is larger than the largest floating-point number, 1.8e308. Use "
+            "smaller numbers"
+        )
 
 
 def _equal(bands: Mapping[str, Any]) -> list[exp.Expr]:

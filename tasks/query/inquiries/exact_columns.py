@@ -73,8 +73,9 @@ def exact_bounds(
     way = WAYS[declared.form.shows]
     if question.matching and aggregates and "sensitive" not in way.calculable:
         raise QueryError(
-            "columns that are published as they are have no aggregates where a condition is on "
-            "values that stand as ranges"
+            "columns that are published as they are have no aggregates here, because a "
+            "condition is on values that the release shows as ranges. Leave the "
+            "condition out, or ask for COUNT(*)"
         )
     answers: Answers = {}
     for name in dict.fromkeys(str(aggregate.sensitive) for aggregate in aggregates):

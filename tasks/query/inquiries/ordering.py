@@ -137,19 +137,19 @@ def _require_certain(inquiry: Inquiry, ordered: list[AnsweredRow], first: int, l
     hint = f"Order by {exact}, or ask" if exact and not any(row.rest for row in ordered) else "Ask"
     if not all(row.certain for row in ordered[:last]):
         raise QueryError(
-            "LIMIT: it is not certain that every row is in the answer, so that it is not certain "
-            "which ones are left: ask without LIMIT"
+            "LIMIT: it is not certain which rows are in the answer, so it is not "
+            "certain which rows remain. Ask without LIMIT"
         )
     if inquiry.limit is not None and any(row.rest for row in ordered[:last]):
         raise QueryError(
-            "LIMIT: hidden values (*) may be further rows of the answer, and could come first. Ask "
-            "without LIMIT"
+            "LIMIT: hidden values (*) may add rows to the answer, and these could come "
+            "first. Ask without LIMIT"
         )
     groups = [ordered[:first], ordered[first:last], ordered[last:]]
     for before, after in pairwise(groups):
         if not _surely_before(inquiry.order, before, after):
             raise QueryError(
-                f"LIMIT: the bounds leave open which rows come first. {hint} without LIMIT"
+                f"LIMIT: the bounds do not decide which rows come first. {hint} without LIMIT"
             )
 
 
@@ -227,8 +227,8 @@ def _require_one_kind(name: str, column: Sequence[Any]) -> None:
     kinds = {_kind(value) for value in column if value is not None and value is not REST}
     if len(kinds) > 1:
         raise QueryError(
-            f"column {quote_name(name)} has {' and '.join(sorted(kinds))} in different queries: "
-            "show the same in each"
+            f"column {quote_name(name)} has {' and '.join(sorted(kinds))} in different "
+            "queries. Select the same type in each"
         )
 
 

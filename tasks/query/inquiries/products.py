@@ -55,7 +55,8 @@ def products(
     """
     if question.matching and aggregates:
         raise QueryError(
-            "a product with a sensitive column is summed where no condition is on sensitive values"
+            "the sum of a product with a sensitive column is not possible with a "
+            "condition on sensitive values. Leave the condition out"
         )
     tables = relations(declared)
     answers: Answers = {}

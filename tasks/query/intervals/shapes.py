@@ -261,14 +261,14 @@ def fault_of_stated(declared: Terms, stated: CalibratedIntervals | None) -> str 
     families = () if stated is None else stated.families
     keys = [(family.family, family.of) for family in families]
     if keys != sorted(set(keys)):
-        return "the families of intervals are not in order, each once"
+        return "the families of intervals are not in order, or one occurs twice"
     for family in families:
         column = declared.columns.get(family.of)
         sensitive = column is not None and column.role == "sensitive"
         if family.family not in FAMILIES or sensitive == family.family.startswith("rows-"):
-            return "states factors of intervals of no family"
+            return "states factors for an unknown family of intervals"
         if not sensitive and family.of:
-            return "states factors of intervals of columns that are not sensitive"
+            return "states factors of intervals for columns that are not sensitive"
     return None
 
 
@@ -292,7 +292,10 @@ def families_in_words(stated: CalibratedIntervals) -> str:
     """
     names = {family.family for family in stated.families}
     if not names:
-        return "calibrated for none: the form tells no law, or too few answers are not exact"
+        return (
+            "not calibrated for any family: the form does not allow it, or too few answers "
+            "are not exact"
+        )
     missing = [name for name in FAMILIES if name not in names]
     rest = f"; too few queries for {', '.join(missing)}" if missing else ""
     return f"calibrated for {', '.join(n for n in FAMILIES if n in names)}{rest}"

@@ -68,7 +68,7 @@ def _share(node: exp.Expr, kind: AggregateKind) -> Fraction:
 def _share_of(written: exp.Expr | None, kind: AggregateKind) -> Fraction:
     share = number_of(written)
     if share is None or not 0 <= share <= 1:
-        raise QueryError(f"{kind.sql_name} takes one number from 0 to 1")
+        raise QueryError(f"{kind.sql_name} needs one number between 0 and 1")
     return share
 
 
@@ -93,13 +93,13 @@ def _call(kind: AggregateKind, argument: exp.Expr | None, share: Fraction | None
     if kind.counts_rows and isinstance(argument, exp.Star):
         if any(argument.args.values()):
             raise QueryError(
-                "not allowed: * EXCEPT or REPLACE: rows are counted whole; use COUNT(*)"
+                "not allowed: * EXCEPT or REPLACE, because whole rows are counted. Use COUNT(*)"
             )
         return Call(kind, None)
     if isinstance(argument, exp.Distinct):
         return _distinct_call(kind, argument)
     if argument is None:
-        raise QueryError(f"{kind.sql_name} takes a column, not nothing")
+        raise QueryError(f"{kind.sql_name} needs a column in the parentheses")
     bare = argument.unnest()
     if kind.counts_rows and is_constant(bare):
         return Call(kind, None, exp.false() if isinstance(bare, exp.Null) else None)
@@ -109,8 +109,8 @@ def _call(kind: AggregateKind, argument: exp.Expr | None, share: Fraction | None
 def _distinct_call(kind: AggregateKind, argument: exp.Distinct) -> Call:
     if not kind.counts_rows or len(argument.expressions) != 1:
         raise QueryError(
-            f"not allowed: {kind.sql_name}(DISTINCT …): which values differ is not bounded; "
-            "COUNT(DISTINCT column) of one that is published as it is"
+            f"not allowed: {kind.sql_name}(DISTINCT …), because its result has no "
+            "bounds. Use COUNT(DISTINCT column) of a column published as it is"
         )
     return Call(kind, argument.expressions[0].unnest(), distinct=True)
 

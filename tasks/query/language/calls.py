@@ -293,8 +293,8 @@ class AggregateCalls:
 
     def _require_type(self, call: Call, name: str, type_: ColumnType) -> None:
         if type_ not in call.kind.takes:
-            what = quote_name(name) if name.isprintable() else "what is calculated"
-            raise QueryError(f"{call.kind.sql_name} takes numbers, and {what} is of type {type_}")
+            what = quote_name(name) if name.isprintable() else "the calculation"
+            raise QueryError(f"{call.kind.sql_name} needs numbers, but {what} has type {type_}")
 
     def _formula_where(self, call: Call, name: str | None, where: exp.Expr | None) -> Formula:
         return self._pool_parts(self._parts.parts_where(where), call, name)
@@ -304,7 +304,10 @@ class AggregateCalls:
         if len(parts) == 1:
             return Plain(values[0])
         if call.distinct:
-            raise QueryError("COUNT(DISTINCT …) is not answered where OR joins such conditions")
+            raise QueryError(
+                "COUNT(DISTINCT …) is not answered where OR joins such conditions. Ask for "
+                "each condition separately"
+            )
         counts = tuple(self._parts.ask(part, ROWS) for part in parts)
         if call.kind.name in SPREADS:
             spreads, means = (
@@ -436,8 +439,9 @@ def _require_values(name: str, terms: Terms) -> None:
     """
     if terms.columns[name].role not in WAYS[terms.form.shows].calculable:
         raise QueryError(
-            "not allowed: COUNT(DISTINCT …): how many different values the selected rows have "
-            "is not bounded where values are recoded, or stand as ranges"
+            "not allowed: COUNT(DISTINCT …), because the number of different values "
+            "has no bounds where values are published as labels or ranges. Use "
+            "COUNT(*), with GROUP BY or WHERE"
         )
 
 

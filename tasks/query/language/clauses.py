@@ -161,7 +161,9 @@ class _ClauseReader:
     def _item(self, node: exp.Expr) -> SelectItem:
         inner = node.unalias()
         if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and inner.is_star):
-            raise QueryError("not allowed: SELECT *: rows stand in the published tables; aggregate")
+            raise QueryError(
+                "not allowed: SELECT *, because rows are in the published tables. Use aggregates"
+            )
         own = inner.name if isinstance(inner, exp.Column) else None
         put = self._source.put(inner)
         alias = node.alias if isinstance(node, exp.Alias) else None
@@ -193,12 +195,13 @@ class _ClauseReader:
         """Return the selected expressions of a SELECT DISTINCT, which is GROUP BY all of them."""
         if self._select.args["distinct"].args.get("on") is not None:
             raise QueryError(
-                "not allowed: DISTINCT ON: which row has which value is not published; use GROUP BY"
+                "not allowed: DISTINCT ON, because the release does not show which row "
+                "has which value. Use GROUP BY"
             )
         if group is not None or any(map(_aggregates, self._items)):
             raise QueryError(
-                "not allowed: DISTINCT beside GROUP BY or an aggregate: GROUP BY shows each value "
-                "once"
+                "not allowed: DISTINCT together with GROUP BY or an aggregate, because "
+                "GROUP BY shows each value once. Leave DISTINCT out"
             )
         return tuple(_distinct([item.expression for item in self._items]))
 
@@ -210,7 +213,9 @@ class _ClauseReader:
 
     def _item_at(self, node: exp.Literal, clause: str) -> exp.Expr:
         if not node.name.isdecimal() or not 1 <= int(node.name) <= len(self._items):
-            raise QueryError(f"{clause} {node.name}: {len(self._items)} columns are selected")
+            raise QueryError(
+                f"{clause} {node.name}: the query selects only {len(self._items)} columns"
+            )
         return self._items[int(node.name) - 1].expression.copy()
 
     def _referring(self, node: exp.Expr, *, before_columns: bool) -> exp.Expr:
@@ -271,5 +276,5 @@ def _whole(node: exp.Expr | None, clause: str) -> int | None:
         return None
     value = node.args.get("expression")
     if not isinstance(value, exp.Literal) or value.is_string or not value.name.isdecimal():
-        raise QueryError(f"{clause} takes a whole number")
+        raise QueryError(f"{clause} needs a whole number")
     return min(int(value.name), _MOST_ROWS)

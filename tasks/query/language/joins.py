@@ -48,8 +48,8 @@ def _join_table(source: RowSource, join: exp.Join, schema: Schema, own: OwnTable
     kind, side = join.kind.upper(), join.side.upper()
     if (side, kind) not in _KINDS:
         raise QueryError(
-            f"not allowed: {side or kind} JOIN: rows of the microdata count once each; use JOIN or "
-            "LEFT JOIN"
+            f"not allowed: {side or kind} JOIN, because each row of the microdata "
+            "counts once. Use JOIN or LEFT JOIN"
         )
     called, table = _own_table(join.this, own)
     _require_new_name(called, source)
@@ -74,7 +74,7 @@ def _join_table(source: RowSource, join: exp.Join, schema: Schema, own: OwnTable
 
 def _own_table(node: exp.Expr, own: OwnTables) -> tuple[str, pa.Table]:
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise QueryError("JOIN takes a table of your own, by its name")
+        raise QueryError("JOIN needs the name of a table of your own (--table NAME=FILE)")
     name = name_among(node.name, own)
     if name is None:
         hint = f": {', '.join(map(quote_name, own))}" if own else ": --table NAME=FILE gives one"
@@ -94,7 +94,9 @@ def _decode(table: pa.Table) -> pa.Table:
 def _require_new_name(called: str, source: RowSource) -> None:
     taken = {name.casefold() for name in (*source.others, source.called or "")}
     if called.casefold() in taken:
-        raise QueryError(f"JOIN: two tables are called {quote_name(called)}: name one AS another")
+        raise QueryError(
+            f"JOIN: two tables are called {quote_name(called)}. Give one another name with AS"
+        )
 
 
 def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> dict[str, str]:
@@ -107,7 +109,9 @@ def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> di
         on = join.args.get("on")
         pairs = [] if on is None else [_pair(part.unnest(), called) for part in conjuncts(on)]
     if not pairs:
-        raise QueryError("JOIN needs USING (columns), or ON with columns that are equal")
+        raise QueryError(
+            "JOIN needs USING (columns), or ON with equal columns, such as ON m.town = t.town"
+        )
     keys: dict[str, str] = {}
     for outer, inner in pairs:
         column = source.put(outer)
@@ -115,11 +119,16 @@ def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> di
         if name is None:
             raise QueryError(f"JOIN: table {quote_name(called)} has no column {quote_name(inner)}")
         if not isinstance(column, exp.Column) or column.name.startswith("\x03"):
-            raise QueryError(f"JOIN: {quote_name(outer.name)} is no published column")
+            raise QueryError(
+                f"JOIN: {quote_name(outer.name)} is not a published column. Join by a "
+                "published column"
+            )
         if keys.setdefault(column.name, name) != name:
             raise QueryError(
-                f"JOIN: {quote_name(outer.name)} is to equal several columns of "
-                f"{quote_name(called)}: keep its rows in which these are equal, and join by one"
+                f"JOIN: {quote_name(outer.name)} cannot equal several columns of "
+                f"{quote_name(called)} at once. Keep only the rows of "
+                f"{quote_name(called)} in which these columns are equal, then join by "
+                "one of them"
             )
     return keys
 
@@ -128,11 +137,11 @@ def _pair(part: exp.Expr, called: str) -> tuple[exp.Column, str]:
     """Return the column of the source, and the name of the table's column, that ON equates."""
     first, second = (part.this, part.expression) if isinstance(part, exp.EQ) else (None, None)
     if not isinstance(first, exp.Column) or not isinstance(second, exp.Column):
-        raise QueryError("JOIN … ON takes equal columns: m.town = t.town")
+        raise QueryError("JOIN … ON needs equal columns, such as m.town = t.town")
     if first.table.casefold() == called.casefold():
         first, second = second, first
     if second.table.casefold() != called.casefold():
-        raise QueryError(f"JOIN … ON: no column of {quote_name(called)}")
+        raise QueryError(f"JOIN … ON: each equation needs a column of {quote_name(called)}")
     return first, second.name
 
 
@@ -148,8 +157,9 @@ def _prepare(
             columns[outer] = _as_published(table[inner], schema[outer].arrow_type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise QueryError(
-                f"JOIN: column {quote_name(inner)} is not of type {schema[outer].type}, which the "
-                "published one is"
+                f"JOIN: column {quote_name(inner)} must be of type "
+                f"{schema[outer].type}, like the published column. Convert it in your "
+                "table"
             ) from None
     for name, stands in names.items():
         declared[stands] = _declare(table, name, tuple(keys))
@@ -181,14 +191,15 @@ def _declare(table: pa.Table, name: str, keys: tuple[str, ...]) -> DerivedColumn
     arrow_type = table.schema.field(name).type
     if pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None:
         raise QueryError(
-            f"JOIN: column {quote_name(name)} has a time zone, and published times have none: "
-            "make them times of one place"
+            f"JOIN: column {quote_name(name)} has a time zone, but published times do "
+            "not. Convert its times to the local time of one place"
         )
     try:
         type_, scale = column_type(arrow_type)
     except QueryError:
         raise QueryError(
-            f"JOIN: column {quote_name(name)} is of a type that queries cannot use: leave it out"
+            f"JOIN: column {quote_name(name)} has a type that queries cannot use. "
+            "Remove it from your table"
         ) from None
     return DerivedColumn(role="insensitive", type=type_, scale=scale, nulls=True, of=keys)
 
@@ -199,12 +210,13 @@ def _values(table: pa.Table, name: str, declared: DerivedColumn) -> pa.ChunkedAr
         values = table[name].cast(declared.arrow_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise QueryError(
-            f"JOIN: column {quote_name(name)} has a value that no {declared.type} holds here: "
-            "leave it out"
+            f"JOIN: column {quote_name(name)} has a value outside the range of type "
+            f"{declared.type}. Correct it, or remove the column from your table"
         ) from None
     if declared.type == "float" and pc.all(pc.is_finite(values)).as_py() is False:
         raise QueryError(
-            f"JOIN: column {quote_name(name)} has a number that is infinite, or none: make it null"
+            f"JOIN: column {quote_name(name)} has a value that is infinite or not a "
+            "number. Make it null"
         )
     return values
 
@@ -212,8 +224,8 @@ def _values(table: pa.Table, name: str, declared: DerivedColumn) -> pa.ChunkedAr
 def _require_exact(name: str, schema: Schema) -> None:
     if schema[name].role == "sensitive":
         raise QueryError(
-            f"JOIN: column {quote_name(name)} is sensitive: tables are joined by columns that are "
-            "published as they are"
+            f"JOIN: column {quote_name(name)} is sensitive, and tables can only be "
+            "joined by columns that are published as they are. Join by another column"
         )
 
 
@@ -221,6 +233,6 @@ def _require_unique(joined: JoinedTable, called: str) -> None:
     keys = joined.table.select(list(joined.keys)).drop_null()
     if keys.group_by(list(joined.keys)).aggregate([]).num_rows != keys.num_rows:
         raise QueryError(
-            f"JOIN: table {quote_name(called)} has several rows for a key, so that rows would be "
-            "counted more than once: aggregate it first"
+            f"JOIN: table {quote_name(called)} has several rows for one key, so rows "
+            "would be counted more than once. Keep one row for each key"
         )

@@ -124,7 +124,8 @@ class Measures:
             if type(comparison.value) is not _COMPARED.get(type_, Fraction):
                 called = _name(comparison.aggregate)
                 raise QueryError(
-                    f"HAVING: {called} of type {type_} is not comparable with this constant"
+                    f"HAVING: {called} of type {type_} cannot be compared with this "
+                    "constant. Write a constant of that type"
                 )
 
     def _calculation(self, node: exp.Expr) -> Formula:
@@ -163,9 +164,7 @@ class Measures:
         formula = self.formula(node)
         type_ = self._type(formula)
         if type_ not in _NUMBERS:
-            raise QueryError(
-                f"arithmetic takes numbers alone, not {_name(formula)} of type {type_}"
-            )
+            raise QueryError(f"arithmetic needs numbers, but {_name(formula)} has type {type_}")
         return formula
 
     def _quotient(self, numerator: Formula, denominator: Formula) -> Formula:
@@ -207,7 +206,9 @@ def _constant(node: exp.Expr, operand: Any) -> Constant:
     other = operand[0] if isinstance(operand, list) else operand
     number = Fraction(0) if other is None else number_of(other.unnest())
     if number is None:
-        raise QueryError(f"{construct(node)} of an aggregate takes a number besides")
+        raise QueryError(
+            f"{construct(node)} of an aggregate needs a constant number as its second argument"
+        )
     return Constant(number)
 
 

@@ -98,7 +98,10 @@ def disjoint_conditions(condition: exp.Expr, declared: Terms) -> list[exp.Expr]:
             disjoint.append(node)
             continue
         if len(disjoint) + len(waiting) >= _MOST:
-            raise QueryError(f"a condition that OR joins of more than {_MOST} parts of its own")
+            raise QueryError(
+                f"a condition has more than {_MOST} parts that OR joins and that need "
+                "separate questions. Ask several queries"
+            )
         rest = [part for part in parts if part is not mixed]
         first, second = _by_columns(mixed.unnest(), declared)
         waiting.append(exp.and_(*rest, untrue(first), second))
@@ -303,7 +306,9 @@ class PartList:
 
     def _add(self, condition: exp.Expr | None) -> int:
         if len(self._parts) == _MOST_PARTS:
-            raise QueryError(f"a query asks about at most {_MOST_PARTS} sets of rows")
+            raise QueryError(
+                f"a query may ask about at most {_MOST_PARTS} sets of rows. Ask several queries"
+            )
         self._parts.append(_Part(condition, self._grouped))
         return len(self._parts) - 1
 

@@ -61,7 +61,7 @@ class _InquiryReader:
     def inquiry(self) -> Inquiry:
         """Return the whole inquiry."""
         if len(self._keys) > _MOST_KEYS:
-            raise QueryError(f"GROUP BY takes at most {_MOST_KEYS} columns")
+            raise QueryError(f"GROUP BY may have at most {_MOST_KEYS} columns")
         items = tuple(self._output_column(item) for item in self._clauses.items)
         self._require_more_than_constants(items)
         _require_distinct(items, WAYS[self._declared.form.shows].sides)
@@ -90,9 +90,9 @@ class _InquiryReader:
 
     def _key(self, node: exp.Expr) -> KeyColumn:
         if node.find(exp.AggFunc) is not None:
-            raise QueryError("GROUP BY takes columns, not an aggregate")
+            raise QueryError("GROUP BY needs columns, not an aggregate")
         if not node.find(exp.Column):
-            raise QueryError(f"GROUP BY takes columns, not {construct(node)}")
+            raise QueryError(f"GROUP BY needs columns, not {construct(node)}")
         name = self._calculations.column(node).name
         way = WAYS[self._declared.form.shows]
         apart = self._calculations.terms.columns[name].role == "sensitive"
@@ -108,16 +108,17 @@ class _InquiryReader:
                 if above is None:
                     self._require_not_left_out(column, "HAVING: ")
                     raise QueryError(
-                        f"HAVING: column {quote_name(column.name)} is neither grouped by nor "
-                        "aggregated"
+                        f"HAVING: column {quote_name(column.name)} must be in GROUP BY "
+                        "or in an aggregate"
                     )
 
     def _require_not_left_out(self, column: exp.Column, where: str = "") -> None:
         """Refuse a column that one of several groupings leaves out, with a message of its own."""
         if column in self._left_out:
             raise QueryError(
-                f"{where}column {quote_name(column.name)} is null in the rows of groupings that "
-                "leave it out: select it by itself, or ask each grouping apart (UNION ALL)"
+                f"{where}column {quote_name(column.name)} is null in the rows of "
+                "groupings that leave it out. Select it without a calculation, or ask "
+                "each grouping in a query of its own (UNION ALL)"
             )
 
     def _place_of_key(self, node: exp.Expr) -> int | None:
@@ -151,14 +152,17 @@ class _InquiryReader:
         name = quote_name(column.name)
         if column in self._group_by:
             return QueryError(
-                f"column {name} is grouped by, and not what is calculated of it: select it by "
-                "itself, or group by the calculation"
+                f"column {name} is in GROUP BY, but not the calculation with it. "
+                "Select the column without the calculation, or group by the calculation"
             )
         if self._declared.columns[column.name].role == "sensitive":
             return QueryError(
-                f"column {name} is sensitive: SELECT shows it where it is grouped by, or aggregated"
+                f"column {name} is sensitive, so it must be in GROUP BY or in an aggregate"
             )
-        return QueryError(f"column {name} is selected but not grouped by")
+        return QueryError(
+            f"column {name} is selected but not in GROUP BY. Add it to GROUP BY, or use an "
+            "aggregate"
+        )
 
     def _read_having(self, condition: exp.Expr) -> Having:
         self._require_no_windows(condition)
@@ -178,8 +182,8 @@ class _InquiryReader:
                 raise refusal(window)
         if windows:
             raise QueryError(
-                "not allowed: OVER () beside HAVING: it is a total of the rows that HAVING keeps, "
-                "which may be open; ask for the total by itself"
+                "not allowed: OVER () together with HAVING, because it is not certain "
+                "which rows HAVING keeps. Ask for the total in a query of its own"
             )
 
     def _order_key(self, node: exp.Expr) -> int | Formula:
@@ -187,7 +191,7 @@ class _InquiryReader:
         if place is not None:
             return place
         if node.find(exp.AggFunc) is None:
-            raise QueryError("ORDER BY takes columns of GROUP BY, and aggregates")
+            raise QueryError("ORDER BY needs columns of GROUP BY, or aggregates")
         return self._measures.formula(node)
 
 
@@ -200,7 +204,7 @@ def _split_having(having: exp.Expr | None) -> tuple[exp.Expr | None, list[exp.Ex
     for part in conjuncts(having):
         (on_rows if part.find(exp.AggFunc) is None else about).append(part)
     if any(not part.find(exp.Column) for part in on_rows):
-        raise QueryError("HAVING compares an aggregate with a constant")
+        raise QueryError("HAVING must compare an aggregate with a constant")
     return all_of(about), on_rows
 
 
@@ -245,4 +249,7 @@ def _require_distinct(
         counted = Counter(name.casefold() for name in names)
         for name in names:
             if counted[name.casefold()] > 1:
-                raise QueryError(f"two columns of the answer are called {quote_name(name)}: use AS")
+                raise QueryError(
+                    f"two columns of the answer are called {quote_name(name)}. Give one "
+                    "another name with AS"
+                )

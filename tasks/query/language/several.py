@@ -39,7 +39,7 @@ def read_inquiries(sql: str, declared: Terms, own: OwnTables | None = None) -> S
     try:
         return _read(parse(sql, exp.Select, commented=True), declared, own or {})
     except RecursionError:
-        raise QueryError("nested too deep") from None
+        raise QueryError("nested too deeply. Use fewer parentheses or subqueries") from None
 
 
 def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
@@ -52,12 +52,12 @@ def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
     for select in _selects(tree):
         part = _read(select, declared, own)
         if part.order:
-            raise QueryError("ORDER BY: of a UNION ALL, write it at its end")
+            raise QueryError("ORDER BY: in a UNION ALL, write it once, at the end")
         inquiries += part.inquiries
     _require_few(inquiries)
     labels = [item.label for item in inquiries[0].shown]
     if any(len(inquiry.shown) != len(labels) for inquiry in inquiries):
-        raise QueryError("UNION ALL: each SELECT shows as many columns as the first")
+        raise QueryError("UNION ALL: each SELECT must show as many columns as the first")
     order = [_by_label(item, labels) for item in order_items(tree)]
     return SeveralInquiries(tuple(inquiries), tuple(order))
 
@@ -95,7 +95,7 @@ def _by_label(item: OrderItem, labels: Sequence[str]) -> KeyOrder:
         name = name_among(node.name, labels) if isinstance(node, exp.Column) else None
         place = -1 if name is None else labels.index(name)
     if not 0 <= place < len(labels):
-        raise QueryError("ORDER BY of a UNION ALL takes the columns that its first SELECT shows")
+        raise QueryError("ORDER BY of a UNION ALL needs columns that its first SELECT shows")
     return KeyOrder(labels[place], item.descending, item.nulls_first)
 
 
@@ -103,13 +103,18 @@ def _of_groupings(clauses: Clauses, declared: Terms) -> SeveralInquiries:
     """Return one inquiry for each grouping; their rows are ordered together."""
     _require_few(clauses.groupings)
     if clauses.limit is not None or clauses.offset:
-        raise QueryError("LIMIT of several groupings: ask each GROUP BY by itself")
+        raise QueryError(
+            "LIMIT is not possible with several groupings. Ask each GROUP BY in a query of its own"
+        )
     selected = [item.expression.unnest() for item in clauses.items]
     ordered = [key.expression for key in clauses.order]
     if any(node.find(exp.Window) for node in (*selected, *ordered)):
-        raise QueryError("OVER () of several groupings: ask for the total by itself")
+        raise QueryError(
+            "OVER () is not possible with several groupings. Ask for the total in a query "
+            "of its own"
+        )
     if any(node.unnest() not in selected for node in ordered):
-        raise QueryError("ORDER BY of several groupings takes what is shown")
+        raise QueryError("ORDER BY with several groupings needs columns that SELECT shows")
     inquiries = tuple(
         read_one(replace(clauses, groupings=(grouping,), order=()), declared)
         for grouping in clauses.groupings
@@ -124,4 +129,4 @@ def _of_groupings(clauses: Clauses, declared: Terms) -> SeveralInquiries:
 
 def _require_few(questions: Sequence[object]) -> None:
     if len(questions) > _MOST:
-        raise QueryError(f"at most {_MOST} questions are asked one after another")
+        raise QueryError(f"a query may ask at most {_MOST} questions one after another")

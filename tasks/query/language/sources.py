@@ -44,7 +44,7 @@ def unknown_column(node: exp.Column, columns: Mapping[str, object]) -> QueryErro
 def _suggestion(node: exp.Column, names: list[str]) -> str:
     unquoted = _as_difference(node)
     if unquoted is not None and (name := name_among(unquoted, names)) is not None:
-        return f': a name with a hyphen is quoted, "{name}"'
+        return f': write a name with a hyphen in quotes, "{name}"'
     close = get_close_matches(node.name, names, n=1)
     return f": did you mean {quote_name(close[0])}?" if close else ""
 
@@ -105,7 +105,10 @@ class RowSource:
         if name is None:
             raise unknown_column(column, columns)
         if not column.table and name in self.ambiguous:
-            raise QueryError(f"ambiguous column {quote_name(name)}: name its table")
+            raise QueryError(
+                f"ambiguous column {quote_name(name)}, which several tables have. Write the "
+                "table before it, as in m.town"
+            )
         expression = columns[name].copy()
         return expression if isinstance(expression, exp.Column) else exp.Paren(this=expression)
 
@@ -113,7 +116,9 @@ class RowSource:
         """Return the columns among which a column is looked up."""
         table = column.table.casefold()
         if column.args.get("db"):
-            raise QueryError(f"column {quote_name(column.name)}: not allowed with a schema")
+            raise QueryError(
+                f"column {quote_name(column.name)}: a schema is not allowed. Write the name only"
+            )
         if not table or table == (self.called or "").casefold():
             return self.columns
         columns = next(
@@ -126,7 +131,8 @@ class RowSource:
         )
         if columns is None:
             raise QueryError(
-                f"column {quote_name(column.name)}: unknown table {quote_name(column.table)}"
+                f"column {quote_name(column.name)}: there is no table "
+                f"{quote_name(column.table)} in this query"
             )
         return columns
 
@@ -158,7 +164,7 @@ def read_source(
     """
     named = {**(within or {}), **named_queries(select)}
     if len(named) > _NESTED:
-        raise QueryError(f"WITH takes at most {_NESTED} queries")
+        raise QueryError(f"WITH may have at most {_NESTED} queries")
     from_ = select.args.get("from_")
     table = from_.this if from_ else None
     if isinstance(table, exp.Subquery):
@@ -171,7 +177,9 @@ def read_source(
         raise QueryError(f"the table is {TABLE}{what}")
     _require_plain(table, frozenset({"this", "alias"}), table.name)
     if table.args.get("alias") and table.args["alias"].args.get("columns"):
-        raise QueryError("not allowed: names of columns beside an alias")
+        raise QueryError(
+            "not allowed: names of columns in an alias. Write the names with AS in SELECT"
+        )
     called = table.alias or table.name
     inner = next((q for name, q in named.items() if name.casefold() == table.name.casefold()), None)
     if inner is not None:
@@ -196,7 +204,9 @@ def named_queries(select: exp.Select) -> dict[str, exp.Select]:
     for query in with_.expressions:
         _require_plain(query, frozenset({"this", "alias"}), "WITH")
         if query.args["alias"].args.get("columns"):
-            raise QueryError("not allowed: WITH that names columns")
+            raise QueryError(
+                "not allowed: names of columns in WITH. Write the names with AS in SELECT"
+            )
         queries[query.alias] = query.this
     return queries
 
@@ -214,12 +224,12 @@ def _of_query(
         select,
         _INNER,
         "a query in FROM",
-        "nothing is calculated of its bounds; ask one question of the microdata",
+        "its bounds cannot be used in a calculation. Ask one question about the microdata",
     )
     if any(item.find(exp.AggFunc) for item in select.expressions):
         raise QueryError(
-            "a query in FROM cannot aggregate: its answer has bounds, and what is calculated of "
-            "them row by row has none; ask for both in one SELECT"
+            "a query in FROM cannot aggregate, because its answer has bounds, and calculations "
+            "with them row by row have none. Ask for both in one SELECT"
         )
     inner = read_source(select, columns, named)
     selected: dict[str, exp.Expr] = {}
@@ -237,7 +247,9 @@ def _select_item(item: exp.Expr, inner: RowSource) -> dict[str, exp.Expr]:
         return dict(inner.columns)
     name = item.alias_or_name
     if not name:
-        raise QueryError(f"a query in FROM names what it calculates: use AS for {construct(item)}")
+        raise QueryError(
+            f"a query in FROM needs a name for each calculation. Use AS for {construct(item)}"
+        )
     return {name: inner.put(item.unalias())}
 
 
@@ -247,7 +259,7 @@ def _require_plain(node: exp.Expr, allowed: frozenset[str], within: str, hint: s
             if not hint:
                 raise refusal(key, f" in {within}")
             clause = _CLAUSES.get(key, key.strip("_").upper())
-            raise QueryError(f"not allowed: {within} with {clause}: {hint}")
+            raise QueryError(f"not allowed: {within} with {clause}, because {hint}")
 
 
 def _without_table(select: exp.Select) -> str:
@@ -255,4 +267,4 @@ def _without_table(select: exp.Select) -> str:
     if select.find(exp.Subquery) is None:
         return "FROM is missing"
     instead = "AVG(x) FILTER (WHERE …) - AVG(x) FILTER (WHERE …)"
-    return f"FROM is missing; compare in one SELECT: {instead}"
+    return f"FROM is missing. To compare, use one SELECT: {instead}"

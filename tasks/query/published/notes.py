@@ -43,7 +43,7 @@ def notes_on(
     except QueryError:
         return ()
     if more := len(impossible) - len(notes):
-        notes.append(f"conditions that no published row meets, not listed: {more}")
+        notes.append(f"other conditions that fit no published row, and are not listed here: {more}")
     return tuple(notes)
 
 

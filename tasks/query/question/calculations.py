@@ -199,11 +199,11 @@ def require_calculation(node: exp.Expr) -> None:
                 raise refusal(key, f" in {construct(part)}")
         if isinstance(part, exp.DataType) and part.this.value not in _KINDS:
             raise QueryError(
-                "not allowed: a CAST to such a type: a value is a number, a text, a moment or a "
-                "truth value; CAST to INTEGER, DECIMAL, DOUBLE, VARCHAR, DATE or TIMESTAMP"
+                "not allowed: a CAST to this type. Use CAST to INTEGER, DECIMAL, "
+                "DOUBLE, VARCHAR, DATE or TIMESTAMP"
             )
         if isinstance(part, exp.In) and len(part.expressions) > _LISTED:
-            raise QueryError(f"IN takes 1 to {_LISTED:,} literals")
+            raise QueryError(f"IN needs 1 to {_LISTED:,} constants")
 
 
 def may_be_null(node: exp.Expr) -> bool:
@@ -292,7 +292,9 @@ class Calculations:
             self._found[text] = self._calculate(bare)
         column = self._found[text]
         if condition and column.type != "boolean":
-            raise QueryError(f"not a condition: a value of type {column.type}")
+            raise QueryError(
+                f"a condition is needed here, but this is a value of type {column.type}"
+            )
         return exp.column(column.name, quoted=True)
 
     @property
@@ -303,10 +305,10 @@ class Calculations:
     def _calculate(self, expression: exp.Expr) -> Calculated:
         require_calculation(expression)
         if len(self._found) == _MOST:
-            raise QueryError(f"a query calculates at most {_MOST} columns")
+            raise QueryError(f"a query may calculate at most {_MOST} columns")
         sources = tuple(dict.fromkeys(column.name for column in expression.find_all(exp.Column)))
         if not sources:
-            raise QueryError("a calculation of no column: write what it comes to")
+            raise QueryError("a calculation without a column. Write its result")
         sensitive = self._is_sensitive(sources)
         type_, scale = self._type(expression, sources)
         name = f"\x02{len(self._found)}"
@@ -326,15 +328,16 @@ class Calculations:
         apart = [name for name in sources if name in bundles]
         if apart and set(sources) - set(bundles[apart[0]]):
             raise QueryError(
-                "a calculation with columns whose association is not published: "
+                "a calculation must not combine these columns, because the release "
+                "does not show which of their values belong together: "
                 f"{', '.join(map(quote_name, sorted(sources)))}"
             )
         roles = {name: self._terms.columns[name].role for name in sources}
         if hidden := [name for name, role in roles.items() if role not in way.calculable]:
             raise QueryError(
-                f"column {quote_name(hidden[0])}: its values are not published as they are, and "
-                "nothing is calculated of them. Write the comparison as a condition: "
-                "COUNT(*) FILTER (WHERE … > …)"
+                f"column {quote_name(hidden[0])}: its values are not published as they "
+                "are, so nothing can be calculated with them. Write the comparison as "
+                "a condition: COUNT(*) FILTER (WHERE … > …)"
             )
         return bool(apart)
 
@@ -364,5 +367,5 @@ def column_type(type_: pa.DataType) -> tuple[ColumnType, int | None]:
     ]
     type_name = next((kind for is_kind, kind in kinds if is_kind(type_)), None)
     if type_name is None:
-        raise QueryError("a calculation that comes to no number, text, moment, or truth value")
+        raise QueryError("a calculation must give a number, text, date, time, or truth value")
     return type_name, None

@@ -107,12 +107,14 @@ def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
         return _of_no_column(declared) if not names else None
     if names - hidden:
         raise QueryError(
-            "a sensitive column is compared with others, and who has which value is not published: "
+            "a sensitive column cannot be compared with other columns, because the "
+            "release does not show who has which value: "
             f"{', '.join(map(quote_name, sorted(names)))}"
         )
     if len({bundle_of[name] for name in hidden}) > 1:
         raise QueryError(
-            "columns are compared whose association is not published: "
+            "these columns cannot be compared, because the release does not show which "
+            "of their values belong together: "
             f"{', '.join(map(quote_name, sorted(hidden)))}"
         )
     return bundle_of[hidden.pop()]

@@ -268,7 +268,7 @@ def pool(
     """
     if name not in POOLED:
         raise QueryError(
-            f"{name.upper()} is not answered where OR joins conditions on columns that are "
-            "published apart"
+            f"{name.upper()} is not answered where OR joins conditions on columns that "
+            "are published separately. Ask for each condition separately"
         )
     return Pooled(name, values, counts, whole, rest)

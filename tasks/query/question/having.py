@@ -131,7 +131,7 @@ def read_having(condition: exp.Expr, aggregate: Reader) -> Having:
     """
     having = _read(condition, aggregate, negated=False)
     if len(having.aggregates) > _MOST:
-        raise QueryError(f"HAVING takes at most {_MOST} comparisons")
+        raise QueryError(f"HAVING may have at most {_MOST} comparisons")
     return having
 
 
@@ -171,7 +171,7 @@ def _read(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Having:
         equal = (exp.EQ(this=node.this.copy(), expression=member) for member in node.expressions)
         return _read(exp.or_(*equal, copy=False), aggregate, negated=negated)
     if type(node) not in _OPERATORS:
-        raise QueryError(f"HAVING takes comparisons of aggregates, not {construct(node)}")
+        raise QueryError(f"HAVING needs comparisons of aggregates, not {construct(node)}")
     return _comparison(node, aggregate, negated=negated)
 
 
@@ -185,7 +185,7 @@ def _comparison(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Comparis
     elif second:
         sides, kind = sides[::-1], _MIRRORED[kind]
     elif not first:
-        raise QueryError("HAVING compares an aggregate with a constant")
+        raise QueryError("HAVING must compare an aggregate with a constant")
     value = _constant(sides[1])
     return Comparison(aggregate(sides[0]), _NEGATED[kind] if negated else kind, value, sides[1])
 
@@ -198,7 +198,7 @@ def _constant(node: exp.Expr) -> Value:
         return node.name
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
         return _moment(node)
-    raise QueryError(f"HAVING compares an aggregate with a constant, not {construct(node)}")
+    raise QueryError(f"HAVING must compare an aggregate with a constant, not {construct(node)}")
 
 
 def _moment(node: exp.Cast) -> date:
@@ -207,4 +207,6 @@ def _moment(node: exp.Cast) -> date:
             return date.fromisoformat(node.this.name)
         return datetime.fromisoformat(node.this.name)
     except ValueError:
-        raise QueryError("HAVING: an invalid DATE or TIMESTAMP") from None
+        raise QueryError(
+            "HAVING: this DATE or TIMESTAMP is not valid. Write it like DATE '2026-01-31'"
+        ) from None

@@ -123,9 +123,9 @@ def of_sensitive(kind: AggregateKind, name: str, declared: Terms) -> str | None:
         return name
     if not kind.counts_rows:
         raise QueryError(
-            f"column {quote_name(name)} is published as it is: {kind.sql_name} of it over rows "
-            "chosen by such columns is exact in plain SQL on the published table, and there are no "
-            "bounds of it where a condition is on a sensitive column"
+            f"column {quote_name(name)} is published as it is. Compute {kind.sql_name} "
+            "in plain SQL on the published table, which is exact; with a condition on "
+            "a sensitive column it has no bounds"
         )
     require_never_null(name, declared)
     return None
@@ -139,7 +139,7 @@ def require_never_null(name: str, declared: Terms) -> None:
     """
     if declared.columns[name].nulls:
         raise QueryError(
-            f"column {quote_name(name)} can be null: count with COUNT(*) and WHERE … IS NOT NULL"
+            f"column {quote_name(name)} can be null. Count with COUNT(*) and WHERE … IS NOT NULL"
         )
 
 
@@ -163,9 +163,9 @@ def _is_beside(column: DeclaredColumn, name: str) -> bool:
 def _count_rows_only(kind: AggregateKind, name: str, declared: Terms) -> None:
     if not kind.counts_rows:
         raise QueryError(
-            f"a release in form {declared.form.method} answers COUNT, not {kind.sql_name}: who "
-            "has which value is not published. Ask for counts of a condition on each column: "
-            "COUNT(*) FILTER (WHERE …)"
+            f"a release in form {declared.form.method} answers COUNT, but not "
+            f"{kind.sql_name}, because it does not show who has which value. Ask for "
+            "counts of a condition on each column: COUNT(*) FILTER (WHERE …)"
         )
     require_never_null(name, declared)
 

@@ -214,7 +214,7 @@ def _bounds(aggregate: Aggregate, question: Question, means: Means) -> tuple[exp
         return (hits, hits.copy()) if question.group_by else (rows, rows.copy())
     if helped is None:
         raise QueryError(
-            f"{aggregate.kind.sql_name} is not written in SQL: ask with `sfumato query`"
+            f"{aggregate.kind.sql_name} cannot be written in SQL. Ask with `sfumato query`"
         )
     table = help_name(str(aggregate.sensitive))
     low, high = (

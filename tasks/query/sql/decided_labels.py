@@ -121,8 +121,8 @@ class Decider:
         decided = decide_pieces(constants, scale, lambda values: self._decide_on(tested, values))
         if decided is None or not finite:
             raise QueryError(
-                f"column {quote_name(tested.name)}: a comparison with this constant rounds: ask "
-                "with `sfumato query`"
+                f"column {quote_name(tested.name)}: a comparison with this constant "
+                "would be rounded in SQL. Ask with `sfumato query`"
             )
         pieces, outcomes = decided
         ends = [(piece.first, piece.last) for piece in pieces]

@@ -39,7 +39,7 @@ def why_not_written(aggregate: Aggregate, type_: str) -> str | None:
     if type_ == "boolean":
         return f"{aggregate.kind.sql_name} of truth values"
     if aggregate.function not in _EXTREMES and type_ != "integer":
-        return f"{aggregate.kind.sql_name} of numbers that are no integers"
+        return f"{aggregate.kind.sql_name} of numbers that are not integers"
     return None
 
 
@@ -150,12 +150,16 @@ def _fault(node: exp.Expr, columns: Schema, *, tested: bool) -> str | None:
         if not isinstance(part, (*allowed, *((*TESTS, *_JOINED) if in_test else ()))):
             return construct(part)
         if isinstance(part, _ARITHMETIC) and not _of_integers(part, columns):
-            return "numbers that are no integers"
+            return "numbers that are not integers"
         if isinstance(part, exp.IntDiv) and not number_of(part.expression.unnest()):
-            return "a quotient by what can be 0"
+            return "a quotient with a divisor that can be 0"
     texts = [literal.name for literal in node.find_all(exp.Literal) if literal.is_string]
     told_apart = {text.casefold().rstrip() for text in texts}
-    return None if len(told_apart) == len(set(texts)) else "texts that differ in case alone"
+    return (
+        None
+        if len(told_apart) == len(set(texts))
+        else "texts that differ only in upper and lower case"
+    )
 
 
 def _of_integers(node: exp.Expr, columns: Schema) -> bool:

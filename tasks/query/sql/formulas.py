@@ -66,7 +66,7 @@ def _why_not_counted(formula: Formula, types: Callable[[str], str]) -> str | Non
 
 
 def _why_not_pooled(formula: Pooled, types: Callable[[str], str]) -> str | None:
-    where = "where OR joins conditions on columns that are published apart"
+    where = "where OR joins conditions on columns that are published separately"
     if formula.name not in _POOLED:
         return f"{formula.name.upper()} {where}"
     if formula.name in ("min", "max") and len(formula.values) > 2:

@@ -328,7 +328,7 @@ class LabelBounds:
             return own(f"count_l{end}", "counted"), own(f"count_u{end}", "counted")
         if aggregate.kind.over_counts is None:
             raise QueryError(
-                f"{aggregate.kind.sql_name} is not written in SQL: ask with `sfumato query`"
+                f"{aggregate.kind.sql_name} cannot be written in SQL. Ask with `sfumato query`"
             )
         table = f"{BOUNDS_OF}{self._asked_columns.index(str(column))}"
         return own(f"{name}_l", table), own(f"{name}_u", table)

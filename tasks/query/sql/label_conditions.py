@@ -130,8 +130,9 @@ def _by_prefixes(asking: _LabelCondition) -> _ConditionsAndQuery:
     named = asking.decided.texts_named(asking.tested)
     if named is None:
         raise QueryError(
-            f"column {quote_name(asking.tested.name)}: where labels keep the first characters of a "
-            "text, databases are asked for texts by =, <>, IN and IS NULL: ask with `sfumato query`"
+            f"column {quote_name(asking.tested.name)}: its labels keep the first "
+            "characters of a text, so SQL for databases can only compare it by =, <>, "
+            "IN and IS NULL. Ask with `sfumato query`"
         )
     other = f"{max(named, default='')}\0"
     decided = asking.decided.on_texts(asking.tested, [*named, other])

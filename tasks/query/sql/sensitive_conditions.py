@@ -426,7 +426,7 @@ class SensitiveConditions:
             return own("count_l", "counted"), own("count_u", "counted")
         if aggregate.kind.over_counts is None:
             raise QueryError(
-                f"{aggregate.kind.sql_name} is not written in SQL: ask with `sfumato query`"
+                f"{aggregate.kind.sql_name} cannot be written in SQL. Ask with `sfumato query`"
             )
         table = f"{BOUNDS_OF}{self.aggregated_columns.index(str(aggregate.sensitive))}"
         name = aggregate.kind.name

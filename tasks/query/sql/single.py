@@ -47,7 +47,9 @@ def read_question(sql: str, declared: Terms) -> Question:
     """
     questions = read_questions(sql, declared)
     if questions.others:
-        raise QueryError("asks about several sets of rows: they are questions of their own")
+        raise QueryError(
+            "the query asks about several sets of rows. Ask about each in a query of its own"
+        )
     return questions.whole
 
 
@@ -59,7 +61,9 @@ def read_questions(sql: str, declared: Terms) -> SideBySide:
     """
     inquiry = read_writable(sql, declared)
     if has_formulas(inquiry):
-        raise QueryError("asks for what is calculated of several questions")
+        raise QueryError(
+            "the query calculates with several questions. Ask each in a query of its own"
+        )
     return questions_of(inquiry, declared)
 
 
@@ -72,12 +76,15 @@ def read_writable(sql: str, declared: Terms) -> Inquiry:
     inquiry, *others = read_inquiries(sql, declared).inquiries
     if others:
         raise QueryError(
-            "not written in SQL for databases: several questions one after another; ask with "
-            "`sfumato query`"
+            "the query cannot be written in SQL for databases, because it asks several "
+            "questions. Ask with `sfumato query`"
         )
     reason = _why_not_written(inquiry, declared)
     if reason is not None:
-        raise QueryError(f"not written in SQL for databases: {reason}; ask with `sfumato query`")
+        raise QueryError(
+            f"the query cannot be written in SQL for databases, because of {reason}. Ask "
+            "with `sfumato query`"
+        )
     return inquiry
 
 
@@ -130,14 +137,16 @@ def _formula_fault(inquiry: Inquiry, declared: Terms) -> str | None:
     if fault is not None:
         return fault
     if inquiry.having is not None:
-        return "HAVING beside a proportion, or beside OR of columns that are published apart"
+        return (
+            "HAVING together with a proportion, or with OR of columns that are published separately"
+        )
     exact = [
         a
         for formula in formulas
         for a in formula.aggregates
         if a.aggregate in inquiry.parts[a.part].exact
     ]
-    beside = "an aggregate of a column published as it is, beside a proportion or OR"
+    beside = "an aggregate of a column published as it is, together with a proportion or OR"
     return beside if exact else None
 
 
@@ -233,8 +242,8 @@ class _PlainInquiry:
     def _require_own(self, having: Having) -> None:
         if any(self._own_part(formula) is not None for formula in having.aggregates):
             raise QueryError(
-                "not written in SQL for databases: HAVING of other rows than WHERE means; ask with "
-                "`sfumato query`"
+                "the query cannot be written in SQL for databases, because HAVING is "
+                "about other rows than WHERE. Ask with `sfumato query`"
             )
 
     def _labelled_aggregate(self, item: Measure) -> Aggregate:
@@ -291,11 +300,13 @@ def _exact_fault(inquiry: Inquiry, declared: Terms) -> str | None:
         aggregate.distinct and columns[str(aggregate.sensitive)].role == "sensitive"
         for aggregate in exact
     ):
-        return "COUNT(DISTINCT …) of a column whose values stand apart from rows"
+        return "COUNT(DISTINCT …) of a column with values that are published apart from rows"
     hidden = any(part.matching for part in inquiry.parts if inquiry.calculated or part.exact)
     if hidden or not WAYS[declared.form.shows].shows_rows:
         what = "a calculation with columns" if inquiry.calculated else "an exact aggregate"
-        return f"{what} beside conditions on values that are published apart, or labels"
+        return (
+            f"{what} together with conditions on labels, or on values that are published separately"
+        )
     if any(part.exact and not part.grouped for part in inquiry.parts):
         return "an exact aggregate of all rows of the answer"
     types = extend_terms(declared, inquiry.calculated).columns
@@ -346,12 +357,12 @@ def _order_fault(inquiry: Inquiry, declared: Terms) -> str | None:
         WAYS[declared.form.shows].shows_rows and not part.matching and inquiry.having is None
     )
     reasons = {
-        "ORDER BY of what has bounds": not all(
+        "ORDER BY of columns that have bounds": not all(
             isinstance(entry.by, int) for entry in inquiry.order
         ),
         "ORDER BY of columns that are not shown": ordered
         and any(key.name not in names for key in inquiry.keys),
-        "LIMIT where rows may not be there": limited
+        "LIMIT of rows that may not be in the answer": limited
         and not (rows_known and isinstance(inquiry.present, Plain)),
         "OFFSET without LIMIT": inquiry.offset > 0 and inquiry.limit is None,
     }

@@ -139,8 +139,8 @@ class RangeConditions:
             if aggregate.kind in kinds and aggregate.kind.over_ranges is None:
                 require_bounds(aggregate.kind)
                 raise QueryError(
-                    f"{aggregate.kind.sql_name} with a condition on a sensitive column is not "
-                    f"written in SQL: ask with `sfumato query`"
+                    f"{aggregate.kind.sql_name} with a condition on a sensitive column "
+                    "cannot be written in SQL. Ask with `sfumato query`"
                 )
         return sorted(kinds, key=lambda kind: kind.name)
 
@@ -150,8 +150,8 @@ class RangeConditions:
         column = self.relations.declared.columns[name]
         if column.hierarchy is not None and column.type in ("string", "boolean"):
             raise QueryError(
-                "a condition on a sensitive column in the order of its hierarchy is not written in "
-                "SQL: ask with `sfumato query`"
+                "a condition on a sensitive column in the order of its hierarchy "
+                "cannot be written in SQL. Ask with `sfumato query`"
             )
 
     def _count_parts(self) -> list[Part]:

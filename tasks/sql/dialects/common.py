@@ -76,7 +76,7 @@ def misfitting_zeros(column: pa.ChunkedArray, kind: str) -> str | None:
 def misfitting_floats(column: pa.ChunkedArray, kind: str) -> str | None:
     """Return the rule against infinite floats if there are any, otherwise None."""
     has_misfit = kind == "float" and not pc.all(pc.is_finite(column)).as_py()
-    return "a float that is infinite or no number" if has_misfit else None
+    return "a float that is infinite or not a number" if has_misfit else None
 
 
 def misfitting_moments(column: pa.ChunkedArray, kind: str) -> str | None:
@@ -87,7 +87,7 @@ def misfitting_moments(column: pa.ChunkedArray, kind: str) -> str | None:
     days = column.cast(pa.int32() if kind == "date" else pa.int64())
     low, high = pc.min(days).as_py(), pc.max(days).as_py()
     fits = _YEARS[0] * scale <= low <= high < (_YEARS[1] + 1) * scale
-    return None if fits else "a year outside of 1 to 9999"
+    return None if fits else "a year outside 1 to 9999"
 
 
 def glob_of(pattern: str, *, any_case: bool) -> str:

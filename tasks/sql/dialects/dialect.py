@@ -182,7 +182,10 @@ class Dialect:
 
     def refusal(self, what: str) -> QueryError:
         """Return the error for what the database cannot express."""
-        return QueryError(f"cannot be written for {self.title}: {what}")
+        return QueryError(
+            f"the query cannot be written for {self.title}, because of {what}. Ask with "
+            "`sfumato query`"
+        )
 
 
 def execute_by_cursor(connection: Any, statement: str) -> list[tuple[Any, ...]]:

@@ -94,7 +94,7 @@ def _modulo(rest: exp.Expr, kind: Kind) -> exp.Expr:
 
 
 def _modulo_refused(kind: Kind, nonzero: bool) -> str | None:
-    return "% of floats by what can be 0" if kind == "float" and not nonzero else None
+    return "% of floats with a divisor that can be 0" if kind == "float" and not nonzero else None
 
 
 def _text_type(column: pa.ChunkedArray) -> str:
@@ -104,7 +104,7 @@ def _text_type(column: pa.ChunkedArray) -> str:
 
 def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
     if kind == "string" and pc.max(pc.utf8_length(column)).as_py() > _SORTED:
-        return f"a text of more than {_SORTED} characters, and MariaDB sorts by no more"
+        return f"a text with more than {_SORTED} characters, the most by which MariaDB sorts"
     return misfitting_floats(column, kind) or misfitting_moments(column, kind)
 
 

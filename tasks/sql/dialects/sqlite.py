@@ -57,12 +57,12 @@ def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
 
 
 def _modulo_refused(kind: Kind, _: bool) -> str | None:
-    return None if kind == "integer" else "% of other numbers than integers"
+    return None if kind == "integer" else "% of numbers other than integers"
 
 
 def _misfit(column: pa.ChunkedArray, kind: str, exact: bool) -> str | None:
     if kind == "decimal" and exact and not _is_real(column):
-        return f"decimals of more than {REAL_DIGITS} digits, and SQLite holds no more"
+        return f"decimals with more than {REAL_DIGITS} digits, the most that SQLite stores exactly"
     of_kind = misfitting_zeros, misfitting_floats, misfitting_moments
     return next((rule for rule in (find(column, kind) for find in of_kind) if rule), None)
 

@@ -82,7 +82,7 @@ def copy_release(address: str, environ: Mapping[str, str], gigabytes: float = GI
     """
     line, slash, version = address.rstrip("/").rpartition("/")
     if not slash or _VERSION.fullmatch(version) is None:
-        raise SpecError(f"{address}: has to end with a version, as in …/wages/0001")
+        raise SpecError(f"{address}: must end with the number of a version, such as …/wages/0001")
     beside = PLACES[str(scheme_of(address))](line, environ)
     name = hashlib.sha256(line.encode()).hexdigest()[:32]
     cache = private_directory(cache_directory(environ) / "elsewhere" / name)
@@ -106,7 +106,10 @@ def _bring(line: PlaceElsewhere, version: str, place: Path, address: str, gigaby
         names = (WITHDRAWAL, WITHDRAWAL_SIGNATURE)
         documents = {name: _document(line, f"{version}/{name}") for name in names}
     if documents.get(WITHDRAWAL, manifest) is None:
-        raise InputError(f"{address}: no release here ({MANIFEST} is missing, or not shown)")
+        raise InputError(
+            f"{address}: there is no release here ({MANIFEST} is missing or may not be "
+            "read). Check the address"
+        )
     staged = private_directory(place.with_name(f".{version}.{secrets.token_hex(8)}"))
     try:
         for name, content in documents.items():
@@ -127,10 +130,16 @@ def _fetch_listed(
     hashes, sizes = listed_files(release), _sizes(release.manifest)
     total = sum(sizes.values())
     if total > gigabytes * 10**9:
-        size = f"{total / 10**9:.2g} GB, the limit is {gigabytes:g}"
-        raise InputError(f"{address}: {size}: sfumato.open takes larger ones (gigabytes=)")
+        size = f"{total / 10**9:.2g} GB, but the limit is {gigabytes:g}"
+        raise InputError(
+            f"{address}: the release has {size}. To open it, give sfumato.open a larger "
+            "limit (gigabytes=)"
+        )
     if total > shutil.disk_usage(staged).free:
-        raise InputError(f"{address}: is larger than what is free on disk (XDG_CACHE_HOME)")
+        raise InputError(
+            f"{address}: is larger than the free space on the disk. Set XDG_CACHE_HOME to "
+            "a directory on a larger disk"
+        )
     for name, stated in hashes.items():
         file = _new_file(staged, name)
         _fetch_file(line, f"{version}/{name}", file, (sizes[name], stated))
@@ -147,7 +156,10 @@ def _new_file(staged: Path, name: str) -> Path:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(mode=0o600, exist_ok=False)
     except (OSError, ValueError):
-        raise PromiseError(f"{MANIFEST}: lists a path at which no file can be written") from None
+        raise PromiseError(
+            f"{MANIFEST}: lists a path at which no file can be written. The release is "
+            "damaged or was changed"
+        ) from None
     return file
 
 
@@ -156,9 +168,15 @@ def _sizes(manifest: Mapping[str, Any]) -> dict[str, int]:
     try:
         sizes = {str(resource["path"]): resource["bytes"] for resource in manifest["resources"]}
     except (KeyError, TypeError):
-        raise PromiseError(f"{MANIFEST}: does not list files with their sizes") from None
+        raise PromiseError(
+            f"{MANIFEST}: does not list the files with their sizes. The release is damaged "
+            "or was changed"
+        ) from None
     if not all(type(size) is int and size >= 0 for size in sizes.values()):
-        raise PromiseError(f"{MANIFEST}: does not list files with their sizes")
+        raise PromiseError(
+            f"{MANIFEST}: does not list the files with their sizes. The release is damaged "
+            "or was changed"
+        )
     return sizes
 
 
@@ -180,7 +198,10 @@ def _fetch_file(line: PlaceElsewhere, name: str, file: Path, stated: tuple[int, 
             digest.update(piece)
             written.write(piece)
     if remaining or f"sha256:{digest.hexdigest()}" != hashed:
-        raise PromiseError(f"{name}: its SHA-256 is not the one that {MANIFEST} states")
+        raise PromiseError(
+            f"{name}: its SHA-256 is not the one that {MANIFEST} states. The file was "
+            "changed or damaged"
+        )
 
 
 def _document(place: PlaceElsewhere, name: str) -> bytes | None:
@@ -194,7 +215,9 @@ def _document(place: PlaceElsewhere, name: str) -> bytes | None:
         for piece in _any(pieces):
             content += piece
             if len(content) > _DOCUMENT:
-                raise InputError(f"{name}: is larger than {_DOCUMENT} bytes")
+                raise InputError(
+                    f"{name}: is larger than {_DOCUMENT} bytes, the limit for such a document"
+                )
         return None if pieces is None else bytes(content)
 
 

@@ -29,7 +29,7 @@ class StoreDirectory:
         place = unquote(resolve(address, environ)[len("s3://") :]).rstrip("/")
         bucket, _, key = place.partition("/")
         if not bucket or not key or "@" in bucket or ":" in bucket or "" in key.split("/"):
-            raise SpecError(f"{address}: must be s3://bucket/key")
+            raise SpecError(f"{address}: must have the form s3://bucket/key")
         self._place = place
         anonymous = not any(environ.get(name) for name in _KEYS)
         self._store = connect_store(address, environ, anonymous=anonymous)

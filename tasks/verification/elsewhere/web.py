@@ -30,7 +30,8 @@ class WebDirectory:
         parts = urlsplit(address)
         if parts.query or parts.fragment or parts.username is not None:
             raise SpecError(
-                f"{_without_secrets(address)}: has to be the plain address of a directory"
+                f"{_without_secrets(address)}: must be the plain address of a "
+                "directory, without login, ? and #"
             )
         self._address = address.rstrip("/")
         self._opener = _opener()
@@ -53,7 +54,9 @@ class WebDirectory:
                 raise _refusal(address, error.code) from None
             yield None
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError):
-            raise TransientFault(f"{address}: cannot be reached, or broke off") from None
+            raise TransientFault(
+                f"{address}: cannot be reached, or the connection broke. Try again later"
+            ) from None
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
@@ -72,7 +75,8 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
             _require_safe(newurl, req.full_url)
             if _is_here(newurl) and not _is_here(req.full_url):
                 raise SpecError(
-                    f"{_without_secrets(req.full_url)}: leads on to this machine itself"
+                    f"{_without_secrets(req.full_url)}: redirects to this machine "
+                    "itself, which is refused"
                 )
         except SpecError:
             fp.close()
@@ -105,8 +109,8 @@ def _require_safe(address: str, original: str) -> None:
     parts = urlsplit(address)
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(address)):
         raise SpecError(
-            f"{_without_secrets(original)}: use https: anybody on the way can change what "
-            "http sends"
+            f"{_without_secrets(original)}: http is refused, because others can change "
+            "its content on the way. Use https"
         )
 
 
@@ -118,5 +122,9 @@ def _without_secrets(address: str) -> str:
 
 def _refusal(address: str, status: int) -> InputError | TransientFault:
     if status in _REFUSED and status not in (408, 429):
-        return InputError(f"{address}: the server refuses it (status {status})")
-    return TransientFault(f"{address}: the server has no answer now (status {status})")
+        return InputError(
+            f"{address}: the server refuses access (status {status}). Check the address"
+        )
+    return TransientFault(
+        f"{address}: the server cannot answer now (status {status}). Try again later"
+    )
