@@ -232,12 +232,14 @@ def gate(
         return refusal
     parts = parts_of(past, version, pairs, mixtures.group < 0)
     if parts.gone.any():
-        return _refusal("a value of {} is gone", parts.gone, version)
+        return _refusal(
+            "{} with other sensitive values than in earlier versions", parts.gone, version
+        )
     if refusal := _refuse_redrawn(past, version, pairs):
         return refusal
     renewal = Renewal(past, version, pairs, parts, mixtures)
     if version.groups.subdomains and not renewal.is_plain():
-        return Refused("ranges of earlier versions are not those of the same people", 0, 0)
+        return Refused("published ranges are not of the same people as in earlier versions", 0, 0)
     # all that the versions reveal is known now; the promises are judged on it
     evidence = _evidence_after(renewal, version, mixtures)
     return _judge(evidence, promises, units) or _passed_verdict(evidence, _route(sets))
@@ -285,7 +287,9 @@ def _refuse_redrawn(before: Atoms, version: Shown, pairs: Pairs) -> Refused | No
     for name in former.keys() & now.keys():
         group, atom = pairs.group[whole], pairs.atom[whole]
         wrong[group[~same_rows(now[name], group, former[name], atom)]] = True
-    return _refusal("{} admit other values than before", wrong, version) if wrong.any() else None
+    if not wrong.any():
+        return None
+    return _refusal("{} with other quasi-identifiers than in earlier versions", wrong, version)
 
 
 def _evidence_after(renewal: Renewal, version: Shown, mixtures: Mixtures) -> Evidence:

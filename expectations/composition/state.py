@@ -177,9 +177,9 @@ def why_unreadable(
     """Return why a version cannot be compared with earlier ones, None if it can."""
     for promise in promises:
         if promise.reference_uri is not None:
-            return Refused(f"{promise.title} is about one version alone", 0, 0)
+            return Refused(f"{promise.title} is only defined for one version", 0, 0)
         if promise.known_columns:
-            return Refused(f"{promise.title} of people of whom more is known", 0, 0)
+            return Refused(f"{promise.title} with `known` is only defined for one version", 0, 0)
     return _wrong_people(version) or _wrong_values(before, version)
 
 
@@ -188,10 +188,10 @@ def _wrong_people(version: Shown) -> Refused | None:
     lengths = {len(version.person), len(version.group), len(version.live)}
     slots = lengths if version.slot is None else {len(version.slot)}
     if lengths != slots or len(lengths) > 1 or not len(version.person):
-        return Refused("the members of groups cannot be read", 0, 0)
+        return Refused("the record of who is in which group is damaged", 0, 0)
     outside = (version.group < 0) | (version.group >= len(version.groups)) | (version.person < 0)
     if outside.any():
-        return Refused("the members of groups cannot be read", 0, int(outside.sum()))
+        return Refused("the record of who is in which group is damaged", 0, int(outside.sum()))
     if twice := int((np.bincount(version.person) > 1).sum()):
         return Refused(f"{number(twice, 'person')} in two places", 0, twice)
     return None
@@ -204,7 +204,7 @@ def _wrong_values(before: Atoms, version: Shown) -> Refused | None:
     """
     columns = columns_of(version.groups)
     if not columns or columns.keys() != before.groups.sensitive.keys():
-        return Refused("what earlier versions were made of is not known here", 0, 0)
+        return Refused("earlier versions have other sensitive columns", 0, 0)
     members = np.bincount(version.group, minlength=len(version.groups))
     for name, counts in columns.items():
         sums = np.zeros(len(members), dtype=np.int64)
@@ -215,5 +215,5 @@ def _wrong_values(before: Atoms, version: Shown) -> Refused | None:
             reason = f"{number(wrong, 'group')} with more or fewer values than people"
             return Refused(reason, wrong, int(members[differ].sum()))
         if before.groups.sensitive[name].value.max(initial=-1) >= counts.values:
-            return Refused("what earlier versions were made of is not known here", 0, 0)
+            return Refused(f"earlier versions have values of {name!r} that this one lacks", 0, 0)
     return None

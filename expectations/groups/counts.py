@@ -124,7 +124,7 @@ class Counts:
         if not self.values:
             return np.array([], dtype=np.int64)
         if self.labels is None:
-            raise PromiseError("the values are not known, only how often they occur")
+            raise PromiseError("the groups show how often values occur, but not which values")
         if self.numbers is not None and self.labels.type not in _TEXTS:
             numbers = [n for n in map(_number, texts) if n is not None]
             units = {Fraction(n) * 10**self.numbers.digits for n in numbers}

@@ -74,7 +74,7 @@ def _compute_ratios(target: Target) -> Ratios:
         denominators.append(denominators[parent] * total[parent] if weight else 1)
     inner = set(parents)
     if any(numerators[node] and not total[node] for node in range(len(parents)) if node in inner):
-        raise PromiseError("the target is not a distribution: below a node, no weight is left")
+        raise PromiseError("the target is not a distribution: all weights below a node are 0")
     divisors = list(map(gcd, numerators, denominators))
     return tuple(map(floordiv, numerators, divisors)), tuple(map(floordiv, denominators, divisors))
 
@@ -114,7 +114,7 @@ def imbalances(target: Target, multisets: Iterable[Multiset]) -> Iterator[Fracti
     first, end = _spans(target, numerators)
     for nodes, copies in multisets:
         if not sum(copies):
-            raise PromiseError("no subdomain is shown")
+            raise PromiseError("a group shows no subdomain")
         if not all(numerators[node] for node in nodes):
             yield None
             continue
@@ -173,7 +173,9 @@ def declared_counts(subdomains: Subdomains) -> Counts:
         ends = leaves(target)
         unit = lcm(*(denominators[leaf] for leaf in ends))
         if unit > _LARGEST_UNIT:
-            raise PromiseError("the target's ratios are too large to be compared as counts")
+            raise PromiseError(
+                "the ratios of the target are too large for exact counts; use a smaller denominator"
+            )
         parts = [numerators[leaf] * (unit // denominators[leaf]) for leaf in ends]
         possible = np.flatnonzero(parts)
         members = np.flatnonzero(subdomains.target == number)

@@ -103,16 +103,17 @@ def closed_place(error: BaseException) -> MachineFault:
     """
     path, user = _path(error), _user()
     if path is None:
-        return MachineFault(f"permission denied: this is {user}")
+        return MachineFault(f"permission denied: the command runs as {user}")
     if (barrier := _barrier(path)) is None:
         place = _directory(error)
-        look = f"see whether the disk itself forbids it: lsattr -d {place}; getfacl {place}"
-        return MachineFault(f"permission denied in {place}: this is {user}", (look,))
+        look = f"see what forbids it: lsattr -d {place} && getfacl {place}"
+        reason = f"permission denied in {place}: the command runs as {user}"
+        return MachineFault(reason, (look,))
     place, bits = barrier
     status = place.stat()
     owner, mode = _name(status.st_uid), f"{status.st_mode & 0o7777:04o}"
     return MachineFault(
-        f"permission denied: {place} belongs to {owner} (mode {mode}), this is {user}",
+        f"permission denied: {place} belongs to {owner} (mode {mode}), the command runs as {user}",
         (
             f"run the command as {owner}",
             f"have {owner} type: setfacl --modify u:{user}:{bits} {place}",

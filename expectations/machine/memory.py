@@ -14,9 +14,9 @@ from sfumato.expectations.shared.errors import TransientFault
 _SIZE = re.compile(r"size (?:of )?(\d+(?:\.\d+)?)\s?(bytes|[KMGT]i?B)?\b")
 _FACTORS = {"K": 10, "M": 20, "G": 30, "T": 40}  # powers of two
 _AVAILABLE = re.compile(r"^MemAvailable:\s+(\d+) kB$", re.MULTILINE)
-_PARTS = "release in parts, with one in memory at a time: parts: {rows: 1000000} in the spec"
+_PARTS = "release in parts, with one in memory at a time (in the spec, `parts: {rows: 1000000}`)"
 _FEWER = "let fewer processes work at once (sfumato compare --processes 1)"
-_MORE = "use a machine with more memory, or end what else runs on this one"
+_MORE = "use a machine with more memory, or end other programs on this one"
 
 
 def out_of_memory(error: BaseException) -> MachineFault:
@@ -40,7 +40,7 @@ def killed_worker(_error: BaseException) -> MachineFault:
     """Return the words for a worker process that ended in the midst of its work."""
     return MachineFault(
         "a worker process was killed, as the system does where memory runs out",
-        (_FEWER, _PARTS, f"{_MORE} (journalctl -k | grep -i oom says what was killed)"),
+        (_FEWER, _PARTS, f"{_MORE} (journalctl -k | grep -i oom shows what was killed)"),
     )
 
 

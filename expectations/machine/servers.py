@@ -31,7 +31,7 @@ _REASONS = {
     r"unreachable|No route": "cannot be reached: there is no way through the network",
     r"CERTIFICATE|certificate": "shows a certificate that this machine does not trust",
     r"SSL|TLS": "does not speak https",
-    r"protocol": "is no address: it begins neither with http:// nor with https://",
+    r"protocol": "is not an address: it begins neither with http:// nor with https://",
 }
 
 
@@ -70,12 +70,12 @@ def missing_server(error: BaseException) -> MachineFault:
 
 def wrong_address(_error: BaseException) -> MachineFault:
     """Return the words for an address that is none."""
-    return _fault("is no address")
+    return _fault("is not an address")
 
 
 def silent_server(_error: BaseException) -> MachineFault:
     """Return the words for a server that does not answer in time."""
-    return _fault("does not answer in time: it is busy, or no Prefect server")
+    return _fault("does not answer in time: it is busy, or is not a Prefect server")
 
 
 def other_server(_error: BaseException | None = None) -> MachineFault:
@@ -89,8 +89,8 @@ def refusing_server(error: BaseException) -> MachineFault:
     status = int(getattr(getattr(error, "response", None), "status_code", 0))
     if status in _CLOSED:
         login = next((name for name in _LOGIN_NAMES if os.environ.get(name)), None)
-        state = "PREFECT_API_AUTH_STRING is not set" if login is None else f"{login} does not fit"
-        return MachineFault(f"{_subject()} wants a login (HTTP status {status}): {state}", _LOGINS)
+        state = "PREFECT_API_AUTH_STRING is not set" if login is None else f"{login} is wrong"
+        return MachineFault(f"{_subject()} needs a login (HTTP status {status}): {state}", _LOGINS)
     if status >= _SERVER_ERROR or status in _BUSY:
         return _failing(status)
     if _is_prefect(error):
@@ -108,7 +108,7 @@ def unreached_server(error: BaseException) -> MachineFault | None:
             return refusing_server(cause)
         return missing_server(cause or error) if cause else _fault("cannot be reached")
     if text.startswith("Found incompatible versions"):
-        return _fault("is of another version than the Prefect installed here", transient=False)
+        return _fault("has another version than the Prefect installed here", transient=False)
     if "ephemeral Prefect API server" in text or "Unable to find an available port" in text:
         return _no_start()
     return None
@@ -130,7 +130,10 @@ def _failing(status: int) -> MachineFault:
     """Return the words for a server that failed at a request: its database may have no room."""
     if named_server() is not None:
         reason = f"failed (HTTP status {status})"
-        remedy = "look at its log: its database may be locked, or its disk full; then type it again"
+        remedy = (
+            "look at its log, as its database may be locked or its disk full, "
+            "then type the same command again"
+        )
         return MachineFault(f"{_subject()} {reason}", (remedy,), TransientFault)
     return MachineFault(
         f"{_subject()} failed (HTTP status {status}): its database is in {_home()}",

@@ -159,10 +159,12 @@ def _rows_and_kinds(counts: Counts, joint: Joint) -> tuple[np.ndarray, np.ndarra
     most = max(int(counts.value.max(initial=0)), int(joint.value.max(initial=0))) + 1
     shown_pairs, known_pairs = counts.group * most + counts.value, joint.group * most + joint.value
     _refuse_groups(
-        counts.group[~np.isin(counts.group, joint.group)], "the population has nobody like it"
+        counts.group[~np.isin(counts.group, joint.group)],
+        "the population (reference) has no person with its quasi-identifiers",
     )
     _refuse_groups(
-        counts.group[~np.isin(shown_pairs, known_pairs)], "shows a value that nobody like it has"
+        counts.group[~np.isin(shown_pairs, known_pairs)],
+        "has a sensitive value that no such person of the population (reference) has",
     )
     kinds, kind = np.unique(known_pairs, return_inverse=True)
     rows = np.zeros(len(kinds), dtype=np.int64)

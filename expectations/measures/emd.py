@@ -21,6 +21,8 @@ from sfumato.expectations.groups.subdomains import leaves, ratios
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.exact import INT64_MAX
 
+_NO_ORDER = "the ordered distance needs numbers, dates or timestamps without missing values"
+_NO_HIERARCHY = "the hierarchical distance needs a hierarchy of the sensitive column"
 _FEW = 64  # ranks, at most, that are taken one by one
 _DENSE = 4  # ranks, at most, for each value that a group has on average: of more, runs are faster
 
@@ -57,7 +59,7 @@ def ordered_distance(counts: Counts, sizes: np.ndarray) -> Distances:
         PromiseError: where the attribute has no order.
     """
     if counts.numbers is None:
-        raise PromiseError("the ordered distance needs ordered values without nulls")
+        raise PromiseError(_NO_ORDER)
     totals = counts.totals
     occurring = np.flatnonzero(totals)
     below = np.cumsum(totals[occurring])
@@ -84,7 +86,7 @@ def hierarchical_distance(counts: Counts, sizes: np.ndarray) -> Distances:
         PromiseError: where the attribute has no hierarchy.
     """
     if counts.ancestors is None:
-        raise PromiseError("the hierarchical distance needs a hierarchy")
+        raise PromiseError(_NO_HIERARCHY)
     rows, height = int(sizes.sum()), len(counts.ancestors) - 1
     sizes = _wide(sizes, 2 * height * rows)
     levels = (merge_values(counts, nodes) for nodes in counts.ancestors[:-1])
@@ -196,7 +198,7 @@ def declared_ordered_distance(subdomains: Subdomains, sizes: np.ndarray) -> Dist
         PromiseError: where the attribute has no order, or for the reasons of the equal distance.
     """
     if not subdomains.ordered:
-        raise PromiseError("the ordered distance needs ordered values without nulls")
+        raise PromiseError(_NO_ORDER)
     differences, whole = _differences_from_all(subdomains, sizes)
     possible = differences[:, whole > 0]
     moved = np.abs(np.cumsum(possible, axis=1)).sum(axis=1)
@@ -213,10 +215,10 @@ def declared_hierarchical_distance(subdomains: Subdomains, sizes: np.ndarray) ->
         PromiseError: where there is no hierarchy of them, or for the reasons of the equal distance.
     """
     if subdomains.ancestors is None:
-        raise PromiseError("the hierarchical distance needs a hierarchy")
+        raise PromiseError(_NO_HIERARCHY)
     differences, whole = _differences_from_all(subdomains, sizes)
     if subdomains.ancestors.shape[1] != differences.shape[1]:
-        raise PromiseError("the hierarchy lacks values of the targets")
+        raise PromiseError("the hierarchy of the sensitive column lacks values of the targets")
     moved = np.zeros(len(differences), dtype=object)
     for nodes in subdomains.ancestors[:-1]:
         above = np.zeros((int(nodes.max()) + 1, len(differences)), dtype=object)

@@ -138,7 +138,10 @@ def _journalist(sizes: np.ndarray, population: Population) -> Journalist:
     """
     people = population.sizes
     if short := int((people < sizes).sum()):
-        raise InputError(f"the population has too few people for {short} of the groups")
+        raise InputError(
+            f"the population has fewer people than the table has rows in {short} of the groups; "
+            "use a population that contains all people of the table"
+        )
     pairs, times = np.unique(np.stack([sizes, people], axis=1), axis=0, return_counts=True)
     linked = Fraction(0)
     for (rows, whom), groups in zip(pairs.tolist(), times.tolist(), strict=True):

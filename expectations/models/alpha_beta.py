@@ -44,13 +44,22 @@ class AlphaBeta(PrivacyModel):
     at_most: ClassVar[frozenset[str]] = frozenset({"alpha", "beta"})
     needs_covers: ClassVar[bool] = True
     why_not_over_people: ClassVar[str] = (
-        "presence is that of one row among the combinations that a group admits, and whoever has "
-        "several rows is there by any of them; promise k-anonymity and alpha-k"
+        "it bounds the probability that one row is in a group, and a person with several rows may "
+        "be there by any of them; promise k-anonymity and alpha-k"
     )
 
     model: Literal["alpha-beta"] = "alpha-beta"
-    alpha: Annotated[ExactNumber, Field(gt=0, le=1, description="largest presence of a vector")]
-    beta: Annotated[ExactNumber, Field(gt=0, le=1, description="largest share of a value")]
+    alpha: Annotated[
+        ExactNumber,
+        Field(
+            gt=0,
+            le=1,
+            description="largest probability that any combination of quasi-identifiers is there",
+        ),
+    ]
+    beta: Annotated[
+        ExactNumber, Field(gt=0, le=1, description="largest share of one value in a group")
+    ]
     presence: Literal["combined", "per-group"] = "combined"
 
     @property
@@ -76,7 +85,10 @@ class AlphaBeta(PrivacyModel):
         """
         coverage = covering(groups, self.quasi_identifiers)
         if coverage is None:
-            raise PromiseError("(α,β)-privacy needs the values that groups admit")
+            raise PromiseError(
+                "(α,β)-privacy cannot be measured, because the table does not show which values "
+                "each group admits; use form ambiguous"
+            )
         return {
             "alpha": coverage.rounded_presences(),
             "beta": groups.counts_of(self.sensitive).largest / groups.sizes,

@@ -46,11 +46,13 @@ class AlphaK(PrivacyModel):
     example: ClassVar[Mapping[str, Any]] = {"alpha": 0.5, "k": 3}
 
     model: Literal["alpha-k"] = "alpha-k"
-    alpha: Annotated[ExactNumber, Field(gt=0, le=1, description="largest share of a value")]
+    alpha: Annotated[
+        ExactNumber, Field(gt=0, le=1, description="largest share of one value in a group")
+    ]
     k: Annotated[int, Field(ge=1, description="smallest number of rows in a group")]
     values: Annotated[
         tuple[Value, ...] | None,
-        Field(min_length=1, description="the values that α bounds; all where none is named"),
+        Field(min_length=1, description="values that alpha applies to (all if left out)"),
     ] = None
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:

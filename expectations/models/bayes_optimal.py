@@ -64,23 +64,33 @@ class BayesOptimal(PrivacyModel):
     needs_population: ClassVar[bool] = True
     since: ClassVar[int] = 6
     why_not_over_people: ClassVar[str] = (
-        "prior and belief are of the one value of a person, and whoever has several rows may have "
-        "several values; promise beta-likeness or t-closeness"
+        "it is about the one value of a person, and a person with several rows may have several "
+        "values; promise beta-likeness or t-closeness"
     )
 
     model: Literal["bayes-optimal"] = "bayes-optimal"
-    rho1: Annotated[ExactNumber, Field(gt=0, lt=1, description="below it, a prior is unlikely")]
-    rho2: Annotated[ExactNumber, Field(gt=0, lt=1, description="above it, a belief is likely")]
+    rho1: Annotated[
+        ExactNumber,
+        Field(gt=0, lt=1, description="values that were less probable before count as unlikely"),
+    ]
+    rho2: Annotated[
+        ExactNumber,
+        Field(gt=0, lt=1, description="largest probability that an unlikely value may get"),
+    ]
     reference: ReferencePlace
     smoothing: Annotated[
         ExactNumber,
-        Field(ge=0, decimal_places=12, description="what Laplace's smoothing adds to each count"),
+        Field(
+            ge=0,
+            decimal_places=12,
+            description="number added to each count of the population (Laplace's smoothing)",
+        ),
     ] = Decimal(0)
 
     @model_validator(mode="after")
     def _thresholds_are_in_order(self) -> Self:
         if self.rho1 >= self.rho2:
-            raise ValueError("rho1: is not smaller than rho2")
+            raise ValueError("rho1: must be smaller than rho2")
         return self
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
@@ -142,11 +152,14 @@ class BayesOptimal(PrivacyModel):
     def _beliefs(self, groups: Groups) -> Beliefs:
         population, name = groups.population, self.sensitive
         if population is None or not len(groups):
-            raise PromiseError("Bayes-optimal privacy needs groups and a population")
+            raise PromiseError(
+                "(ρ1,ρ2)-privacy cannot be measured without rows and a table of the population "
+                "(reference)"
+            )
         if name is None and len(population.joint) == 1:
             name = next(iter(population.joint))
         if name is None or name not in population.joint:
-            raise PromiseError(f"the population lacks {name!r}")
+            raise PromiseError(f"the population (reference) has no column {name!r}")
         return beliefs(groups.counts_of(name), population.joint[name], Fraction(self.smoothing))
 
     def _surprise(self, estimates: Beliefs) -> _Surprise:

@@ -71,10 +71,15 @@ class BetaLikeness(PrivacyModel):
     example: ClassVar[Mapping[str, Any]] = {"beta": 1}
 
     model: Literal["beta-likeness"] = "beta-likeness"
-    beta: Annotated[ExactNumber, Field(gt=0, description="largest gain of a share")]
+    beta: Annotated[
+        ExactNumber,
+        Field(
+            gt=0, description="largest relative gain of a value's share (1 is twice as frequent)"
+        ),
+    ]
     variant: Annotated[
         Literal["enhanced", "basic"],
-        Field(description="whether the gain is at most -ln p, too, p the share in all rows"),
+        Field(description="enhanced also bounds the gain by -ln p, p being the share in all rows"),
     ] = "enhanced"
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:

@@ -54,7 +54,8 @@ class DeltaDisclosure(PrivacyModel):
 
     model: Literal["delta-disclosure"] = "delta-disclosure"
     delta: Annotated[
-        ExactNumber, Field(gt=0, description="what the logarithm of a ratio of shares is below")
+        ExactNumber,
+        Field(gt=0, description="|ln(p/q)| stays below it, for shares p in a group and q in all"),
     ]
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:

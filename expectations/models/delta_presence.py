@@ -45,19 +45,25 @@ class DeltaPresence(PrivacyModel):
     since: ClassVar[int] = 6
     holds_everybody: ClassVar[bool] = True
     why_not_over_people: ClassVar[str] = (
-        "people of the reference are counted once and rows of the table are not, so that their "
-        "ratio is nobody's chance of being there; promise k-anonymity"
+        "it divides rows of the table by people of the reference, which is not a probability "
+        "where people have several rows; promise k-anonymity"
     )
 
     model: Literal["delta-presence"] = "delta-presence"
-    min: Annotated[ExactNumber, Field(ge=0, le=1, description="smallest chance of presence")]
-    max: Annotated[ExactNumber, Field(ge=0, le=1, description="largest chance of presence")]
+    min: Annotated[
+        ExactNumber,
+        Field(ge=0, le=1, description="smallest probability that a person is in the table"),
+    ]
+    max: Annotated[
+        ExactNumber,
+        Field(ge=0, le=1, description="largest probability that a person is in the table"),
+    ]
     reference: ReferencePlace
 
     @model_validator(mode="after")
     def _ends_are_in_order(self) -> Self:
         if self.min > self.max:
-            raise ValueError("min: is larger than max")
+            raise ValueError("min: must not be larger than max")
         return self
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
@@ -68,9 +74,12 @@ class DeltaPresence(PrivacyModel):
         """
         population = groups.population
         if population is None:
-            raise PromiseError("δ-presence needs a population")
+            raise PromiseError("δ-presence cannot be measured without a table of the population")
         if short := int((population.sizes < groups.sizes).sum()):
-            raise PromiseError(f"the population has too few people for {short} of the groups")
+            raise PromiseError(
+                f"the population has fewer people than the table has rows in {short} of the "
+                "groups; use a reference that contains all people of the table"
+            )
         return {"rows": groups.sizes, "people": population.sizes}
 
     def failing(self, groups: Groups) -> np.ndarray:

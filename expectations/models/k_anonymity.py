@@ -66,8 +66,8 @@ class KAnonymity(PrivacyModel):
         Field(
             exclude_if=lambda members: members is None,  # digests of terms stay what they are
             json_schema_extra={SINCE: 7},
-            description="over households, k are alike in the quasi-identifiers of all members, for "
-            "whoever knows who lives together and can tell rows of one household (household)",
+            description="k households have the same quasi-identifiers in all of their members; "
+            "protects from those who know which rows are one household (household)",
         ),
     ] = None
 
@@ -145,8 +145,8 @@ class KMap(PrivacyModel):
     column_key: ClassVar[str] = "weight"
     since: ClassVar[int] = 6
     why_not_over_people: ClassVar[str] = (
-        "a weight tells how many people of the population a row stands for, and whoever has "
-        "several rows would be counted by each of them; promise k-anonymity"
+        "a weight is the number of people that one row represents, and a person with several rows "
+        "would count several times; promise k-anonymity"
     )
     example: ClassVar[Mapping[str, Any]] = {"k": 10}
 
@@ -154,7 +154,7 @@ class KMap(PrivacyModel):
     k: Annotated[int, Field(ge=1, description="smallest sum of the weights of a group")]
     sensitive: Annotated[
         str | None,
-        Field(alias="weight", description="the column of weights; the only one may be left out"),
+        Field(alias="weight", description="column of weights; not needed if there is only one"),
     ] = None
 
     @property
@@ -207,7 +207,7 @@ class KMap(PrivacyModel):
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """Return why weights can never be summed, None if they can."""
         if column is None:
-            return "k-map needs a column with role weight"
+            return "k-map needs a column with `role: weight`"
         if column.type not in ("integer", "decimal"):
             return f"k-map sums weights of type integer or decimal, not {column.type}"
         return None
@@ -222,9 +222,9 @@ class KMap(PrivacyModel):
         """
         counts = groups.counts_of(self.sensitive)
         if counts.numbers is None:
-            raise PromiseError(f"the weights {self.sensitive!r} are not numbers")
+            raise PromiseError(f"k-map cannot add the weights {self.sensitive!r}: not all numbers")
         if not np.array_equal(groups.live, groups.sizes):
-            raise PromiseError("weights of people who have left estimate no population")
+            raise PromiseError("k-map is not defined for groups with people who have left")
         unit, units = 10**counts.numbers.digits, counts.numbers.units
         largest = max(map(abs, units.tolist()), default=0)
         small = largest * max(groups.rows, 1) <= INT64_MAX and self.k * unit <= INT64_MAX

@@ -53,8 +53,11 @@ class KEAnonymity(PrivacyModel):
     example: ClassVar[Mapping[str, Any]] = {"k": 3, "e": 2}
 
     model: Literal["ke-anonymity"] = "ke-anonymity"
-    k: Annotated[int, Field(ge=1, description="smallest number of distinct sensitive values")]
-    e: Annotated[ExactNumber, Field(ge=0, description="smallest range of the sensitive values")]
+    k: Annotated[int, Field(ge=1, description="smallest number of different values in a group")]
+    e: Annotated[
+        ExactNumber,
+        Field(ge=0, description="smallest range of a group's values; days for dates"),
+    ]
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`k`: distinct sensitive values of each group (int64); `e`: their range in exact units.
@@ -64,7 +67,9 @@ class KEAnonymity(PrivacyModel):
         """
         counts = groups.counts_of(self.sensitive)
         if counts.numbers is None:
-            raise PromiseError(f"{self._title()} needs ordered values without nulls")
+            raise PromiseError(
+                f"{self._title()} needs numbers, dates or timestamps without missing values"
+            )
         ends = np.append(counts.starts[1:], len(counts.group)) - 1
         units = counts.numbers.units
         lowest, highest = units[counts.value[counts.starts]], units[counts.value[ends]]

@@ -43,7 +43,7 @@ class LDiversity(PrivacyModel):
     model: Literal["l-diversity"] = "l-diversity"
     known: Annotated[
         tuple[str, ...] | None,
-        Field(min_length=1, description="other sensitive attributes that an adversary may know"),
+        Field(min_length=1, description="other sensitive columns that an attacker may know"),
     ] = None
 
     @property
@@ -98,7 +98,7 @@ class DistinctLDiversity(LDiversity):
     example: ClassVar[Mapping[str, Any]] = {"l": 3}
 
     variant: Literal["distinct"] = "distinct"
-    l: Annotated[int, Field(ge=1, description="smallest number of different sensitive values")]
+    l: Annotated[int, Field(ge=1, description="smallest number of different values in a group")]
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`l`: the number of different sensitive values of each group (int64)."""
@@ -154,7 +154,10 @@ class EntropyLDiversity(LDiversity):
     example: ClassVar[Mapping[str, Any]] = {"l": 3}
 
     variant: Literal["entropy"] = "entropy"
-    l: Annotated[ExactNumber, Field(ge=1, description="smallest exp(entropy) of a group")]
+    l: Annotated[
+        ExactNumber,
+        Field(ge=1, description="a group's entropy is that of l equally frequent values or more"),
+    ]
     dont_care: Annotated[
         tuple[Value, ...] | None,
         Field(min_length=1, description="values that may be disclosed"),
@@ -233,8 +236,14 @@ class RecursiveLDiversity(LDiversity):
     example: ClassVar[Mapping[str, Any]] = {"c": 2, "l": 2}
 
     variant: Literal["recursive"] = "recursive"
-    l: Annotated[int, Field(ge=1, description="from which rank on values count as rare")]
-    c: Annotated[ExactNumber, Field(gt=0, description="how much the most frequent may outweigh")]
+    l: Annotated[
+        int,
+        Field(ge=1, description="rank from which values count as rare (1 is the most frequent)"),
+    ]
+    c: Annotated[
+        ExactNumber,
+        Field(gt=0, description="the most frequent value is rarer than c times the rare ones"),
+    ]
     dont_care: Annotated[
         tuple[Value, ...] | None,
         Field(min_length=1, description="values that may be disclosed"),
@@ -244,7 +253,7 @@ class RecursiveLDiversity(LDiversity):
     @model_validator(mode="after")
     def _rank_is_defined(self) -> Self:
         if self.dont_care is not None and self.l < 2:
-            raise ValueError("l: with dont-care values, l is at least 2")
+            raise ValueError("l: must be at least 2 with dont-care")
         return self
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:

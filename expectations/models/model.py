@@ -68,7 +68,7 @@ ReferencePlace = Annotated[
         min_length=1,
         validation_alias=AliasChoices("reference", "population"),
         serialization_alias="reference",
-        description="where the table of the population is; in a release, the keyed digest of it",
+        description="path or address of the population's table; a release has its keyed digest",
     ),
 ]
 """The reference of a promise about people of a population."""
@@ -77,7 +77,9 @@ ReferencePlace = Annotated[
 def why_unordered(name: str, column: PromisedColumn | None) -> str | None:
     """Return why a promise that needs ordered values cannot be measured, None if it can."""
     kind = column.type if column else ""
-    return None if kind in ORDERED else f"{name} needs ordered values, not type {kind}"
+    if kind in ORDERED:
+        return None
+    return f"{name} needs a column of numbers, dates or timestamps, not type {kind}"
 
 
 @dataclass(
@@ -139,7 +141,7 @@ class PrivacyModel(ABC):
     unbroken_by_rows: ClassVar[bool] = False
     weighs: ClassVar[bool] = False
     readings: ClassVar[tuple[Reading, ...]] = ()
-    why_not_over_people: ClassVar[str] = "nothing says what several rows of one person are to it"
+    why_not_over_people: ClassVar[str] = "it does not define how rows of one person count"
     rows_together: ClassVar[bool] = False
     merges_over_people: ClassVar[bool] = False
     column_key: ClassVar[str] = "sensitive"
@@ -148,10 +150,10 @@ class PrivacyModel(ABC):
 
     quasi_identifiers: Annotated[
         tuple[str, ...] | None,
-        Field(min_length=1, description="by which groups are told apart; all where none is named"),
+        Field(min_length=1, description="columns by which rows are grouped (all if left out)"),
     ] = None
     sensitive: Annotated[
-        str | None, Field(description="the column protected; may be left out where it is alone")
+        str | None, Field(description="the protected column; not needed if there is only one")
     ] = None
 
     @classmethod
@@ -178,11 +180,11 @@ class PrivacyModel(ABC):
     def fault_over_people(self) -> str | None:
         """The reason why it means nothing over people with several rows; None without one."""
         if not self.readings:
-            return f"is not defined over people or households: {self.why_not_over_people}"
+            return f"is not defined over people or households, because {self.why_not_over_people}"
         if self.known_columns:
             return (
-                "is not defined over people or households with `known` values: whoever knows "
-                "those of one row tells it from the person's others; leave `known` out"
+                "is not defined over people or households with `known` values, because they "
+                "distinguish one row of a person from the others; leave `known` out"
             )
         return None
 

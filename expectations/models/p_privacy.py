@@ -110,15 +110,15 @@ class PPrivacy(PrivacyModel):
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"tolerance"})
     why_not_over_people: ClassVar[str] = (
-        "the target is the distribution of one value per row, and the several values of one person "
-        "have none; promise t-closeness"
+        "its target is a distribution of one value per row, and a person with several rows has "
+        "several values; promise t-closeness"
     )
 
     model: Literal["p-privacy"] = "p-privacy"
     target: Aim
     per: Annotated[
         Literal["stratum", "table"],
-        Field(description="whose own distribution `source` is: each stratum's, or all rows'"),
+        Field(description="rows with which `source` is computed: each stratum, or the table"),
     ] = "stratum"
     tolerance: Annotated[
         ExactNumber, Field(ge=0, lt=1, description="largest imbalance, relative to a group's size")
@@ -127,7 +127,7 @@ class PPrivacy(PrivacyModel):
     @model_validator(mode="after")
     def _only_a_source_is_of_something(self) -> Self:
         if self.per == "table" and self.target != "source":
-            raise ValueError("per: only the target `source` is that of the strata or of the table")
+            raise ValueError("per: only goes with `target: source`; leave per out")
         return self
 
     @property
@@ -196,7 +196,7 @@ class PPrivacy(PrivacyModel):
         """Return the reason why the column has no such target, None where it has one."""
         kind = column.type if column else ""
         if isinstance(self.target, Normal) and kind not in NUMBERS:
-            return f"target: type {kind} has no normal distribution"
+            return f"target: normal needs a column of numbers, not type {kind}; use uniform"
         return None
 
     def _exceed_tolerance(self, scores: list[Fraction]) -> np.ndarray:
@@ -207,7 +207,7 @@ class PPrivacy(PrivacyModel):
         if name is None and len(groups.subdomains) == 1:
             name = next(iter(groups.subdomains))
         if name is None or name not in groups.subdomains:
-            raise PromiseError(f"no subdomains of {name!r} are shown")
+            raise PromiseError(f"the table shows no subdomains of {name!r}; use form redistributed")
         return groups.subdomains[name]
 
 

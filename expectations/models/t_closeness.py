@@ -141,7 +141,7 @@ class TCloseness(PrivacyModel):
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """Return the reason why the column has no such distance, None where it has one."""
         if self.distance == "hierarchical" and (column is None or column.hierarchy is None):
-            return f"distance: {self.sensitive!r} has no hierarchy"
+            return f"distance: {self.sensitive!r} has no hierarchy; declare one, or use equal"
         return why_unordered(self.name, column) if self.distance == "ordered" else None
 
     def _farther(self, distances: Distances) -> np.ndarray:

@@ -26,15 +26,15 @@ def _compiles(regex: str) -> str:
     try:
         re.compile(regex)
     except re.error:
-        raise ValueError("is no regular expression") from None
+        raise ValueError("is not a valid regular expression") from None
     return regex
 
 
 def _require_limits(low: float | None, high: float | None) -> None:
     if low is None and high is None:
-        raise ValueError("min_value or max_value must be there")
+        raise ValueError("min_value and max_value are missing; give one of them, or both")
     if low is not None and high is not None and low > high:
-        raise ValueError("min_value: is larger than max_value")
+        raise ValueError("min_value: must not be larger than max_value")
 
 
 class OwnedParameters(BaseModel):
@@ -161,7 +161,7 @@ class OwnedRule(BaseModel):
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
         if len(self._arguments_by_name) != 1:
-            raise ValueError("each entry is one expectation with its parameters")
+            raise ValueError("must be one expectation with its parameters")
         return self
 
     @property
@@ -194,10 +194,11 @@ class OwnedRules(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: Annotated[
-        tuple[OwnedRule, ...], Field(description="of all rows that are read, as declared")
+        tuple[OwnedRule, ...], Field(description="judged on all rows of the source, as declared")
     ] = ()
     release: Annotated[
-        tuple[OwnedRule, ...], Field(description="of each published table that has the columns")
+        tuple[OwnedRule, ...],
+        Field(description="judged on each published table that has the named columns"),
     ] = ()
 
 

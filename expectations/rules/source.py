@@ -128,7 +128,7 @@ class PositiveValues(ValueRule):
 
     def words(self) -> str:
         """Return the rule."""
-        return "not a weight: weights are positive"
+        return "not above 0, as a weight must be"
 
     def _wrong(self, values: pa.Array) -> np.ndarray:
         return np.asarray(exact(values, self.column).units <= 0, dtype=bool)

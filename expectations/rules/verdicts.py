@@ -117,7 +117,7 @@ def verdict_of(promise: PrivacyModel, finding: Finding) -> Verdict:
     """
     seen = finding.observed
     if finding.type != expectation_type(type(promise)) or not isinstance(seen, Mapping):
-        raise PromiseError(f"{promise.name}: has no verdict")
+        raise PromiseError(f"{promise.name}: the report has no verdict on this promise")
     return Verdict(
         required=promise.required(),
         observed={n: exact(value) for n, value in seen.items() if n not in _COUNTS},
@@ -176,7 +176,7 @@ def admit(
             neither nor failed, or passed without having been measured.
     """
     if not expectations:
-        raise PromiseError(f"{table}: nothing is expected of it")
+        raise PromiseError(f"{table}: no expectation was judged")
     for outcome in outcomes:
         if outcome.raised or not isinstance(outcome.passed, bool) or _is_unmeasured(outcome):
             raise PromiseError(f"{table}: {outcome.expected.type} could not be evaluated")
@@ -184,7 +184,7 @@ def admit(
     differing = Counter(e.key for e in expectations)
     differing.subtract(outcome.expected.key for outcome in outcomes)
     if wrong := sorted({key.partition(" ")[0] for key, times in differing.items() if times}):
-        raise PromiseError(f"{table}: not evaluated exactly as expected: {', '.join(wrong)}")
+        raise PromiseError(f"{table}: not evaluated exactly as required ({', '.join(wrong)})")
     pairs = [(e, by_key[e.key]) for e in expectations]
     return tuple(
         Finding(table, e.type, e.parameters, outcome.passed is True, outcome.observed)
@@ -213,13 +213,13 @@ def refuse_unexpected(
         PromiseError: for a table without rules, rules without a table, or no promise at all.
     """
     for name in sorted(tables.keys() ^ structure.keys()):
-        where = "is not expected" if name in tables else "is expected and missing"
+        where = "is not declared" if name in tables else "is declared and missing"
         raise PromiseError(f"table {name!r} {where}")
     for name, rules in structure.items():
         if not rules:
-            raise PromiseError(f"table {name!r}: nothing is expected of it")
+            raise PromiseError(f"table {name!r} has no expectations, so that it cannot be judged")
     if not promises:
-        raise PromiseError("nothing is promised")
+        raise PromiseError("no promise is given; a release needs at least one")
 
 
 def require(findings: Iterable[Finding]) -> None:
@@ -230,6 +230,6 @@ def require(findings: Iterable[Finding]) -> None:
     """
     judged = list(findings)
     if not judged:
-        raise PromiseError("nothing was judged")
+        raise PromiseError("no expectation was judged")
     if broken := [str(finding) for finding in judged if finding.passed is not True]:
         raise PromiseError("; ".join(broken))

@@ -180,7 +180,7 @@ def as_number(text: str, kind: str) -> Decimal:
     except ArithmeticError:
         raise ValueError("not a number") from None
     if not number.is_finite() or (kind == "integer" and number != number.to_integral_value()):
-        raise ValueError("not a finite number of this kind")
+        raise ValueError("not a finite number of the column's type")
     return number
 
 

@@ -101,11 +101,11 @@ def _units(values: pa.Array, name: str) -> tuple[np.ndarray, int]:
 
 def _scale(decimals: list[Decimal], name: str) -> tuple[np.ndarray, int]:
     if not all(d.is_finite() for d in decimals):
-        raise InputError(f"column {name!r}: not every value is a finite number")
+        raise InputError(f"column {name!r}: not every value is a finite number (NaN, infinity)")
     digits = max((-int(d.normalize(_UNROUNDED).as_tuple().exponent) for d in decimals), default=0)
     digits = max(digits, 0)
     if digits > _DIGITS:
-        raise TooManyDigits(f"column {name!r}: a value needs more than {_DIGITS} decimals")
+        raise TooManyDigits(f"column {name!r}: a value has more than {_DIGITS} decimals; round it")
     return np.array([int(Fraction(d) * 10**digits) for d in decimals], dtype=object), digits
 
 
@@ -116,7 +116,7 @@ def _narrow(units: np.ndarray, name: str) -> np.ndarray:
     low, high = (int(units.min()), int(units.max())) if len(units) else (0, 0)
     largest = max(abs(low), abs(high))
     if largest >= 10**_DIGITS:
-        raise TooManyDigits(f"column {name!r}: a value needs more than {_DIGITS} digits")
+        raise TooManyDigits(f"column {name!r}: a value has more than {_DIGITS} digits; round it")
     return units.astype(np.int64 if 2 * largest <= INT64_MAX else object)
 
 

@@ -40,8 +40,8 @@ _RULES: Mapping[str, str] = {
     "date_from_datetime_parsing": _DATE,
     "date_from_datetime_inexact": _DATE,
     "string_type": _TEXT,
-    "string_too_short": "needs characters, {min_length} or more",
-    "string_too_long": "has too many characters, may have at most {max_length}",
+    "string_too_short": "must have {min_length} or more characters",
+    "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must match {pattern}",
     "dict_type": _MAPPING,
     "model_type": _MAPPING,
@@ -50,8 +50,8 @@ _RULES: Mapping[str, str] = {
     "dataclass_exact_type": _MAPPING,
     "list_type": _LIST,
     "tuple_type": _LIST,
-    "too_short": "needs entries, {min_length} or more",
-    "too_long": "has too many entries, may have at most {max_length}",
+    "too_short": "must have {min_length} or more entries",
+    "too_long": "must have at most {max_length} entries",
     "greater_than": "must be above {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be below {lt}",
@@ -171,7 +171,7 @@ def _keys(error: ErrorDetails, document: Any) -> Path:
 def _rule(error: ErrorDetails) -> str:
     rule = _RULES.get(error["type"], f"is not valid ({error['type']})")
     if _is_of_a_kind_without_a_name(error):
-        return "is nothing that it may be"
+        return "has no form that is allowed here"
     key = "the key " if error["loc"][-1:] == ("[key]",) else ""
     return key + rule.format(**error.get("ctx", {}))
 

@@ -25,8 +25,8 @@ DATA: Final[Mapping[str, list[Any]]] = {
 _SENSITIVE: Final = "visits"
 _CASES: Final = (("Passing", ["age"]), ("Failing", ["age", "sex"]))
 _SCOPE: Final[Mapping[str, str]] = {
-    "quasi_identifiers": "the columns by which people may be known: equal rows are one group",
-    "sensitive": "the column whose values are not to be known of anybody",
+    "quasi_identifiers": "the columns by which people may be recognised: equal rows are one group",
+    "sensitive": "the column with the values to protect",
 }
 
 

@@ -64,7 +64,7 @@ def from_frame(df: pd.DataFrame) -> Groups:
     """
     carried: _Carried | None = df.attrs.get(_GROUPS)
     if carried is None or not np.array_equal(df[_ROWS].to_numpy(), carried.groups.sizes):
-        raise PromiseError("the frame is not that of its groups")
+        raise PromiseError("the frame was changed after its groups were counted")
     _require_every_group(carried.groups)
     return carried.groups
 
@@ -72,16 +72,16 @@ def from_frame(df: pd.DataFrame) -> Groups:
 def _require_every_group(groups: Groups) -> None:
     every = np.arange(len(groups))
     if len(groups.live) != len(groups):
-        raise PromiseError("the rows that stand for people are not those of every group")
+        raise PromiseError("some groups have no number of rows")
     for name, counts in groups.sensitive.items():
         if not np.array_equal(counts.group[counts.starts], every):
-            raise PromiseError(f"the counts of {name!r} are not those of every group")
+            raise PromiseError(f"some groups have no counts of {name!r}")
     for name, cover in groups.covers.items():
         if not np.array_equal(distinct(cover.group), every):
-            raise PromiseError(f"the values of {name!r} are not those of every group")
+            raise PromiseError(f"some groups have no values of {name!r}")
     for name, subdomains in groups.subdomains.items():
         if not np.array_equal(distinct(subdomains.group), every):
-            raise PromiseError(f"the subdomains of {name!r} are not those of every group")
+            raise PromiseError(f"some groups have no subdomains of {name!r}")
 
 
 class GroupsOfTable(TableMetricProvider):
@@ -153,10 +153,10 @@ class GroupsOfTable(TableMetricProvider):
 def _columns(parameters: Any, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the columns that form groups and those to count, each in the table exactly once."""
     if parameters.get("whose"):
-        raise PromiseError("members: no table says of which household a row is: leave it out")
+        raise PromiseError("members: a table does not show households; leave members out")
     keys, sensitive = list(parameters.get("by") or ()), list(parameters.get("sensitive") or ())
     if not keys:
-        raise PromiseError("quasi_identifiers: name the columns that tell groups apart")
+        raise PromiseError("quasi_identifiers: name the columns by which rows are grouped")
     for name in [*keys, *sensitive]:
         if names.count(name) != 1:
             there = "twice" if name in names else "not"

@@ -57,7 +57,9 @@ def count_groups(
     """
     keys_of = DIALECTS.get(connection.dialect.name)
     if keys_of is None:
-        raise PromiseError(f"groups can be counted exactly by {', '.join(DIALECTS)} alone")
+        raise PromiseError(
+            f"this database does not count groups exactly; use one of {', '.join(DIALECTS)}"
+        )
     table = rows if isinstance(rows, sa.FromClause) else rows.subquery()
     keys = keys_of(connection, table, [*columns, *sensitive])
     counting = _count_query([key.expression for key in keys], table, len(columns))
@@ -142,7 +144,10 @@ def _in_mariadb(connection: sa.Connection, table: Any, columns: Sequence[Express
         if code in _MARIADB_AS_THEY_ARE:
             keys.append(Key(column))
         elif longest is not None and longest > limit:
-            raise PromiseError(f"column {column.key!r} has texts of more than {limit} bytes")
+            raise PromiseError(
+                f"column {column.key!r} has texts of more than {limit} bytes, which the database "
+                "does not compare whole; set max_sort_length higher"
+            )
         else:
             keys.append(Key(sa.cast(column, sa.BINARY()), _ENCODINGS.get(str(charset))))
     return keys

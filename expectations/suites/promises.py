@@ -87,7 +87,7 @@ class ExpectPromise(Described):
         except ValidationError as error:
             raise ValueError(readable(error, parameters, {})) from None
         if type(promise) is not cls.promised:
-            raise ValueError(f"model: is that of another promise than {cls.promised.name}")
+            raise ValueError(f"model: belongs to another promise than {cls.promised.name}")
         return values
 
     def _validate(self, metrics: Any, *_: Any, **__: Any) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def rules_by_table(
         judged = judged if columns else list(rows_in[:1])
         if not judged:
             what = ", ".join(sorted(map(repr, columns))) or "a row for each person"
-            raise PromiseError(f"{rule.type}: no published table has {what}")
+            raise PromiseError(f"{rule.type}: no published table has {what}; leave this rule out")
         for name in judged:
             if rule not in by_table[name]:
                 by_table[name].append(rule)

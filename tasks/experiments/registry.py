@@ -55,5 +55,5 @@ def experiment_named(name: str) -> Experiment:
         InputError: if there is no such experiment.
     """
     if name not in EXPERIMENTS:
-        raise InputError(f"experiment {name!r}: there are {', '.join(EXPERIMENTS)}")
+        raise InputError(f"no experiment {name!r}; type one of {', '.join(EXPERIMENTS)}")
     return EXPERIMENTS[name]

@@ -207,9 +207,9 @@ def _only_groups(
         chosen[some] = np.where(times == 1, admitted.argmax(axis=0), -1)
     if double:
         raise PromiseError(
-            f"reference: labels of several groups admit people with the same quasi-identifiers "
-            f"({double} combinations of these): no share of them is known; use a partition whose "
-            "groups do not overlap, such as full-domain"
+            f"reference: labels of several groups admit the same people ({double} combinations of "
+            "quasi-identifiers); use a partition with groups that do not overlap, such as "
+            "full-domain"
         )
     return chosen
 
@@ -255,8 +255,8 @@ def _numbers(people: Column, published: Column) -> np.ndarray:
     type_ = common_type(people.values.type, published.values.type)
     if type_ is None:
         raise InputError(
-            f"reference: column {published.name!r} holds {people.values.type}, "
-            f"the release {published.values.type}"
+            f"reference: column {published.name!r} has type {people.values.type}, but the release "
+            f"has {published.values.type}; use the same type"
         )
     indices = pc.index_in(people.values.cast(type_), value_set=published.values.cast(type_))
     place = as_numpy(indices.fill_null(-1)).astype(np.int64)

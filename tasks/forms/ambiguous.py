@@ -132,7 +132,7 @@ def _rows(tables: Tables, schema: Schema) -> np.ndarray:
     names = [name for name in tables if not name.startswith("at_")]
     totals = [st.totals(tables[name], number) for name in names]
     if any(rows is None or (rows != totals[0]).any() or not rows.all() for rows in totals):
-        raise PromiseError(f"{', '.join(names)}: counts of a group are not the same everywhere")
+        raise PromiseError(f"{', '.join(names)}: these tables differ in the counts of a group")
     return np.asarray(totals[0])
 
 

@@ -118,7 +118,7 @@ class ComposedForm:
         seen = self.vacancies.groups(self.shown, tables, schema, adversary_columns, sensitive)
         of_groups = not any(schema[name].role == "sensitive" for name in adversary_columns)
         if of_groups and not self.vacancies.agree(tables, seen):
-            raise PromiseError(f"{LINEAGE}: its rows and vacant values are not those of the tables")
+            raise PromiseError(f"{LINEAGE}: its rows and vacant values differ from the tables")
         return seen
 
     def rules(

@@ -114,7 +114,7 @@ class SensitiveApart(FormParameters):
 
     sensitive: Annotated[
         Literal["independent", "together"],
-        Field(description="whether several sensitive columns keep their association"),
+        Field(description="together keeps a person's sensitive values in one row"),
     ] = "independent"
 
     @property

@@ -16,9 +16,9 @@ class RecodedParameters(FormParameters):
     keeps_nulls: ClassVar[bool] = True
 
     protects: Literal["values", "identities"] = field_since(
-        6, "values", "sensitive values, or who people are in a table that has none"
+        6, "values", "sensitive values, or who people are in a table without sensitive values"
     )
-    label_tables: bool = field_since(6, False, "what each label admits is published in tables, too")
+    label_tables: bool = field_since(6, False, "also publish tables of what each label admits")
 
     @property
     def protects_values(self) -> bool:
@@ -40,8 +40,8 @@ class GeneralizedParameters(RecodedParameters):
     single_values: Literal["quoted", "plain"] = field_since(
         6,
         "quoted",
-        "texts without a hierarchy that stand alone: in braces and quotes where they have special "
-        "characters, or where they read as a label alone",
+        "braces and quotes around single texts without a hierarchy; quoted adds them to texts with "
+        "special characters, plain only to texts that read like a label",
     )
 
 
@@ -58,7 +58,7 @@ class SuppressedParameters(RecodedParameters):
     def _each_is_linked_once(self) -> Self:
         names = [name for linked in self.linked for name in linked]
         if len(set(names)) < len(names):
-            raise ValueError("linked: a column is listed twice")
+            raise ValueError("linked: a column is listed twice; list it once")
         return self
 
     def fault_in(self, spec: Companions) -> str | None:

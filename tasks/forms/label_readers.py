@@ -156,7 +156,9 @@ def _with_null(
             return replace(whole, null=column.nulls)
         admitted = ListedValues((), null=True) if text is None else read(text)
         if admitted.null and not column.nulls:
-            raise PromiseError(f"column {name!r}: a label admits null, but nulls are not declared")
+            raise PromiseError(
+                f"column {name!r}: a label admits missing values, but the column declares no nulls"
+            )
         return admitted
 
     return read_cell
@@ -167,7 +169,9 @@ def _strict(name: str, read: Callable[[str], Admitted]) -> Callable[[str], Admit
         try:
             return read(text)
         except (ValueError, KeyError, OverflowError, InvalidOperation):
-            raise PromiseError(f"column {name!r}: a text that is not one of its labels") from None
+            raise PromiseError(
+                f"column {name!r}: has a text that is not one of its labels"
+            ) from None
 
     return strictly
 

@@ -100,7 +100,10 @@ def _annotate_trees(
         tree = _tree(aims.name, domain, weights.tolist(), parameters)
         with_weights = annotate(tree, weights, None if aims.exact else parameters.largest)
         if max(with_weights.target.weight.tolist()) > INT64_MAX:
-            raise SpecError("form: a target's exact ratios are too large: give a denominator")
+            raise SpecError(
+                "form.denominator: the exact ratios of a target are too large; use a number, "
+                "such as 16"
+            )
         annotated.append((tree, with_weights))
     return annotated
 
@@ -120,10 +123,13 @@ def _tree(
         case "median":
             return median_tree(weights, parameters.arity)
     if domain.ancestors is None:
-        raise SpecError(f"form: tree hierarchy: {name!r} has no hierarchy")
+        raise SpecError(f"form.tree: {name!r} has no hierarchy; declare one, or use another tree")
     tree, order = taxonomy_tree(domain.ancestors)
     if (np.diff(order) < 0).any():
-        raise SpecError(f"form: tree hierarchy: a node of {name!r} is not a run of its values")
+        raise SpecError(
+            f"form.tree: a node of the hierarchy of {name!r} has values that are not neighbours; "
+            "use another tree"
+        )
     return tree
 
 
@@ -232,7 +238,7 @@ def publish(
 def _aims(partition: Partition) -> TargetDistributions:
     if partition.target_distributions is None:
         raise PromiseError(
-            "form redistributed needs the partition stratum or exact-qi: others aim at no target"
+            "form redistributed needs a partition that gives targets; use stratum or exact-qi"
         )
     return partition.target_distributions
 

@@ -41,23 +41,23 @@ class RedistributedParameters(FormParameters):
     tree: Annotated[
         Literal["balanced", "median", "hierarchy"],
         Field(
-            description="which subdomains there are: parts with as many values each, parts about "
-            "as likely, or the nodes of the column's hierarchy"
+            description="subdomains are parts with equally many values, parts that are about "
+            "equally likely, or the nodes of the column's hierarchy"
         ),
     ] = "balanced"
     arity: Annotated[
-        int, Field(ge=2, description="how many parts a subdomain has, without a hierarchy")
+        int, Field(ge=2, description="number of parts of a subdomain, without a hierarchy")
     ] = 2
     denominator: Annotated[
         _Denominator,
-        Field(description="most that the weights of a subdomain's parts add up to; null: exact"),
+        Field(description="largest sum of the weights of a subdomain's parts; exact has no limit"),
     ] = 16
     fakes: Annotated[
         ExactNumber,
-        Field(ge=0, description="most fake values in a group: a number, or a share of its rows"),
+        Field(ge=0, description="most fake values in a group, as a number or a share of its rows"),
     ] = Decimal(0)
     rows: Annotated[int | None, Field(ge=1)] = field_since(
-        6, None, "fewest rows of a group, where p-privacy has target: {nearest: own}"
+        6, None, "fewest rows of a group, only with p-privacy of `target: {nearest: own}`"
     )
 
     @classmethod
@@ -93,7 +93,7 @@ class RedistributedParameters(FormParameters):
     @model_validator(mode="after")
     def _fakes_are_counted_or_a_share(self) -> Self:
         if self.fakes >= 1 and self.fakes != int(self.fakes):
-            raise ValueError("fakes: neither a whole number nor a share below 1")
+            raise ValueError("fakes: must be a whole number or a share below 1")
         return self
 
     def fault_in(self, spec: Companions) -> str | None:
@@ -103,29 +103,29 @@ class RedistributedParameters(FormParameters):
         if not partition.gives_targets and not own:
             return (
                 f"form: redistributed needs partition {_partitions_with_targets()}, or p-privacy "
-                "with target: {nearest: own}"
+                "with `target: {nearest: own}`"
             )
         if len(sensitive) > 1:
-            return "form: redistributed shows one sensitive column, and there are several"
-        if self.tree == "hierarchy" and spec.columns[sensitive[0]].hierarchy is None:
-            return f"form.tree: {sensitive[0]!r} has no hierarchy"
-        if partition.small_groups and self.fakes >= 1:
             return (
-                f"form.fakes: with partition {partition.method} a share of each group, not a number"
+                "form: redistributed shows only one sensitive column; keep one, or use form split"
             )
+        if self.tree == "hierarchy" and spec.columns[sensitive[0]].hierarchy is None:
+            return f"form.tree: {sensitive[0]!r} has no hierarchy; declare one, or use another tree"
+        if partition.small_groups and self.fakes >= 1:
+            return f"form.fakes: must be a share below 1 with partition {partition.method}"
         if sum(isinstance(promise, PPrivacy) for promise in spec.promises) > 1:
-            return "promises: one p-privacy promise says what may be learned"
+            return "promises: only one p-privacy promise is possible; leave the others out"
         return self._fault_of_own(spec) if own else self._fault_of_given(spec)
 
     def _fault_of_given(self, spec: Companions) -> str | None:
         """Return what does not match targets that the partition gives, None if everything does."""
         if self.rows is not None:
-            return "form.rows: goes with p-privacy whose target is {nearest: own}"
+            return "form.rows: needs p-privacy with `target: {nearest: own}`; leave rows out"
         for i, promise in enumerate(spec.promises):
             if not isinstance(promise, PPrivacy | TCloseness):
                 return (
-                    f"promises.{i}: {promise.name} means nothing in form redistributed, unless "
-                    "p-privacy has target: {nearest: own}"
+                    f"promises.{i}: {promise.name} means nothing in form redistributed without "
+                    "p-privacy of `target: {nearest: own}`; leave it out"
                 )
         return None
 
@@ -134,18 +134,27 @@ class RedistributedParameters(FormParameters):
         limits = [p for p in spec.promises if not isinstance(p, PPrivacy)]
         compared = [p for p in limits if p.compares_with_all]
         if self.largest is None or self.largest > MOST:
-            return f"form.denominator: targets of groups need one, of at most {MOST}"
+            return f"form.denominator: must be a number up to {MOST} where groups have own targets"
         if spec.partition.may_suppress:
-            return "partition.suppression: targets tell of the values of all rows: suppress none"
+            return (
+                "partition.suppression: targets would reveal values of suppressed rows; "
+                "suppress no rows"
+            )
         if self.rows is not None and spec.partition.gives_targets:
-            return f"form.rows: partition {spec.partition.method} makes groups of any size"
+            return (
+                f"form.rows: partition {spec.partition.method} makes groups of any size; "
+                "leave rows out"
+            )
         for i, promise in enumerate(spec.promises):
             if not (isinstance(promise, PPrivacy) or _is_aimed_at(promise)):
-                return f"promises.{i}: of {promise.name} as it is, no nearest target is known"
+                return (
+                    f"promises.{i}: no method finds the nearest target for {promise.name} as it "
+                    "is; promise t-closeness (equal or ordered), beta-likeness or l-diversity"
+                )
         if not limits or (compared and len(limits) > 1):
             return (
-                "promises: beside p-privacy with target: {nearest: own} it takes one t-closeness, "
-                "one β-likeness or any l-diversity, for which the nearest target is known"
+                "promises: p-privacy with `target: {nearest: own}` also needs exactly one "
+                "t-closeness or beta-likeness promise, or only l-diversity promises"
             )
         return None
 

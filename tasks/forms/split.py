@@ -98,7 +98,7 @@ def _require_matching(tables: Tables, vacant: np.ndarray | int) -> None:
     for name, table in _tables_of_counts(tables).items():
         rows = st.totals(table, len(different))
         if not dense or rows is None or not np.array_equal(sizes + vacant, rows):
-            raise PromiseError(f"{name}: counts of a group are not as many as its rows in {QIT}")
+            raise PromiseError(f"{name}: counts of a group do not add up to its rows in {QIT}")
 
 
 def rules(

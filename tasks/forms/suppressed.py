@@ -83,7 +83,10 @@ def _at_root(column: Column, partition: Partition, groups: int) -> np.ndarray:
 def _cells(column: Column, rows: np.ndarray, starred: np.ndarray) -> pa.Array:
     texts = pc.cast(column.values, pa.string())
     if STAR in texts.to_pylist():
-        raise InputError(f"column {column.name!r}: a value reads like a suppressed cell")
+        raise InputError(
+            f"column {column.name!r}: a value is {STAR!r}, which marks suppressed cells; rename it "
+            "in the source"
+        )
     star = len(texts)
     codes = np.where(starred, star, column.codes[rows])
     return pa.concat_arrays([texts, pa.array([STAR])]).take(pa.array(codes, mask=codes < 0))

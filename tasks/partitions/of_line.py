@@ -23,7 +23,7 @@ class GroupsOfLine(PartitionParameters):
     since: ClassVar[int] = 2
 
     method: Literal["groups"] = "groups"
-    line: Annotated[str, Field(description="the line whose groups are shown")]
+    line: Annotated[str, Field(description="name of the line that has the groups")]
 
 
 _KINDS = ChainMap({GROUPS: GroupsOfLine}, cast(Any, PARTITION_PARAMETERS))
@@ -83,24 +83,26 @@ def fault_of_groups(spec: SpecOfGroups, partitioned: bool) -> str | None:
         partitioned: whether it has a partition of its own.
     """
     if spec.groups is None:
-        return None if partitioned else "partition: is needed (or groups: the line that has them)"
+        return None if partitioned else "partition: is missing (or type `groups: LINE`)"
     rules = {
-        "groups: stands in place of a partition: leave one of the two out": partitioned,
-        f"groups: {spec.groups} is this line itself": spec.groups == spec.name,
-        "people: is needed: name the people that both lines are about, as the other line does": (
+        "groups: replaces partition; leave one of the two out": partitioned,
+        f"groups: {spec.groups} is this line itself; name another line": spec.groups == spec.name,
+        "people: is missing; type the name that the other line has here (`people: NAME`)": (
             spec.people is None
         ),
-        "unit: groups needs to know people again: name an identifier with unit: true": (
+        "unit: groups needs to recognise people; declare an identifier with `unit: true`": (
             spec.unit == "row"
         ),
-        "remember: units forgets who is in which group, and groups needs that": (
+        "remember: units forgets who is in which group, which groups needs; use `remember: map`": (
             spec.remember == "units"
         ),
-        "strata: groups are those of another line, with its strata": bool(spec.strata),
-        "versions.vacancies: the other line says who has which place: keep": (
+        "strata: groups are from another line, with its strata; leave strata out": bool(
+            spec.strata
+        ),
+        "versions.vacancies: the other line decides who gets which place; use `vacancies: keep`": (
             getattr(spec.versions, "vacancies", "keep") != "keep"
         ),
-        "versions.cohort: who is in no group of the other line waits for it": (
+        "versions.cohort: people in no group of the other line wait for it; leave cohort out": (
             getattr(spec.versions, "cohort", 1) != 1
         ),
     }

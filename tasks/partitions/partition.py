@@ -129,7 +129,7 @@ def _node_column(column: Column, level: HierarchyLevel, name: str) -> Column:
     levels = column.levels()
     if column.ancestors is None or level.level >= len(levels):
         raise SpecError(
-            f"strata: {level.column!r} has no level {level.level}: its hierarchy has levels up to "
+            f"strata: {level.column!r} has no level {level.level}; its hierarchy has levels 0 to "
             f"{len(levels) - 1}"
         )
     nodes = levels[level.level][column.category()[0]]

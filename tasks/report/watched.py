@@ -17,17 +17,17 @@ from sfumato.tasks.terms.terms import Declared
 _COLUMNS = ("column", "column_A", "column_B", "sensitive", "model")
 _OF_VALUES = ("value_set", "regex")  # the owner's: the values in them may be personal
 _WORDS = {
-    "continued": "people who go on",
-    "new": "people who are new",
-    "refilled": "newcomers in the places of people who left",
-    "moved": "people moved to other groups of the same values",
+    "continued": "people who stayed",
+    "new": "new people",
+    "refilled": "new people in places of people who left",
+    "moved": "people moved to another group with the same values",
     "vacant": "values of people who left",
-    "not_represented_versions": "rows that earlier versions keep out",
-    "groups_continued": "groups that go on",
-    "groups_new": "groups of newcomers",
-    "groups_retired": "groups that are shown no more",
-    "route": "route by which versions together keep the promises",
-    "worst_posterior": "likeliest value of anybody",
+    "not_represented_versions": "rows left out because of earlier versions",
+    "groups_continued": "groups that continue",
+    "groups_new": "groups of new people",
+    "groups_retired": "groups that are no longer published",
+    "route": "rule by which all versions together keep the promises",
+    "worst_posterior": "largest probability of a person's value",
 }
 _PRIVATE = ("moved", "groups_retired", "route", "worst_posterior")
 
@@ -70,7 +70,7 @@ def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulne
 
 def _note_on_codings(declared: Declared) -> list[str]:
     names = ", ".join(f"`{_text(name)}`" for name in sorted(declared.codings_by_column))
-    return [f"Everything is about coded values: of {names}.", ""] if names else []
+    return [f"All figures are about coded values of {names}.", ""] if names else []
 
 
 def _parameters(observation: dict[str, Any]) -> str:
@@ -106,7 +106,7 @@ def risk_rows(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
     """Return each measure by the quasi-identifiers only, and with the insensitive columns."""
     pairs = [
         ("rows", narrow.rows, wide.rows),
-        ("rows that are alone", narrow.alone, wide.alone),
+        ("rows that are unique", narrow.alone, wide.alone),
         *(
             (f"rows in groups of fewer than {size}", narrow.smaller[size], wide.smaller[size])
             for size in narrow.smaller
@@ -132,12 +132,12 @@ def whole_rows(
     whole, part = {"people": ("person", "row"), "households": ("household", "member")}[counted]
     measures = [
         (counted, risk.households),
-        (f"risk of a {whole}, {part}s independent, highest", f"{risk.highest:.2%}"),
-        ("the same, average", f"{risk.average:.2%}"),
-        (f"largest risk of a {part}, average", f"{float(risk.by_member):.2%}"),
+        (f"highest risk of a {whole} ({part}s independent)", f"{risk.highest:.2%}"),
+        (f"average risk of a {whole} ({part}s independent)", f"{risk.average:.2%}"),
+        (f"average of the largest risk of a {part}", f"{float(risk.by_member):.2%}"),
         (f"fewest {counted} in a group", risk.least),
         (f"fewest {counted} alike in all {part}s", risk.least_alike),
-        (f"{counted} that no other is like", risk.alone),
+        (f"unique {counted}", risk.alone),
     ]
     return [{"measure": what, "by quasi-identifiers": value} for what, value in measures]
 
@@ -162,10 +162,11 @@ def homogeneity_rows(risk: Risk) -> list[dict[str, Any]]:
 def singling_out_rows(result: SinglingOut) -> list[dict[str, Any]]:
     """Return the smallest sets of columns on which some row is unique."""
     rows: list[dict[str, Any]] = [
-        {"columns": ", ".join(subset.columns), "rows alone": subset.rows}
+        {"columns": ", ".join(subset.columns), "unique rows": subset.rows}
         for subset in result.minimal
     ]
-    return rows or [{"columns": f"none of up to {result.complete_up_to}", "rows alone": 0}]
+    what = f"no set of up to {result.complete_up_to} columns"
+    return rows or [{"columns": what, "unique rows": 0}]
 
 
 def _percent(share: Fraction) -> str:

@@ -237,11 +237,11 @@ def test_forms_may_be_chosen_too(tmp_path):
                 "form": {"method": "generalized"},
                 "evaluate": COUNTS,
             },
-            "does not show them: use permuted or split",
+            "does not show; use form permuted or split",
         ),
         (
             {"partition": {"method": "hybrid", "aims": [{"kind": "arbitrary", "selected": [5]}]}},
-            "name a range, or use ke",
+            "add `kind: range`, or use `method: ke`",
         ),
         (
             {

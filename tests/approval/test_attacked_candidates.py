@@ -21,7 +21,7 @@ def test_reviewers_see_the_bar_and_decide(reviewed_line):
     reviewed_line.write(people(rows=300), reviewers=1, **TERMS).release()
     candidate = reviewed_line.candidate
     page = Read((candidate.report / "review.html").read_text("utf-8"))
-    assert "not kept: yours to decide" in page.text
+    assert "not kept: you decide" in page.text
     assert "max-share-above" in page.text
     version = reviewed_line.publish(
         reviewed_line.decide(reviewed_line.reviewer("ann"), place=candidate.place)

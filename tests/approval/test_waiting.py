@@ -184,7 +184,7 @@ def test_the_next_version_waits_beside_the_one_before(waiting):
     waiting.publish()
     waiting.write(OTHERS).release()
     page = (waiting.candidate.report / "review.html").read_text()
-    assert "is held against version 0001" in page
+    assert "is compared with version 0001" in page
     waiting.decide("ann")
     waiting.decide("ben")
     assert waiting.publish().name == "0002"
@@ -207,7 +207,8 @@ def test_releases_in_parts_wait_too(reviewed_line):
     )
     reviewed_line.release()
     assert (
-        "releases in parts are not" in (reviewed_line.candidate.report / "review.html").read_text()
+        "because this release is in parts"
+        in (reviewed_line.candidate.report / "review.html").read_text()
     )
     reviewed_line.reviewer("ann", "visits")
     reviewed_line.decide("ann")

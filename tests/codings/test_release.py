@@ -166,7 +166,10 @@ def test_accuracy_is_that_of_coded_values_and_says_so(line, call):
     assert (code, error) == (0, "")
     report = text_of(line.plan().line.private / "reports" / "0001" / "accuracy.html")
     assert "No answer lies outside its bounds" in report
-    assert "Truths are those of coded values, of age, came, code, cost, job, left:" in report
+    assert (
+        "True answers are computed from the coded values of age, came, code, cost, job, left."
+        in report
+    )
 
 
 @pytest.mark.parametrize(
@@ -306,6 +309,6 @@ def _is_of_codings(finding):
 def test_the_summary_of_a_run_says_it(line, small):
     line.write(stays())
     text = summary(open_release(line.publish("one").directory), [], NOT_JUDGED)
-    assert "Everything is about coded values: of `age`, `came`, `code`, `cost`, `job`" in text
+    assert "All figures are about coded values of `age`, `came`, `code`, `cost`, `job`" in text
     small.write(people(first=5000))
     assert "coded" not in summary(open_release(small.publish("plain").directory), [], NOT_JUDGED)

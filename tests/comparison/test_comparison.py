@@ -438,7 +438,7 @@ def test_another_promise_is_never_recommended_and_said_to_be_one(small, call):
     assert "1 promise something else than the spec: never recommended" in error
     assert "left out, 1: " in error
     page = Path(output.splitlines()[-1]).read_text(encoding="utf-8")
-    assert "1 of them promise something else than the spec" in page
+    assert "1 of them make another promise than the spec" in page
     assert "<td>another</td>" in page
     assert "no alternative keeps the promises of the spec" in page
     assert not list(small.folder.glob("*.recommended.yaml"))
@@ -648,7 +648,7 @@ def test_partitions_that_need_aims_have_those_of_the_workloads(small):
         (candidate,) = (candidate for candidate in tried if candidate.name == name)
         assert [aim.model_dump(mode="json") for aim in candidate.terms.partition.aims] == AIMS
         assert changes[name]["partition"]["aims"] == AIMS
-    assert "does not show them" in refused["hybrid · generalized"]
+    assert "does not show; use form" in refused["hybrid · generalized"]
     assert "partition.aims: is missing" not in refused.values()
     own = [{"kind": "range", "over": "age", "spans": [9]}]
     grid = {"partition": [{"method": "hybrid", "aims": [own]}]}

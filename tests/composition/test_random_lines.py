@@ -14,7 +14,7 @@ from tests.composition.oracle import candidates, keeps_distinct, posterior, read
 from tests.composition.random_lines import disturb_line, holding, mixing, side_by_side
 from tests.composition.vectors import distinct, entropy
 
-CUT, GONE = "two groups of earlier versions", "is gone"
+CUT, GONE = "two groups of earlier versions", "other sensitive values"
 
 
 def shares(values):

@@ -264,7 +264,7 @@ def test_what_is_not_shown_is_not_measured():
     assert not AlphaBeta(alpha=1, beta=1).feasible(hidden).holds
     other = AlphaBeta(alpha=1, beta=1, quasi_identifiers=("q0", "height"))
     assert not other.check(groups).holds
-    with pytest.raises(PromiseError, match="values that groups admit"):
+    with pytest.raises(PromiseError, match="which values each group admits"):
         other.measure(groups)
     joined = AlphaBeta(alpha=1, beta=1, quasi_identifiers=("q0", "q2")).check(groups)
     assert joined.observed["alpha"] == Fraction(1, 3) + Fraction(4, 9)

@@ -300,11 +300,11 @@ def test_smoothing_beyond_int64_stays_exact():
 
 def test_a_value_that_nobody_has_and_groups_of_nobody_are_not_measured():
     impossible = groups_of_population([[1, 0], [1, 1]], {(0, 0, 0): 4, (1, 0, 0): 4})
-    with pytest.raises(PromiseError, match="group 1: shows a value that nobody like it has"):
+    with pytest.raises(PromiseError, match="group 1: has a sensitive value that no such person"):
         beliefs(impossible.counts_of("s"), impossible.population.joint["s"])
     nobody = groups_of_population([[1, 0], [0, 1]], {(0, 0, 0): 4})
     for smoothing in (0, 1):
-        with pytest.raises(PromiseError, match="group 1: the population has nobody like it"):
+        with pytest.raises(PromiseError, match="has no person with its quasi-identifiers"):
             beliefs(nobody.counts_of("s"), nobody.population.joint["s"], Fraction(smoothing))
     without = Groups(nobody.sizes, nobody.sensitive)
     silent = Groups(nobody.sizes, nobody.sensitive, population=Population(nobody.sizes, 0))
@@ -363,8 +363,8 @@ def test_many_values_take_no_more_than_the_people_do():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rho1": "0.8"}, "rho1: is not smaller than rho2"),
-        ({"rho1": "0.9"}, "rho1: is not smaller than rho2"),
+        ({"rho1": "0.8"}, "rho1: must be smaller than rho2"),
+        ({"rho1": "0.9"}, "rho1: must be smaller than rho2"),
         ({"rho1": 0}, "greater than 0"),
         ({"rho2": 1}, "less than 1"),
         ({"population": ""}, "at least 1 character"),

@@ -1,4 +1,4 @@
-"""Nothing passes that was not evaluated exactly as expected."""
+"""Nothing passes that was not evaluated exactly as required."""
 
 from dataclasses import replace
 
@@ -75,12 +75,12 @@ def test_what_was_not_evaluated_is_refused(outcomes):
 
 
 def test_nothing_wanted_is_refused():
-    with pytest.raises(PromiseError, match="nothing is expected"):
+    with pytest.raises(PromiseError, match="no expectation was judged"):
         admit("microdata", [], [])
 
 
 def test_nothing_judged_is_refused():
-    with pytest.raises(PromiseError, match="nothing was judged"):
+    with pytest.raises(PromiseError, match="no expectation was judged"):
         require([])
 
 
@@ -122,7 +122,7 @@ def test_a_release_is_examined_without_great_expectations(groups_of):
 )
 def test_a_finding_of_something_else_is_no_verdict(type_, observed):
     finding = Finding(GROUPS, type_, {}, passed=True, observed=observed)
-    with pytest.raises(PromiseError, match="k-anonymity: has no verdict"):
+    with pytest.raises(PromiseError, match="k-anonymity: the report has no verdict"):
         verdict_of(KAnonymity(k=2), finding)
 
 

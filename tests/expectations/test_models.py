@@ -163,7 +163,9 @@ def test_values_without_order_or_with_nulls_are_unmeasurable(groups_of, values):
     assert verdict.observed == {"k": None, "e": None}
     assert not verdict.holds
     assert KEAnonymity(k=1, e=0, sensitive="s").failing(groups).all()
-    with pytest.raises(PromiseError, match="needs ordered values without nulls"):
+    with pytest.raises(
+        PromiseError, match="needs numbers, dates or timestamps without missing values"
+    ):
         KEAnonymity(k=1, e=0, sensitive="s").measure(groups)
 
 

@@ -253,7 +253,7 @@ def test_what_is_not_defined_says_why_and_what_is(name):
     model = promise(model=name, **UNDEFINED[name])
     why = type(model).why_not_over_people
     assert why != PrivacyModel.why_not_over_people
-    assert model.fault_over_people == f"is not defined over people or households: {why}"
+    assert model.fault_over_people == f"is not defined over people or households, because {why}"
     _, _, instead = why.rpartition("; promise ")
     named = [name for part in instead.split(" and ") for name in part.split(" or ")]
     defined = {

@@ -56,7 +56,9 @@ def test_a_population_without_some_of_the_people_measures_nothing(people):
     groups = draw_release("aab", people)
     verdict = model("0", "1").check(groups)
     assert (verdict.holds, verdict.observed) == (False, {"min": None, "max": None})
-    with pytest.raises(PromiseError, match="too few people for 1 of the groups"):
+    with pytest.raises(
+        PromiseError, match="fewer people than the table has rows in 1 of the groups"
+    ):
         model("0", "1").measure(groups)
 
 
@@ -65,7 +67,7 @@ def test_without_a_population_or_groups_nothing_is_measured():
     for groups in (Groups(np.array([3]), {}), Groups(none, {}, population=Population(none, 5))):
         verdict = model("0", "1").check(groups)
         assert (verdict.holds, verdict.observed) == (False, {"min": None, "max": None})
-    with pytest.raises(PromiseError, match="needs a population"):
+    with pytest.raises(PromiseError, match="without a table of the population"):
         model("0", "1").measure(Groups(np.array([3]), {}))
 
 
@@ -149,7 +151,7 @@ def test_uniting_classes_of_people_who_are_absent_with_others_does_not_break_it(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"min": "0.5", "max": "0.4"}, "min: is larger than max"),
+        ({"min": "0.5", "max": "0.4"}, "min: must not be larger than max"),
         ({"min": "-0.1"}, "greater than or equal to 0"),
         ({"max": "1.1"}, "less than or equal to 1"),
         ({"population": ""}, "at least 1 character"),

@@ -121,7 +121,7 @@ def test_one_person_among_millions_is_not_rounded_away():
 
 
 def test_a_population_that_lacks_somebody():
-    with pytest.raises(InputError, match="too few people for 1 of the groups"):
+    with pytest.raises(InputError, match="fewer people than the table has rows in 1 of the groups"):
         risk(Groups(np.array([2, 3]), {}, population=Population(np.array([2, 2]), 0)))
 
 

@@ -146,18 +146,18 @@ def test_an_expectation_that_was_weakened_is_refused(promises_kept, monkeypatch)
             name, [weaker] if name == "line.release" else expectations_given
         ),
     )
-    with pytest.raises(PromiseError, match="not evaluated exactly as expected"):
+    with pytest.raises(PromiseError, match="not evaluated exactly as required"):
         judge("line", TABLES, STRUCTURE, promises_kept)
 
 
 @pytest.mark.parametrize(
     ("tables", "structure", "promised", "message"),
     [
-        (TABLES, {}, True, "table 'microdata' is not expected"),
-        ({}, STRUCTURE, True, "table 'microdata' is expected and missing"),
-        (TABLES, {**STRUCTURE, "other": [NotEmpty()]}, True, "'other' is expected and missing"),
-        (TABLES, {"microdata": []}, True, "nothing is expected of it"),
-        (TABLES, STRUCTURE, False, "nothing is promised"),
+        (TABLES, {}, True, "table 'microdata' is not declared"),
+        ({}, STRUCTURE, True, "table 'microdata' is declared and missing"),
+        (TABLES, {**STRUCTURE, "other": [NotEmpty()]}, True, "'other' is declared and missing"),
+        (TABLES, {"microdata": []}, True, "'microdata' has no expectations"),
+        (TABLES, STRUCTURE, False, "no promise is given"),
     ],
 )
 def test_what_nothing_is_expected_of_is_refused(

@@ -19,7 +19,7 @@ def test_without_a_name_it_says_which_there_are(capsys):
 
 def test_a_wrong_name_is_told_before_anything_runs(capsys):
     assert run(["experiment", "stars", "lines"]) == 2
-    assert "experiment 'lines': there are " in capsys.readouterr().err
+    assert "no experiment 'lines'; type one of " in capsys.readouterr().err
 
 
 def test_the_flow_writes_its_pages_and_leaves_nothing_else(tmp_path, monkeypatch, plain_flow):

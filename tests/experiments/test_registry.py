@@ -152,7 +152,7 @@ def test_pages_need_nothing_else_and_say_what_plots_show(quick):
 
 
 def test_an_experiment_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(InputError, match=r"experiment 'lines': there are arbitrary-averages, "):
+    with pytest.raises(InputError, match=r"no experiment 'lines'; type one of arbitrary-"):
         experiment_named("lines")
 
 

@@ -202,7 +202,10 @@ class TestPlacesOfOthers:
         }
         code, message = run(command, *arguments[command])
         assert code == 2
-        assert f"permission denied: {source} belongs to nobody (mode 0600), this is root" in message
+        assert (
+            f"permission denied: {source} belongs to nobody (mode 0600), the command runs as root"
+            in message
+        )
         assert "  - run the command as nobody\n" in message
         assert "ingest" not in message or command != "release"  # it has not begun
 
@@ -215,7 +218,8 @@ class TestPlacesOfOthers:
         assert code == 2
         assert reason == (
             f"sfumato: {small.spec}: cannot be read "
-            f"(permission denied: {small.spec} belongs to nobody (mode 0600), this is root)"
+            f"(permission denied: {small.spec} belongs to nobody (mode 0600), "
+            "the command runs as root)"
         )
         assert owner == "  - run the command as nobody"
         assert access == f"  - have nobody type: setfacl --modify u:root:r {small.spec}"
@@ -229,7 +233,7 @@ class TestPlacesOfOthers:
         assert code == 1
         assert reason == (
             f"sfumato: publish.uri: {place / 'wages'}: cannot be written "
-            f"(permission denied: {place} belongs to nobody (mode 0755), this is root)"
+            f"(permission denied: {place} belongs to nobody (mode 0755), the command runs as root)"
         )
         assert another == "  - name another directory: --set publish.uri=DIRECTORY"
         assert list(place.iterdir()) == []
@@ -262,7 +266,10 @@ class TestPlacesOfOthers:
         source = small.folder / "people.csv"
         code, message = run("init", source, "--out", place / "draft.yaml")
         assert code == 1
-        assert f"permission denied: {place} belongs to nobody (mode 0755), this is root" in message
+        assert (
+            f"permission denied: {place} belongs to nobody (mode 0755), the command runs as root"
+            in message
+        )
 
     @pytest.mark.parametrize("name", [".", "datapackage.json"])
     def test_a_release(self, machine, name, tmp_path):

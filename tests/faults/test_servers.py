@@ -22,8 +22,8 @@ COMMANDS = {
     "sweep": ("sweep", "--runs-older-than", "90"),
 }
 STATUSES = {
-    401: "wants a login (HTTP status 401): PREFECT_API_AUTH_STRING is not set",
-    403: "wants a login (HTTP status 403): PREFECT_API_AUTH_STRING is not set",
+    401: "needs a login (HTTP status 401): PREFECT_API_AUTH_STRING is not set",
+    403: "needs a login (HTTP status 403): PREFECT_API_AUTH_STRING is not set",
     404: "answers, but not as Prefect's API does",
     200: "answers, but not as Prefect's API does",  # a page, as every web server has some
 }
@@ -105,7 +105,7 @@ def test_a_page_is_no_answer(ask, command):
 def test_a_login_that_does_not_fit(ask):
     with answering(401) as place:
         _, message = ask(f"http://{place}", "release", PREFECT_API_KEY="CANARY")
-    assert "PREFECT_API_KEY does not fit" in message
+    assert "PREFECT_API_KEY is wrong" in message
     assert "CANARY" not in message
 
 
@@ -143,8 +143,8 @@ class TestAServerThatFailsInTheMidstOfARun:
             (answer(500), TransientFault, "failed (HTTP status 500)"),
             (answer(429), TransientFault, "failed (HTTP status 429)"),
             (answer(422, **{"content-type": "application/json"}), Fault, "refused the request"),
-            (httpx.InvalidURL("CANARY"), TransientFault, "is no address"),
-            (RuntimeError("Found incompatible versions: CANARY"), Fault, "is of another version"),
+            (httpx.InvalidURL("CANARY"), TransientFault, "is not an address"),
+            (RuntimeError("Found incompatible versions: CANARY"), Fault, "has another version"),
         ],
     )
     def test_what_is_said_of_it(self, monkeypatch, error, kind, words):

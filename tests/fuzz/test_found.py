@@ -140,7 +140,7 @@ def test_a_number_that_is_none_is_refused():
                 "form": {"method": "redistributed", "denominator": 16, "fakes": 5e11},
                 "strata": [{"column": "age", "bands": [30, 45]}],
             },
-            "tables for so many do not fit in memory",
+            "so many fake values need too much memory",
         ),
     ],
 )

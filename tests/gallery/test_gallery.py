@@ -144,9 +144,9 @@ def test_a_parameter_may_be_given_when_it_is_run(context):
 
 
 REFUSALS = {
-    "quasi_identifiers: name the columns that tell groups apart": {"k": 2},
+    "quasi_identifiers: name the columns by which rows are grouped": {"k": 2},
     "column 'sx' is not in the table": {"k": 2, "quasi_identifiers": ["sx"]},
-    "members: no table says of which household a row is: leave it out": {
+    "members: a table does not show households; leave members out": {
         "k": 1,
         "quasi_identifiers": ["sex"],
         "members": "linkable",
@@ -181,7 +181,10 @@ def test_a_frame_that_lost_its_groups_is_judged_by_no_column(context, groups_of)
     (result,), _ = validate(
         of_frame(context, lost), [ExpectKAnonymity(quasi_identifiers=[name], k=2)]
     )
-    assert (result.success, message(result)) == (False, "the frame is not that of its groups")
+    assert (result.success, message(result)) == (
+        False,
+        "the frame was changed after its groups were counted",
+    )
 
 
 def test_an_empty_table_keeps_no_promise(context, tmp_path):
@@ -316,7 +319,9 @@ def test_databases_that_are_not_known_are_refused():
         class dialect:
             name = "oracle"
 
-    with pytest.raises(PromiseError, match="exactly by postgresql, sqlite, mariadb, mysql"):
+    with pytest.raises(
+        PromiseError, match="exactly; use one of postgresql, sqlite, mariadb, mysql"
+    ):
         count_groups(Foreign(), sa.table("t"), [sa.column("q")], [])
 
 

@@ -161,7 +161,7 @@ def test_texts_that_mariadb_would_compare_in_part_are_refused(context):
     batch = of_table(context, address("mariadb"), "longs", name="longs")
     (result,), _ = validate(batch, [ExpectKAnonymity(quasi_identifiers=["text"], k=1)])
     assert not result.success
-    assert message(result) == "column 'text' has texts of more than 1024 bytes"
+    assert "column 'text' has texts of more than 1024 bytes" in message(result)
 
 
 SECRET = "CANARY-9e07"

@@ -364,7 +364,7 @@ def test_repeats_come_only_where_they_are_calibrated():
 def test_what_each_group_keeps_all_together_may_not():
     rows = drawn_rows(1, 200)
     assert make_partition(rows, [promise("0.3", "0.34")]).suppressed < 10
-    with pytest.raises(PromiseError, match=r"do not keep α = 0\.3 together"):
+    with pytest.raises(PromiseError, match=r"all groups together break α = 0\.3"):
         make_partition(rows, [promise("0.3", "0.34", "combined")])
     with pytest.raises(PromiseError, match="no groups were found"):
         make_partition(rows, [promise("0.0001", "0.34", "combined")], calibrate=True)

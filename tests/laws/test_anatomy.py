@@ -60,7 +60,7 @@ def test_the_hospital_of_the_paper():
         partition = make_partition(rows, [diversity(l)])
         assert partition.facts == {"l": l, "groups": groups, "merged_for_other_promises": 0}
         assert_is_anatomy(table(rows)["illness"].codes, partition.group, l)
-    with pytest.raises(PromiseError, match="1 of 1 strata have a more frequent one"):
+    with pytest.raises(PromiseError, match="1 of 1 strata have a more frequent value"):
         make_partition(rows, [diversity(5)])
 
 
@@ -215,7 +215,7 @@ def test_l_is_read_from_the_promises_and_all_of_them_are_kept(promises, l, merge
 def test_strata_and_missing_values(rows, seed):
     parts = {name: Counter(v for v, s in rows if s == name) for name in {s for _, s in rows}}
     if any(max(part.values()) * 2 > part.total() for part in parts.values()):
-        with pytest.raises(PromiseError, match="strata have a more frequent one"):
+        with pytest.raises(PromiseError, match="strata have a more frequent value"):
             make_partition(rows, [diversity(2)], seed)
         return
     group = make_partition(rows, [diversity(2)], seed).group

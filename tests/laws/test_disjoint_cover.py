@@ -253,7 +253,7 @@ def test_strata_that_break_a_promise_are_counted():
 def test_strata_must_be_apart_for_whoever_joins():
     microdata = random_table(40, 1)
     about = {"quasi_identifiers": ("q0", "q1")}
-    with pytest.raises(PromiseError, match=r"strata by \['q2'\] are not among them"):
+    with pytest.raises(PromiseError, match=r"all strata among them \(\['q2'\] are not"):
         make_partition(microdata, [promise("1", ".8", **about)], strata=["q2"])
     alone = promise("1", ".9", presence="per-group", **about)
     group = make_partition(microdata, [alone], strata=["q2"]).group

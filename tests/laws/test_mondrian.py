@@ -175,7 +175,9 @@ def test_a_stratum_that_breaks_a_promise():
 )
 def test_promises_about_a_population(promise):
     microdata = table({"age": [1, 2]}, {"s": ["a", "b"]})
-    with pytest.raises(PromiseError, match=f"parts cannot be cut for {promise.name}: it speaks"):
+    with pytest.raises(
+        PromiseError, match=f"parts cannot be cut for {promise.name}, because it is about"
+    ):
         cut(microdata, [promise])
 
 

@@ -69,7 +69,7 @@ def test_a_level_that_is_not_there_is_refused(tmp_path):
     document = yaml.safe_load(line.spec.read_text())
     document["strata"] = [{"column": "town", "level": 9}]
     line.spec.write_text(yaml.safe_dump(document))
-    with pytest.raises(SpecError, match="has levels up to 2"):
+    with pytest.raises(SpecError, match="has levels 0 to 2"):
         line.publish("first")
 
 

@@ -255,7 +255,7 @@ def test_distributions_of_counts():
     assert weights_of_counts(np.array([4, 0, 6])).tolist() == [2, 0, 3]
     assert uniform(3).tolist() == [1, 1, 1]
     assert whole([10**30, 1]).dtype == object
-    with pytest.raises(SpecError, match="a value that is possible"):
+    with pytest.raises(SpecError, match="a probability above 0"):
         weights_of_counts(np.array([0, 0]))
 
 
@@ -316,10 +316,10 @@ def test_files_give_distributions(tmp_path, text, domain, weights):
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("40,0.5\n45,0.5\n", "row 2: the value is not in the domain"),
-        ("40,0.5\nforty,0.5\n", "row 2: the value is not in the domain"),
-        ("nan,1\n", "row 1: the value is not in the domain"),
-        ("40,0.5\n\n40.0,0.5\n", "row 3: the value stands in an earlier line"),
+        ("40,0.5\n45,0.5\n", "row 2: the column does not have this value"),
+        ("40,0.5\nforty,0.5\n", "row 2: the column does not have this value"),
+        ("nan,1\n", "row 1: the column does not have this value"),
+        ("40,0.5\n\n40.0,0.5\n", "row 3: an earlier line has the same value"),
         ("30,1.5\n40,-0.5\n", "row 1: not a probability from 0 to 1"),
         ("40,-0.5\n", "row 1: not a probability from 0 to 1"),
         ("40,nan\n", "row 1: not a probability from 0 to 1"),

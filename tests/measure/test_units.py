@@ -54,7 +54,8 @@ def test_three_of_four_rows_are_one_patients(table, capsys):
         (
             ROWS,
             "{model: alpha-beta, alpha: 0.5, beta: 0.5}",
-            "alpha-beta is not defined over people or households: presence is that of one row",
+            "alpha-beta is not defined over people or households, because it bounds the "
+            "probability that one row is in a group",
         ),
     ],
 )

@@ -105,7 +105,7 @@ def test_together_the_papers_groups_keep_less():
     rows = [(a, g, z, f"{d}{i % 6}") for i, (a, g, z, d) in enumerate(rows)]
     partition = ambiguity.partition(people(rows), [], [alone], GIVEN, seeded_keys(1))
     assert partition.facts["groups"] > 4
-    with pytest.raises(PromiseError, match=r"do not keep α = 0\.34 together"):
+    with pytest.raises(PromiseError, match=r"all groups together break α = 0\.34"):
         ambiguity.partition(
             people(rows), [], [promise("0.34", "0.34", "combined")], GIVEN, seeded_keys(1)
         )

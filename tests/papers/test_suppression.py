@@ -109,5 +109,7 @@ def test_what_is_refused(name):
     method, parameters, _ = METHODS[name]
     with pytest.raises(PromiseError, match=f"{name} needs a k-anonymity promise to read k from"):
         method.partition(table(), [], [], parameters, seeded_keys(1))
-    with pytest.raises(PromiseError, match="3-anonymity cannot be kept: a stratum has 2 rows"):
+    with pytest.raises(
+        PromiseError, match="3-anonymity cannot be kept, because a stratum has only 2 rows"
+    ):
         method.partition(table(), ["race"], [KAnonymity(k=3)], parameters, seeded_keys(1))

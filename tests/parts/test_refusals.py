@@ -29,7 +29,7 @@ CHANGES = {
             "partition": {"method": "ambiguity"},
             "form": {"method": "ambiguous"},
         },
-        "partition: ambiguity hides a group's rows",
+        "partition: ambiguity hides the rows of a group",
     ),
     "factors": (
         {
@@ -47,7 +47,7 @@ CHANGES = {
             "partition": {"method": "full-domain", "suppression": 0.1},
             "form": {"method": "generalized"},
         },
-        "partition: full-domain spends its budget",
+        "partition: full-domain chooses the rows to suppress",
     ),
     "full-domain and t": (
         {

@@ -100,7 +100,7 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
         assert seen["rows_above_alpha"]["per_group"] == 0
         assert combined == "greedy" or seen["rows_above_alpha"]["combined_sum"] == 0
         assert seen["weighted_presence"]["largest"] > 0
-        assert "Presence of the represented people" in (reports / "accuracy.html").read_text()
+        assert "Presence of the people in the release" in (reports / "accuracy.html").read_text()
 
 
 def test_presence_that_takes_too_long_is_said_to_be_unmeasured(publish, small, monkeypatch):
@@ -137,7 +137,7 @@ def test_what_is_published(publish):
 
 
 def test_a_promise_over_joins_refuses_the_greedy(publish):
-    with pytest.raises(PromiseError, match=r"do not keep α = 0\.1 together"):
+    with pytest.raises(PromiseError, match=r"all groups together break α = 0\.1"):
         publish({"method": "ambiguity"}, [{**ALPHA_BETA, "alpha": 0.1}])
 
 

@@ -41,9 +41,11 @@ def test_all_that_is_known_and_stated(stated_line):
     assert document["identifiability"]["promises"] == manifest_keys["observed"]
     assert document["digest"] == manifest_keys["digest"]
     assert document["data"]["withheld"] == ["person"]
-    assert {"about": "note", "decided": "stands without a promise", "reason": REASON} in document[
-        "decisions"
-    ]
+    assert {
+        "about": "note",
+        "decided": "is published without a promise",
+        "reason": REASON,
+    } in document["decisions"]
     assert document["attacks"] is None
     assert json.loads((page.parent / "dossier.json").read_text("utf-8")) == document
     page_read = Read(page.read_text("utf-8"))
@@ -120,7 +122,7 @@ def test_a_withdrawal_is_told_at_once_and_later_statements_are_taken(stated_line
     assert (code, error.count("dossier")) == (0, 0)
     page = stated_line.plan().line.reports("0001") / "dossier.html"
     page_text = Read(page.read_text("utf-8")).text
-    assert "The wrong <month>. What stands below was known before." in page_text
+    assert "The wrong <month>. What follows was known before the withdrawal." in page_text
     stated_line.write(people(), **TERMS, dossier={**STATED, "decision": "It goes."})
     same, after = dossier_of(version, stated_line.spec)
     assert (same, after["state"]) == (page, "withdrawn")

@@ -248,11 +248,11 @@ def test_a_line_without_a_map_cannot_be_followed(first):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"partition": {"method": "anatomy"}}, "groups: stands in place of a partition"),
-        ({"groups": None}, "partition: is needed"),
+        ({"partition": {"method": "anatomy"}}, "groups: replaces partition"),
+        ({"groups": None}, "partition: is missing"),
         ({"groups": "second"}, "groups: second is this line itself"),
-        ({"people": None}, "people: is needed"),
-        ({"strata": ["age"]}, "strata: groups are those of another line"),
+        ({"people": None}, "people: is missing"),
+        ({"strata": ["age"]}, "strata: groups are from another line"),
         (
             {
                 "form": {"method": "ambiguous"},

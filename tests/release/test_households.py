@@ -247,7 +247,7 @@ def test_what_is_at_stake_for_households(small):
     }
     assert shares["households"] == 150
     assert shares["fewest households in a group"] == stakes.least
-    assert shares["households that no other is like"] == stakes.alone > 0
+    assert shares["unique households"] == stakes.alone > 0
     (table,) = risk_tables({"households": whole_rows(stakes, "households")})
     assert table["caption"] == "Risk of households in the table as it is"
     plain = {key: value for key, value in SPEC.items() if key != "household"}
@@ -282,8 +282,8 @@ REFUSED = {
     "composed": ({"versions": "composed"}, "household: versions: composed follows"),
     "beliefs": (
         {"promises": [K, L, {**BELIEFS, "reference": "r.csv"}]},
-        "promises.2: bayes-optimal is not defined over people or households: prior and belief are "
-        "of the one value of a person, and whoever has several rows may have several values; "
+        "promises.2: bayes-optimal is not defined over people or households, because it is about "
+        "the one value of a person, and a person with several rows may have several values; "
         "promise beta-likeness or t-closeness, or leave household out (household)",
     ),
     "whole households, one group after the other": (

@@ -355,29 +355,29 @@ def test_the_partition_of_the_page_tells_of_sizes(publish):
 
 def test_a_target_that_no_denominator_has_is_refused(small):
     small.write(rows(), **changes({"method": "stratum"}, {"denominator": 2}, [L3], ["town", "age"]))
-    with pytest.raises(PromiseError, match="no target of this denominator keeps it"):
+    with pytest.raises(PromiseError, match="no target with this denominator keeps it"):
         small.publish("one")
 
 
 REFUSED = {
-    "alone": (({"method": "stratum"}, {}, [], []), "it takes one t-closeness, one β-likeness or"),
+    "alone": (({"method": "stratum"}, {}, [], []), "also needs exactly one t-closeness"),
     "both": (
         ({"method": "stratum"}, {}, [CLOSE, L3], []),
-        "one t-closeness, one β-likeness or any l-div",
+        "exactly one t-closeness or beta-likeness promise",
     ),
     "exact": (
         ({"method": "stratum"}, {"denominator": "exact"}, [L3], []),
-        "targets of groups need",
+        "must be a number up to",
     ),
-    "large": (({"method": "stratum"}, {"denominator": 64}, [L3], []), "need one, of at most 40"),
+    "large": (({"method": "stratum"}, {"denominator": 64}, [L3], []), "must be a number up to 40"),
     "rows of strata": (({"method": "stratum"}, {"rows": 5}, [L3], []), "form.rows: partition str"),
     "budget": (
         ({"method": "full-domain", "suppression": 0.1}, {"rows": 5}, [L3], []),
-        "suppress none",
+        "suppress no rows",
     ),
     "listed": (
         ({"method": "stratum"}, {}, [{**EVEN, "dont-care": ["1"]}], []),
-        "promises.1: of entropy-l-diversity as it is, no nearest target is known",
+        "promises.1: no method finds the nearest target for entropy-l-diversity as it is",
     ),
     "ke": (({"method": "ke"}, {}, [L3], []), "partition: ke needs a"),
     "forest": (({"method": "forest"}, {}, [L3], []), "partition: forest needs a k-anonymity"),

@@ -392,9 +392,9 @@ REFUSED = {
     ),
     "presence": (
         {"promises": [K, L, {"model": "delta-presence", "min": 0, "max": 1, "reference": "r.csv"}]},
-        "promises.2: delta-presence is not defined over people or households: people of the "
-        "reference are counted once and rows of the table are not, so that their ratio is nobody's "
-        "chance of being there; promise k-anonymity, or keep one row of each person (repeat: "
+        "promises.2: delta-presence is not defined over people or households, because it divides "
+        "rows of the table by people of the reference, which is not a probability where people "
+        "have several rows; promise k-anonymity, or keep one row of each person (repeat: "
         "keep-one) (repeat: all)",
     ),
     "relaxed": (

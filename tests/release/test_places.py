@@ -220,7 +220,7 @@ def test_a_public_place_that_is_closed_is_named(small, monkeypatch, capsys):
     error = capsys.readouterr().err.splitlines()[-2]
     reason = f"permission denied in {version.parent}"
     assert error.startswith(f"sfumato: {version.parent}: cannot be written ({reason}")
-    assert error.endswith(": this is root)")
+    assert error.endswith(": the command runs as root)")
 
 
 def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):

@@ -132,7 +132,7 @@ def test_a_targets_file_is_part_of_what_is_declared(small):
 @pytest.mark.parametrize(
     ("combined", "rule"),
     [
-        (("exact-qi", {**FAKING, "fakes": 3}, [SOURCE], []), "a share of each group"),
+        (("exact-qi", {**FAKING, "fakes": 3}, [SOURCE], []), "must be a share below 1"),
         (("ke", FAKING, [{"model": "ke-anonymity", "k": 2, "e": 1}], []), "redistributed"),
         (("stratum", {"method": "permuted"}, [SOURCE], []), "means nothing in form permuted"),
         (("stratum", FAKING, [SOURCE, UNIFORM], []), "one p-privacy promise"),

@@ -229,7 +229,7 @@ def test_a_reference_without_everybody_is_refused(small):
 def test_groups_that_overlap_are_refused(small):
     write(small, "forest", form="suppressed", promises=({**PRESENCE, "max": 1},))
     register(small.folder, more=ELSEWHERE)
-    with pytest.raises(PromiseError, match="labels of several groups admit people"):
+    with pytest.raises(PromiseError, match="labels of several groups admit the same people"):
         small.publish("one")
 
 

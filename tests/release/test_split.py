@@ -337,7 +337,7 @@ def test_counts_moved_between_groups_are_refused_although_their_sum_is_right(
     with monkeypatch.context() as careless:
         careless.setattr(split, "_require_matching", lambda *_: None)
         rebuilt(repeated_release, wrong, opened.declared)
-    with pytest.raises(PromiseError, match="counts of a group are not as many as its rows"):
+    with pytest.raises(PromiseError, match="counts of a group do not add up to its rows"):
         check(repeated_release)
 
 

@@ -58,7 +58,7 @@ def test_report_is_marked_private_and_holds_every_workload(tmp_path):
     seen = Read(text)
     assert seen.faults == []
     assert "PRIVATE" in seen.text
-    assert "Truth with bounds gives answers away." in seen.text
+    assert "True answers reveal the source." in seen.text
     assert "1 answer lies outside its bounds" in seen.text
     assert "AVG(capital-loss), range queries" in seen.text
     assert "20 %" in seen.text
@@ -102,7 +102,10 @@ def test_only_the_owner_may_read(tmp_path):
 
 def test_no_query_is_said(tmp_path):
     report = write_accuracy_report([], tmp_path, "Losses")
-    assert "No workload was asked for." in Read(report.read_text(encoding="utf-8")).text
+    assert (
+        "Nothing was measured, because the spec names no queries"
+        in Read(report.read_text(encoding="utf-8")).text
+    )
 
 
 def test_plots_are_loaded_only_to_draw():

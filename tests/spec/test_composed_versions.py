@@ -188,5 +188,5 @@ def test_slots_of_another_line_are_not_given_away(tmp_path):
     document |= {"groups": "other", "versions": {"rule": "composed", "vacancies": "refill"}}
     path = read(tmp_path)
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
-    with pytest.raises(SpecError, match="the other line says who has which place"):
+    with pytest.raises(SpecError, match="the other line decides who gets which place"):
         read_spec(path)

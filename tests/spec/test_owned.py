@@ -43,8 +43,8 @@ REFUSED = {
     ),
     "source.0.expect_column_values_to_be_between.max_valu: is no key here; did you mean "
     "max_value?": source_rule(f"{_OF}_be_between", column="age", max_valu=1),
-    "source.0: each entry is one expectation with its parameters": {"source": [{}]},
-    "release.0: each entry is one expectation": {"release": [{**ROWS, **AGES}]},
+    "source.0: must be one expectation with its parameters": {"source": [{}]},
+    "release.0: must be one expectation": {"release": [{**ROWS, **AGES}]},
     "expectations.sources: is no key here; did you mean source?": {"sources": [ROWS]},
     "source.0.expect_column_values_to_be_between: 'agee' is no column of the source; "
     "did you mean age?": source_rule(f"{_OF}_be_between", column="agee", max_value=1),
@@ -53,8 +53,8 @@ REFUSED = {
     "release.0.expect_column_values_to_not_be_null: 'person' is no column of the release": {
         "release": [{f"{_OF}_not_be_null": {"column": "person"}}]
     },
-    "min_value or max_value must be there": source_rule(f"{_OF}_be_between", column="age"),
-    "min_value: is larger than max_value": source_rule(
+    "min_value and max_value are missing": source_rule(f"{_OF}_be_between", column="age"),
+    "min_value: must not be larger than max_value": source_rule(
         f"{_OF}_be_between", column="age", min_value=2, max_value=1
     ),
     "max_value: an integer may be at most 2^53 - 1": source_rule(
@@ -62,8 +62,10 @@ REFUSED = {
     ),
     "max_value: must be a number": source_rule(f"{_OF}_be_between", column="age", max_value="1"),
     "mostly: must be at most 1": source_rule(f"{_OF}_be_null", column="age", mostly=2),
-    "regex: is no regular expression": source_rule(f"{_OF}_match_regex", column="town", regex="("),
-    "value_set: needs entries, 1 or more": source_rule(
+    "regex: is not a valid regular expression": source_rule(
+        f"{_OF}_match_regex", column="town", regex="("
+    ),
+    "value_set: must have 1 or more entries": source_rule(
         f"{_OF}_be_in_set", column="town", value_set=[]
     ),
 }

@@ -117,7 +117,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"name": "w" * 64}, "name: ", "at most 63"),
         ({"title": "two\nlines"}, "title: ", "must match"),
         ({"columns/age/role": "quasi"}, "columns.age.role: ", "must be 'identifier'"),
-        ({"promises": []}, "promises: ", "needs entries, 1 or more$"),
+        ({"promises": []}, "promises: ", "must have 1 or more entries$"),
         ({"promises": [KE, K]}, "promises.1: ", "k-anonymity means nothing in form permuted"),
         ({"promises": [{**KE, "k": 0}]}, "promises.0.k: ", "must be at least 1$"),
         ({"promises": [{**KE, "e": -1}]}, "promises.0.e: ", "must be at least 0$"),
@@ -158,8 +158,16 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ),
         ({"promises": [{**KE, "sensitive": "age"}]}, "promises.0: ", "'age' is not a sensitive"),
         ({"columns/wage/role": "drop"}, "columns: ", "none has role sensitive"),
-        ({"columns/wage/type": "string"}, "promises.0: ", "ordered values, not type string"),
-        ({"columns/wage/type": "boolean"}, "promises.0: ", "ordered values, not type boolean"),
+        (
+            {"columns/wage/type": "string"},
+            "promises.0: ",
+            "numbers, dates or timestamps, not type string",
+        ),
+        (
+            {"columns/wage/type": "boolean"},
+            "promises.0: ",
+            "numbers, dates or timestamps, not type boolean",
+        ),
         ({"columns/group_id": {"role": "drop"}}, "columns.group_id: ", "reserved"),
         ({"columns/Count": {"role": "drop"}}, "columns.Count: ", "reserved"),
         ({"columns/group-id": {"role": "drop"}}, "columns.group-id: ", "no safe name"),
@@ -201,7 +209,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"approval": {"reviewers": 0}}, "approval.reviewers: ", "at least 1"),
         ({"approval": {"reviewer": 1}}, "approval.reviewer: ", "did you mean reviewers"),
         ({"publish/formats": ["csv"]}, "publish: ", "parquet must be among them"),
-        ({"publish/formats": []}, "publish.formats: ", "needs entries, 1 or more$"),
+        ({"publish/formats": []}, "publish.formats: ", "must have 1 or more entries$"),
         ({"publish/formats": ["parquet", "parquet"]}, "publish: ", "named twice"),
         ({"publish/formats": ["parquet", "xlsx"]}, "publish.formats.1: ", "must be 'parquet'"),
         ({"partition/objective": "least"}, "partition.objective: ", "must be 'sum'"),
@@ -215,7 +223,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 "form": {"method": "suppressed"},
             },
             "promises.1.k: ",
-            "k = 2 and 3 alone",
+            "needs k = 2 or 3",
         ),
         (
             {"form": {"method": "suppressed", "linked": [["age", "wage"]]}},
@@ -274,7 +282,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ]
             },
             "promises.1",
-            "l is at least 2",
+            "l: must be at least 2",
         ),
         (
             {"promises": [KE, {"model": "alpha-k", "alpha": 0.5, "k": 2}]},
@@ -295,7 +303,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ],
             },
             "promises.1: ",
-            "t-closeness needs ordered values, not type string",
+            "t-closeness needs a column of numbers, dates or timestamps, not type string",
         ),
         (
             {
@@ -307,7 +315,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
             "promises.1: ",
             "'age' is not another sensitive column",
         ),
-        ({"columns/age/values": []}, "columns.age.values: ", "needs entries, 1 or more$"),
+        ({"columns/age/values": []}, "columns.age.values: ", "must have 1 or more entries$"),
         ({"columns/age/values": [20, "x"]}, "columns.age", "values.1: not of type integer"),
         ({"columns/age/range": {"min": 1.5}}, "columns.age", "a limit is not of type integer"),
         ({"columns/age/range": {}}, "columns.age.range", "min or max is needed"),
@@ -368,7 +376,7 @@ def test_refusals(read, tmp_path, changes, path, reason):
         ),
         (
             {"promises": [{"model": "p-privacy", "target": {"normall": {"mean": 1}}}]},
-            "promises.0.target: is nothing that it may be; did you mean normal?",
+            "promises.0.target: has no form that is allowed here; did you mean normal?",
         ),
         (
             {"promises": [{"model": "p-privacy", "target": {"zipf": "x"}}]},
@@ -382,7 +390,7 @@ def test_refusals(read, tmp_path, changes, path, reason):
         ({"source/urii": 1}, "source.urii: is no key here; did you mean uri?"),
         ({"columns/age/typ": 1}, "columns.age.typ: is no key here; did you mean type?"),
         ({"columns/age": None}, "columns.age: must be a mapping of keys"),
-        ({"columns/5": {"role": "drop"}, "title": ""}, "title: needs characters, 1 or more"),
+        ({"columns/5": {"role": "drop"}, "title": ""}, "title: must have 1 or more characters"),
         ({"columns": {5: {"role": "drop"}}}, "columns.5: the key must be a text"),
         ({"columns/person/unit": "maybe"}, "columns.person.unit: must be true or false"),
         (
@@ -407,7 +415,7 @@ def test_refusals(read, tmp_path, changes, path, reason):
             "form.method: must be one of 'generalized', 'suppressed', 'permuted', 'split', "
             "'ambiguous', 'redistributed'; did you mean permuted?",
         ),
-        ({"name": "w" * 64}, "name: has too many characters, may have at most 63"),
+        ({"name": "w" * 64}, "name: must have at most 63 characters"),
         (
             {"evaluate/workloads": [{**RANGE, "queries": 0, "span": [3]}]},
             "evaluate.workloads.0.queries: must be above 0; "

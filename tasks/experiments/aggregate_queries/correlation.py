@@ -46,10 +46,11 @@ EXPERIMENT = Experiment(
     shows="Figure: error by the variance of the noise on a loss that rises with age",
     title="Losses that rise with age",
     setting=(
-        "People whose generated loss rises with age, with normal noise of some standard deviation "
-        f"around it; averages over windows of {_SPAN} years. Least sum, least largest range and "
-        f"random are groups of {_K} distinct losses that span {_E} or more, permuted; full-domain "
-        f"generalization makes groups with {_K} distinct losses and shows labels of all three."
+        "The generated loss of people rises with age, with normal noise of some standard deviation "
+        f"around it. Queries average it over windows of {_SPAN} years. Least sum, least largest "
+        f"range and random are groups of {_K} distinct losses that span {_E} or more, permuted. "
+        f"Full-domain generalization makes groups with {_K} distinct losses and shows labels of "
+        "all three."
     ),
     data=("generated-losses",),
     full=AskedLevels((10, 50, 100, 200, 400, 800), 25),

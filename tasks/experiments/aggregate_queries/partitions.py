@@ -79,10 +79,10 @@ EXPERIMENT = Experiment(
     shows="Figures: error by partitioning strategy, arbitrary queries and range queries",
     title="Which groups to permute in",
     setting=(
-        "Losses are permuted in groups of five distinct losses that span 500 or more: the groups "
-        "with the least sum of ranges, those with the least largest range, those with the least "
-        "weighted sum (this project's own default), and random ones. Full-domain generalization "
-        "makes groups of five distinct losses, whatever they span."
+        "Losses are permuted in groups of five distinct losses that span 500 or more. The groups "
+        "have the least sum of ranges, the least largest range, the least weighted sum (this "
+        "project's own default), or are random. Full-domain generalization makes groups of five "
+        "distinct losses, whatever they span."
     ),
     data=("losses",),
     full=AskedLevels((5, 10, 20, 40), 40),

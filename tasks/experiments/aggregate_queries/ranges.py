@@ -87,10 +87,10 @@ AGE_ALONE = Experiment(
     name="range-averages-age-alone",
     paper="aggregate-queries",
     shows="Figure: the same with age as the only quasi-identifier",
-    title="Averages over ranges of age, age alone being known",
+    title="Averages over ranges of age, if only age is known",
     setting=(
-        "As above, where nothing but the age of people is known, and groups have ten distinct "
-        "losses: with five, most ages are shown as they are, and every answer is exact."
+        "As above, but only the age of people is known, and groups have ten distinct losses. With "
+        "five, most ages would be shown as they are, and every answer would be exact."
     ),
     data=("losses-by-age",),
     full=_FULL,

@@ -54,8 +54,9 @@ EXPERIMENT = Experiment(
     shows="Figure: time of the rewritten query and of the original one",
     title="What bounds cost a database",
     setting=(
-        "An average over ages 30 to 49 in DuckDB: of the original table in memory, and rewritten "
-        "over the published table and its help table, which are Parquet files."
+        "An average over ages 30 to 49 in DuckDB. It is computed from the original table in "
+        "memory, and rewritten over the published table and its help table, which are Parquet "
+        "files."
     ),
     data=("uncorrelated",),
     full=AskedLevels((3_000, 30_000, 300_000), 7),

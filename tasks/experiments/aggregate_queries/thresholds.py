@@ -45,8 +45,8 @@ EXPERIMENT = Experiment(
     shows="Figures: error by k, and by e",
     title="What k and e cost",
     setting=(
-        f"Averages over windows of {_SPAN} years of age, from losses permuted in groups of k "
-        f"distinct ones that span e or more: e = {_E} as k grows, k = {_K} as e grows."
+        f"Averages over windows of {_SPAN} years of age. Losses are permuted in groups of k "
+        f"distinct losses that span e or more. While k grows, e = {_E}; while e grows, k = {_K}."
     ),
     data=("losses",),
     full=AskedLevels(tuple(_SPANNING), 25),

@@ -78,8 +78,9 @@ EXPERIMENT = Experiment(
     setting=(
         "Counts of people with ranges of three of several quasi-identifiers and one occupation (or "
         f"salary class), of 5 % of all combinations; α = {ALPHA}. Texts of Adult are numbered. "
-        "Estimates are scored, not bounds: the paper's for its greedy groups, the weighted one for "
-        "the disjoint cover, shares of overlap for generalization by Mondrian under the same β."
+        "Estimates are scored, not bounds. Greedy groups use the estimate of the paper, the "
+        "disjoint cover uses the weighted one, and generalization (Mondrian under the same β) uses "
+        "shares of overlap."
     ),
     data=("occupations", "census", "census-salaries"),
     full=CountScale(2000, 12, (0.2, 0.34, 0.5)),

@@ -37,9 +37,9 @@ EXPERIMENT = Experiment(
     title="Accuracy of the cells of a GROUP BY",
     setting=(
         "SELECT q, COUNT(*) WHERE occupation = v GROUP BY q, for random quasi-identifiers q and "
-        "the occupation v of a random person: one random cell of each such query, of those that "
-        f"are not empty; β = {_BETA}. Elsewhere ranges are asked for, as relative errors of cells "
-        "with one person in them tell little."
+        "the occupation v of a random person. Of each such query, one random cell that is not "
+        f"empty is scored; β = {_BETA}. Other experiments ask for ranges, because the relative "
+        "error of a cell with one person means little."
     ),
     data=("census",),
     full=CountScale(10_000, 100, (1, 2, 3)),

@@ -40,10 +40,10 @@ EXPERIMENT = Experiment(
     shows="Theorem 5.1: presence in a release",
     title="Presence by all groups together",
     setting=(
-        "The paper bounds the presence of a person in one group that covers them. Somebody whose "
-        "combination of values is covered by several groups may be in any of them: shown is the "
-        f"share of people for whom all of these together exceed α = {ALPHA} (each group showing "
-        f"the person or not on its own); β = {_BETA}."
+        "The paper bounds the presence of a person in one group that covers them. If several "
+        "groups cover a person's combination of values, the person may be in any of them. The plot "
+        f"shows the share of people for whom all of these groups together exceed α = {ALPHA}. Each "
+        f"group shows the person or not, independently of the others; β = {_BETA}."
     ),
     data=("census",),
     full=CountScale(0, 0, (500, 1000, 2000)),
@@ -52,7 +52,7 @@ EXPERIMENT = Experiment(
     figures=(Figure(_SHARE, "rows", "% of people above α"),),
     claims=(
         Claim(
-            "Nobody is more present than α in the groups of the paper",
+            "No person is more present than α in the groups of the paper",
             "census",
             Never(_PEOPLE, _ABOVE, GREEDY),
         ),
@@ -63,7 +63,7 @@ EXPERIMENT = Experiment(
             by="project",
         ),
         Claim(
-            "Nobody is more present than α in a disjoint cover",
+            "No person is more present than α in a disjoint cover",
             "census",
             Never(_PEOPLE, _ABOVE, COVER),
             by="project",

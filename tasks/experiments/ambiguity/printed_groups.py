@@ -63,9 +63,9 @@ EXPERIMENT = Experiment(
     shows="Algorithms 2, 3 and 4 as printed",
     title="Groups that cover little instead of much",
     setting=(
-        "As printed, a group takes the row that covers the fewest new values and one row too many "
-        "to begin with, and counts sensitive values where it should count rows; as meant, it takes "
-        f"the row that multiplies its combinations by most. β = {_BETA:g}."
+        "As printed, a group takes the row that covers the fewest new values, begins with one row "
+        "too many, and counts sensitive values where it should count rows. As meant, it takes the "
+        f"row that multiplies its combinations the most. β = {_BETA:g}."
     ),
     data=("census",),
     full=CountScale(1000, 10, (0.02, 0.05, 0.1)),

@@ -69,9 +69,9 @@ EXPERIMENT = Experiment(
     shows="Figures: time by α and β, by density, and by the size of the table",
     title="How long grouping takes",
     setting=(
-        "CPU seconds of the greedy grouping of the census stand-in, α = "
-        f"{ALPHA} and β = {_BETA} where they do not vary: of 500,000 people by α and β, of "
-        "100,000 by density, as in the paper."
+        "CPU seconds of the greedy grouping of the substitute census, with α = "
+        f"{ALPHA} and β = {_BETA} where they do not vary. There are 500,000 people where α or β "
+        "varies and 100,000 where the density varies, as in the paper."
     ),
     data=("census",),
     full=TimedLevels(

@@ -56,7 +56,7 @@ EXPERIMENT = Experiment(
     setting=(
         "Counts of people with ranges of three quasi-identifiers and one occupation, or one salary "
         f"class, of 5 % of all combinations; β = {_BETA}. Each size is a table of its own. "
-        "These claims alone were written when one seed of a similar run had been seen."
+        "Only these claims were written after one seed of a similar run had been seen."
     ),
     data=tuple(_TABLES),
     full=CountScale(0, 20, (1_000, 5_000, 25_000, 100_000, 500_000)),

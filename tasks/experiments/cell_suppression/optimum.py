@@ -103,8 +103,8 @@ EXPERIMENT = Experiment(
     title="Against the optimum",
     setting=(
         f"Random tables of {_ROWS} rows with {_COLUMNS} columns of {_VALUES} values, for which "
-        "the fewest cells are found by trying all clusterings; and the paper's own example, its "
-        "seven rows in a random order for each seed."
+        "the fewest cells are found by trying all clusterings. The paper's own example is also "
+        "used, with its seven rows in a random order for each seed."
     ),
     data=("small-tables", "slides"),
     full=RowsAndLevels(20, (2, 3, 4)),

@@ -47,9 +47,9 @@ EXPERIMENT = Experiment(
     shows="DECOMPOSE-COMPONENT as printed",
     title="Clusters that are too small",
     setting=(
-        f"The forests of random tables of {_ROWS} rows with {_COLUMNS} columns of {_VALUES} "
-        "values, cut as printed, and in the order of cuts that never meets a copy of a vertex. As "
-        "printed, a piece may be cut at a copy, which is no row, as if it were one."
+        f"Random tables have {_ROWS} rows with {_COLUMNS} columns of {_VALUES} values. Their "
+        "forests are cut as printed, and in an order that never cuts at a copy of a vertex. As "
+        "printed, a piece may be cut at a copy, which is not a row, as if it were one."
     ),
     data=("small-tables",),
     full=RowsAndLevels(100, (3, 4, 5, 6, 8)),

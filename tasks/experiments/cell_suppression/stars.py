@@ -64,8 +64,8 @@ EXPERIMENT = Experiment(
     title="Cells suppressed by k",
     setting=(
         "The share of cells to suppress so that the rows of each group become equal, for people "
-        "drawn from Adult and eight quasi-identifiers; and a lower bound on that share, the "
-        "distances to the (k-1)-th nearest rows."
+        "drawn from Adult and eight quasi-identifiers. The distances to the (k-1)-th nearest rows "
+        "give a lower bound on that share."
     ),
     data=("salaries",),
     full=RowsAndLevels(1_500, (2, 3, 5, 7, 10)),

@@ -68,9 +68,9 @@ EXPERIMENT = Experiment(
     title="Fake values",
     setting=(
         f"Averages over windows of {_SPAN} years, with fake values up to a share of a group's "
-        "rows: as many of them are used as make the sum of ranges least, and no more. SA-only is "
-        "asked after one row in ten was deleted, the target being that of all rows: otherwise it "
-        "needs no fakes. Both have ratios in sixteenths."
+        "rows. As many of them are used as make the sum of ranges least, and no more. For SA-only, "
+        "one row in ten was deleted while the target is that of all rows; otherwise it would need "
+        "no fakes. Both have ratios in sixteenths."
     ),
     data=("losses", "uncorrelated", "correlated"),
     full=SpreadScale(1500, 12, (0, 5, 10, 20)),

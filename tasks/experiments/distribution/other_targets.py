@@ -90,9 +90,9 @@ NORMAL = Experiment(
     shows="Figures: error by r, the target being normal with a variance of range/r",
     title="A normal target for a uniform source",
     setting=(
-        f"Averages over windows of {_SPAN} years. The losses are uniform, the target is normal "
-        "with a standard deviation of the range divided by r (of the paper's variance of range/r "
-        f"hardly a value would be left). {_AGAIN}"
+        f"Averages over windows of {_SPAN} years. The losses are uniform, and the target is normal "
+        "with a standard deviation of the range divided by r. With the paper's variance of range/r "
+        f"hardly any value would remain. {_AGAIN}"
     ),
     data=("uniform", "uniform-rising"),
     full=SpreadScale(10_000, 12, (1, 2, 4, 8, 16)),

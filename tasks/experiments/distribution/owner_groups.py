@@ -117,7 +117,7 @@ RANGES = Experiment(
     title="The owner's groups, spread uniformly over their ranges",
     setting=(
         f"Averages over windows of {_SPAN} years, with one, two and ten bands of age as the "
-        "owner's groups; in each, all losses from its least to its largest are to be as frequent."
+        "owner's groups. In each, all losses from its least to its largest are equally frequent."
     ),
     data=("uncorrelated", "correlated"),
     full=SpreadScale(10_000, 12, (1, 2, 10)),

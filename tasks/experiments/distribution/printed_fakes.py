@@ -47,10 +47,10 @@ EXPERIMENT = Experiment(
     shows="Algorithm 2 as printed",
     title="The missing term of the recurrence",
     setting=(
-        "Random groups of 3 to 11 values of a domain of 4, 8 or 16, all as likely, with 1 to "
-        f"{_MOST} fakes: the least sum of ranges by the recurrence as printed, and with the fakes "
-        "that its last term lacks; and how far above the least sum the number of fakes that it "
-        "prefers leads."
+        "Random groups of 3 to 11 values of a domain of 4, 8 or 16 equally likely values, with 1 "
+        f"to {_MOST} fakes. The least sum of ranges is computed by the recurrence as printed, and "
+        "with the fakes that its last term lacks. The plot shows how far the number of fakes that "
+        "it prefers leads above the least sum."
     ),
     data=("groups",),
     full=SpreadScale(0, 60, (4, 8, 16)),

@@ -34,8 +34,8 @@ EXPERIMENT = Experiment(
     shows="Figure: error with binary and ternary hierarchies",
     title="Binary and ternary trees",
     setting=(
-        "Averages over windows of age, of losses that are uniform and spread uniformly, those of "
-        "each age by themselves (QI-SA), with a balanced tree of two or three parts at each node."
+        "Averages over windows of age. Losses are uniform and spread uniformly, separately for "
+        "each age (QI-SA), with a balanced tree of two or three parts at each node."
     ),
     data=("uniform",),
     full=SpreadScale(10_000, 20, (5, 10, 20, 40)),

@@ -82,8 +82,8 @@ EXPERIMENT = Experiment(
     title="Homogeneous groups in k-anonymous tables",
     setting=(
         "All minimal k-anonymous tables that full-domain generalization of age, education, "
-        "marital status, race and sex gives, of people drawn from Adult; the average of their "
-        "groups in which all have the same salary class, or 95 % of them."
+        "marital status, race and sex gives for people drawn from Adult. The plot shows the "
+        "average share of groups in which all people, or 95 % of them, have the same salary class."
     ),
     data=("salaries",),
     full=PeopleScale(24_000, (2, 5, 10, 15, 20, 30, 40, 50)),

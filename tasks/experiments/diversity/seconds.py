@@ -59,8 +59,8 @@ EXPERIMENT = Experiment(
     title="How long diversity takes",
     setting=(
         "CPU seconds of the full-domain search for 6-anonymity and for entropy 6-diversity, by "
-        "how many quasi-identifiers are known: up to eight of Adult, and the seven that orders "
-        "have beside their cost."
+        "the number of known quasi-identifiers. Adult has up to eight, and orders have seven "
+        "beside their cost."
     ),
     data=("occupations", "lands-end"),
     full=KnownScale(24_000, (1, 2, 3, 4, 5, 6, 7, 8)),

@@ -119,8 +119,8 @@ EXPERIMENT = Experiment(
     title="What diversity costs",
     setting=(
         "The least value of each metric over all full-domain generalizations of age, education, "
-        "marital status, race and sex that keep a model, k = l, the occupation being sensitive; "
-        "of people drawn from Adult. A model that the table cannot keep has no point."
+        "marital status, race and sex that keep a model, with k = l. People are drawn from Adult, "
+        "and the occupation is sensitive. A model that the table cannot keep has no point."
     ),
     data=("occupations",),
     full=_FULL,

@@ -42,7 +42,7 @@ def census(rows: int, seed: int, density: int = 1) -> pa.Table:
         InputError: if the density is not 1, 2, 3, 4 or 5.
     """
     if not 1 <= density <= DENSEST:
-        raise InputError(f"density {density}: is not a whole number from 1 to {DENSEST}")
+        raise InputError(f"density {density}: must be a whole number from 1 to {DENSEST}")
     rng = np.random.default_rng(seed)
     values = -(-CARDINALITIES["occupation"] // density)
     codes = _people(rows, rng)

@@ -30,8 +30,8 @@ DATA: Mapping[str, DataInWords] = {
         "no missing value among the quasi-identifiers.",
     ),
     "losses-by-age": _real_data(
-        "Adult, capital loss by age alone",
-        "The same 1,427 people, of whom nothing but the age is known.",
+        "Adult, capital loss by age only",
+        "The same 1,427 people, if only their age is known.",
     ),
     "salaries": _real_data("Adult, salary class", f"{_COMPLETE}; two salary classes."),
     "occupations": _real_data("Adult, occupation", f"{_COMPLETE}; fourteen occupations."),
@@ -45,27 +45,27 @@ DATA: Mapping[str, DataInWords] = {
     ),
     "generated-losses": _generated_data(
         "Adult, generated loss",
-        "The 1,427 people of UCI Adult with a capital loss; the loss itself is generated: it rises "
+        "The 1,427 people of UCI Adult with a capital loss. The loss itself is generated. It rises "
         "with age, with normal noise around it.",
     ),
     "correlated": _generated_data(
         "Generated, loss rises with age",
-        "Generated people of 17 to 79 years, as many of each age, whose loss is normal around a "
-        "mean that rises with age.",
+        "Generated people of 17 to 79 years, equally many of each age. Their loss is normal around "
+        "a mean that rises with age.",
     ),
     "uncorrelated": _generated_data(
         "Generated, loss independent of age",
-        "Generated people of 17 to 79 years, as many of each age, whose loss is normal and has "
-        "nothing to do with age.",
+        "Generated people of 17 to 79 years, equally many of each age. Their loss is normal and "
+        "independent of age.",
     ),
     "uniform": _generated_data(
         "Generated, uniform loss",
-        "Generated people of 17 to 79 years whose loss is uniform on 64 values from 1,024 to "
-        "3,040 and has nothing to do with age.",
+        "Generated people of 17 to 79 years. Their loss is uniform on 64 values from 1,024 to "
+        "3,040 and independent of age.",
     ),
     "zipf": _generated_data(
         "Generated, Zipf loss",
-        "Generated people of 17 to 79 years whose loss follows Zipf's law with exponent 0.1 over "
+        "Generated people of 17 to 79 years. Their loss follows Zipf's law with exponent 0.1 over "
         "64 values from 1,024 to 3,040.",
     ),
     "uniform-rising": _generated_data(
@@ -77,26 +77,26 @@ DATA: Mapping[str, DataInWords] = {
         "The same people and losses, given out again so that losses rise with age.",
     ),
     "census": _generated_data(
-        "Stand-in for the census",
-        "A generated stand-in for the paper's census of American adults (IPUMS), which may not be "
-        "passed on: its columns and how many values each has are the paper's, all frequencies and "
-        "dependencies are invented.",
+        "Substitute census",
+        "A generated substitute for the paper's census of American adults (IPUMS), which may not "
+        "be passed on. Its columns and their numbers of values are those of the paper; all "
+        "frequencies and dependencies are invented.",
     ),
     "census-salaries": _generated_data(
-        "Stand-in for the census, salary class",
-        "The same stand-in, the salary class being sensitive instead of the occupation.",
+        "Substitute census, salary class",
+        "The same substitute, with the salary class sensitive instead of the occupation.",
     ),
     "lands-end": _generated_data(
-        "Stand-in for Lands End",
-        "A generated stand-in for the paper's orders of the retailer Lands End, which are not "
-        "public: columns, numbers of values and hierarchies are modelled on the paper's, all "
-        "frequencies are invented.",
+        "Substitute for Lands End",
+        "A generated substitute for the paper's orders of the retailer Lands End, which are not "
+        "public. Columns, numbers of values and hierarchies are modelled on those of the paper; "
+        "all frequencies are invented.",
     ),
     "trees": _generated_data("Random trees", "Generated random trees."),
     "groups": _generated_data("Random groups", "Generated small groups of whole numbers."),
     "small-tables": _generated_data(
         "Small random tables",
-        "Generated tables of nine rows, whose optimum is found by trying, or of sixty.",
+        "Generated tables of nine rows, with an optimum that is found by trying, or of sixty rows.",
     ),
 }
 
@@ -132,23 +132,24 @@ PAPERS: Mapping[str, Paper] = {
         "Wang",
         "Quasi-identifiers are shown each by themselves, so that a group admits many combinations; "
         "estimates of counts are compared with those of generalization.",
-        "The paper has up to 500,000 people of a census that may not be passed on; here is a "
-        "stand-in, of that size where the size varies or time is measured, and of a few thousand "
-        "elsewhere. Several of its algorithms are misprinted: what that costs is measured last.",
+        "The paper has up to 500,000 people of a census that may not be passed on. Here is a "
+        "substitute, of that size where the size varies or time is measured, and of a few thousand "
+        "people elsewhere. Several algorithms are misprinted; the last experiments measure what "
+        "that costs.",
     ),
     "distribution": Paper(
         "Distribution-based microdata anonymization",
         "Koudas, Srivastava, Yu, Zhang; VLDB 2009",
-        "Sensitive values are shown as subdomains that are spread as a target distribution says, "
-        "for whole groups of the owner (SA-only) or by quasi-identifiers (QI-SA).",
+        "Sensitive values are shown as subdomains that follow a target distribution, for whole "
+        "groups of the owner (SA-only) or by quasi-identifiers (QI-SA).",
         "The paper generates 10,000 people, and so do these experiments; where fakes are searched "
         "for, which takes long, there are 1,500.",
     ),
     "diversity": Paper(
         "l-diversity: privacy beyond k-anonymity",
         "Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam; ICDE 2006",
-        "k-anonymous tables may have groups whose people all share a sensitive value; what it "
-        "costs to rule that out is compared with k-anonymity.",
+        "k-anonymous tables may have groups in which all people share a sensitive value. The cost "
+        "of ruling that out is compared with k-anonymity.",
         "The paper has 45,222 complete rows of Adult's two files; here is the first, with 30,162 "
         "of which each seed draws a part. Its runs of Incognito are an exact search here. Which "
         "sub-sample with less skewed ages it drew is not known here.",
@@ -156,7 +157,7 @@ PAPERS: Mapping[str, Paper] = {
     "cell-suppression": Paper(
         "Approximation algorithms for k-anonymity",
         "Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu; 2005",
-        "Single cells are suppressed, at most so many times as many as are needed.",
-        "The paper has theorems and no experiments: these are this project's own.",
+        "Single cells are suppressed, at most a fixed number of times as many as are needed.",
+        "The paper has theorems and no experiments; these experiments are this project's own.",
     ),
 }

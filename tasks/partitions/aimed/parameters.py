@@ -22,8 +22,8 @@ class RangeAim(Part):
     shown: ClassVar[frozenset[str]] = _ALL
 
     kind: Literal["range"]
-    over: Annotated[str, Field(description="the quasi-identifier")]
-    spans: Annotated[_Levels, Field(description="widths of the windows; days for dates")]
+    over: Annotated[str, Field(description="quasi-identifier that queries restrict to a range")]
+    spans: Annotated[_Levels, Field(description="widths of the ranges; days for dates")]
 
 
 class CountsAim(Part):
@@ -37,11 +37,11 @@ class CountsAim(Part):
     since: ClassVar[int] = 7
 
     kind: Literal["counts"]
-    over: Annotated[str, Field(description="the quasi-identifier")]
-    spans: Annotated[_Levels, Field(description="widths of the windows; days for dates")]
+    over: Annotated[str, Field(description="quasi-identifier that queries restrict to a range")]
+    spans: Annotated[_Levels, Field(description="widths of the ranges; days for dates")]
     condition: Annotated[
         Literal["equal", "at-most"],
-        Field(description="how sensitive values compare with that of a row"),
+        Field(description="condition on the sensitive value: equal to a value, or at most a value"),
     ] = "equal"
 
 
@@ -52,7 +52,7 @@ class GroupByAim(Part):
     since: ClassVar[int] = 7
 
     kind: Literal["group-by"]
-    by: Annotated[str, Field(description="the quasi-identifier")]
+    by: Annotated[str, Field(description="quasi-identifier that queries group by")]
 
     @property
     def over(self) -> str:
@@ -66,7 +66,7 @@ class ArbitraryAim(Part):
     shown: ClassVar[frozenset[str]] = _ALL
 
     kind: Literal["arbitrary"]
-    selected: Annotated[_Levels, Field(description="how many rows a query selects")]
+    selected: Annotated[_Levels, Field(description="numbers of rows that a query selects")]
 
 
 WindowsAim = RangeAim | CountsAim | GroupByAim
@@ -74,7 +74,7 @@ Aim = Annotated[RangeAim | CountsAim | GroupByAim | ArbitraryAim, Field(discrimi
 """A family of queries, whose levels count alike."""
 Aims = Annotated[
     tuple[Aim, ...],
-    Field(min_length=1, description="the families of queries whose answers are to be narrow"),
+    Field(min_length=1, description="families of queries that should get narrow bounds"),
 ]
 
 
@@ -142,9 +142,12 @@ def fault_of_aims(
         return fault
     over = {aim.over for aim in parameters.windows}
     if not over:
-        return "aims: cuts do not help random sets of rows alone: name a range, or use ke"
+        return "aims: cuts need an aim other than arbitrary; add `kind: range`, or use `method: ke`"
     if isinstance(parameters, ContiguousParameters) and len(over) > 1:
-        return "aims: contiguous cuts one quasi-identifier, and ranges of several are named"
+        return (
+            "aims: contiguous cuts only one quasi-identifier, and the aims name several; "
+            "name one, or use `method: hybrid`"
+        )
     return _fault_of_form(spec, parameters)
 
 
@@ -163,7 +166,7 @@ def fault_of_columns(spec: AimedSpec, aims: Iterable[Aim], ordered: frozenset[st
         if column is None or column.role != "quasi-identifier":
             return f"aims.{i}: {aim.over!r} is not a quasi-identifier"
         if column.type not in ordered and not isinstance(aim, GroupByAim):
-            return f"aims.{i}: {aim.over!r} has no ranges"
+            return f"aims.{i}: {aim.over!r} has no ranges, because it is not a number or date"
     return None
 
 
@@ -175,12 +178,15 @@ def _fault_of_form(spec: AimedSpec, parameters: AimedParameters) -> str | None:
     """
     if spec.form.rows_table is None or spec.form.declares:
         return (
-            f"{parameters.method}: looks at exact quasi-identifiers, and form {spec.form.method} "
-            "does not show them: use permuted or split"
+            f"{parameters.method}: cuts by exact quasi-identifiers, which form {spec.form.method} "
+            "does not show; use form permuted or split"
         )
     if len(spec.names_with_roles("sensitive")) > 1:
-        return f"{parameters.method}: aims at one sensitive column, and there are several"
+        return f"{parameters.method}: needs exactly one sensitive column, and there are several"
     for promise in spec.scoped_promises():
         if promise.known_columns or promise.reference_uri is not None:
-            return f"{parameters.method}: {promise.name} is about more than the sensitive column"
+            return (
+                f"{parameters.method}: {promise.name} is about more than the sensitive column; "
+                "leave this promise out, or use another partition"
+            )
     return None

@@ -196,6 +196,6 @@ def _group_parts(
         return ke.partition(cut, [_PART], promises, weighted, randomness)
     except PromiseError as error:
         raise PromiseError(
-            "a part of the table that would narrow answers cannot keep the promise, and to cut it "
-            f"otherwise would tell that: name a partition that cuts nothing ({error})"
+            "a part of the table cannot keep a promise, and cutting it differently would reveal "
+            f"that; use a partition without cuts, such as `method: ke` ({error})"
         ) from None

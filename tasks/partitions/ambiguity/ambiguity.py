@@ -74,7 +74,9 @@ def _without_broken(
     """Return the groups (int64) without those that break a promise, renumbered, until none does."""
     for promise in promises:
         if promise.reference_uri is not None:
-            raise PromiseError(f"{promise.name} cannot be kept by ambiguity")
+            raise PromiseError(
+                f"{promise.name} cannot be kept by ambiguity; leave it out or use another partition"
+            )
     knowing = [
         WithKnownValues.from_microdata(promise, microdata)
         for promise in promises
@@ -114,9 +116,12 @@ def _require_few_losses(
     unplaced, broken = int((before < 0).sum()), int(((before >= 0) & (after < 0)).sum())
     if unplaced + broken == 0 or (parameters.residue == "suppress" and after.max() >= 0):
         return
+    remedy = "raise alpha or beta"
+    if parameters.residue == "refuse":
+        remedy += ", or accept this with `residue: suppress`"
     raise PromiseError(
-        f"ambiguity leaves out {unplaced + broken} of {microdata.rows} rows: {unplaced} fit in no "
-        f"group that keeps α and β, {broken} are in groups that break another promise"
+        f"ambiguity leaves out {unplaced + broken} of {microdata.rows} rows ({unplaced} fit in no "
+        f"group that keeps α and β, {broken} are in groups that break another promise); {remedy}"
     )
 
 
@@ -170,8 +175,9 @@ def _combined_presence(
             )
             if presence is None:
                 raise PromiseError(
-                    f"the groups do not keep α = {plain(promise.alpha)} together, or it cannot be "
-                    f"proven: `calibrate: true` or `disjoint-cover` may, `per-group` asks for less"
+                    f"all groups together break α = {plain(promise.alpha)}, or it cannot be proven "
+                    "that they keep it; try `calibrate: true` or `method: disjoint-cover`, or "
+                    "promise less with `presence: per-group`"
                 )
             largest = presence if largest is None else max(largest, presence)
     return {} if largest is None else {"combined": float(largest)}

@@ -157,7 +157,10 @@ def calibrate(
         if search.is_done:
             break
     if best is None:
-        raise PromiseError("no groups were found that are proven to keep α together")
+        raise PromiseError(
+            "no groups were found that are proven to keep α together; raise alpha, or use "
+            "`method: disjoint-cover`"
+        )
     return best
 
 

@@ -14,15 +14,15 @@ class AmbiguityParameters(PartitionParameters):
     needs: ClassVar[Need] = Need((AlphaBeta,), "an alpha-beta promise to read alpha and beta from")
     method: Literal["ambiguity"]
     probes: Annotated[
-        int, Field(ge=1, description="rows looked at for each one that a group takes")
+        int, Field(ge=1, description="rows that are compared for each row that a group takes")
     ] = 64
     calibrate: Annotated[
         bool,
-        Field(description="whether groups grow until all together keep α, not each by itself"),
+        Field(description="grow groups until all of them together keep alpha, not only each one"),
     ] = False
     residue: Annotated[
         Literal["suppress", "refuse"],
-        Field(description="what happens to rows that fit in no group"),
+        Field(description="leave rows that fit in no group out, or stop with an error"),
     ] = "suppress"
 
     @property
@@ -34,6 +34,6 @@ class AmbiguityParameters(PartitionParameters):
     def not_in_parts(self) -> str | None:
         """Why parts of a table cannot be grouped one after another."""
         return (
-            "ambiguity hides a group's rows among those that all other groups admit, and no part "
-            "sees these: disjoint-cover keeps the same promise"
+            "ambiguity hides the rows of a group among those that all other groups admit, which no "
+            "part contains; use disjoint-cover, which keeps the same promise"
         )

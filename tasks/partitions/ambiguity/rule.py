@@ -91,7 +91,7 @@ def strictest_rule(promises: Sequence[AlphaBeta], microdata: Microdata) -> Ambig
     """
     names = covered_names(promises[0], microdata)
     if not names:
-        raise PromiseError("ambiguity: there are no quasi-identifiers to cover")
+        raise PromiseError("ambiguity: needs a column with `role: quasi-identifier`")
     about = about_the_first(promises)
     alike = [promise for promise in about if set(covered_names(promise, microdata)) == set(names)]
     return AmbiguityRule(

@@ -58,8 +58,9 @@ def partition(
     )
     if broken:
         raise PromiseError(
-            f"anatomy with l = {l} needs every value of {name!r} in at most 1/{l} of the rows of a "
-            f"stratum: {broken} of {len(parts)} strata have a more frequent one"
+            f"anatomy with l = {l} allows a value of {name!r} in at most 1/{l} of the rows of a "
+            f"stratum. {broken} of {len(parts)} strata have a more frequent value; "
+            "use a smaller l or fewer strata"
         )
     draw = _draw_function(microdata, codes, values, parameters, randomness)
     group = np.full(microdata.rows, -1, dtype=np.int64)

@@ -20,7 +20,11 @@ class AlikeValues(Part):
 
     epsilon: Annotated[
         ExactNumber,
-        Field(gt=0, le=100, description="of the noise of counts by which values are compared"),
+        Field(
+            gt=0,
+            le=100,
+            description="parameter of the noise in the counts by which values are compared",
+        ),
     ]
 
 
@@ -36,10 +40,12 @@ class AnatomyParameters(PartitionParameters):
 
     method: Literal["anatomy"]
     draw: Literal["random", "round-robin"] = field_since(
-        2, "random", "how groups are drawn: as the paper does, or dealt, with few sets of values"
+        2,
+        "random",
+        "draw groups as the paper does, or deal values out, which gives few sets of values",
     )
     alike: AlikeValues | None = field_since(
-        6, None, "gives groups values that quasi-identifiers hardly tell apart, by noisy counts"
+        6, None, "group values that quasi-identifiers hardly distinguish, by counts with noise"
     )
 
     @property
@@ -50,5 +56,5 @@ class AnatomyParameters(PartitionParameters):
     @model_validator(mode="after")
     def _sets_are_chosen_once(self) -> Self:
         if self.alike is not None and self.draw != "random":
-            raise ValueError("alike: chooses values by likeness, and draw: round-robin otherwise")
+            raise ValueError("alike: does not go with `draw: round-robin`; leave one of them out")
         return self

@@ -87,7 +87,10 @@ def cluster(
     stratum, totals = list[int](), Counter[str]()
     for number, rows in enumerate(by_stratum(microdata, strata)):
         if len(rows) < k:
-            raise PromiseError(f"{k}-anonymity cannot be kept: a stratum has {len(rows)} rows")
+            raise PromiseError(
+                f"{k}-anonymity cannot be kept, because a stratum has only {len(rows)} rows; "
+                "use a smaller k or fewer strata"
+            )
         large = microdata.rows >= _WORTH_COMPILING
         of_stratum = codes[rows]
         made = method(of_stratum, k, large)

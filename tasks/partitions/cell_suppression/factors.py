@@ -46,7 +46,7 @@ def partition(
     """
     k = largest_k(needed_promises(KAnonymity, promises, parameters))
     if k not in (2, 3):
-        raise PromiseError(f"factors need k-anonymity with k = 2 or 3, not k = {k}")
+        raise PromiseError(f"factors needs k-anonymity with k = 2 or 3, not k = {k}; use forest")
     return cluster(microdata, strata, promises, k, cluster_by_factors)
 
 

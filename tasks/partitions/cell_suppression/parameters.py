@@ -27,13 +27,10 @@ class FactorsParameters(PartitionParameters):
     def fault_of(self, promise: PrivacyModel) -> str | None:
         """Refuse k-anonymity with any k but 2 and 3."""
         if isinstance(promise, KAnonymity) and promise.k not in (2, 3):
-            return "k: partition factors makes groups for k = 2 and 3 alone"
+            return "k: partition factors needs k = 2 or 3; for another k use forest"
         return None
 
     @property
     def not_in_parts(self) -> str | None:
         """The reason why a table cannot be grouped part by part."""
-        return (
-            "factors searches groups among all rows, which no memory holds where parts are needed: "
-            "forest keeps the same promise"
-        )
+        return "factors needs all rows in memory at once; use forest, which keeps the same promise"

@@ -103,7 +103,7 @@ def partition(
     beta = Fraction(goal.promise.beta)
     kept_rows = within_beta(values, by_stratum(microdata, strata), beta, randomness)
     if not len(kept_rows):
-        raise PromiseError("disjoint-cover: every row would be left out for β")
+        raise PromiseError("disjoint-cover: beta would leave out all rows; raise beta")
     cut = _cut(microdata.take(kept_rows), strata, goal, randomness)
     group = np.full(microdata.rows, -1, dtype=np.int64)
     group[kept_rows] = cut.group
@@ -143,7 +143,8 @@ def _require(microdata: Microdata, goal: CoverGoal, stratum: np.ndarray) -> None
     if broken.any():
         raise PromiseError(
             f"alpha-beta cannot be kept: {int(broken.sum())} of {len(broken)} strata break "
-            f"α = {plain(goal.promise.alpha)} or β = {plain(goal.promise.beta)} as a whole"
+            f"α = {plain(goal.promise.alpha)} or β = {plain(goal.promise.beta)} even as one group. "
+            "Raise alpha or beta, or use fewer strata"
         )
 
 

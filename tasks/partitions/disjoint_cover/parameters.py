@@ -17,7 +17,7 @@ class DisjointCoverParameters(PartitionParameters):
     method: Literal["disjoint-cover"]
     residue: Annotated[
         Literal["suppress", "refuse"],
-        Field(description="what happens to rows of a value that is too frequent for beta"),
+        Field(description="leave rows of values too frequent for beta out, or stop with an error"),
     ] = "refuse"
 
     @property

@@ -91,8 +91,8 @@ def _scope(microdata: Microdata, strata: Sequence[str], promises: Sequence[Alpha
     outside = [name for name in strata if name not in names]
     if not names or (outside and any(promise.presence == "combined" for promise in promises)):
         raise PromiseError(
-            "disjoint-cover keeps groups apart by the quasi-identifiers that all (α,β)-privacy "
-            f"promises name: there are {len(names)}, and strata by {outside} are not among them"
+            "disjoint-cover needs quasi-identifiers that all (α,β)-privacy promises name (there "
+            f"are {len(names)}), and all strata among them ({outside} are not)"
         )
     return names
 
@@ -103,14 +103,17 @@ def _sensitive(microdata: Microdata, promise: AlphaBeta) -> str:
     names = [column.name for column in microdata.with_roles("sensitive")]
     if len(names) != 1:
         number = len(names)
-        raise PromiseError(f"(α,β)-privacy must name one of {number} sensitive attributes")
+        raise PromiseError(f"(α,β)-privacy must name one of {number} sensitive columns (sensitive)")
     return names[0]
 
 
 def _judgeable(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
     for promise in promises:
         if not promise.monotone or promise.reference_uri is not None or promise.needs_covers:
-            raise PromiseError(f"{promise.name} cannot be kept by cutting groups")
+            raise PromiseError(
+                f"{promise.name} cannot be kept by cutting groups; leave it out, or use another "
+                "partition"
+            )
     return list(promises)
 
 
@@ -146,7 +149,10 @@ class OtherPromises:
         broken = int(self.judge.broken(np.concatenate(rows), part, len(roots)).sum())
         if broken:
             names = ", ".join(promise.name for promise in self.judge.promises)
-            raise PromiseError(f"{names} cannot be kept: {broken} of {len(roots)} strata break it")
+            raise PromiseError(
+                f"{names} cannot be kept: {broken} of {len(roots)} strata break it even as one "
+                "group. Promise less, or use fewer strata"
+            )
 
     def prune(self, tree: CutTree) -> CutTree:
         """Undo cuts with a side that breaks a promise."""

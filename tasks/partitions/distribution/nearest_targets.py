@@ -89,9 +89,12 @@ def with_nearest_targets(
         return partition
     column = microdata[str(group_promises[0].sensitive)]
     if column.has_null:
-        raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution covers")
+        raise PromiseError(f"p-privacy: {column.name!r} has missing values; use `nulls: drop-row`")
     if partition.suppressed:
-        raise PromiseError("p-privacy: targets tell of the values of all rows: suppress none")
+        raise PromiseError(
+            "p-privacy: targets would reveal values of suppressed rows; use a partition that "
+            "suppresses no rows"
+        )
     own_groups = _count_groups(partition, column)
     others = [promise for promise in promises if not isinstance(promise, PPrivacy)]
     compared = [promise for promise in others if type(promise) in BESIDE_ALL]
@@ -135,8 +138,8 @@ def _require_room(targets: int, values: int) -> None:
     """Refuse targets with more published nodes than anybody reads."""
     if targets * values > _MOST_NODES:
         raise PromiseError(
-            f"p-privacy: groups would have more than {_MOST_NODES // values} targets over {values} "
-            "values, all of which are published: use larger groups, or round the values"
+            f"p-privacy: more than {_MOST_NODES // values} targets over {values} values would have "
+            "to be published; use larger groups, or round the values"
         )
 
 
@@ -165,8 +168,8 @@ def _beside_all(
         if promise.check(declared).holds:
             return target, weights, limit[name]
     raise PromiseError(
-        f"{promise.name}: targets of denominator {denominator} do not keep it beside all of them "
-        "together: use a larger form.denominator, or larger groups"
+        f"{promise.name}: no targets with denominator {denominator} keep it when compared with all "
+        "groups; use a larger form.denominator, or larger groups"
     )
 
 
@@ -240,7 +243,7 @@ def _aim(
         if aimed is None:
             names = ", ".join(promise.name for promise in promises)
             raise PromiseError(
-                f"{names}: no target of this denominator keeps it: use a larger form.denominator"
+                f"{names}: no target with this denominator keeps it; use a larger form.denominator"
             )
         reduced = whole(aimed.tolist())
         of_kind[place] = places.setdefault(tuple(reduced.tolist()), len(weights))

@@ -44,7 +44,9 @@ def given_targets(
             file, "the header lacks `value` or `probability`, or has a column twice", row=0
         )
     if not set(apart) <= set(columns):
-        raise input_error(file, "a column is neither a stratum's, `value` nor `probability`", row=0)
+        raise input_error(
+            file, "a column is neither `value`, nor `probability`, nor one of strata", row=0
+        )
     texts = [_texts(columns[name], first) for name in apart]
     keys = [
         tuple(texts_of_column[index] for texts_of_column in texts) for index in range(len(first))
@@ -146,7 +148,7 @@ def target_distributions(
         case File():
             raise SpecError("target: its file was not read")
         case Nearest():
-            raise SpecError("target: that of each group is found when there are groups")
+            raise SpecError("target: `nearest` needs groups, and there are no groups yet")
         case Given(given=lines):
             first = np.unique(stratum, return_index=True)[1]
             columns = [microdata[name] for name in strata]
@@ -185,7 +187,9 @@ def _common(promise: PPrivacy, column: Column, of_all: CountsOfAllRows | None) -
             return zipf(values, s)
         case Normal(normal=moments):
             if not is_ordered(column.values.type):
-                raise SpecError(f"target: {column.name!r} has no order for a normal distribution")
+                raise SpecError(
+                    f"target: a normal distribution needs a column of numbers, not {column.name!r}"
+                )
             return normal(exact(column.values, column.name), moments.mean, moments.variance)
     own = np.bincount(column.codes, minlength=values)
     return weights_of_counts(own if of_all is None else of_all.values)

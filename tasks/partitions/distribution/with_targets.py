@@ -53,7 +53,7 @@ def with_targets(
     promise = _promised_target(promises, parameters)
     column = microdata[str(promise.sensitive)]
     if column.has_null:
-        raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution covers")
+        raise PromiseError(f"p-privacy: {column.name!r} has missing values; use `nulls: drop-row`")
     if promise.of_groups:
         return Partition(group, facts={"groups": int(group.max(initial=-1)) + 1})
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
@@ -72,10 +72,12 @@ def with_targets(
 def _promised_target(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -> PPrivacy:
     needed = needed_promises(PPrivacy, promises, parameters)
     if len({(promise.sensitive, promise.target, promise.per) for promise in needed}) > 1:
-        raise PromiseError("p-privacy is promised with several targets, but a group has one")
+        raise PromiseError("p-privacy is promised with several targets; promise only one of them")
     for promise in promises:
         if "subdomains" not in promise.ways:
-            raise PromiseError(f"{promise.name} cannot be promised of declared distributions")
+            raise PromiseError(
+                f"{promise.name} cannot be kept where groups publish distributions; leave it out"
+            )
     return needed[0]
 
 
@@ -101,8 +103,8 @@ def _require_kept(
                 f"{name} = {plain(limit)}" for name, limit in verdict.required.items()
             )
             raise PromiseError(
-                f"{promise.name}: the distributions that p-privacy asks of {verdict.failing} of "
-                f"{len(groups)} groups break it ({limits})"
+                f"{promise.name}: the targets of p-privacy break it in {verdict.failing} of "
+                f"{len(groups)} groups ({limits}); promise less, or choose other targets"
             )
 
 

@@ -21,15 +21,13 @@ class FullDomainParameters(PartitionParameters):
     all_at_once: ClassVar[bool] = True
 
     method: Literal["full-domain"]
-    metric: Annotated[Metric, Field(description="what is minimised")] = "ncp"
+    metric: Annotated[Metric, Field(description="measure of loss to minimise")] = "ncp"
     suppression: Annotated[
-        ExactNumber, Field(ge=0, lt=1, description="share of the rows that may be suppressed")
+        ExactNumber, Field(ge=0, lt=1, description="largest share of rows that may be suppressed")
     ] = Decimal(0)
     suppressed: Annotated[
         Literal["drop", "star"],
-        Field(
-            description="whether suppressed rows are left out, or shown without quasi-identifiers"
-        ),
+        Field(description="leave suppressed rows out, or show them without quasi-identifiers"),
     ] = "drop"
 
     @property
@@ -51,6 +49,6 @@ class FullDomainParameters(PartitionParameters):
         if not self.suppression:
             return None
         return (
-            "full-domain spends its budget of suppressed rows over all rows, which no part has: "
-            "say suppression: 0"
+            "full-domain chooses the rows to suppress among all rows, which no part contains; "
+            "type `suppression: 0`"
         )

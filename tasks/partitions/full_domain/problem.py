@@ -144,7 +144,7 @@ class LatticeProblem:
         if self.nodes > _MOST_NODES:
             raise PromiseError(
                 f"full-domain: the hierarchies have {self.nodes} combinations of levels, "
-                f"of which at most {_MOST_NODES} can be searched"
+                f"of which at most {_MOST_NODES} can be searched; remove levels, or use mondrian"
             )
         self.rows, self.row_of, place = _collapse(
             microdata, columns, strata, promises, self.metric, counts
@@ -203,12 +203,12 @@ def _require_judged(promises: Sequence[PrivacyModel], columns: Sequence[Column],
     """
     if not columns or not rows:
         what = "rows" if columns else "quasi-identifiers"
-        raise PromiseError(f"full-domain: there are no {what} to generalize")
+        raise PromiseError(f"full-domain: the table has no {what} to generalize")
     for promise in promises:
         if promise.reference_uri is not None or promise.needs_covers:
             raise PromiseError(
-                f"full-domain: {promise.name} cannot be aimed at, "
-                "because it is not judged from the table's groups alone"
+                f"full-domain: cannot keep {promise.name}, which depends on more than the table's "
+                "groups; leave it out, or use another partition"
             )
 
 

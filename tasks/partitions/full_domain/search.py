@@ -124,7 +124,7 @@ def _require_feasible(problem: LatticeProblem) -> None:
         if scope.monotone and scope.failing(top).any():
             raise PromiseError(
                 f"{scope.promise.name} cannot be kept by full-domain generalization: "
-                "it is broken with all quasi-identifiers at the root"
+                "it is broken even with all quasi-identifiers hidden (at the root)"
             )
 
 
@@ -170,7 +170,8 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
         names = ", ".join(dict.fromkeys(promise.name for promise in problem.promises))
         raise PromiseError(
             f"{names} cannot be kept by full-domain generalization "
-            f"with at most {problem.budget} of {problem.original.rows} rows suppressed"
+            f"with at most {problem.budget} of {problem.original.rows} rows suppressed; "
+            "raise suppression, or promise less"
         )
     cost, _, node = best
     suppressed, _ = _suppress(problem, node, problem.rows.generalize_to(problem.levels, node))

@@ -119,7 +119,8 @@ def _cut(
     if cut is None:
         raise PromiseError(
             f"({k},{plain(promise.e)})-anonymity of {column.name!r} cannot be kept: a stratum of "
-            f"{len(rows)} rows has too few distinct values or too small a range"
+            f"{len(rows)} rows has too few different values or too small a range. "
+            "Lower k or e, or use fewer strata"
         )
     return cut
 

@@ -18,7 +18,7 @@ class KEParameters(PartitionParameters):
     objective: Annotated[
         Literal["sum", "weighted", "max", "max-overlapping", "random"],
         Field(
-            description="what is minimised: the groups' ranges, summed, summed by rows, or the "
-            "largest, of groups that may overlap or not; random minimises nothing"
+            description="minimise the sum of the groups' ranges (weighted by rows), or the largest "
+            "range (of groups that may overlap); random minimises nothing"
         ),
     ] = "sum"

@@ -18,10 +18,12 @@ class MondrianParameters(PartitionParameters):
     method: Literal["mondrian"]
     mode: Annotated[
         Literal["strict", "relaxed"],
-        Field(description="whether rows with equal values may be parted"),
+        Field(description="relaxed cuts may separate rows with equal values; strict ones do not"),
     ] = "strict"
     leave: Annotated[ExactNumber, Field(ge=0, lt=1)] = field_since(
-        6, Decimal(0), "how likely a part is left that could be cut, lest what is left tells why"
+        6,
+        Decimal(0),
+        "probability of leaving a part uncut that could be cut, so that uncut parts reveal less",
     )
 
     @property

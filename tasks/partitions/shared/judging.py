@@ -45,7 +45,8 @@ class PartJudge:
             why = _unjudgeable(promise)
             if why is not None:
                 raise PromiseError(
-                    f"promises.{number}: parts cannot be cut for {promise.name}: {why}"
+                    f"promises.{number}: parts cannot be cut for {promise.name}, because {why}; "
+                    "leave it out, or use another partition"
                 )
         named = {promise.sensitive for promise in promises if promise.sensitive}
         named |= {name for promise in promises for name in promise.known_columns}
@@ -65,7 +66,7 @@ class PartJudge:
             if broken.any():
                 raise PromiseError(
                     f"promises.{number}: {promise.name} cannot be kept: {int(broken.sum())} of "
-                    f"{parts} strata break it as a whole"
+                    f"{parts} strata break it even as one group. Promise less, or use fewer strata"
                 )
 
     def broken(self, rows: np.ndarray, part: np.ndarray, parts: int) -> np.ndarray:
@@ -152,7 +153,7 @@ class PartJudge:
 
 def _unjudgeable(promise: PrivacyModel) -> str | None:
     if promise.reference_uri is not None:
-        return "it speaks of a population"
+        return "it is about a population"
     if promise.of_whole_people:
         return "it is about the members of households together, who are in several parts"
     return None if promise.monotone else "parts that keep it may break it together"

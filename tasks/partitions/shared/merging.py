@@ -90,7 +90,7 @@ class _OverPeople:
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups that break it over people (bool, one per group)."""
         if groups.people is None:
-            raise Fault("nobody says whose the rows are")
+            raise Fault("the people of the rows are missing")
         return self.promise.failing_over_people(groups.people)
 
 
@@ -121,7 +121,10 @@ def merge_in_order(
     """
     for promise in promises:
         if not promise.monotone or promise.reference_uri is not None or promise.needs_covers:
-            raise PromiseError(f"{promise.name} cannot be kept by merging groups")
+            raise PromiseError(
+                f"{promise.name} cannot be kept by merging groups; leave it out, or use another "
+                "partition"
+            )
     knowing = [
         WithKnownValues.from_microdata(promise, microdata)
         for promise in promises
@@ -143,6 +146,9 @@ def merge_in_order(
     whole = merge(groups, into)
     for judge in judges:
         if judge.failing(whole).any():
-            raise PromiseError(f"{judge.name} cannot be kept: a whole stratum breaks it")
+            raise PromiseError(
+                f"{judge.name} cannot be kept: a stratum breaks it even as one group. "
+                "Promise less, or use fewer strata"
+            )
     merged: np.ndarray = into[group]
     return merged

@@ -67,7 +67,7 @@ def whole(weights: Sequence[int]) -> np.ndarray:
     """
     divisor = gcd(*weights)
     if not divisor:
-        raise SpecError("target: a distribution needs a value that is possible")
+        raise SpecError("target: at least one value needs a probability above 0")
     reduced = [weight // divisor for weight in weights]
     return np.array(reduced, dtype=np.int64 if sum(reduced) < _FITTING else object)
 

@@ -360,7 +360,7 @@ def costs(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> 
 def _tables(among: Families, counts: np.ndarray, ranges: np.ndarray, most: int) -> Savings:
     around = reach(among, counts, most)
     if max(most, around.cells) > _MOST_CELLS:
-        raise InputError("form.fakes: tables for so many do not fit in memory: allow fewer")
+        raise InputError("form.fakes: so many fake values need too much memory; allow fewer")
     return savings(around, [int(length) for length in ranges[around.nodes]])
 
 

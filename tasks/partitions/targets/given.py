@@ -78,9 +78,9 @@ def weights_from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
             continue
         index = place.get(_key(pair[0], domain.type))
         if index is None:
-            raise input_error(file, "the value is not in the domain", row=row)
+            raise input_error(file, "the column does not have this value", row=row)
         if index in probabilities:
-            raise input_error(file, "the value stands in an earlier line", row=row)
+            raise input_error(file, "an earlier line has the same value", row=row)
         probabilities[index] = _probability(pair[1], file, row)
     if abs(sum(probabilities.values(), Fraction(0)) - 1) > _TOLERANCE:
         raise input_error(file, "the probabilities do not add up to 1")

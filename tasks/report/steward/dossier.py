@@ -163,12 +163,12 @@ def _columns(declared: Declared) -> list[dict[str, Any]]:
 def _decisions(declared: Declared) -> list[dict[str, str]]:
     """Return what the spec accepts, with the reasons that it gives."""
     decisions = [
-        {"about": name, "decided": "stands without a promise", "reason": column.unprotected}
+        {"about": name, "decided": "is published without a promise", "reason": column.unprotected}
         for name, column in declared.columns.items()
         if column.unprotected is not None
     ]
     decisions += [
-        {"about": name, "decided": "holds free text", "reason": column.free_text}
+        {"about": name, "decided": "contains free text", "reason": column.free_text}
         for name, column in declared.columns.items()
         if column.free_text is not None
     ]

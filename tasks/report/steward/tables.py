@@ -32,7 +32,7 @@ _ROWS = {
     "suppressed": "suppressed",
     "not_represented_versions": "kept out by earlier versions",
     "published": "published",
-    "vacant": "published and vacant",
+    "vacant": "published for people who left",
     "fakes": "made up",
 }
 Table = dict[str, Any]
@@ -176,5 +176,5 @@ def _changes(differences: Mapping[str, Any]) -> dict[str, Any]:
         for name, pair in promise["observed"].items()
     ]
     before = differences["before"]["version"]
-    relation = "continues" if differences["follows"] else "is held against"
+    relation = "continues" if differences["follows"] else "is compared with"
     return table_of(f"This candidate {relation} version {before}", rows)
