@@ -125,7 +125,9 @@ def test_what_breaks_a_bar_is_refused_and_not_drawn_anew(attack_in_parts):
 
 def test_what_needs_the_truth_is_refused_when_the_spec_is_read(divided_line):
     divided_line.write(visits(), attacks={"definetti": SURE})
-    with pytest.raises(SpecError, match=r"attacks\.definetti: is not judged of releases in parts"):
+    with pytest.raises(
+        SpecError, match=("attacks.definetti: cannot be judged for releases in parts")
+    ):
         divided_line.plan()
 
 

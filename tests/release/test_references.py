@@ -298,8 +298,11 @@ def test_references_are_given_in_the_order_of_promises(release_and_reference):
 REFUSED = {
     "composed": ({"versions": "composed"}, "is about one version of one line"),
     "people": ({"people": "everybody"}, "is about one version of one line"),
-    "auto": ({"partition": {"method": "auto"}}, "partition: auto would not know"),
-    "permuted": ({"form": "permuted"}, "means nothing in form permuted"),
+    "auto": (
+        {"partition": {"method": "auto"}},
+        ("is judged when groups are made, so `partition: auto`"),
+    ),
+    "permuted": ({"form": "permuted"}, "cannot be measured in form permuted"),
 }
 
 
@@ -319,7 +322,9 @@ def test_groups_are_made_for_other_promises(small):
         columns=SPEC["columns"] | {"wage": SPEC["columns"]["wage"] | {"unprotected": "a test"}},
         evaluate={"workloads": []},
     )
-    with pytest.raises(SpecError, match="promises: all of them speak of a reference"):
+    with pytest.raises(
+        SpecError, match=("promises: all of them are about a reference, and groups")
+    ):
         small.plan()
 
 

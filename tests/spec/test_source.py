@@ -50,7 +50,10 @@ def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
         ({"query": f"{QUERY} FOR UPDATE"}, "source.query: only reads: LOCK"),
         ({"query": "SELECT nextval('s'), :month"}, "source.query: only reads: the function"),
         ({"timezone": "Amsterdam"}, "source: timezone: must be one of the IANA database"),
-        ({"date-formats": {"age": "%d.%m.%Y"}}, "source.date-formats.age: is no column of type"),
+        (
+            {"date-formats": {"age": "%d.%m.%Y"}},
+            ("source.date-formats.age: the spec has no column of this"),
+        ),
         ({"date-formats": {"age": "%d.%m.%y"}}, "source: date-formats.age: may use"),
     ],
 )
