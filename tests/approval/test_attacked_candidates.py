@@ -38,6 +38,6 @@ def test_reviewers_see_the_bar_and_decide(reviewed_line):
 def test_without_reviewers_nobody_could_decide(reviewed_line):
     reviewed_line.write(people(rows=300), reviewers=0, **TERMS)
     with pytest.raises(
-        SpecError, match=("attacks.background.on-failure: `approve` needs a reviewer")
+        SpecError, match=(r"attacks\.background\.on-failure: `approve` needs a reviewer")
     ):
         reviewed_line.release()

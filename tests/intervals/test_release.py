@@ -163,6 +163,6 @@ def test_a_release_in_parts_has_none(tmp_path):
         },
     )
     with pytest.raises(
-        SpecError, match=("evaluate.intervals: a release in parts cannot calibrate")
+        SpecError, match=(r"evaluate\.intervals: a release in parts cannot calibrate")
     ):
         read_spec(small.spec)

@@ -279,7 +279,7 @@ def test_links_that_are_not_followed_are_refused(divided_line):
 
 def test_what_is_noticed_is_no_advice_that_is_refused(divided_line):
     (notice,) = divided_line.write(visits(), **PEOPLE).plan().notices
-    assert "can never be composed" in notice
+    assert "remember: `units` does not keep who is in which group" in notice
     assert "remember: map" not in notice
 
 

@@ -152,12 +152,12 @@ def test_promises_are_stated_without_their_reference_and_measured_with_it(
     assert alone.verdicts == with_reference.verdicts
     assert run(["check", str(directory)]) == 0
     output = capsys.readouterr().out
-    assert "delta-presence is not measured here: the publisher states" in output
-    assert "that delta-presence, bayes-optimal holds: it is about a reference" in output
+    assert "delta-presence is not measured here; the publisher states" in output
+    assert "that delta-presence, bayes-optimal is kept: it is about" in output
     assert run(["check", str(directory), "--reference", str(reference)]) == 0
     output = capsys.readouterr().out
-    assert "delta-presence holds in all" in output
-    assert "that the reference given is the one that was meant" in output
+    assert "delta-presence is kept in all" in output
+    assert "that the named reference is the publisher's reference" in output
 
 
 def test_no_published_file_tells_where_or_what_the_reference_is(release_and_reference, small):

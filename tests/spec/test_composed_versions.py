@@ -151,7 +151,7 @@ def test_forms_that_show_groups_as_first_made_give_no_slot_away(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["ambiguous", "redistributed"])
 def test_forms_that_show_groups_as_first_made_show_nobody_twice(tmp_path, kind):
-    with pytest.raises(SpecError, match="versions.changes: `reinsert` needs groups that can"):
+    with pytest.raises(SpecError, match=r"versions\.changes: `reinsert` needs groups that can"):
         read_spec(kind_of(kind, tmp_path, versions={"rule": "composed", "changes": "reinsert"}))
 
 

@@ -83,7 +83,7 @@ def test_parameters_may_be_overridden_and_the_query_may_not(read):  # noqa: F811
         assert "only source, publish" in refusal(read_overrides, {name: value})
     other = read_overrides({"source.parameters.year.value": "2026"})
     message = refusal(read, with_source(**CLINIC), other)
-    assert message == "--set source.parameters.year: the spec declares no such parameter"
+    assert message == "--set source.parameters.year: the spec has no such"
 
 
 def test_no_password_is_a_parameter_of_a_run():

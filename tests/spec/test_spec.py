@@ -476,8 +476,8 @@ def test_path_like_name(read):
         ("columns:\n  age:\n    role: drop\n    role: drop\n", "line 4: duplicate key 'role'"),
         ("columns: [\n", "not YAML"),
         ("name: \x00\n", "not YAML"),
-        ("- a\n- b\n", "not a mapping of keys"),
-        ("", "not a mapping of keys"),
+        ("- a\n- b\n", "is not a spec"),
+        ("", "is not a spec"),
         ("a: !!python/object:os.system {}\n", "not YAML"),
     ],
 )
@@ -544,7 +544,7 @@ def test_no_override_changes_nothing(read):
 def test_other_overrides_are_refused(name, value):
     message = refusal(read_overrides, {name: value})
     assert message.startswith(f"--set {name.split('.')[0]}")
-    assert "only source, publish, evaluate and approval" in message
+    assert "(only source, publish, evaluate and `approval: required`" in message
 
 
 @pytest.mark.parametrize("value", ["[1", "2001-99-99"])
@@ -554,7 +554,7 @@ def test_an_override_that_is_no_yaml(value):
 
 def test_overrides_of_a_whole_and_of_its_part():
     message = refusal(read_overrides, {"source": "x", "source.uri": "y"})
-    assert message == "--set source.uri: source is set as a whole, too"
+    assert message == "--set source.uri: source is also set as a whole"
 
 
 def test_overridden_specs_follow_the_same_rules(read):
