@@ -62,5 +62,7 @@ def experiments(
     say_in_run(f"{len(entries)} claims: {counts}", dict(outcomes))
     for name, results in measured.items():
         for seed, reason in results.failed.items():
-            say_in_run(f"{name}: seed {seed} failed ({reason}): its claims are decided without it")
+            say_in_run(
+                f"{name}: seed {seed} failed ({reason}). Its claims are judged without this seed"
+            )
     return Completed(message=out, data=out)

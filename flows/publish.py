@@ -28,7 +28,11 @@ from sfumato.tasks.publish import publish_approved
 quiet()
 
 Digest = Annotated[
-    str, Field(pattern="^[0-9a-f]{64}$", description="of the candidate, as reviewers approved it")
+    str,
+    Field(
+        pattern="^[0-9a-f]{64}$",
+        description="the digest of the candidate, as reviewers approved it",
+    ),
 ]
 Signature = Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$", max_length=8192)]
 
@@ -47,7 +51,11 @@ def publish(
     digest: Digest,
     signatures: Annotated[
         tuple[Signature, ...],
-        Field(description="as sfumato review prints them, beside those left with the candidate"),
+        Field(
+            description=(
+                "decisions as sfumato review prints them, beside those written with the candidate"
+            )
+        ),
     ] = (),
 ) -> State:
     """Publish the candidate of a release line that its reviewers approve of.
@@ -66,7 +74,9 @@ def publish(
     tidy_up(environ, get_logger("sfumato").warning)
     resolved = resolve_run(Path(spec))
     if not resolved.line.reviewers:
-        raise PromiseError(f"{spec}: approval: none is asked for: sfumato release publishes it")
+        raise PromiseError(
+            f"{spec}: approval: the spec asks for no approval. To publish, run sfumato release"
+        )
     with imports_apart(), passphrases(environ):
         version, stood = publish_approved(
             digest,

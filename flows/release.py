@@ -248,8 +248,8 @@ def _tell_pending(resolved: ResolvedRun) -> None:
     """Report which versions another run left unmeasured on a source that is not this one."""
     for number in pending_versions(resolved.line.public):
         say_in_run(
-            f"version {number} is pending: its accuracy is to be measured on its own source "
-            "(sfumato evaluate)"
+            f"version {number} is pending: its accuracy must be measured on its own "
+            "source (sfumato evaluate)"
         )
 
 

@@ -98,7 +98,10 @@ def open_candidate(place: Path) -> HeldCandidate:
     if candidate is None and (place.is_file() or place.is_dir()):
         candidate = read_held(_private_line(place))
     if candidate is None:
-        raise InputError(f"{place}: no candidate waits for approval here")
+        raise InputError(
+            f"{place}: no candidate waits for approval here. sfumato review list shows "
+            "those that wait"
+        )
     return candidate
 
 
@@ -146,7 +149,10 @@ def leave_decision(place: Path, decision: Decision) -> bool:
     with sanitise_errors("review"):
         candidate = open_candidate(place)
         if not decision.is_about(candidate.request):
-            raise InputError(f"{place}: the decision is about another candidate")
+            raise InputError(
+                f"{place}: the decision is about another candidate. Name the candidate "
+                "that it is about"
+            )
         try:
             if decision.judgement.verdict != "approved" and take_down(candidate, *decision.ending):
                 return True
@@ -166,7 +172,10 @@ def add_decision(place: Path, text: str) -> Decision:
     """
     decision = read_text(text)
     if not leave_decision(place, decision):
-        raise InputError(f"{place}: decisions cannot be written here by this user")
+        raise InputError(
+            f"{place}: this user may not write decisions here. Send the printed decision "
+            "to the publisher"
+        )
     return decision
 
 
@@ -181,7 +190,9 @@ def withdraw_candidate(place: Path, reason: str) -> HeldCandidate:
         candidate = open_candidate(place)
         now = datetime.now(UTC).replace(microsecond=0)
         if not take_down(candidate, "withdrawn", now, reason=reason):
-            raise InputError(f"{place}: is a copy: name the spec, or the line's private directory")
+            raise InputError(
+                f"{place}: is a copy of a candidate. Name the spec, or the line's private directory"
+            )
         return candidate
 
 
@@ -224,8 +235,9 @@ def let_review(file: Path, pattern: str, environ: Mapping[str, str]) -> PublicKe
     key = read_exported(file)
     if key.public in {own.public for own in own_keys(private_work_directory(environ))}:
         raise InputError(
-            f"{file}: is a key of this work directory, which publishes: nobody approves their own "
-            "releases; reviewers make keys in work directories of their own"
+            f"{file}: is a key of this work directory, which publishes the line, and "
+            "publishers must not approve their own releases. Use the key of a "
+            "reviewer, made in the reviewer's work directory"
         )
     trust_reviewer(key, read_pattern(pattern), environ)
     return key

@@ -120,7 +120,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         parts = [f"{len(self) - row_count:,} more rows"] if len(self) > row_count else []
         parts += [*remarks(self._answer), assurance(self._answer)]
         left_out = ", ".join(f"{n:,} ({why})" for why, n in self.not_represented.items() if n)
-        return "; ".join([*parts, f"rows not represented: {left_out}"] if left_out else parts)
+        return "; ".join([*parts, f"rows left out: {left_out}"] if left_out else parts)
 
     def __repr__(self) -> str:
         from sfumato.flows.cli.answers import cell

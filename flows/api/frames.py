@@ -58,7 +58,8 @@ def arrow_table(table: Any) -> pa.Table:
         content = table if isinstance(table, pa.Table) else pa.table(table)
     except (TypeError, ValueError, pa.ArrowException):
         raise InputError(
-            f"{type(table).__name__}: is neither a path nor a table that Arrow can read"
+            f"{type(table).__name__}: is not a path or a table that Arrow can read. "
+            "Give a path, a data frame (pandas, Polars) or an Arrow table"
         ) from None
     names = [name for name in content.column_names if not _UNNAMED_INDEX.fullmatch(name)]
     return content.select(names).replace_schema_metadata(None)
@@ -102,7 +103,7 @@ def _read(spec: Place | Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
     path = Path(spec)
     document = read_yaml(path)
     if not isinstance(document, dict):
-        raise SpecError(f"{path}: not a mapping of keys")
+        raise SpecError(f"{path}: is not a spec. Write keys and values, such as `name: costs`")
     return document, path.absolute().parent
 
 
@@ -129,7 +130,7 @@ def _temporary_file(document: Mapping[str, Any], base: Path) -> Iterator[Path]:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise InputError(with_remedies(f"{base}: a spec cannot be written there", error)) from None
+        raise InputError(with_remedies(f"{base}: no spec can be written there", error)) from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(content)

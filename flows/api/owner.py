@@ -63,8 +63,8 @@ def measure(
         )
     totals = {"rows": document["rows"], "groups": document["groups"]}
     for verdict in document.get("promises", []):
-        totals[verdict["promise"]["model"]] = "holds" if verdict["holds"] else "does not hold"
-    return PrivateResult("what a table tells of its people", totals, document)
+        totals[verdict["promise"]["model"]] = "kept" if verdict["holds"] else "not kept"
+    return PrivateResult("what a table reveals about its people", totals, document)
 
 
 def plan(
@@ -226,7 +226,7 @@ def _promise(document: Mapping[str, Any]) -> Any:
 
 def _names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     if isinstance(names, str):
-        raise SpecError(f"{what}: is a text: give a list of names")
+        raise SpecError(f'{what}: is a text. Give a list of names, such as ["age", "town"]')
     return tuple(names)
 
 

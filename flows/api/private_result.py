@@ -99,7 +99,10 @@ class ReleasedVersion(PrivateResult):
         from sfumato.flows.api.opening import open
 
         if not self.published:
-            raise InputError(f"{self.directory}: waits for approval (sfumato review)")
+            raise InputError(
+                f"{self.directory}: is not published yet, because it waits for approval "
+                "(sfumato review)"
+            )
         return open(self.directory, check=True)
 
 

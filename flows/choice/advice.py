@@ -66,10 +66,10 @@ def advise(path: Path, overrides: Overrides, accuracy: Sequence[Mapping[str, Any
     ]
     best = [_narrowest(useful, other=other) for other in (False, True)]
     better = [_in_words(*pair) for pair in best if pair is not None]
-    verdict = f"{half_width(own)} is too wide for most uses (median of the workloads)"
+    verdict = f"{half_width(own)} is too wide for most uses (median of the workloads' queries)"
     if not better:
-        return [f"{verdict}; no other partition, form or promise does better on this table"]
-    return [f"{verdict}; on this table these do better:", *better]
+        return [f"{verdict}; no other partition, form or promise is better on this table"]
+    return [f"{verdict}; on this table these are better:", *better]
 
 
 def _few(admitted: Sequence[Alternative]) -> list[Alternative]:
@@ -101,6 +101,6 @@ def _limits(alternative: Alternative) -> str:
         return "It keeps the same promises."
     names = alternative.terms.names_with_roles("quasi-identifier")
     return (
-        f"It shows {', '.join(names)} as they are: it does not hide who is in the table, only "
-        "which sensitive value a person has."
+        f"It publishes {', '.join(names)} unchanged: it hides which sensitive value a "
+        "person has, and does not hide who is in the table."
     )

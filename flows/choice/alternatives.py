@@ -36,7 +36,10 @@ def read_grid(text: str | None) -> Mapping[str, Any]:
         return {}
     grid = read_yaml(Path(text)) if Path(text).is_file() else _parse_grid(text)
     if not isinstance(grid, dict) or not grid or not set(grid) <= set(_PARTS):
-        raise SpecError(f"--grid: has to be a mapping of some of {', '.join(_PARTS)}")
+        raise SpecError(
+            f"--grid: must have keys, each one of {', '.join(_PARTS)}. Write `--grid "
+            "'{partition: [{method: ke}]}'`"
+        )
     return grid
 
 
@@ -44,7 +47,10 @@ def _parse_grid(text: str) -> Any:
     try:
         return parse_yaml(text)
     except (ValueError, yaml.YAMLError):
-        raise SpecError("--grid: is neither a file nor YAML") from None
+        raise SpecError(
+            "--grid: is not a file, and cannot be read as YAML. Write `--grid '{partition: "
+            "[{method: ke}]}'`"
+        ) from None
 
 
 def alternatives_of(
@@ -75,14 +81,14 @@ def alternatives_of(
             refused[name] = str(error).removeprefix(f"{path}: ")
             continue
         if choosing is None and terms.partition.method not in PARTITION_PARAMETERS:
-            refused[name] = "its groups are another line's: name partitions in the grid"
+            refused[name] = "it uses the groups of another line; name partitions in the grid"
             continue
         if name not in changes:
             admitted.append(Alternative(name, terms, other_promise=other, choosing=choosing))
             changes[name] = instead
     if not admitted:
         first = next(iter(refused.values()), "the grid is empty")
-        raise SpecError(f"--grid: the spec admits none of its alternatives: {first}")
+        raise SpecError(f"--grid: no alternative fits the spec. The first one fails: {first}")
     return admitted, refused, changes
 
 
@@ -138,7 +144,9 @@ def _own_promises(lists: list[Any]) -> list[_PromiseVariant]:
         isinstance(promises, list) and all(isinstance(p, dict) for p in promises)
         for promises in lists
     ):
-        raise SpecError("--grid: promises: is a mapping, or a list of lists of promises")
+        raise SpecError(
+            "--grid: promises: must be a mapping of parameters, or a list of lists of promises"
+        )
     return [
         (f"promises instead: {'; '.join(map(_words, promises))}", promises) for promises in lists
     ]
@@ -158,7 +166,9 @@ def _single_choices(choices: Any) -> Iterator[dict[str, Any]]:
     """Yield the choices with a single value for each of their keys."""
     for choice in choices if isinstance(choices, list) else [choices] if choices else []:
         if not isinstance(choice, dict):
-            raise SpecError("--grid: a choice is a mapping: {method: ke, objective: [sum, max]}")
+            raise SpecError(
+                "--grid: a choice must be a mapping, such as `{method: ke, objective: [sum, max]}`"
+            )
         values = [v if isinstance(v, list) else [v] for v in choice.values()]
         yield from (dict(zip(choice, combination, strict=True)) for combination in product(*values))
 
@@ -171,7 +181,8 @@ def _require_parameters(
     for name in dict.fromkeys(key for choice in choices for key in choice):
         if name not in known_names:
             raise SpecError(
-                f"promises: none of the spec says {name!r}, but {', '.join(known_names)}"
+                f"promises: no promise of the spec has the parameter {name!r}; choose "
+                f"from {', '.join(known_names)}"
             )
 
 

@@ -215,7 +215,10 @@ def compare_alternatives(
     resolved = require_in_memory(resolve_run(path, overrides))
     workloads = resolved.spec.evaluate.workloads
     if not workloads and not request.sql:
-        raise SpecError(f"{path}: evaluate: compare needs workloads, or queries (--queries)")
+        raise SpecError(
+            f"{path}: evaluate: compare needs queries. Write workloads in the spec, or "
+            "name a file (--queries FILE)"
+        )
     encrypted = resolved.spec.stages == "encrypted"
     processes = 1 if encrypted else request.processes  # the key is in this process alone
     admitted, refused, changes = alternatives_of(path, overrides, request.grid)

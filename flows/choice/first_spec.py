@@ -144,11 +144,12 @@ def _missing_numbers(draft: SpecDraft) -> str | None:
     """Return how many rows lack the number of a person, and what becomes of them."""
     if draft.unit is not None and draft.unit.missing:
         rows, name = _number_of_rows(draft.unit.missing), draft.unit.name
-        return f"{rows} no {name!r}, and would be left out (nulls: drop-row)"
+        return f"{rows} no {name!r}, and will be left out (nulls: drop-row)"
     if draft.gaps is not None:
         rows, name = _number_of_rows(draft.gaps.missing), draft.gaps.name
         return (
-            f"{rows} no {name!r}, too many to tell people by it: rows count as people (unit: row)"
+            f"{rows} no {name!r}, which is too many to identify people by it. So each "
+            "row counts as a person (unit: row)"
         )
     return None
 
@@ -167,7 +168,12 @@ def _notes_on_people(draft: SpecDraft) -> list[str]:
     name = draft.shared_identifier
     if name is None:
         return []
-    return [f"several rows have the same {name!r}: if it numbers people, say --unit {name}"]
+    return [
+        (
+            f"several rows have the same {name!r}. If it identifies people, draft again with "
+            f"--unit {name}"
+        )
+    ]
 
 
 def _number_of_rows(number: int) -> str:
@@ -193,8 +199,10 @@ def _line_name(stem: str) -> str:
     plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().lower()
     name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST].strip("-")
     if not name or name in (KEYS, PEOPLE):
-        why = ", since a directory beside lines is called so" if name else ""
-        raise SpecError(f"{stem!r}: no name for a line{why}: name the draft (--out NAME.yaml)")
+        why = ", because a directory beside lines has this name" if name else ""
+        raise SpecError(
+            f"{stem!r}: cannot be the name of a line{why}. Name the draft (--out NAME.yaml)"
+        )
     return name
 
 
@@ -213,9 +221,12 @@ def _relative(address: str, base: Path) -> str:
 
 def _require_new(path: Path) -> None:
     if path.exists() or path.is_symlink():
-        raise SpecError(f"{path}: is there already, and nothing is overwritten: --out NAME.yaml")
+        raise SpecError(
+            f"{path}: exists already, and init overwrites no file. Choose another name "
+            "(--out NAME.yaml)"
+        )
     if path.parent != Path() and path.suffix == ".yaml" and not path.parent.is_dir():
-        raise InputError(f"{path.parent}: no such directory")
+        raise InputError(f"{path.parent}: the directory does not exist. Make it first")
 
 
 def _csv(rows: Rows) -> bytes:

@@ -28,7 +28,7 @@ def hierarchy_labels(path: Path, column: str, overrides: Overrides) -> dict[str,
     resolved = require_in_memory(resolve_run(path, overrides))
     spec = resolved.spec
     if column not in spec.columns or spec.columns[column].hierarchy is None:
-        raise SpecError(f"{path}: columns: {column!r} has no hierarchy")
+        raise SpecError(f"{path}: columns: {column!r} has no hierarchy. Name a column that has one")
     source = coded_source(resolved, ingest_source(resolved).microdata)
     columns = {column: spec.columns[column]}
     levelled = hierarchies(columns, source, resolved.base)[column]

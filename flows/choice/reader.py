@@ -49,8 +49,8 @@ class AlternativeReader:
             return instead
         if not self._aims:
             raise SpecError(
-                f"partition.aims: {wish['method']} aims at ranges, and evaluate.workloads has "
-                "none: name aims"
+                f"partition.aims: {wish['method']} chooses by queries over ranges, and "
+                "evaluate.workloads has no such queries. Write aims"
             )
         return {**instead, "partition": {**wish, "aims": self._aims}}
 
@@ -106,7 +106,9 @@ def read_sweep(text: str) -> tuple[str, list[Any]]:
     except ValueError:
         parsed = []
     if not (equals and name.isidentifier() and parsed):
-        raise SpecError(f"--sweep {text}: write a parameter and its values: k=2..50, or l=2,3,5")
+        raise SpecError(
+            f"--sweep {text}: is not a parameter with values. Write `k=2..50` or `l=2,3,5`"
+        )
     return name, parsed
 
 

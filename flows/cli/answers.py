@@ -141,7 +141,7 @@ def answer(result: "Answer") -> None:
     for remark in remarks(result):
         echo(one_line(remark))
     left_out = ", ".join(f"{n} ({why})" for why, n in result.not_represented.items() if n)
-    echo(f"{assurance(result)}{f'; rows not represented: {left_out}' if left_out else ''}")
+    echo(f"{assurance(result)}{f'. Rows left out: {left_out}' if left_out else ''}")
 
 
 def remarks(result: "Answer") -> Iterator[str]:
@@ -155,11 +155,14 @@ def remarks(result: "Answer") -> Iterator[str]:
     if maybe:
         yield f"rows that may not be in the answer: {maybe} of {len(result.rows)}"
     if any(result.rest):
-        yield f"{REST}: published rows whose label, such as *, may hide a value that no label names"
+        yield (
+            f"{REST}: published rows with a label, such as *, that may hide a value that "
+            "no label names"
+        )
     if result.by_estimate:
         yield "ordered by estimates"
     if not all(interval.attained for interval in bounds):
-        yield "some bounds are calculated of others, and may be wider than need be"
+        yield "some bounds are computed from other bounds, and may be wider than necessary"
     yield from _likely_remarks(
         [interval.likely for interval in bounds if interval.likely is not None]
     )
@@ -169,7 +172,10 @@ def remarks(result: "Answer") -> Iterator[str]:
 
 def _likely_remarks(likely_intervals: Sequence[Any]) -> Iterator[str]:
     if any(likely.interval for likely in likely_intervals):
-        yield "likely: 95 % of queries like this one meet such an interval, without guarantee"
+        yield (
+            "likely: for 95 % of queries like this one, the interval contains the truth, "
+            "without guarantee"
+        )
     for reason in dict.fromkeys(
         likely.reason for likely in likely_intervals if likely.interval is None
     ):
@@ -183,10 +189,10 @@ def _codings(coded: Mapping[str, Sequence[str]]) -> str:
 def assurance(result: "Answer") -> str:
     """Return in words what the bounds of an answer are worth."""
     if result.guaranteed:
-        return "guaranteed bounds over the represented rows"
+        return "guaranteed bounds for the rows in the release"
     if not result.verified:
-        return "bounds over the represented rows, without guarantee: the files are not verified"
-    return "estimates over the represented rows, without guarantee"
+        return "bounds for the rows in the release, without guarantee: the files are not verified"
+    return "estimates for the rows in the release, without guarantee"
 
 
 def cell(value: Any) -> str:

@@ -121,7 +121,8 @@ def _mend() -> None:
         mended, undone = mend_lines()
         if mended:
             show.say(
-                f"{mended} line{'' if mended == 1 else 's'} mended: a command was stopped there"
+                f"{mended} line{'' if mended == 1 else 's'} mended, because a command "
+                "was stopped there"
             )
         for message in undone:
             show.say(message)

@@ -13,12 +13,12 @@ from sfumato.flows.cli.show import echo, echo_json
 if TYPE_CHECKING:
     from sfumato.flows.inputs.overrides import Overrides
 
-as_document = click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+as_document = click.option("--json", "as_json", is_flag=True, help="print JSON")
 Command = Callable[..., Any]
 Printout = tuple[Mapping[str, Any], str | None]
 """A document, and a line with the same content for people."""
 with_settings = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key"
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key of the spec"
 )
 
 
@@ -96,7 +96,7 @@ def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     parts = [text.partition("=") for text in texts]
     for name, equals, _ in parts:
         if not equals:
-            raise SpecError(f"{option} {name}: not of the form key=value")
+            raise SpecError(f"{option} {name}: not written as key=value")
     return {name: value for name, _, value in parts}
 
 

@@ -13,7 +13,7 @@ _STEWARD = "sfumato.flows.cli.steward"
 
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "See how it works": {"demo": f"{_STEWARD}.demo"},
-    "Analysts: ask a release, and see that it keeps its word": {
+    "Analysts: ask a release, and verify it": {
         "query": f"{_ANALYST}.query",
         "check": f"{_ANALYST}.check",
         "diff": f"{_ANALYST}.diff",
@@ -40,7 +40,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "keys": f"{_STEWARD}.keys",
         "pseudonyms": f"{_STEWARD}.pseudonyms",
     },
-    "Reviewers and publishers: let a candidate appear": {
+    "Reviewers and publishers: approve and publish a candidate": {
         "review": f"{_REVIEW}.review",
         "publish": f"{_STEWARD}.publish",
     },
@@ -49,7 +49,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "health": f"{_STEWARD}.health",
         "sweep": f"{_STEWARD}.sweep",
     },
-    "Researchers: measure again what the papers measured": {
+    "Researchers: repeat the experiments of the papers": {
         "experiment": f"{_ANALYST}.experiment",
     },
 }

@@ -89,7 +89,7 @@ def require_storable(place: Path, document: Any, key: str = "") -> None:
     elif isinstance(document, int) and abs(document) > LARGEST:
         raise SpecError(f"{place}: {key}: an integer may be at most 2^53 - 1")
     elif isinstance(document, str) and "\0" in document:
-        raise SpecError(f"{place}: {key}: holds the character NUL")
+        raise SpecError(f"{place}: {key}: contains the character NUL. Remove it")
 
 
 def read_yaml(path: Path) -> Any:

@@ -55,7 +55,7 @@ class WithoutPandas:
             ModuleNotFoundError: for pandas.
         """
         if name == "pandas":
-            raise ModuleNotFoundError("this command does without pandas", name=name)
+            raise ModuleNotFoundError("this command does not use pandas", name=name)
 
 
 def without_pandas() -> None:
@@ -98,7 +98,9 @@ def require_home(environ: Mapping[str, str]) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise Fault(with_remedies(f"PREFECT_HOME: {home} cannot be written", error)) from None
+        raise Fault(
+            with_remedies(f"PREFECT_HOME: files in {home} cannot be written", error)
+        ) from None
 
 
 def _home(environ: Mapping[str, str]) -> Path:
@@ -122,6 +124,6 @@ def open_home(environ: Mapping[str, str]) -> str | None:
     if not mode & 0o077:
         return None
     return (
-        f"{home} is open to others (mode {mode:04o}), and has counts of rows that are not "
-        "published: chmod 700 it"
+        f"other users can read {home} (mode {mode:04o}), and it has counts of rows "
+        f"that are not published. To close it, run chmod 700 {home}"
     )

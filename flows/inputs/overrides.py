@@ -32,7 +32,7 @@ class ShownSourceOverrides(StrictPart):
     uri: Address | None = None
     parameters: Annotated[
         dict[str, ParameterOverride] | None,
-        Field(description="of the query, which names no person: Prefect stores them"),
+        Field(description="parameters of the query; name no person, because Prefect stores them"),
     ] = None
 
 
@@ -70,18 +70,19 @@ class ShownOverrides(StrictPart):
     source: ShownSourceOverrides = ShownSourceOverrides()
     publish: PublishOverrides = PublishOverrides()
     evaluate: Evaluation | None = None
-    approval: Annotated[Literal["required"] | None, Field(description="only towards required")] = (
-        None
-    )
+    approval: Annotated[
+        Literal["required"] | None, Field(description="can only be changed to required")
+    ] = None
     as_of: Annotated[
         date | None,
         Field(
-            description="the day of which the version tells",
+            description="the day that the version describes",
             json_schema_extra={"pattern": r"^\d{4}-\d{2}-\d{2}$"},  # formats are not enforced
         ),
     ] = None
     others: Annotated[
-        bool, Field(description="most people of a composed line are others than before")
+        bool,
+        Field(description="most people of a composed line are really other people than before"),
     ] = False
 
     @model_validator(mode="before")
@@ -95,7 +96,9 @@ class ShownOverrides(StrictPart):
             part, _, key = name.partition(".")
             place = nested[part] = dict(nested.get(part) or {})
             if key in place:
-                raise ValueError(f"{name}: is set twice, as {part}: {{{key}: …}} too")
+                raise ValueError(
+                    f"{name}: is set twice, also as `{part}: {{{key}: …}}`. Set it once"
+                )
             place[key] = document[name]
         return nested
 
@@ -124,17 +127,21 @@ def read_overrides(settings: Mapping[str, str]) -> Overrides:
         for parent in parents:
             place = place.setdefault(parent, {})
             if not isinstance(place, dict):
-                raise SpecError(f"--set {name}: {parent} is set as a whole, too")
+                raise SpecError(
+                    f"--set {name}: {parent} is also set as a whole. Set one of the two"
+                )
         try:
             place[last] = parse_yaml(text)
         except NestingError as error:
             raise SpecError(f"--set {name}: the value is {error}") from None
         except (yaml.YAMLError, ValueError) as error:
-            raise SpecError(f"--set {name}: the value: {yaml_fault(error)}") from None
+            raise SpecError(
+                f"--set {name}: the value cannot be read: {yaml_fault(error)}"
+            ) from None
     try:
         return Overrides.model_validate(document)
     except ValidationError as error:
-        hint = " (only source, publish, evaluate and approval: required can be overridden)"
+        hint = " (only source, publish, evaluate and `approval: required` can be overridden)"
         raise SpecError(
             f"--set {readable(error, document, Overrides.model_json_schema())}{hint}"
         ) from None

@@ -72,7 +72,9 @@ def _hand_over_blocks(variables: Sequence[str], environ: Mapping[str, str]) -> I
     }
     for variable in named:
         if environ.get(variable):
-            raise InputError(f"{variable}: is set, and {variable}_BLOCK too: keep one of them")
+            raise InputError(
+                f"{variable}: is set, and {variable}_BLOCK is set also. Keep one of them"
+            )
     with hand_over(
         {variable: _in_block(f"{variable}_BLOCK", name) for variable, name in named.items()}
     ):
@@ -86,9 +88,15 @@ def _in_block(variable: str, name: str) -> str:
         block: Any = Secret.load(name, _sync=True)  # type: ignore[call-arg]
         value = block.get()
     except ValueError:
-        raise InputError(f"{variable}: there is no Secret block of that name") from None
+        raise InputError(
+            f"{variable}: Prefect has no Secret block of that name. Make the block, or "
+            "correct the name"
+        ) from None
     except Exception as error:  # noqa: BLE001 - messages of others may quote the block
         raise Fault(f"{variable}: cannot be read ({type(error).__name__})") from None
     if not (isinstance(value, str) and value):
-        raise InputError(f"{variable}: its Secret block holds no text")
+        raise InputError(
+            f"{variable}: its Secret block contains no text. Write the passphrase into the "
+            "block as text"
+        )
     return value

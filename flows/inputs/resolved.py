@@ -80,15 +80,15 @@ class ResolvedRun:
         if self.terms.over_people:
             key, whom = _HOUSEHOLDS if self.terms.households else _SEVERAL
             messages.append(
-                f"{key}: promises are kept over rows, which everybody can verify, and over "
-                f"{whom}, which nobody else can; who is in which group is not kept, so the line "
-                "can never be composed"
+                f"{key}: promises are kept over rows, which anyone can verify, and "
+                f"over {whom}, which only you can verify. Who is in which group is not "
+                "kept, so the line can never use `versions: composed`"
             )
         elif self.spec.remember == "units":
-            otherwise = "; remember: map keeps it" if self.spec.parts is None else ""
+            otherwise = ". To keep it, write `remember: map`" if self.spec.parts is None else ""
             messages.append(
-                "remember: units: who is in which group is not kept, so the line can never be "
-                f"composed{otherwise}"
+                "remember: `units` does not keep who is in which group, so the line "
+                f"can never use `versions: composed`{otherwise}"
             )
         return tuple(messages)
 
@@ -158,9 +158,9 @@ def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
     """
     if resolved.terms.parts is not None:
         raise SpecError(
-            "parts: this command reads the whole table into memory, and the spec asks for parts: "
-            "only release, plan (without --sweep), evaluate, attack, check, query and load go part "
-            "by part"
+            "parts: this command reads the whole table into memory, and the spec makes "
+            "a release in parts. Use release, plan (without --sweep), evaluate, "
+            "attack, check, query or load, which work part by part"
         )
     return resolved
 

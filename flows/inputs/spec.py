@@ -147,7 +147,7 @@ def read_alternative(
     """
     document = read_yaml(path)
     if not isinstance(document, dict):
-        raise SpecError(f"{path}: not a mapping of keys")
+        raise SpecError(f"{path}: is not a spec. Write keys and values, such as `name: costs`")
     changed = {**document, **instead}
     document = {key: value for key, value in changed.items() if value is not None}
     changes = (overrides or Overrides()).model_dump(
@@ -178,7 +178,10 @@ def _require_declared(parameters: Mapping[str, Any], document: Any) -> None:
     declared = source.get("parameters") if isinstance(source, dict) else None
     for name in parameters:
         if not isinstance(declared, dict) or name not in declared:
-            raise SpecError(f"--set source.parameters.{name}: the spec declares no such parameter")
+            raise SpecError(
+                f"--set source.parameters.{name}: the spec has no such parameter. Correct "
+                "the name, or add it under source.parameters"
+            )
 
 
 def read_promise(text: str) -> PrivacyModel:

@@ -34,7 +34,10 @@ def deliver_line(place: Path) -> tuple[list[Delivered], list[str]]:
         notices += _remember(line, place) if place.is_file() else []
         delivered = deliver(line, os.environ, destination_secrets)
     if not (delivered or notices):
-        raise InputError(f"{place}: the line has no destination (publish.destinations, .database)")
+        raise InputError(
+            f"{place}: the line has no destination. Write publish.destinations or "
+            "publish.database in the spec"
+        )
     return delivered, notices
 
 

@@ -51,12 +51,17 @@ def make_dossier(resolved: ResolvedRun, version: Path) -> tuple[Path, dict[str, 
 
     line, record = resolved.line, read_record(resolved.line.public)
     if version.parent != line.public.resolve() or version.name not in record.versions:
-        raise InputError(f"{version}: is no version of the spec's line, {line.public}")
+        raise InputError(
+            f"{version}: is not a version of the spec's line {line.public}. Name a version "
+            "of that line"
+        )
     reports, tombstone = line.reports(version.name), read_tombstone(version)
     if tombstone is not None:
         withdrawn = dossier_of_withdrawn(reports, tombstone, resolved.spec.dossier)
         if withdrawn is None:
-            raise InputError(f"{version}: was withdrawn, and no dossier was written before")
+            raise InputError(
+                f"{version}: was withdrawn before a dossier was written, so there is no dossier"
+            )
         return write_dossier(reports, withdrawn), withdrawn
     release = open_release(version)
     digest = release.manifest["sfumato"]["digest"]

@@ -134,7 +134,9 @@ def attack_again(
 def _refuse_option(directory: Path, terms: Terms, option: str) -> None:
     """Refuse an option that needs people, on a version in parts or a composed one."""
     why = "in parts" if terms.parts is not None else "composed"
-    raise InputError(f"{directory}: is {why}, where {option} cannot be asked: leave it out")
+    raise InputError(
+        f"{directory}: is {why}, and {option} does not work for such versions. Leave the option out"
+    )
 
 
 def _resolve_pair(other: tuple[Path, Path]) -> tuple[Path, ResolvedRun]:
@@ -161,7 +163,7 @@ def _attack_together(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, 
     """Attack several versions together; return the scores of the columns that all have."""
     places = [directory.resolve() for directory, _ in versions]
     if len({*places}) < len(places):
-        raise InputError("--also: names a version twice: what versions tell together is of several")
+        raise InputError("--also: names a version twice. Name different versions")
     by_version = [_targets(*version, followed=True) for version in versions]
     targets = [
         {target.sensitive: target for target in version_targets if target.sensitive}
@@ -169,7 +171,10 @@ def _attack_together(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, 
     ]
     named = set.intersection(*({*by_column} for by_column in targets))
     if not named:
-        raise InputError("--also: the versions have no sensitive column in common")
+        raise InputError(
+            "--also: the versions have no sensitive column in common, so they cannot be "
+            "attacked together"
+        )
     return {
         TOGETHER.format(name): list(compose([by_column[name] for by_column in targets]))
         for name in sorted(named)
@@ -179,15 +184,16 @@ def _attack_together(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, 
 def _resolved_for(directory: Path, spec: Path, overrides: Overrides) -> ResolvedRun:
     resolved = resolve_run(spec, overrides)
     if not directory.is_dir():
-        raise InputError(f"{directory}: there is no such directory")
+        raise InputError(f"{directory}: the directory does not exist. Correct the path")
     if directory.resolve().parent != resolved.line.public.resolve():
         raise InputError(
-            f"{directory}: is not a version of the spec's line, {resolved.line.public}"
+            f"{directory}: is not a version of the spec's line {resolved.line.public}. "
+            "Name a version of that line"
         )
     if directory.resolve().name not in read_state(resolved.line.private).versions:
         raise InputError(
-            f"{directory}: the work directory {resolved.line.work} knows no such version of the "
-            "line: set SFUMATO_WORK to the one that it was released with"
+            f"{directory}: the work directory {resolved.line.work} does not know this "
+            "version. Set SFUMATO_WORK to the work directory that released it"
         )
     return resolved
 
@@ -211,7 +217,9 @@ def _read_again(directory: Path, resolved: ResolvedRun) -> Iterator[Original]:
 def _require_made_of(directory: Path, line: Line, rows: str) -> None:
     version = read_state(line.private).versions.get(directory.resolve().name)
     if version is None or version.rows != rows:
-        raise InputError(f"{directory}: was not made of this source")
+        raise InputError(
+            f"{directory}: was not made from this source. Name the source of the version"
+        )
 
 
 def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) -> Microdata:
@@ -239,6 +247,8 @@ def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) ->
 def _numbers_of_people(resolved: ResolvedRun, source: Microdata) -> np.ndarray:
     """Return a number for each row's person (int64), the same in all sources."""
     if resolved.unit is None:
-        raise InputError("--also: needs a unit, by which people are followed; a spec names none")
+        raise InputError(
+            "--also: needs a unit that identifies people in all versions, and a spec has no unit"
+        )
     names = names_of(source[resolved.unit], people_key(resolved.line.work))
     return names.view(np.int64).reshape(len(names), -1)[:, 0]

@@ -99,7 +99,10 @@ def rekey_version(
         InputError: where its source is not what it was made of.
     """
     if source.before.rows != version.rows:
-        raise InputError(f"--source {number}: is not what version {number} was made of")
+        raise InputError(
+            f"--source {number}: version {number} was not made from this source. Name the "
+            "source of that version"
+        )
     spec = source.after.spec if version.spec == source.before.spec else version.spec
     return version.model_copy(update={"rows": source.after.rows, "spec": spec}), source.units
 
@@ -168,8 +171,8 @@ def restore(spec: Path, file: Path) -> None:
         newest = max(_present_counter(line), read_record(line.public).counter)
         if saved < newest:
             raise PromiseError(
-                f"{file}: is older than the line, {saved} < {newest}: versions that it does not "
-                "know would be forgotten"
+                f"{file}: is older than the line ({saved} < {newest}), and would lose "
+                "later versions. Use a newer backup"
             )
         take_people_key(file, line.private, files)
         files = with_past({**kept_files(line.private), **files}, line.private)
@@ -206,7 +209,7 @@ def change_passphrase(
     """
     new = passphrase_in(environ, NEW_PASSPHRASE)
     if not unwrap and not new:
-        raise InputError(f"{NEW_PASSPHRASE}: is not set")
+        raise InputError(f"{NEW_PASSPHRASE}: is not set. Set it to the passphrase")
     line, wrapped_by = resolve_run(spec).line, None if unwrap else new
     if people:
         rewrap_people_key(line.work, wrapped_by, environ)
@@ -231,7 +234,7 @@ def forget(spec: Path, file: Path) -> int:
     line = resolve_run(spec).line
     units = [text for text in _content(file).decode("utf-8", "replace").splitlines() if text]
     if not units:
-        raise InputError(f"{file}: has no unit: write one a line")
+        raise InputError(f"{file}: has no unit. Write one unit on each line")
     with hold(line), sanitise_errors("forget"):
         recover(line)
         secret = people_key(line.private.parent)
@@ -259,7 +262,10 @@ def rename(spec: Path, file: Path) -> int:
     line = resolve_run(spec).line
     rows = list(csv.reader(_content(file).decode("utf-8", "replace").splitlines()))
     if not rows or any(len(row) != 2 for row in rows):
-        raise InputError(f"{file}: write an old and a new unit on each line, with a comma between")
+        raise InputError(
+            f"{file}: a line has no pair of units. Write an old and a new unit on each "
+            "line, separated by a comma"
+        )
     with hold(line), sanitise_errors("rename"):
         recover(line)
         require_no_shift(line.private)
@@ -336,7 +342,10 @@ def sign_version(directory: Path, key: str) -> tuple[PublicKey, SignedVersion]:
     name = release.parent.name
     private = work / name
     if not (private / STATE).is_file():
-        raise PromiseError(f"{directory}: no line {name} in {work} published it")
+        raise PromiseError(
+            f"{directory}: was not published by a line {name} in {work}. Set SFUMATO_WORK "
+            "to the work directory of its line"
+        )
     signer = open_signer(signing_key(work, key))
     with sanitise_errors("sign"):
         finish_restoring(private_directory(private))
@@ -347,5 +356,9 @@ def sign_version(directory: Path, key: str) -> tuple[PublicKey, SignedVersion]:
 def _require_all(state: LineState, sources: Mapping[str, str]) -> None:
     numbers = sources.keys() - sources_of_refused(sources)
     for number in sorted(state.versions.keys() ^ numbers):
-        rule = "give its source" if number in state.versions else "is no version of the line"
+        rule = (
+            "its source is missing. Add --source NUMBER=URI"
+            if number in state.versions
+            else "is not a version of the line. Leave it out"
+        )
         raise SpecError(f"--source {number}: {rule}")

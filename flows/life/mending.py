@@ -29,8 +29,9 @@ class LeftOver:
     def warning(self) -> str:
         """The traces and the way out, in one line."""
         return (
-            f"warning: {self.public}: a command was stopped, or had no space: "
-            f"{'; '.join(self.traces)}. The line's owner mends this: sfumato sweep"
+            f"warning: {self.public}: a command was stopped, or had no space left: "
+            f"{'; '.join(self.traces)}. The owner of the line can mend this: sfumato "
+            "sweep"
         )
 
 

@@ -27,10 +27,13 @@ def own_line(public: Path, environ: Mapping[str, str] = os.environ) -> Line:
     """
     place, work = public.resolve(), private_work_directory(environ)
     if not is_there(place / RECORD):
-        raise InputError(f"{public}: is no public directory of a line ({RECORD} is missing)")
+        raise InputError(f"{public}: is not a line's public directory: {RECORD} is missing")
     private = work / place.name
     if not _is_file(private / STATE):
-        raise PromiseError(f"{public}: no line {place.name} in {work} published it")
+        raise PromiseError(
+            f"{public}: was not published by a line {place.name} in {work}. Set "
+            "SFUMATO_WORK to the work directory of its line"
+        )
     finish_restoring(private_directory(private))
     return Line(place.name, place, private)
 
@@ -75,8 +78,8 @@ def lines_at(place: Path) -> list[tuple[str, Path | None]]:
         lines = [(line.name, line) for line in lines_in(place)] or list(_lines_of_work(place))
     if not lines:
         raise InputError(
-            f"{place}: has no lines: name a public place, a line in it, a spec, or a private work "
-            "directory (SFUMATO_WORK)"
+            f"{place}: has no lines. Name a public place, a line in it, a spec, or a "
+            "private work directory (SFUMATO_WORK)"
         )
     return lines
 
@@ -134,7 +137,7 @@ def rebuild(places: tuple[Path, ...]) -> list[str]:
     with sanitise_errors("releases"):
         lines = [line for place in places or (work,) for line in lines_at(place)]
         if lost := [name for name, public in lines if public is None]:
-            raise InputError(f"{lost[0]}: where it is published is not known: name the place")
+            raise InputError(f"{lost[0]}: its public place is not known. Name the place")
         roots = dict.fromkeys(public.resolve().parent for _, public in lines if public is not None)
         return [message for root in roots for message in rebuild_pages(root)]
 

@@ -95,7 +95,7 @@ def _tell_server(tombstone: Tombstone, server: str) -> Iterator[str]:
 
     facts = {"version": tombstone.version, "digest": tombstone.digest, "reason": tombstone.reason}
     if not tell_at_once("withdrawn", tombstone.line, facts):
-        yield f"{without_login(server)}: no answer from a server: nobody was notified by it"
+        yield f"{without_login(server)}: the server did not answer, so it sent no notification"
 
 
 def plan_withdrawal(
@@ -119,7 +119,7 @@ def plan_withdrawal(
     line, number = own_line(place.parent), place.name
     record = read_record(line.public)
     if number not in record.versions:
-        raise InputError(f"{directory}: is no version of the line {line.name}")
+        raise InputError(f"{directory}: is not a version of the line {line.name}")
     require_reason(reason)
     done, version = has_replaced(place), record.versions[number]
     with passphrases(os.environ):
@@ -164,6 +164,6 @@ def _own_successor(line: Line, before: PublicKey | None) -> Path:
             if key.public == public:
                 return signing_key(line.work, key.name)
     raise SpecError(
-        f"--signed-by: the version was signed by {before}, which is no key of this work directory: "
-        f"name another one, or {_UNSIGNED}"
+        f"--signed-by: the version was signed by {before}, and this work directory "
+        f"does not have that key. Name another key, or {_UNSIGNED}"
     )

@@ -46,7 +46,10 @@ def zombie_automation() -> AutomationCore:
     begun = {f"prefect.flow-run.{name}" for name in ("heartbeat", *_BEGINNINGS)}
     return AutomationCore(
         name="sfumato: runs whose process is gone",
-        description=f"No heartbeat for {SILENCE} s: the run is crashed, and its slot free",
+        description=(
+            f"No heartbeat for {SILENCE} s, so the run counts as crashed, and the next run "
+            "may start"
+        ),
         trigger=EventTrigger(
             after=begun,
             expect=begun | {f"prefect.flow-run.{name}" for name in (*_ENDS, *_WAITS)},
@@ -58,7 +61,8 @@ def zombie_automation() -> AutomationCore:
         ),
         actions=[
             ChangeFlowRunState(
-                state=StateType.CRASHED, message=f"no sign of life for {SILENCE} s: process gone"
+                state=StateType.CRASHED,
+                message=f"no sign of life for {SILENCE} s; its process has ended",
             )
         ],
     )
@@ -131,5 +135,6 @@ def _block(client: SyncPrefectClient, line: DeployedLine, address: str) -> UUID:
         return client.read_block_document_by_name(name, kind).id
     except ObjectNotFound:
         raise SpecError(
-            f"{line.path}: notifications.block: the server has no block {address}"
+            f"{line.path}: notifications.block: the server has no block {address}. "
+            "Make the block in Prefect, or correct the name"
         ) from None

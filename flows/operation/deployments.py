@@ -71,13 +71,20 @@ def read_lines(paths: Sequence[Path], root: Path) -> list[DeployedLine]:
     """
     files = [file for path in paths for file in _specs_at(path)]
     if not files:
-        raise SpecError(f"{paths[0]}: has no spec (*.yaml)" if paths else "no spec is named")
+        raise SpecError(
+            f"{paths[0]}: has no spec (*.yaml). Name a directory with specs"
+            if paths
+            else "no spec is named. Write sfumato deploy SPEC"
+        )
     lines = [DeployedLine(read_spec(file), _relative_path(file, root)) for file in files]
     names: dict[str, Path] = {}
     for line in lines:
         if names.setdefault(line.spec.name, line.path) != line.path:
             other = names[line.spec.name]
-            raise SpecError(f"{line.path}: name: {line.spec.name} is the line of {other}, too")
+            raise SpecError(
+                f"{line.path}: name: {line.spec.name} is also the line of {other}. Each "
+                "spec needs its own name"
+            )
     once = {line.path: line for line in lines}
     return sorted(once.values(), key=lambda line: line.spec.name)
 
@@ -133,4 +140,6 @@ def _relative_path(file: Path, root: Path) -> Path:
     try:
         return file.resolve().relative_to(root.resolve())
     except ValueError:
-        raise SpecError(f"{file}: is not below {root}: deploy from a directory above") from None
+        raise SpecError(
+            f"{file}: is not below {root}. Name a directory above both (--root)"
+        ) from None

@@ -77,7 +77,7 @@ def write_metrics(file: Path, examined: Sequence[Examined], lines: Sequence[List
     from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 
     registry = CollectorRegistry()
-    well = Gauge("sfumato_well", "1 where nothing is to be done", ["about"], registry=registry)
+    well = Gauge("sfumato_well", "1 if nothing needs attention", ["about"], registry=registry)
     states = Gauge(
         "sfumato_versions", "versions of a line by state", ["line", "state"], registry=registry
     )
@@ -105,7 +105,7 @@ def _answer_or_fault(about: str, ask: Callable[[], Iterator[Examined]]) -> Itera
         yield Examined(about, False, str(error))
     except Exception as error:  # noqa: BLE001 - what cannot be asked is not well
         fault = explain(error)
-        answer = f"cannot be asked ({type(error).__name__})"
+        answer = f"could not be checked ({type(error).__name__})"
         if fault is not None:
             answer = "; ".join([fault.reason, *fault.remedies[:1]])
         yield Examined(about, False, answer)
@@ -113,16 +113,20 @@ def _answer_or_fault(about: str, ask: Callable[[], Iterator[Examined]]) -> Itera
 
 def _work(work: Path) -> Iterator[Examined]:
     if not work.is_dir():
-        yield Examined("work directory", False, f"{work}: is not there: no line has its state here")
+        yield Examined(
+            "work directory", False, f"{work}: does not exist, so no line has its state here"
+        )
         return
     mode = work.stat().st_mode & 0o777
     mine = is_private(work) and os.access(work, os.W_OK)
     complaint = (
-        "" if mine else f", mode {mode:04o}: is to be writable, and the owner's alone (0700)"
+        ""
+        if mine
+        else (f", mode {mode:04o}: must be writable by the owner, and closed to others (chmod 700)")
     )
     yield Examined("work directory", mine, f"{work}{complaint}")
     free = shutil.disk_usage(work).free
-    yield Examined("disk", free >= _ROOM, f"{free / _ROOM:.1f} GiB free (at least 1 is to be)")
+    yield Examined("disk", free >= _ROOM, f"{free / _ROOM:.1f} GiB free (at least 1 is needed)")
 
 
 def _home(environ: Mapping[str, str]) -> Iterator[Examined]:
@@ -134,7 +138,10 @@ def _left_servers(environ: Mapping[str, str]) -> Iterator[Examined]:
     servers = left_servers(environ)
     memory = in_units(sum(server.bytes_of_memory for server in servers))
     pids = ", ".join(str(server.pid) for server in servers)
-    answer = f"{len(servers)} still run, with {memory} of memory (pid {pids}): sfumato sweep"
+    answer = (
+        f"{len(servers)} still run, with {memory} of memory (pid {pids}). To stop them, "
+        "run sfumato sweep"
+    )
     yield Examined("servers of killed runs", not servers, answer if servers else "none")
 
 
@@ -196,7 +203,11 @@ def _server(environ: Mapping[str, str]) -> Iterator[Examined]:
             if automation["name"].startswith("sfumato:")
         ]
         enabled = bool(watch) and all(automation["enabled"] for automation in watch)
-        yield Examined("watch", enabled, "enabled" if enabled else "missing: sfumato deploy")
+        yield Examined(
+            "watch",
+            enabled,
+            "enabled" if enabled else "missing. To register it, run sfumato deploy",
+        )
 
 
 def _pools(ask: Callable[[str, Mapping[str, Any]], Any]) -> Iterator[Examined]:

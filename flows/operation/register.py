@@ -101,5 +101,8 @@ def _schedules(line: DeployedLine) -> list[DeploymentScheduleCreate]:
     try:
         times = CronSchedule(cron=schedule.cron, timezone=schedule.timezone)
     except ValidationError:
-        raise SpecError(f"{line.path}: schedule.cron: {schedule.cron!r} is no cron line") from None
+        raise SpecError(
+            f"{line.path}: schedule.cron: {schedule.cron!r} is not a cron line. Write "
+            "minute, hour, day, month and weekday, such as `0 6 * * 1`"
+        ) from None
     return [DeploymentScheduleCreate(schedule=times, active=True)]

@@ -86,5 +86,5 @@ def _wait_for_logs(client: SyncPrefectClient, runs: list[UUID]) -> None:
     until = time.monotonic() + _PATIENCE
     while client.read_logs(log_filter=log_filter, limit=1):
         if time.monotonic() > until:
-            raise TransientFault("the runs are deleted, and the server has not deleted their logs")
+            raise TransientFault("the runs are deleted, but the server did not delete their logs")
         time.sleep(0.1)

@@ -55,8 +55,9 @@ def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
         return None
     if spec.form.shows not in ("rows", "subdomains", "labels"):
         raise ValueError(
-            f"partition: auto: the width of answers from form {spec.form.method} depends on more "
-            "than the rows selected: name a partition"
+            f"partition: auto: cannot choose for form {spec.form.method}, because the "
+            "width of its answers depends on more than the selected rows. Name a "
+            "partition, such as `partition: {method: mondrian}`"
         )
     aims = _aims_of(spec, wish)
     candidates, faults = [], []
@@ -69,7 +70,10 @@ def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
             else:
                 faults.append(fault)
     if not candidates:
-        raise ValueError(f"partition: auto: nothing goes with the spec; the first is: {faults[0]}")
+        raise ValueError(
+            "partition: auto: no partition fits the rest of the spec. The first one that "
+            f"was tried fails: {faults[0]}"
+        )
     return Choosing(candidates=tuple(candidates), aims=aims)
 
 
@@ -77,7 +81,10 @@ def _aims_of(spec: SpecParts, wish: AutoParameters) -> tuple[Aim, ...]:
     """Return the aims that the wish names, otherwise those of the workloads."""
     aims = wish.aims or tuple(aims_of_workloads(spec.evaluate.workloads))
     if not aims:
-        raise ValueError("partition: auto: aims at queries: name aims, or evaluate.workloads")
+        raise ValueError(
+            "partition: auto: chooses by the queries that readers ask, and the spec names "
+            "no queries. Write them under partition.aims or evaluate.workloads"
+        )
     if fault := fault_of_columns(spec, aims, ORDERED - {"timestamp"}):
         raise ValueError(f"partition: auto: {fault}")
     return aims
@@ -89,7 +96,7 @@ def _fault_of_form(form: FormParameters, aims: tuple[Aim, ...]) -> str | None:
     if unknown is None:
         return None
     return (
-        f"partition: auto: the width of aims of kind {unknown} is not known in form {form.method}"
+        f"partition: auto: cannot compute the width of aims of kind {unknown} in form {form.method}"
     )
 
 
@@ -126,7 +133,9 @@ def _forms(spec: SpecParts, wish: AutoParameters) -> Iterator[FormParameters]:
 
 def _form_named(name: str) -> FormParameters:
     if name not in FORM_PARAMETERS:
-        raise ValueError(f"partition: forms: {name!r} is none of {', '.join(FORM_PARAMETERS)}")
+        raise ValueError(
+            f"partition: forms: no form {name!r}; choose from {', '.join(FORM_PARAMETERS)}"
+        )
     return FORM_PARAMETERS[name].model_validate({"method": name})
 
 

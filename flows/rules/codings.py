@@ -11,17 +11,20 @@ def _shifts(spec: SpecParts) -> None:
     for name, shift in moved.items():
         if not spec.form.recodes:
             raise ValueError(
-                f"columns.{name}.shift: form {spec.form.method} shows dates exactly, and one that "
-                "is known would tell all others of its person: use generalized or suppressed"
+                f"columns.{name}.shift: form {spec.form.method} shows exact dates. "
+                "Someone who knows one date of a person could compute all the others; "
+                "use form generalized or suppressed"
             )
         if not any(column.unit for column in spec.columns.values()):
             raise ValueError(
-                f"columns.{name}.shift: is by unit: name an identifier with unit: true"
+                f"columns.{name}.shift: moves the dates of each person together, and "
+                "no column identifies people. Write `unit: true` for an identifier"
             )
         if shift != next(iter(moved.values())):
             raise ValueError(
-                f"columns.{name}.shift: must be that of {next(iter(moved))!r}: a person's dates "
-                "move together"
+                f"columns.{name}.shift: differs from the shift of "
+                f"{next(iter(moved))!r}. All dates of a person must move together; "
+                "write the same shift for both"
             )
 
 
@@ -32,8 +35,9 @@ def _in_parts(spec: SpecParts) -> None:
     for name, column in spec.columns.items():
         for key in column.computed_keys:
             raise ValueError(
-                f"columns.{name}.{key}: is computed from all rows at once, which a release in "
-                "parts never has: declare a value, or code it in the source"
+                f"columns.{name}.{key}: is computed from all rows at once, and a "
+                "release in parts never reads all rows at once. Write a value in its "
+                "place, or code the column in the source"
             )
 
 
@@ -44,11 +48,15 @@ def _pseudonyms(spec: SpecParts) -> None:
             continue
         if column.generated is not None:
             raise ValueError(
-                f"columns.{name}.pseudonym: a row's number is nobody's name in another source"
+                f"columns.{name}.pseudonym: the column has generated row numbers, "
+                "which do not identify people in another source. Leave pseudonym out"
             )
         for other in column.pseudonym.beside:
             if other not in published:
-                raise ValueError(f"columns.{name}.pseudonym.beside: {other!r} is not published")
+                raise ValueError(
+                    f"columns.{name}.pseudonym.beside: {other!r} is not a published "
+                    "column. Name published columns only"
+                )
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (_shifts, _in_parts, _pseudonyms)

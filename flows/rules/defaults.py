@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 SpecVersion = Literal[1, 2]
 VERSIONS: tuple[SpecVersion, ...] = get_args(SpecVersion)
 WORDS = (
-    "which defaults hold: 2 has better ones than 1, which says what it always said "
-    "(sfumato schema lists them under allOf)"
+    "which defaults apply. Version 2 has better defaults; version 1 keeps its old ones "
+    "(sfumato schema lists the differences under allOf)"
 )
 
 Document = Mapping[str, Any]
@@ -70,7 +70,7 @@ BETTER: Mapping[SpecVersion, tuple[Default, ...]] = {
         Default(
             *("form", "redistributed", "denominator", "exact"),
             where=_spreads_own_values,
-            condition="of partition stratum, where the target is the stratum's own distribution",
+            condition="for partition stratum, if the target is the stratum's own distribution",
         ),
     ),
 }

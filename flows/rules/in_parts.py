@@ -24,11 +24,15 @@ def _fault(spec: SpecParts) -> str | None:
     if spec.partition.not_in_parts:
         return f"partition: {spec.partition.not_in_parts}"
     if spec.form.tells_labels:
-        return "form.label-tables: parts have labels in common: `sfumato load` makes the tables"
+        return (
+            "form.label-tables: is not for releases in parts, because parts share their "
+            "labels. Leave it out; `sfumato load` makes the tables"
+        )
     for name, column in spec.columns.items():
         if column.labels is not None and column.code_list != "whole":
             return (
-                f"columns.{name}.code-list: no part tells which codes all of them have: say whole"
+                f"columns.{name}.code-list: no part knows which codes occur in all "
+                "parts. Write `code-list: whole`"
             )
     return (
         _fault_of_cut(spec, parts)
@@ -41,7 +45,10 @@ def _fault(spec: SpecParts) -> str | None:
 def _fault_of_engine(spec: SpecParts) -> str | None:
     if spec.engine == "local":
         return None
-    return f"engine: {spec.engine} makes parts, and the spec asks for none: say parts"
+    return (
+        f"engine: {spec.engine} makes releases in parts, and the spec has no parts. Write "
+        "parts, or leave engine out"
+    )
 
 
 def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:
@@ -49,14 +56,24 @@ def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:
         return None
     column = spec.columns.get(parts.by)
     if column is None or column.role != "quasi-identifier":
-        return f"parts.by: {parts.by!r} is not a quasi-identifier"
+        return f"parts.by: {parts.by!r} is not a column with role quasi-identifier. Name one"
     if column.type not in ORDERED:
-        return f"parts.by: {parts.by!r} has no order: leave by and at out"
+        return (
+            f"parts.by: the values of {parts.by!r} have no order. Name a column of numbers "
+            "or dates, or leave by and at out"
+        )
     try:
         starts = [as_number(text, column.type) for text in parts.at]
     except ValueError:
-        return f"parts.at: not values of type {column.type}"
-    return None if starts == sorted(set(starts)) else "parts.at: do not ascend"
+        return (
+            f"parts.at: has a value that is not of type {column.type}, which parts.by has. "
+            "Write values of that type"
+        )
+    return (
+        None
+        if starts == sorted(set(starts))
+        else "parts.at: the values do not ascend. Write each once, the smallest first"
+    )
 
 
 def _fault_of_promises(spec: SpecParts) -> str | None:
@@ -64,25 +81,32 @@ def _fault_of_promises(spec: SpecParts) -> str | None:
     for i, promise in enumerate(spec.scoped_promises()):
         if spec.form.declares and promise.compares_with_all:
             return (
-                f"promises.{i}: {promise.name} compares distributions that groups are declared to "
-                "have with those of all groups, and a part knows its own: leave it out"
+                f"promises.{i}: {promise.name} compares the declared distribution of "
+                "each group with those of all groups, and a part knows only its own "
+                "groups. Leave this promise out, or leave parts out"
             )
         if isinstance(promise, PPrivacy) and promise.of_groups:
             return (
-                f"promises.{i}.target: the nearest to each group's own is found beside the values "
-                "of all rows, and a part knows its own: name one target"
+                f"promises.{i}.target: the nearest target of each group is found with "
+                "the values of all rows, and a part knows only its own rows. Name one "
+                "target"
             )
         if promise.compares_with_all and spec.partition.chosen_once:
             return (
-                f"promises.{i}: {promise.name} compares groups with all rows, and partition "
-                f"{spec.partition.method} cannot come closer in one part alone: use mondrian"
+                f"promises.{i}: {promise.name} compares groups with all rows, and "
+                f"partition {spec.partition.method} cannot make one part more similar "
+                "to all rows. Use mondrian"
             )
         if promise.reference_uri is not None:
-            return f"promises.{i}: {promise.name} speaks of a population, which no part is held to"
+            return (
+                f"promises.{i}: {promise.name} is about a population, and a part cannot be "
+                "compared with it. Leave this promise out, or leave parts out"
+            )
         if promise.judged_jointly and not quasi_identifiers <= set(promise.quasi_identifiers or ()):
             return (
-                f"promises.{i}: {promise.name} is judged over all groups together, and parts keep "
-                "it by themselves where it is about all quasi-identifiers, which tell parts apart"
+                f"promises.{i}: {promise.name} is judged over all groups together. "
+                "Parts can keep it only if it is about all quasi-identifiers, because "
+                "these separate the parts. Leave quasi-identifiers out of the promise"
             )
     return None
 
@@ -96,21 +120,24 @@ def _fault_of_versions(spec: SpecParts) -> str | None:
         return None
     if spec.form.declares or spec.form.shows == "columns":
         return (
-            f"versions: composed, in parts, and form {spec.form.method}: what groups of all parts "
-            "and versions tell together is not judged: use permuted, split, generalized or "
+            "versions: `composed` does not work in parts with form "
+            f"{spec.form.method}: what the groups of all parts and versions reveal "
+            "together is not judged. Use form permuted, split, generalized or "
             "suppressed"
         )
     if spec.partition.chosen_once:
         return (
-            f"versions: composed, in parts, and partition {spec.partition.method}: newcomers of "
-            "each part are grouped by themselves, and it chooses once for all: use mondrian"
+            "versions: `composed` does not work in parts with partition "
+            f"{spec.partition.method}: new people are grouped in each part, and this "
+            "partition chooses once for all parts. Use mondrian"
         )
     for i, promise in enumerate(spec.scoped_promises()):
         if promise.compares_with_all:
             return (
-                f"promises.{i}: {promise.name} compares groups with all rows, and parts whose "
-                "groups go on cannot come closer to those of a later version: leave it out, or "
-                "parts"
+                f"promises.{i}: {promise.name} compares groups with all rows. Under "
+                "`versions: composed`, the groups of a part continue and cannot follow "
+                "the rows of a later version. Leave this promise out, or leave parts "
+                "out"
             )
     return None
 
@@ -120,35 +147,55 @@ def _fault_of_run(spec: SpecParts) -> str | None:
     units = [name for name, column in spec.columns.items() if column.unit]
     composed = isinstance(spec.versions, ContinuedVersions)
     rules = {
-        "source.format: parts are read from Parquet: a file, or a directory of files": (
-            spec.source.format != "parquet"
-        ),
-        "across-lines: what lines tell together is not counted in parts: leave it out": (
-            composed and spec.across_lines == "accepted-risk"
-        ),
-        "groups: those of another line are not known part by part: use a partition": (
-            spec.groups is not None
-        ),
-        "strata: levels of hierarchies are not told apart in parts: use columns or bands": any(
-            isinstance(stratum, HierarchyLevel) for stratum in spec.strata
-        ),
-        "remember: who is in which group is kept in parts only for versions: composed: say "
-        "remember: units": (bool(units) and spec.remember != "units" and not composed),
-        "evaluate.intervals: are calibrated on the original beside the release: not in parts": (
-            spec.evaluate.intervals is not None
-        ),
-        "stages: encrypted: parts are read and written piece by piece: use plain, on an encrypted "
-        "disk": spec.stages == "encrypted",
+        (
+            "source.format: a release in parts reads Parquet only. Convert the source to a "
+            "Parquet file or a directory of Parquet files"
+        ): (spec.source.format != "parquet"),
+        (
+            "across-lines: what several lines reveal together is not counted in parts. "
+            "Leave across-lines out"
+        ): (composed and spec.across_lines == "accepted-risk"),
+        (
+            "groups: a release in parts cannot use the groups of another line. Write a "
+            "partition in place of groups"
+        ): (spec.groups is not None),
+        (
+            "strata: a release in parts cannot use levels of hierarchies as strata. Use "
+            "columns or bands"
+        ): any(isinstance(stratum, HierarchyLevel) for stratum in spec.strata),
+        (
+            "remember: a release in parts keeps who is in which group only for `versions: "
+            "composed`. Write `remember: units`"
+        ): (bool(units) and spec.remember != "units" and not composed),
+        (
+            "evaluate.intervals: a release in parts cannot calibrate intervals, which "
+            "needs the original table and the release together. Leave intervals out"
+        ): (spec.evaluate.intervals is not None),
+        (
+            "stages: `encrypted` does not work in parts, which are read and written piece "
+            "by piece. Write `stages: plain`, and use an encrypted disk"
+        ): spec.stages == "encrypted",
     }
     for name, column in spec.columns.items():
         rules[
-            f"columns.{name}.hierarchy: which labels are published is known when all parts are "
-            "made: say {file: …, public: true}, which publishes all leaves"
+            (
+                f"columns.{name}.hierarchy: a release in parts must publish all leaves, "
+                "because the published labels are known only at the end. Write `{file: "
+                "FILE, public: true}`"
+            )
         ] = narrows_hierarchy(spec, name)
-        rules[f"columns.{name}.generated: rows are not numbered in parts"] = bool(column.generated)
-        rules[f"columns.{name}.repeat: keep-one needs all rows at once: use refuse"] = (
-            column.repeat != "refuse"
-        )
+        rules[
+            (
+                f"columns.{name}.generated: a release in parts does not number rows. Leave "
+                "generated out"
+            )
+        ] = bool(column.generated)
+        rules[
+            (
+                f"columns.{name}.repeat: finding repeated rows needs all rows at once, which "
+                "parts do not have. Use refuse"
+            )
+        ] = column.repeat != "refuse"
     return next((fault for fault, broken in rules.items() if broken), None)
 
 

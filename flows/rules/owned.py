@@ -10,7 +10,10 @@ from sfumato.flows.rules.spec_parts import SpecParts
 def _expectations(spec: SpecParts) -> None:
     owned = spec.expectations
     if spec.parts is not None and owned.model_fields_set:
-        raise ValueError("expectations: are of whole tables, which a release in parts never has")
+        raise ValueError(
+            "expectations: check whole tables, and a release in parts never reads a whole "
+            "table. Leave expectations out, or leave parts out"
+        )
     source = {name: str(column.type) for name, column in spec.columns.items()}
     _hold("source", owned.source, source)
     _hold("release", owned.release, _published_types(spec))
@@ -30,10 +33,13 @@ def _hold(part: str, rules: tuple[OwnedRule, ...], types: Mapping[str, str]) -> 
             if name not in types:
                 near = get_close_matches(name, types, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                raise ValueError(f"{place}: {name!r} is no column of the {part}{hint}")
+                raise ValueError(f"{place}: the {part} has no column {name!r}{hint}")
             if rule.arguments.kinds and types[name] not in rule.arguments.kinds:
                 kinds = ", ".join(sorted(rule.arguments.kinds))
-                raise ValueError(f"{place}: {name!r} is of type {types[name]}, not {kinds}")
+                raise ValueError(
+                    f"{place}: column {name!r} has type {types[name]}, and this "
+                    f"expectation needs {kinds}"
+                )
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (_expectations,)

@@ -13,8 +13,9 @@ def _references(spec: SpecParts) -> None:
             raise ValueError(f"promises.{i}: {promise.name} {fault}")
     if all(promise.needs_population for promise in spec.promises):
         raise ValueError(
-            "promises: all of them speak of a reference, and groups are made for others: promise "
-            "k-anonymity, too, with a k at which these hold"
+            "promises: all of them are about a reference, and groups cannot be made "
+            "from these only. Add k-anonymity, with a k large enough to keep the other "
+            "promises"
         )
 
 
@@ -22,11 +23,14 @@ def _fault(spec: SpecParts) -> str | None:
     """Return why a promise about a single version does not fit the spec, or None."""
     if isinstance(spec.versions, ContinuedVersions) or spec.people or spec.groups:
         return (
-            "is about one version of one line, and nothing is known of several together: leave out "
-            "versions: composed, people and groups"
+            "is about one version of one line, and cannot be judged for several "
+            "together. Leave out `versions: composed`, people and groups"
         )
     if isinstance(spec.partition, AutoParameters):
-        return "is judged when groups are made, and partition: auto would not know: name one"
+        return (
+            "is judged when groups are made, so `partition: auto` cannot use it to choose. "
+            "Name a partition, such as mondrian"
+        )
     return None
 
 
@@ -38,8 +42,9 @@ def _coded_columns(spec: SpecParts) -> None:
         for name in (*promise.adversary_columns, promise.sensitive or ""):
             if name and spec.columns[name].codings:
                 raise ValueError(
-                    f"promises.{i}: {promise.name} compares {name!r} with a population, whose "
-                    "values are not coded: code both before they are read"
+                    f"promises.{i}: {promise.name} compares {name!r} with a "
+                    "population, and the population's values are not coded. Code both "
+                    "tables before Sfumato reads them"
                 )
 
 

@@ -23,12 +23,18 @@ def _scopes(spec: SpecParts) -> None:
     }
     for name in spec.names_with_roles("quasi-identifier"):
         if name not in covered:
-            raise ValueError(f"promises: no promise covers the quasi-identifier {name!r}")
+            raise ValueError(
+                f"promises: no promise covers the quasi-identifier {name!r}. Leave "
+                "quasi-identifiers out of a promise (it then covers all), or add the "
+                "column there"
+            )
     protected = {promise.sensitive for promise in spec.scoped_promises() if promise.protects}
     for name in spec.names_with_roles("sensitive"):
         if name not in protected and spec.columns[name].unprotected is None:
             raise ValueError(
-                f"promises: none protects {name!r}, and it gives no `unprotected` reason"
+                f"promises: no promise protects the sensitive column {name!r}. Add a "
+                "promise about it, or write why the column needs no promise "
+                "(unprotected: REASON)"
             )
 
 
@@ -36,16 +42,22 @@ def _fault_of_scope(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """Return the fault in the columns that a promise is about, or None."""
     for name in promise.quasi_identifiers or ():
         if name not in spec.names_with_roles("quasi-identifier"):
-            return f"{name!r} is not a quasi-identifier"
+            return f"{name!r} is not a column with role quasi-identifier"
     if promise.weighs:
         return _fault_of_weight(spec, promise)
     sensitive = spec.names_with_roles("sensitive")
     if promise.sensitive is not None and promise.sensitive not in sensitive:
-        return f"{promise.sensitive!r} is not a sensitive column"
+        return f"{promise.sensitive!r} is not a column with role sensitive"
     if promise.protects and not sensitive:
-        return f"{promise.name} is about sensitive values, and no column has role sensitive"
+        return (
+            f"{promise.name} is about sensitive values, and no column has role sensitive. "
+            "Give a column this role, or leave the promise out"
+        )
     if promise.protects and promise.sensitive is None and len(sensitive) > 1:
-        return "name the `sensitive` column it is about"
+        return (
+            "there are several sensitive columns. Name the one that it is about: "
+            "`sensitive: COLUMN`"
+        )
     return None
 
 
@@ -53,8 +65,15 @@ def _fault_of_weight(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """Return the fault in the column of weights that a promise is about, or None."""
     weights = spec.names_with_roles("weight")
     if not weights:
-        return f"{promise.name} sums weights, and no column has role weight"
-    return None if promise.sensitive in (None, *weights) else f"{promise.sensitive!r} is no weight"
+        return (
+            f"{promise.name} sums weights, and no column has role weight. Give a column "
+            "this role, or leave the promise out"
+        )
+    return (
+        None
+        if promise.sensitive in (None, *weights)
+        else f"{promise.sensitive!r} is not a column with role weight"
+    )
 
 
 def _combination(spec: SpecParts) -> None:
@@ -63,14 +82,18 @@ def _combination(spec: SpecParts) -> None:
             raise ValueError(f"promises.{i}: {fault}")
     if not spec.form.shows_insensitive:
         for name in spec.names_with_roles("insensitive"):
-            raise ValueError(f"columns.{name}: form {spec.form.method} shows no insensitive column")
+            raise ValueError(
+                f"columns.{name}: form {spec.form.method} cannot show insensitive columns. "
+                "Give the column role drop, or use another form"
+            )
 
 
 def _form(spec: SpecParts) -> None:
     if spec.groups is not None and (spec.form.declares or spec.form.shows == "columns"):
         raise ValueError(
-            f"form: {spec.form.method} tells of groups what another line's do not: show them as "
-            "generalized, suppressed, permuted or split"
+            f"form: {spec.form.method} shows things about groups that the groups of "
+            "another line do not keep. Use form generalized, suppressed, permuted or "
+            "split"
         )
     if fault := spec.form.fault_in(spec):
         raise ValueError(fault)
@@ -92,7 +115,8 @@ def _attacks(spec: SpecParts) -> None:
     guessing = [name for name in bars if JUDGED[name].of_values]
     if guessing and not spec.names_with_roles("sensitive"):
         raise ValueError(
-            f"attacks.{guessing[0]}: guesses sensitive values, and no column has role sensitive"
+            f"attacks.{guessing[0]}: guesses sensitive values, and no column has role "
+            "sensitive. Leave this attack out"
         )
     form, groups = spec.form, spec.partition.method
     if fault := spec.attacks.fault_in(form.shows, groups, spec.over_people):
@@ -102,13 +126,15 @@ def _attacks(spec: SpecParts) -> None:
             raise ValueError(f"attacks.{name}: {fault}")
     if (asking := spec.attacks.attacks_to_review) and spec.approval_wish is None:
         raise ValueError(
-            f"attacks.{asking[0]}.on-failure: approve needs somebody to decide: say "
-            "approval: required"
+            f"attacks.{asking[0]}.on-failure: `approve` needs a reviewer who decides. "
+            "Write `approval: required`"
         )
     if spec.parts is not None or isinstance(spec.versions, ContinuedVersions):
         which = "composed versions" if spec.parts is None else "releases in parts"
         if others := [name for name in bars if not JUDGED[name].by_groups]:
-            raise ValueError(f"attacks.{others[0]}: is not judged of {which}: leave it out")
+            raise ValueError(
+                f"attacks.{others[0]}: cannot be judged for {which}. Leave this attack out"
+            )
 
 
 def _fault_of_columns(name: str, spec: SpecParts) -> str | None:
@@ -116,14 +142,31 @@ def _fault_of_columns(name: str, spec: SpecParts) -> str | None:
     sensitive = [spec.columns[column] for column in spec.names_with_roles("sensitive")]
     numbers = [column for column in sensitive if column.type in ORDERED]
     if JUDGED[name].about == "hierarchies":
-        return None if any(column.hierarchy for column in sensitive) else "needs a hierarchy"
+        return (
+            None
+            if any(column.hierarchy for column in sensitive)
+            else "needs a sensitive column with a hierarchy. Write one, or leave this attack out"
+        )
     if JUDGED[name].about == "numbers" and not numbers:
-        return "needs a sensitive column of numbers or dates"
+        return (
+            "needs a sensitive column of numbers or dates, and there is no such column. "
+            "Leave this attack out"
+        )
     if spec.attacks.root[name].width is not None and len(numbers) > 1:
-        return "width: is in the unit of one column, and there are several: leave it out"
+        return (
+            "width: is measured in the unit of one column, and there are several sensitive "
+            "columns. Leave width out"
+        )
     if spec.attacks.root[name].register_ is not None:
         coded = [c for c in spec.names_with_roles("quasi-identifier") if spec.columns[c].codings]
-        return f"register: {coded[0]!r} is coded, and a register is not" if coded else None
+        return (
+            (
+                f"register: {coded[0]!r} is coded in the release and not in the register, so "
+                "the two cannot be compared. Leave register out"
+            )
+            if coded
+            else None
+        )
     return None
 
 
@@ -132,9 +175,15 @@ def _fault_of_versions(name: str, spec: SpecParts) -> str | None:
     if not JUDGED[name].several_versions:
         return None
     if "accepted-risk" not in (spec.versions, spec.across_lines):
-        return "is about people in several versions, which this spec does not accept: leave it out"
+        return (
+            "is about people in several versions, which this spec does not accept. Leave "
+            "this attack out"
+        )
     if spec.remember != "map" or spec.unit == "row" or spec.over_people:
-        return "needs to be known who is in which group: a unit, and remember: map"
+        return (
+            "needs to know who is in which group. Name a unit, write `remember: map`, and "
+            "keep one row of each person"
+        )
     return None
 
 
@@ -154,10 +203,16 @@ def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
     if not spec.form.admits(promise):
         forms = sorted(name for name, kind in FORM_PARAMETERS.items() if kind.admits(promise))
         where = ", ".join(forms)
-        return f"{promise.name} means nothing in form {spec.form.method}; it does in {where}"
+        return (
+            f"{promise.name} cannot be measured in form {spec.form.method}. Use one of the "
+            f"forms {where}"
+        )
     column = spec.columns[promise.sensitive] if promise.sensitive else None
     if column is not None and column.nulls == "category" and not promise.counts_nulls:
-        return f"{promise.name} needs values, and nulls of {promise.sensitive!r} are a category"
+        return (
+            f"{promise.name} needs values, and {promise.sensitive!r} keeps missing values "
+            "(nulls: category). Use `nulls: drop-row` there"
+        )
     return promise.unmeasurable(column) or _unknowable(spec, promise)
 
 
@@ -165,11 +220,14 @@ def _unknowable(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """Return the fault in the sensitive columns that an adversary is said to know, or None."""
     for name in promise.known_columns:
         if name == promise.sensitive or name not in spec.names_with_roles("sensitive"):
-            return f"known: {name!r} is not another sensitive column"
+            return (
+                f"known: {name!r} is not a sensitive column other than the one that the "
+                "promise protects"
+            )
     if promise.known_columns and not spec.form.together:
         return (
-            f"known: form {spec.form.method} does not show which sensitive values belong together, "
-            f"unless it says `sensitive: together`"
+            f"known: form {spec.form.method} does not show which sensitive values "
+            "belong to one person. Write `sensitive: together` under form"
         )
     return None
 
@@ -185,14 +243,27 @@ def _fault_of_subject(spec: SpecParts, workload: Workload) -> str | None:
     sensitive = spec.names_with_roles("sensitive")
     if not sensitive and workload.of is None:
         asks_none = workload.kind == "range" and workload.aggregate == "count"
-        return None if asks_none else "no column has role sensitive: only ranges are counted"
+        return (
+            None
+            if asks_none
+            else (
+                "no column has role sensitive, so queries can only count rows by ranges. Use "
+                "`kind: range` with `aggregate: count`"
+            )
+        )
     column = workload.of or sensitive[0]
     if column not in sensitive:
-        return f"{column!r} is not a sensitive column"
+        return f"{column!r} is not a column with role sensitive"
     if workload.kind == "arbitrary" and spec.columns[column].nulls == "category":
-        return f"arbitrary selections are not asked of {column!r}, whose values may be missing"
+        return (
+            f"{column!r} may have missing values, so arbitrary selections cannot be asked "
+            "of it. Use `kind: range`"
+        )
     if workload.aggregate in ("sum", "avg") and spec.columns[column].type in ("date", "timestamp"):
-        return f"no {workload.aggregate} of {column!r}"
+        return (
+            f"{workload.aggregate} cannot be computed for {column!r}, which has dates. Use "
+            "another aggregate, such as count"
+        )
     return None
 
 
@@ -200,19 +271,24 @@ def _fault_of_queries(spec: SpecParts, workload: Workload) -> str | None:
     """Return why the queries of a workload cannot be answered from what is published, or None."""
     form = spec.form.method
     if spec.form.counts_alone and workload.aggregate != "count":
-        return f"form {form} answers counts, not {workload.aggregate}"
+        return (
+            f"form {form} answers only counts, and not {workload.aggregate}. Use `aggregate: count`"
+        )
     if workload.kind == "arbitrary" and spec.form.rows_table is None:
         return (
-            f"arbitrary selections of rows mean nothing in form {form}: widths of their answers "
-            "are published, and would tell of exact rows that are not; sfumato compare asks them "
-            "in private of this form beside one of exact rows"
+            f"form {form} has no answers to arbitrary selections of rows. The widths "
+            "of such answers are published, and would reveal exact rows that are not. "
+            "Use `kind: range`; `sfumato compare` asks arbitrary selections in private"
         )
     if not isinstance(workload, RangeWorkload):
         return None
     if workload.over not in spec.names_with_roles("quasi-identifier"):
-        return f"{workload.over!r} is not a quasi-identifier"
+        return f"{workload.over!r} is not a column with role quasi-identifier"
     if spec.columns[workload.over].type not in ORDERED - {"timestamp"}:
-        return f"{workload.over!r} has no ranges"
+        return (
+            f"the values of {workload.over!r} have no ranges. Name a quasi-identifier of "
+            "numbers or dates"
+        )
     return None
 
 
@@ -221,8 +297,9 @@ def _database(spec: SpecParts) -> None:
     database = spec.publish.database
     if database is not None and len(database.schema_of(spec.name)) > LONGEST_SCHEMA:
         raise ValueError(
-            f"publish.database: the line's name makes names of schemas that are longer than "
-            f"{LONGEST_SCHEMA}: name one (publish.database.schema)"
+            "publish.database: the line's name is too long for schemas: PostgreSQL "
+            f"cuts their names, and the line may use {LONGEST_SCHEMA} characters. "
+            "Write a shorter name (publish.database.schema)"
         )
 
 
@@ -230,8 +307,9 @@ def _stages(spec: SpecParts) -> None:
     if spec.stages == "encrypted" and (spec.retain or spec.approval_wish):
         which = "retain" if spec.retain else "approval"
         raise ValueError(
-            f"{which}: needs stages that a later run can read, and those of stages: encrypted "
-            "nobody can"
+            f"{which}: needs stages that a later run can read, and `stages: encrypted` "
+            "makes them unreadable after the run. Write `stages: plain`, or leave "
+            f"{which} out"
         )
 
 

@@ -11,7 +11,9 @@ from sfumato.tasks.microdata.readers.input_error import nearest
 from sfumato.tasks.microdata.rows import columns_asked
 from sfumato.tasks.sql.parse import quote_name
 
-_TO_ASK = ": a dropped column is asked about where it has a line under columns, with its type"
+_TO_ASK = (
+    ". The column is dropped: to filter by it, write it under columns with its type and role drop"
+)
 
 
 def _date_formats(spec: SpecParts) -> None:
@@ -20,10 +22,14 @@ def _date_formats(spec: SpecParts) -> None:
         if column is None and name in spec.source.seen:
             continue  # it is dropped
         if column is None or column.type not in ("date", "timestamp"):
-            raise ValueError(f"source.date-formats.{name}: is no column of type date or timestamp")
+            raise ValueError(
+                f"source.date-formats.{name}: the spec has no column of this name with "
+                "type date or timestamp. Correct the name, or give the column that type"
+            )
         if column.type == "date" and has_time(written):
             raise ValueError(
-                f"source.date-formats.{name}: has a time, and the column's type is date"
+                f"source.date-formats.{name}: the format has a time, and the column "
+                "has type date. Write `type: timestamp`, or leave the time out"
             )
 
 
@@ -62,14 +68,15 @@ def _seen_columns(spec: SpecParts) -> None:
     seen = spec.source.seen
     if bool(seen) != (spec.other_columns is not None):
         raise ValueError(
-            "other-columns: drop and source.seen need each other: seen lists the source's columns "
-            "as they were when the spec was written, and later ones are refused"
+            "other-columns: `drop` and source.seen need each other. source.seen lists "
+            "the columns of the source when the spec was written; a column added later "
+            "is refused. Write both, or neither"
         )
     if len(set(seen)) < len(seen):
-        raise ValueError("source.seen: names a column twice")
+        raise ValueError("source.seen: names a column twice. Name each column once")
     for name, column in spec.columns.items():
         if seen and column.generated is None and name not in seen:
-            raise ValueError(f"columns.{name}: is not in source.seen{nearest(name, seen)}")
+            raise ValueError(f"columns.{name}: is missing in source.seen{nearest(name, seen)}")
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (_date_formats, _filter, _query, _seen_columns)

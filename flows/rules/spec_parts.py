@@ -57,7 +57,12 @@ class Publish(StrictPart):
     ] = ()
     database: Annotated[
         DatabaseDestination | None,
-        Field(description="where each version is a schema, and the current one is views"),
+        Field(
+            description=(
+                "a database in which each version has its own schema, and views show the "
+                "current version"
+            )
+        ),
     ] = None
 
     @property
@@ -68,21 +73,33 @@ class Publish(StrictPart):
     @model_validator(mode="after")
     def _parquet_is_among_them(self) -> Self:
         if "parquet" not in self.formats:
-            raise ValueError("formats: parquet must be among them: queries and checks read it")
+            raise ValueError(
+                "formats: parquet is missing, and queries and checks read it. Add parquet"
+            )
         if "csv" not in self.formats and self.csv != CsvFiles():
-            raise ValueError("csv: says how CSV files are written, but formats has no csv")
+            raise ValueError(
+                "csv: describes CSV files, and formats has no csv. Add csv to formats, or "
+                "leave this key out"
+            )
         if len(set(self.formats)) < len(self.formats):
-            raise ValueError("formats: one is named twice")
+            raise ValueError("formats: names a format twice. Name each once")
         if len({destination.uri for destination in self.destinations}) < len(self.destinations):
-            raise ValueError("destinations: one is named twice")
+            raise ValueError("destinations: name the same uri twice. Name each place once")
         return self
 
 
 class ApprovalWish(StrictPart):
     """How many reviewers have to approve a version before it appears, and for how long it waits."""
 
-    reviewers: Annotated[int, Field(ge=1, le=20, description="with different keys")] = 1
-    days: Annotated[int, Field(ge=1, le=366, description="until a candidate expires")] = 14
+    reviewers: Annotated[
+        int,
+        Field(
+            ge=1, le=20, description="how many reviewers must approve, each with a key of their own"
+        ),
+    ] = 1
+    days: Annotated[
+        int, Field(ge=1, le=366, description="how many days a candidate waits before it expires")
+    ] = 14
 
 
 Watched = Literal[
@@ -95,9 +112,14 @@ class Schedule(StrictPart):
     """The times at which a deployed line is released."""
 
     cron: Annotated[
-        str, Field(pattern=r"^\S+( \S+){4}$", description="minute hour day month weekday")
+        str,
+        Field(
+            pattern=r"^\S+( \S+){4}$", description="when it runs, as minute hour day month weekday"
+        ),
     ]
-    timezone: Annotated[str, Field(description="of the IANA database: Europe/Amsterdam")] = "UTC"
+    timezone: Annotated[
+        str, Field(description="a time zone of the IANA database, such as Europe/Amsterdam")
+    ] = "UTC"
 
     @field_validator("timezone")
     @classmethod
@@ -105,7 +127,9 @@ class Schedule(StrictPart):
         try:
             ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError("not a time zone of the IANA database") from None
+            raise ValueError(
+                "not a time zone of the IANA database, such as Europe/Amsterdam"
+            ) from None
         return name
 
 
@@ -113,7 +137,11 @@ class Notifications(StrictPart):
     """The Prefect notification block that is told of a deployed line, and of what."""
 
     block: Annotated[
-        str, Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$", description="slack-webhook/on-call")
+        str,
+        Field(
+            pattern=r"^[a-z0-9-]+/[a-z0-9-]+$",
+            description="a notification block of Prefect, such as slack-webhook/on-call",
+        ),
     ]
     on: Annotated[tuple[Watched, ...], Field(min_length=1)] = (
         "refused",
@@ -128,49 +156,85 @@ class SpecParts(StrictPart):
     """The keys of a release spec, each valid by itself."""
 
     version: Annotated[SpecVersion, Field(description=WORDS)]
-    name: Annotated[LineName, Field(description="of the line: its directory below publish.uri")]
-    title: Annotated[Title, Field(description="what readers of its pages see first")]
+    name: Annotated[
+        LineName, Field(description="the name of the line, and of its directory below publish.uri")
+    ]
+    title: Annotated[Title, Field(description="the title that readers of its pages see first")]
     source: Source
-    nulls: Annotated[NullPolicy, Field(description="of columns that name no policy")] = "refuse"
-    columns: Annotated[dict[str, ColumnSpec], Field(min_length=1, description="all, by name")]
+    nulls: Annotated[
+        NullPolicy,
+        Field(description="what happens to missing values in columns without their own nulls"),
+    ] = "refuse"
+    columns: Annotated[
+        dict[str, ColumnSpec], Field(min_length=1, description="all columns, by name")
+    ]
     other_columns: Annotated[
         Literal["drop"] | None,
-        Field(alias="other-columns", description="of `source.seen`: what becomes of all others"),
+        Field(
+            alias="other-columns",
+            description="what happens to the columns of `source.seen` that are not under columns",
+        ),
     ] = None
     roles: Annotated[
         Literal["proposed", "confirmed"],
-        Field(description="`proposed` by sfumato init: nothing runs until a steward confirms them"),
+        Field(
+            description=(
+                "sfumato init writes `proposed`; nothing runs until a steward writes `confirmed`"
+            )
+        ),
     ] = "confirmed"
-    promises: Annotated[tuple[Promise, ...], Field(min_length=1, description="all are kept")]
+    promises: Annotated[
+        tuple[Promise, ...],
+        Field(min_length=1, description="the privacy models that each version keeps, all of them"),
+    ]
     grouping: Annotated[
         PartitionWish | None,
-        Field(alias="partition", description="who is grouped with whom"),
+        Field(alias="partition", description="how people are grouped"),
     ] = None
     groups: Annotated[
         LineName | None,
-        Field(description="in place of a partition: a line of the same people, whose groups it is"),
+        Field(
+            description=(
+                "another line about the same people; its groups are used in place of a partition"
+            )
+        ),
     ] = None
-    form: Annotated[FormChoice, Field(description="what is published of a group")]
+    form: Annotated[FormChoice, Field(description="what is shown of a group")]
     publish: Publish
     unit: Annotated[
         str | None,
-        Field(description="`row` where rows are people, else the identifier with `unit: true`"),
+        Field(
+            description=(
+                "`row` if each row is one person; otherwise the identifier with `unit: true`"
+            )
+        ),
     ] = None
     household: Annotated[
         str | None,
         Field(
-            description="the identifier of each person's household: promises are kept over "
-            "households, too"
+            description=(
+                "the identifier of each person's household; promises are then kept over "
+                "households also"
+            )
         ),
     ] = None
-    strata: Annotated[tuple[Stratum, ...], Field(description="no group has rows of two")] = ()
+    strata: Annotated[
+        tuple[Stratum, ...],
+        Field(
+            description="columns or bands that divide the table; no group has rows of two strata"
+        ),
+    ] = ()
     parts: Annotated[
         PartsOfTable | None,
-        Field(description="a release in parts, of a table larger than memory"),
+        Field(description="settings of a release in parts, for a table larger than memory"),
     ] = None
     engine: Annotated[
         Engine,
-        Field(description="who makes parts: this process, or Dask's workers (SFUMATO_DASK)"),
+        Field(
+            description=(
+                "what makes the parts: this process (local), or the workers of Dask (SFUMATO_DASK)"
+            )
+        ),
     ] = "local"
     versions: Annotated[
         DeclaredRule,
@@ -179,48 +243,69 @@ class SpecParts(StrictPart):
     ] = "disjoint"
     remember: Annotated[
         Literal["map", "units"],
-        Field(description="who is in which group, which later versions need, or only who is there"),
+        Field(
+            description=(
+                "what is kept in private for later versions: who is in which group (map), or "
+                "only who is in the release (units)"
+            )
+        ),
     ] = "map"
     people: Annotated[
         LineName | None,
-        Field(description="a name for the set of people, where several lines are about them"),
+        Field(description="a name for the set of people, if several lines are about them"),
     ] = None
     across_lines: Annotated[
         Literal["refuse", "accepted-risk"],
-        Field(alias="across-lines", description="lines about the same people that tell more"),
+        Field(
+            alias="across-lines",
+            description=(
+                "what happens if this line and others about the same people reveal more together"
+            ),
+        ),
     ] = "refuse"
     approval: Annotated[
         Literal["none", "required"] | ApprovalWish,
-        Field(description="who has to approve a version; `required`: one reviewer"),
+        Field(description="the approval that a version needs; `required` means one reviewer"),
     ] = "none"
     artifacts: Annotated[
         Literal["all", "published-only"],
-        Field(description="what Prefect is shown: counts of the source too, or none of these"),
+        Field(description="what Prefect shows: all counts, or only those that are published"),
     ] = "all"
     stages: Annotated[
         Literal["plain", "encrypted"],
-        Field(description="microdata on disk while a run lasts; its key is in memory alone"),
+        Field(
+            description=(
+                "how microdata is written to disk during a run; the key of `encrypted` is in "
+                "memory only"
+            )
+        ),
     ] = "plain"
     retain: Annotated[
         int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
     ] = 0
     evaluate: Evaluation = Evaluation()
     attacks: Annotated[
-        AttackBars, Field(description="how well attackers may do, judged against the truth")
+        AttackBars,
+        Field(
+            description="limits for the success of attackers, measured against the original table"
+        ),
     ] = AttackBars()
     dossier: Annotated[
         DossierStatements | None,
-        Field(description="what each version's private dossier says beside what was measured"),
+        Field(
+            description="statements for each version's private dossier, beside what was measured"
+        ),
     ] = None
     schedule: Annotated[
         Schedule | None, Field(description="when the line's deployment runs (sfumato deploy)")
     ] = None
     notifications: Annotated[
-        Notifications | None, Field(description="whom a deployed line tells (sfumato deploy)")
+        Notifications | None,
+        Field(description="the notifications that a deployed line sends (sfumato deploy)"),
     ] = None
     expectations: Annotated[
         OwnedRules,
-        Field(description="expectations of the owner's own, which must be met, too"),
+        Field(description="expectations that the owner adds; they must pass also"),
     ] = OwnedRules()
 
     @model_validator(mode="before")

@@ -17,21 +17,26 @@ def _versions(spec: SpecParts) -> None:
         return
     if spec.unit == "row":
         raise ValueError(
-            "versions: composed needs to know people again: name an identifier with unit: true"
+            "versions: `composed` must recognize each person in later versions. Write "
+            "`unit: true` for the identifier of people"
         )
     if spec.remember == "units":
-        raise ValueError("remember: units forgets who is in which group, and composed needs that")
+        raise ValueError(
+            "remember: `units` does not keep who is in which group, and `versions: "
+            "composed` needs it. Write `remember: map`"
+        )
     goes_on_whole = spec.versions.vacancies == "keep" and spec.versions.changes != "reinsert"
     for i, promise in enumerate(spec.scoped_promises()):
         if promise.known_columns and not goes_on_whole:
             raise ValueError(
-                f"promises.{i}.known: what is known besides tells more where people change places: "
-                "use vacancies: keep, and changes: withhold or as-first"
+                f"promises.{i}.known: an attacker with this knowledge learns more if "
+                "people change places in groups. Write `vacancies: keep`, and "
+                "`changes: withhold` or `changes: as-first`"
             )
         if promise.known_columns and spec.groups is not None:
             raise ValueError(
-                f"promises.{i}.known: what is known besides is not judged of another line's groups "
-                "that go on"
+                f"promises.{i}.known: cannot be judged for groups that continue from "
+                "another line. Leave known out, or write a partition in place of groups"
             )
     _require_open_filter(spec)
     _require_joint_presence(spec)
@@ -50,24 +55,25 @@ def _require_open_filter(spec: SpecParts) -> None:
     for name in spec.names_with_roles("sensitive"):
         if name in columns:
             raise ValueError(
-                f"source.where: asks about {name!r}, and under versions: composed people would "
-                "enter and leave by its values: filter by other columns"
+                f"source.where: uses the sensitive column {name!r}. Under `versions: "
+                "composed`, a person who enters or leaves would reveal its value; "
+                "filter by other columns"
             )
 
 
 def _require_routes(spec: SpecParts, versions: ContinuedVersions) -> None:
     """Refuse promises that cannot be kept if slots change hands, and forms that cannot show it."""
     if spec.form.declares or spec.form.shows == "columns":
-        reason = f"form {spec.form.method} shows groups as they were first made"
+        reason = f"form {spec.form.method} shows each group as it was first made"
         if versions.vacancies != "keep":
             raise ValueError(
-                f"versions.vacancies: {versions.vacancies} gives newcomers the places of others, "
-                f"and {reason}: use keep"
+                f"versions.vacancies: `{versions.vacancies}` gives new people the "
+                f"places of those who left, and {reason}. Write `vacancies: keep`"
             )
         if versions.changes == "reinsert":
             raise ValueError(
-                "versions.changes: reinsert needs groups that show no value of others, and "
-                f"{reason}: use withhold"
+                "versions.changes: `reinsert` needs groups that can change, and "
+                f"{reason}. Write `changes: withhold`"
             )
     recoded = spec.names_with_roles("sensitive", "insensitive")
     lasting = recoded if spec.form.recodes else spec.names_with_roles("sensitive")
@@ -85,11 +91,17 @@ def _require_joint_presence(spec: SpecParts) -> None:
     bounded = [p for p in spec.promises if p.most_present is not None]
     for promise in bounded:
         if not promise.judged_jointly:
-            raise ValueError("promises: presence per group says nothing of several versions")
+            raise ValueError(
+                "promises: a limit on presence in each group does not limit presence over "
+                "several versions. Use a promise of presence over all groups (alpha-beta)"
+            )
     joint = any(promise.judged_jointly for promise in bounded)
     shared = isinstance(versions, ContinuedVersions) and "share" in versions.model_fields_set
     if shared and not joint:
-        raise ValueError("versions.share: is of the presence that alpha-beta allows")
+        raise ValueError(
+            "versions.share: is a share of the presence that alpha-beta allows, and no "
+            "promise has alpha-beta. Leave share out"
+        )
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (_versions,)

@@ -33,7 +33,9 @@ _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _USUAL = "windows-1252"
 _EVIDENCE = 20  # bytes of another script
 _ASCII = 0x80
-_RENAMED = "its header names two columns alike, or several not at all: they have a number more"
+_RENAMED = (
+    "its header has columns with the same name or without a name; a number is added to these names"
+)
 
 
 @dataclass(frozen=True)
@@ -87,14 +89,18 @@ def read_options(
     """
     for name, role in roles.items():
         if role not in get_args(Role):
-            raise SpecError(f"--role {name}: {role!r} is none of {', '.join(get_args(Role))}")
+            raise SpecError(
+                f"--role {name}: no role {role!r}; choose from {', '.join(get_args(Role))}"
+            )
     if settings.get("format") not in (None, *READERS):
-        raise SpecError(f"--format: {settings['format']!r} is none of {', '.join(READERS)}")
+        raise SpecError(
+            f"--format: no format {settings['format']!r}; choose from {', '.join(READERS)}"
+        )
     if len(settings.get("delimiter") or ",") != 1:
-        raise SpecError("--delimiter: is one character")
+        raise SpecError("--delimiter: must be one character, such as --delimiter ';'")
     columns = settings.get("columns") or ()
     if len(set(columns)) < len(columns):
-        raise SpecError("--columns: a name is there twice")
+        raise SpecError("--columns: a name occurs twice. Give each column its own name")
     try:
         ValueSpelling(date_formats=dict(date_formats), timezone=settings.get("timezone"))
     except ValidationError as error:
@@ -121,9 +127,15 @@ def sniff_dialect(
     try:
         text = content.decode(encoding)
     except (LookupError, UnicodeError):
-        raise input_error(file, f"cannot be decoded as {encoding} (--encoding)") from None
+        raise input_error(
+            file,
+            (
+                f"cannot be decoded as {encoding}. Name the encoding, such as --encoding "
+                "windows-1252"
+            ),
+        ) from None
     if "\0" in text:
-        raise input_error(file, "is no text file: name its format (--format)")
+        raise input_error(file, "is not a text file. Name its format, such as --format parquet")
     beginning = text.removeprefix("\ufeff")
     if len(beginning) > _LOOKED_AT:
         beginning = beginning[:_LOOKED_AT].rpartition("\n")[0]
@@ -214,7 +226,13 @@ def _has_header(records: Sequence[Sequence[str]], file: str, options: DraftOptio
         return not is_value
     if is_value and not has_known_name:
         return False
-    raise input_error(file, "may have no header line: --header yes, or --header no?")
+    raise input_error(
+        file,
+        (
+            "its first line may be a header or a row. Write --header yes if it names the "
+            "columns, otherwise --header no"
+        ),
+    )
 
 
 def _number_columns(width: int) -> tuple[str, ...]:

@@ -28,30 +28,35 @@ from sfumato.tasks.schema.names import safe_name
 
 PUBLISHED = "releases"
 _WIDTH = 96
-_HEAD = """\
-A draft of a release spec, made by sfumato init. No value and no count of the data stands
-here: those are in the private profile, whose path the command printed.
-Read every column's role and the reason above it, change what is wrong, and confirm:"""
+_HEAD = (
+    "A draft of a release spec, made by sfumato init. It contains no value and no count of "
+    "the data;\nthese are in the private profile (the command printed its path).\nRead "
+    "every column's role and the reason above it, change what is wrong, and confirm:"
+)
 _CONFIRM = "roles: proposed  # <- write `confirmed`; until then nothing runs\n"
-_DROPPED = "Dropped, and the reason; a line of its own gives a column another role:"
+_DROPPED = (
+    "Dropped columns, each with the reason. To give one another role, write it under columns:"
+)
 _REPEATS = (
-    "People have several rows. A release has one of each: the first, unless source.where chooses "
-    "another, or the source is first summed up by person. repeat: all has all of them, and keeps "
-    "promises over people, too."
+    "People have several rows. A release keeps the first row of each person. To keep "
+    "another row, write source.where, or sum the source up by person first. With "
+    "`repeat: all` it keeps all rows, and keeps promises over people also."
 )
 _HOUSEHOLD = (
-    "Whoever knows one of a household often knows the others: promises are kept over households, "
-    "too. Leave it out where that costs too much."
+    "Someone who knows one person of a household often knows the others. So promises "
+    "are kept over households also. Leave this key out if it costs too much accuracy."
 )
 _NULLS = (
-    "nulls: category keeps rows without a value, and null is one more value to promises; drop-row "
-    "leaves these rows out"
+    "`nulls: category` keeps rows without a value, and promises count null as one more "
+    "value; drop-row leaves these rows out"
 )
 _MISSING = "some values are missing"
 _LEFT_OUT = "some values are missing: ke groups by values, so these rows are left out"
-_UNNUMBERED = "rows without one are nobody's, and are left out (nulls: drop-row)"
-_NO_UNIT = "No column tells people apart: rows are counted as people, so each must have one."
-_ASKED = "On what accuracy is measured: put what your readers will ask in its place."
+_UNNUMBERED = "rows without a value belong to no person, and are left out (nulls: drop-row)"
+_NO_UNIT = (
+    "No column identifies people. Rows are counted as people, so each person must have one row."
+)
+_ASKED = "Queries on which accuracy is measured. Replace them by those that your readers will ask."
 
 
 def propose_nulls(facts: ColumnFacts, *, drops: bool = False) -> Mapping[str, str]:
@@ -231,18 +236,20 @@ def _reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str
 def _words_on_repeats(name: str) -> str:
     column = _scalar(name)
     return (
-        f"Several rows have the same {column}, so rows may be visits, say, and not people. If "
-        f"{column} numbers people, draft again with --unit {column}, or write {column}: {{role: "
-        "identifier, unit: true, repeat: keep-one}, or repeat: all. If it does not, say why in "
-        "its line (unprotected)."
+        f"Several rows have the same {column}, so rows may be visits and not people. "
+        f"If {column} identifies people, draft again with --unit {column}, or write "
+        f"`{column}: {{role: identifier, unit: true, repeat: keep-one}}` (repeat: all "
+        "keeps all rows). If it does not, write the reason in its line (unprotected: "
+        "REASON)."
     )
 
 
 def _words_on_gaps(facts: ColumnFacts) -> str:
     name = _scalar(facts.name)
     return (
-        f"Many rows have no {name}: rows are counted as people, so each must have one. If {name} "
-        f"numbers people, complete it, and write {name}: {{role: identifier, unit: true}}."
+        f"Many rows have no {name}, so rows are counted as people, and each person "
+        f"must have one row. If {name} identifies people, complete it, and write "
+        f"`{name}: {{role: identifier, unit: true}}`."
     )
 
 

@@ -88,7 +88,7 @@ def find_layout(
     ]
     layouts = [layout for layout in layouts if layout.records]
     if not layouts:
-        raise input_error(file, f"is empty behind its first {above} lines" if above else "is empty")
+        raise input_error(file, f"is empty after its first {above} lines" if above else "is empty")
     ways = _WAYS if skip is None else _WAYS_BELOW
     if names is not None:
         ways = (lambda layout: _of_width(layout, len(names)),)
@@ -202,7 +202,10 @@ def _with_row_names(layout: Layout) -> Layout | None:
         return None
     if not any(map(is_typed, rows[0].fields)) or any(map(is_typed, header.fields)):
         return None
-    note = f"its header has one name less than its rows have fields: the first is {ROW_NAMES!r}"
+    note = (
+        "its header has one name less than its rows have fields; the first column is named "
+        f"{ROW_NAMES!r}"
+    )
     names = (ROW_NAMES, *header.fields)
     skip = rows[0].line - 1
     return replace(layout, skip=skip, records=tuple(rows), names=names, notes=(note,))
@@ -229,7 +232,7 @@ def _without_first(layout: Layout, records: int) -> Layout:
     """Return the layout without some first records."""
     skip = layout.records[records].line - 1
     lines = "its first line is" if skip == 1 else f"its first {skip} lines are"
-    note = f"{lines} above the header, and left out (csv.skip: {skip})"
+    note = f"{lines} above the header and not read (csv.skip: {skip})"
     return replace(layout, skip=skip, records=layout.records[records:], notes=(note,))
 
 
@@ -250,7 +253,7 @@ def _even_otherwise(text: str, above: int) -> str | None:
 def _refuse(layouts: Sequence[Layout], file: str, other: str | None) -> NoReturn:
     """Refuse a file by the delimiter by which most of its records have equally many fields."""
     if other is not None:
-        raise input_error(file, f"rows have different numbers of fields: --delimiter {other!r}?")
+        raise input_error(file, f"rows have different numbers of fields. Try --delimiter {other!r}")
     layout = max(layouts, key=_evenness)
     header, *rows = layout.records
     width = len(header.fields)
@@ -258,7 +261,7 @@ def _refuse(layouts: Sequence[Layout], file: str, other: str | None) -> NoReturn
     if differing.last > differing.line or not differing.fields:
         raise input_error(file, _words_on_quote(differing, header))
     here = f"line {differing.line} has {_fields(len(differing.fields))}"
-    raise input_error(file, f"{here}, but {_words_on(header)}: {_advice(layout)}")
+    raise input_error(file, f"{here}, but {_words_on(header)}. To read the file, {_advice(layout)}")
 
 
 def _evenness(layout: Layout) -> tuple[bool, float, int]:
@@ -270,18 +273,20 @@ def _evenness(layout: Layout) -> tuple[bool, float, int]:
 def _words_on_quote(record: CsvRecord, header: CsvRecord) -> str:
     way_out = 'delete the quote, or double it ("") within a quoted value'
     if not record.fields:
-        return f"a quote opens in line {record.line} and does not close: {way_out}"
+        return (
+            f"a quote opens in line {record.line} and does not close. To read the file, {way_out}"
+        )
     return (
-        f"a quote opens in line {record.line} and does not close before line {record.last}, so "
-        f"that these lines are a row of {_fields(len(record.fields))}, but {_words_on(header)}: "
-        f"{way_out}"
+        f"a quote opens in line {record.line} and does not close before line "
+        f"{record.last}. So these lines are one row of {_fields(len(record.fields))}, "
+        f"but {_words_on(header)}. To read the file, {way_out}"
     )
 
 
 def _words_on(header: CsvRecord) -> str:
     """Return how many columns the header has; names that a spec gives are above all lines."""
     if not header.line:
-        return f"there are {len(header.fields)} names of columns"
+        return f"there are names for {len(header.fields)} columns"
     return f"the header (line {header.line}) has {len(header.fields)}"
 
 
@@ -301,5 +306,5 @@ def _advice(layout: Layout) -> str:
         return f"{first}name the columns yourself (--columns {letters})"
     differing = next(row for row in rows if len(row.fields) != width)
     if len(differing.fields) > width:
-        return f'write values with {mark} in them in quotes ("…")'
+        return f'put values that contain {mark} in quotes ("…")'
     return "complete the line, or delete it if it is no row, such as a total"

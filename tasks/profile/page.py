@@ -85,7 +85,7 @@ def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
         dialect = source.csv
         yield "encoding", dialect.encoding
         yield "delimiter", {"\t": "tab"}.get(dialect.delimiter, dialect.delimiter)
-        yield "header", "none in the file" if dialect.header else "the first line"
+        yield "header", "not in the file" if dialect.header else "the first line"
         yield "missing values", ", ".join(text or "(empty)" for text in dialect.null_values)
         yield "decimals behind", source.decimal
         yield "thousands", {"": "no mark", " ": "blank"}.get(mark := dialect.thousands or "", mark)

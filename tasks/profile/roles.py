@@ -24,19 +24,21 @@ _KNOWN: Mapping[Meaning | None, str] = {
     "trait": "a trait, which others may know or see",
 }
 _WEIGHT = (
-    "its name is that of weights of a sample, which tell strata of its design: role weight "
-    "publishes them, with words on why nobody is known by them"
+    "its name looks like a sample weight, and weights reveal how people were sampled. "
+    "To publish it, use role weight, and write why it identifies no person "
+    "(unprotected: REASON)"
 )
 
 _DIFFERENT = (
-    "nearly all its values differ, as numbers of people do. Can nobody be known by them? Then give "
-    "it role sensitive, and say why (all-different: <reason>)"
+    "nearly all its values differ, as in a column that identifies people. If they "
+    "identify no person, give it role sensitive, and write why (all-different: REASON)"
 )
 _SPELLED = (
-    "some values differ in spaces, case or Unicode form alone, and are made one (unite: "
-    "spellings): if they are different, say spelling: as-written in its place"
+    "some values differ only in spaces, case or Unicode form, and are united (unite: "
+    "spellings). If they are different values, write `spelling: as-written` in its "
+    "place"
 )
-_ONE_VALUE = "all rows have one value, which no table can hide: say drop, or insensitive"
+_ONE_VALUE = "all rows have the same value, and no table can hide it. Use role drop or insensitive"
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class ProposedRole:
 
 
 _LOOKS: Mapping[str, ProposedRole] = {
-    ICD: ProposedRole("sensitive", "its values look like ICD codes: diagnoses"),
+    ICD: ProposedRole("sensitive", "its values look like codes of diagnoses (ICD)"),
     POSTCODE: ProposedRole("quasi-identifier", "postcodes, which others may know"),
 }
 
@@ -74,7 +76,7 @@ def propose_roles(
         if role is not None:
             proposed[column.name] = ProposedRole(role, _reason_if_set(column, role))
         elif unit is not None and unit.name == column.name:
-            proposed[column.name] = ProposedRole("identifier", f"numbers people: {unit.reason}")
+            proposed[column.name] = ProposedRole("identifier", f"identifies people: {unit.reason}")
         else:
             twin = next((other.name for other in facts[:number] if _same(column, other)), None)
             proposed[column.name] = _with_questions(column, _propose(column, twin, unit))
@@ -82,7 +84,7 @@ def propose_roles(
 
 
 def _reason_if_set(facts: ColumnFacts, role: Role) -> str:
-    words = ["said when this was drafted"]
+    words = ["chosen with --role"]
     return "; ".join([*words, *_questions(facts)] if role == "sensitive" else words)
 
 
@@ -109,18 +111,16 @@ def has_spellings(facts: ColumnFacts) -> bool:
 
 def _propose(facts: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> ProposedRole:
     if facts.is_constant:
-        rows = (
-            "the rows that are kept, one of each person," if unit and unit.repeats else "all rows"
-        )
-        return ProposedRole("drop", f"{rows} say the same: it tells nothing")
+        rows = "the rows that are kept, one per person," if unit and unit.repeats else "all rows"
+        return ProposedRole("drop", f"{rows} have the same value, so it adds no information")
     if (by_values := _role_by_values(facts)) is not None:
         return by_values
     if is_household(facts.name) and facts.distinct > _FEW:
-        return ProposedRole("identifier", "its name is that of a number of households")
+        return ProposedRole("identifier", "its name looks like a column that identifies households")
     if is_weight(facts.name) and facts.is_number:
         return ProposedRole("drop", _WEIGHT)
     if twin is not None:
-        return ProposedRole("drop", f"tells what column {twin!r} tells, in other words")
+        return ProposedRole("drop", f"has the same information as column {twin!r}, in other words")
     named, looks = _role_by_name(facts), _LOOKS.get(facts.look or "")
     if named is None:
         return looks or _role_of_unknown(facts)
@@ -131,7 +131,9 @@ def _propose(facts: ColumnFacts, twin: str | None, unit: FoundUnit | None) -> Pr
 
 def _role_by_values(facts: ColumnFacts) -> ProposedRole | None:
     if facts.use == "text":
-        return ProposedRole("drop", "free text, which tells of people what no promise covers")
+        return ProposedRole(
+            "drop", "free text, which may reveal things about people that no promise covers"
+        )
     if facts.use == "contact":
         return ProposedRole("identifier", f"each value looks like: {facts.look}")
     return None
@@ -139,18 +141,23 @@ def _role_by_values(facts: ColumnFacts) -> ProposedRole | None:
 
 def _role_by_name(facts: ColumnFacts) -> ProposedRole | None:
     if facts.meaning == "sensitive":
-        reason = "its name is that of something people keep to themselves"
+        reason = "its name is that of something that people keep private"
         return ProposedRole("sensitive", reason)
     if facts.meaning in ("contact", "person") and facts.own >= _OWN:
-        return ProposedRole("identifier", "its name, and a value of its own in most rows")
+        return ProposedRole(
+            "identifier",
+            "its name looks like an identifier, and most rows have a value of their own",
+        )
     if facts.meaning in ("contact", "person") and facts.distinct > _FEW:
-        reason = "its name says that it tells who somebody is, though rows share its values"
+        reason = "its name looks like an identifier of people, though rows share its values"
         return ProposedRole("identifier", reason)
     if facts.meaning == "text" and facts.distinct > _FEW:
-        return ProposedRole("drop", "its name is that of notes, which tell whatever they tell")
+        return ProposedRole("drop", "its name looks like notes, and notes may reveal anything")
     if facts.meaning in _KNOWN:
         if facts.own > _OWN and not facts.is_ordered and facts.use != "code":
-            return ProposedRole("drop", "a value of its own in most rows singles people out")
+            return ProposedRole(
+                "drop", "most rows have a value of their own, which singles people out"
+            )
         return ProposedRole("quasi-identifier", f"its name is that of {_KNOWN[facts.meaning]}")
     return None
 
@@ -158,10 +165,11 @@ def _role_by_name(facts: ColumnFacts) -> ProposedRole | None:
 def _role_of_unknown(facts: ColumnFacts) -> ProposedRole:
     if facts.distinct > _FEW and facts.own > _MANY:
         return ProposedRole(
-            "drop", "nothing tells what it is, and many rows have a value of their own"
+            "drop", "its meaning is not known, and many rows have a value of their own"
         )
     return ProposedRole(
-        "quasi-identifier", "nothing tells what it is: taken for something others may know"
+        "quasi-identifier",
+        "its meaning is not known, so it is treated as something that others may know",
     )
 
 

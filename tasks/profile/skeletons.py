@@ -65,7 +65,7 @@ def _of_dates(facts: ColumnFacts) -> Skeleton | None:
     periods = ["month", "quarter", "year"]
     if (last - first).days > _DECADES:
         periods = ["month", "year", "decade"]
-    return Skeleton({"hierarchy": {"dates": periods}}, None, "a rule: periods of dates")
+    return Skeleton({"hierarchy": {"dates": periods}}, None, "a rule with periods of dates")
 
 
 def _of_codes(facts: ColumnFacts) -> Skeleton | None:
@@ -75,7 +75,9 @@ def _of_codes(facts: ColumnFacts) -> Skeleton | None:
     lengths = sorted({max(1, longest * part // 6) for part in (4, 3, 2)}, reverse=True)
     if facts.look == ICD:
         lengths = [3, 1]
-    return Skeleton({"hierarchy": {"prefixes": lengths}}, None, "a rule: the beginnings of codes")
+    return Skeleton(
+        {"hierarchy": {"prefixes": lengths}}, None, "a rule with the beginnings of codes"
+    )
 
 
 def _of_numbers(facts: ColumnFacts, whole: ColumnFacts) -> Skeleton | None:
@@ -96,7 +98,7 @@ def _of_numbers(facts: ColumnFacts, whole: ColumnFacts) -> Skeleton | None:
         (write(leaf), *(_interval(leaf, level, step, write) for level in levels), ROOT)
         for leaf in leaves
     )
-    return Skeleton({}, rows, "intervals by quantiles, their ends and the range rounded")
+    return Skeleton({}, rows, "intervals with about as many rows each; their ends are rounded")
 
 
 def _units(facts: ColumnFacts, scale: int) -> list[int]:
@@ -108,7 +110,9 @@ def _of_rule(facts: ColumnFacts, width: int) -> Skeleton | None:
     if facts.type != "integer":
         return None
     widths = [width, 2 * width, 10 * width]
-    return Skeleton({"hierarchy": {"intervals": widths}}, None, "a rule: intervals of round width")
+    return Skeleton(
+        {"hierarchy": {"intervals": widths}}, None, "a rule with intervals of round width"
+    )
 
 
 def _of_texts(facts: ColumnFacts) -> Skeleton | None:
@@ -128,7 +132,9 @@ def _of_texts(facts: ColumnFacts) -> Skeleton | None:
         for text in sorted(group)
     )
     fold = {"fold": {"below": SHARED, "into": into}}
-    return Skeleton(fold, rows, "groups of about as many rows each, of values that many rows share")
+    return Skeleton(
+        fold, rows, "groups with about as many rows each, made of values that many rows share"
+    )
 
 
 def _step(units: Sequence[int]) -> int:

@@ -78,7 +78,11 @@ def _date_format(name: str, texts: pa.Array, source: Source) -> str | None:
         possible = digit_date_formats_of(texts)
     if len(possible) > 1:
         ways = " or ".join(f"--date-format '{name}={format_}'" for format_ in possible)
-        raise input_error(source.uri, f"are days or months first? {ways}", column=name)
+        raise input_error(
+            source.uri,
+            f"dates can be read with the day or with the month first. Write {ways}",
+            column=name,
+        )
     return next(iter(possible), None)
 
 
@@ -105,7 +109,10 @@ def _marks(
     if thousands and decimal == ".":
         raise input_error(
             source.uri,
-            "are commas before decimals, or between thousands? --decimal ',' or --thousands ','",
+            (
+                "commas can be before decimals or between thousands. Write --decimal ',' "
+                "or --thousands ','"
+            ),
         )
     return decimal, None
 

@@ -73,7 +73,10 @@ def read_source(address: str, options: DraftOptions) -> Source:
         SpecError: the address contains a password.
     """
     if holds_secret(address):
-        raise SpecError("the address holds a password: write ${NAME} in its place, and set NAME")
+        raise SpecError(
+            "the address contains a password. Write ${NAME} in its place, and set the "
+            "environment variable NAME"
+        )
     if options.query is not None:
         return Source(uri=address, query=options.query)
     format_ = options.format or format_of(address)
@@ -130,7 +133,7 @@ def _with_format(
     formats = formats_in(local_path(source.uri, base, environ))
     if len(formats) > 1:
         ways = ", or ".join(f"--format {name}" for name in formats)
-        raise input_error(source.uri, f"has files of several formats: {ways}")
+        raise input_error(source.uri, f"has files of several formats. Choose one: {ways}")
     if not formats or formats == [source.format]:
         return source
     return read_source(source.uri, replace(options, format=formats[0]))
@@ -162,7 +165,10 @@ def _notes_on_names(source: Source) -> tuple[str, ...]:
         return ()
     number = len(source.rename)
     columns = "1 column has" if number == 1 else f"{number} columns have"
-    return (f"{columns} no name that published files can have: choose others (source.rename)",)
+    return (
+        f"{columns} no name that published files can have. Names were made for them; "
+        "change these under source.rename",
+    )
 
 
 def _of_files(source: Source, files: SourceFiles, options: DraftOptions) -> FoundTable:
@@ -220,7 +226,7 @@ def _detect_spelling(
     """
     for name in (*options.date_formats, *options.roles, *filter(None, [options.unit])):
         if name not in columns:
-            raise InputError(f"{name!r}: the source has no such column")
+            raise InputError(f"the source has no column {name!r}. Correct the name")
     if not any(map(count_rows, columns.values())):
         raise input_error(source.uri, "has no rows")
     seen = {"seen": tuple(columns), "timezone": options.timezone}

@@ -16,20 +16,20 @@ Parts = Mapping[str, Any]
 """A column in each file of a source, by the name of the file."""
 _EMPTY = "it has no value in any row"
 _MIXED_OFFSETS = (
-    "some of its times have an offset from UTC, and some have none: to publish them, draft again "
-    "and say whose local time these are (--timezone Europe/Berlin)"
+    "some of its times have an offset from UTC, and others do not. To publish them, "
+    "draft again with the time zone of the others (--timezone Europe/Berlin)"
 )
-_MIXED = "its cells are of several types, or of one that no release can show"
+_MIXED = "its cells have several types, or a type that no release can show"
 _NOT_FINITE = (
-    "some of its numbers are NaN or infinite, which no release can show: make them missing "
-    "(null) in the source to publish the others"
+    "some of its numbers are NaN or infinite, and no release can show these. To "
+    "publish the others, replace them by missing values (null) in the source"
 )
 _TOO_FINE = (
-    "its times are finer than microseconds, or outside the years 1 to 9999: round them in the "
-    "source to publish them"
+    "its times are finer than microseconds, or outside the years 1 to 9999. To publish "
+    "them, round or correct them in the source"
 )
-_LONG_NUMBERS = "its numbers have more than 38 digits, which no release can show"
-_NOT_TEXT = "its texts are not in UTF-8"
+_LONG_NUMBERS = "its numbers have more than 38 digits, and no release can show these"
+_NOT_TEXT = "its texts are not in UTF-8. To publish them, write the source in UTF-8"
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def require_droppable(unfit: Sequence[UnfitColumn], options: DraftOptions) -> No
         role = options.roles.get(column.name, "drop")
         if role != "drop":
             raise SpecError(
-                f"--role {column.name}={role}: {column.reason}; leave the option out, and the "
-                "draft drops the column"
+                f"--role {column.name}={role}: {column.reason}; leave the option out, "
+                "so that the draft drops the column"
             )
 
 

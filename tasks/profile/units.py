@@ -52,8 +52,14 @@ def find_unit(facts: tuple[ColumnFacts, ...]) -> FoundUnit | None:
     if several:
         best = max(several, key=lambda f: (_numbers(f), not f.missing, f.distinct))
         together = _runs(_present_codes(best)) == best.distinct
-        words = "one person after the other" if together else "of a person here and there"
-        return FoundUnit(best.name, True, f"rows repeat its values, {words}", missing=best.missing)
+        words = (
+            "the rows of each person one after the other"
+            if together
+            else "the rows of a person in different places"
+        )
+        return FoundUnit(
+            best.name, True, f"several rows share each value, {words}", missing=best.missing
+        )
     return None
 
 
@@ -65,10 +71,13 @@ def chosen_unit(name: str, facts: tuple[ColumnFacts, ...]) -> FoundUnit:
     """
     column = next((f for f in facts if f.name == name), None)
     if column is None:
-        raise SpecError(f"--unit {name}: the draft has to drop this column; choose another")
+        raise SpecError(
+            f"--unit {name}: no release can show this column, so the draft drops it. "
+            "Choose another column"
+        )
     household = _household([f for f in facts if not f.missing])
     repeats = column.distinct < column.rows_with_value
-    reason = "said when this was drafted"
+    reason = "chosen with --unit"
     return FoundUnit(name, repeats, reason, None if repeats else household, column.missing)
 
 

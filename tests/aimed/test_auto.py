@@ -224,8 +224,11 @@ def test_forms_may_be_chosen_too(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"evaluate": {}}, "aims at queries: name aims, or evaluate.workloads"),
-        ({"partition": {"method": "auto", "forms": ["blurred"]}}, "'blurred' is none of"),
+        ({"evaluate": {}}, "partition: auto: chooses by the queries that readers ask"),
+        (
+            {"partition": {"method": "auto", "forms": ["blurred"]}},
+            ("--format: no format 'blurred'; choose from"),
+        ),
         ({"partition": {"method": "hybrid", "aims": [{**RANGE, "over": "town"}]}}, "has no ranges"),
         (
             {"partition": {"method": "hybrid", "aims": [{**RANGE, "over": "wage"}]}},
@@ -249,7 +252,7 @@ def test_forms_may_be_chosen_too(tmp_path):
                 "form": {"method": "ambiguous"},
                 "evaluate": COUNTS,
             },
-            "depends on more than the rows selected",
+            "because the width of its answers depends on more than",
         ),
     ],
 )

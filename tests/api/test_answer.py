@@ -50,7 +50,9 @@ def test_what_the_command_says_of_an_answer_is_said_here():
             in (text)
         )
         assert "ordered by estimates; some bounds are calculated of others" in text
-        assert text.index("some bounds") < text.index("guaranteed bounds over")
+        assert text.index("some bounds") < text.index(
+            "guaranteed bounds for the rows in the release"
+        )
 
 
 def test_rows_are_mappings_in_the_order_of_the_query():
@@ -145,7 +147,7 @@ def test_no_rows_give_no_rows():
 def test_the_caption_says_what_the_bounds_are_worth():
     answer = make_answer([{"n": Bounds(1, 2)}])
     for text in (repr(answer), answer._repr_html_()):
-        assert "guaranteed bounds over the represented rows" in text
+        assert "guaranteed bounds for the rows in the release" in text
         assert "30 (nulls)" in text
     unsure = BoundedAnswer(Answer("permuted", False, {}, ("n",), (), verified=False))
     assert "guaranteed bounds" not in repr(unsure)

@@ -77,8 +77,8 @@ def test_the_steward_sees_totals_under_a_mark(outputs):
 def test_the_analyst_sees_guaranteed_bounds(outputs):
     cells = outputs["analyst"]
     assert "yes; not signed" in cells[0]  # the steward checked it here
-    assert "every file is what the published tables give" in cells[1]
-    assert all("guaranteed bounds over the represented rows" in output for output in cells[2:4])
+    assert "every file agrees with the published tables" in cells[1]
+    assert all("guaranteed bounds for the rows in the release" in output for output in cells[2:4])
     assert cells[3].count("<svg") == 4
     assert "loss_lower" in cells[5]
     assert "<Figure size" in cells[6]

@@ -37,5 +37,7 @@ def test_reviewers_see_the_bar_and_decide(reviewed_line):
 
 def test_without_reviewers_nobody_could_decide(reviewed_line):
     reviewed_line.write(people(rows=300), reviewers=0, **TERMS)
-    with pytest.raises(SpecError, match=r"attacks\.background\.on-failure: approve needs somebody"):
+    with pytest.raises(
+        SpecError, match=(r"attacks\.background\.on-failure: `approve` needs a reviewer")
+    ):
         reviewed_line.release()

@@ -75,6 +75,6 @@ def test_the_command_attacks_a_version(tmp_path, capsys):
     assert run(command) == 0
     assert "own value guessed from the group alone" in capsys.readouterr().out
     assert run([*command, "--register", "everybody.csv"]) == 2
-    assert "is composed, where --register cannot be asked: leave it out" in capsys.readouterr().err
+    assert "is composed, and --register does not work for such" in capsys.readouterr().err
     assert run([*command, "--runs", "10"]) == 2
-    assert "is composed, where --runs cannot be asked: leave it out" in capsys.readouterr().err
+    assert "is composed, and --runs does not work for such versions" in capsys.readouterr().err

@@ -311,9 +311,11 @@ def test_what_is_no_version_of_the_line_is_said(lines, capsys, tmp_path, monkeyp
 
     assert "names a version twice" in refusal_of(*command, "--also", str(first), str(ages.spec))
     nowhere = tmp_path / "nowhere"
-    assert "no such directory" in refusal_of("attack", str(nowhere), "--truth", str(ages.spec))
+    assert "the directory does not exist" in refusal_of(
+        "attack", str(nowhere), "--truth", str(ages.spec)
+    )
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
-    assert "knows no such version of the line: set SFUMATO_WORK" in refusal_of(*command)
+    assert "does not know this version" in refusal_of(*command)
     assert not [*tmp_path.glob("another/**/key")], "who reads makes no key"
 
 
@@ -337,4 +339,4 @@ def test_without_a_unit_nobody_is_followed(lines, capsys):
     second = towns.publish("two").directory
     command = ["attack", str(first), "--truth", str(ages.spec)]
     assert run([*command, "--also", str(second), str(towns.spec)]) == 2
-    assert "needs a unit, by which people are followed" in capsys.readouterr().err
+    assert "--also: needs a unit that identifies people in all" in capsys.readouterr().err

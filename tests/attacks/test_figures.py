@@ -274,7 +274,9 @@ class TestWidth:
             evaluate={"workloads": []},
             promises=[{**L3[0], "sensitive": name} for name in ("wage", "age")],
         )
-        with pytest.raises(SpecError, match="width: is in the unit of one column"):
+        with pytest.raises(
+            SpecError, match=("width: is measured in the unit of one column, and there")
+        ):
             small.plan()
 
     def test_without_a_limit_nothing_is_judged(self, line, small):  # noqa: F811

@@ -116,7 +116,7 @@ REFUSED = {
     "beside": (
         "person",
         {"pseudonym": {"purpose": "p", "beside": ["note"]}},
-        "columns.person.pseudonym.beside: 'note' is not published",
+        "columns.person.pseudonym.beside: 'note' is not a published",
     ),
     "decades": ("born", {"shift": {"days": 36_501}}, "columns.born.shift.days"),
 }
@@ -138,17 +138,17 @@ def test_what_does_not_fit_a_column(read, refused):
             {"partition": {"method": "anatomy"}, "form": {"method": "permuted"}}
             | {"promises": [{"model": "l-diversity", "variant": "distinct", "l": 2}]},
             {"born": {"shift": {"days": 3}}},
-            "columns.born.shift: form permuted shows dates exactly",
+            "columns.born.shift: form permuted shows exact dates",
         ),
         (
             {"unit": "row"},
             {"person": {"unit": False}, "born": {"shift": {"days": 3}}},
-            "columns.born.shift: is by unit: name an identifier with unit: true",
+            "columns.born.shift: moves the dates of each person",
         ),
         (
             {},
             {"born": {"shift": {"days": 3}}, "seen": {"shift": {"days": 4}}},
-            "columns.seen.shift: must be that of 'born'",
+            "columns.seen.shift: differs from the shift of 'born'",
         ),
         (
             {"source": {"uri": "people.parquet", "format": "parquet"}, "remember": "units"}
@@ -165,7 +165,7 @@ def test_what_does_not_fit_a_column(read, refused):
                     "pseudonym": {"purpose": "p"},
                 }
             },
-            "columns.person.pseudonym: a row's number is nobody's name",
+            "columns.person.pseudonym: the column has generated row",
         ),
     ],
 )

@@ -243,7 +243,10 @@ class TestThePeoplesKey:
         def change_to(new, *options):
             monkeypatch.setenv("SFUMATO_NEW_KEY_PASSPHRASE", new)
             code, _, error = call("line", "passphrase", line.spec, "--people", *options)
-            assert (code, "back up again" in error) == (0, True), error
+            assert (code, "older backups have the key under the old passphrase" in error) == (
+                0,
+                True,
+            ), error
             monkeypatch.setenv("SFUMATO_PEOPLE_PASSPHRASE", new)
 
         return change_to

@@ -20,7 +20,7 @@ from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
 from tests.lines import publish_prepared
 from tests.release.small import people
 
-SWEEP = "The line's owner mends this: sfumato sweep"
+SWEEP = "The owner of the line can mend this: sfumato sweep"
 FULL = OSError(28, "No space left on device")
 
 

@@ -136,9 +136,9 @@ def test_a_killed_release_is_said_by_health_and_ended_by_sweep(small, forks, cal
     code, out, _ = call("health")
     assert code == 1
     assert "NOT  servers of killed runs: 1 still run, with " in out
-    assert f"of memory (pid {pid}): sfumato sweep" in out
+    assert f"of memory (pid {pid}). To stop them, run sfumato sweep" in out
     code, out, output = call("sweep", "--json")
     assert (code, json.loads(out)["servers"]) == (0, 1)
-    assert "1 server of killed runs ended" in output
+    assert "1 server of killed runs stopped" in output
     assert servers._start_of(pid) == ""
     assert "ok   servers of killed runs: none" in call("health")[1]

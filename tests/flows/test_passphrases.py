@@ -93,7 +93,7 @@ def test_commands_read_the_block_too(reader, blocks, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("gone", "there is no Secret block of that name"), ("no-text", "holds no text")],
+    [("gone", "Prefect has no Secret block of that name"), ("no-text", "contains no text")],
 )
 def test_a_block_that_is_none_is_told_in_one_line(reader, blocks, monkeypatch, capsys, name, words):
     monkeypatch.setenv(f"{SIGNING}_BLOCK", name)

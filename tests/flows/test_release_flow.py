@@ -169,7 +169,7 @@ def test_a_promise_that_cannot_be_kept_publishes_nothing(small, run_apart, prefe
 
 CANARIES = {
     "identifier": "CANARYidentifier",
-    "dropped column": "CANARYnote",
+    "The column is dropped: to filter by it, write it under": "CANARYnote",
     "filtered row": "CANARYyoung",
     "row with a null": "CANARYnull",
 }

@@ -113,7 +113,7 @@ def test_logs_that_stay_are_told(client, call, monkeypatch):
     monkeypatch.setattr(type(client), "delete_flow_run", lambda *_: None)
     code, _, error = call("sweep", "--runs-older-than", "90")
     assert code == 1
-    assert "the server has not deleted their logs" in error
+    assert "the runs are deleted, but the server did not delete their" in error
     monkeypatch.undo()
     assert call("sweep", "--runs-older-than", "90")[0] == 0
     assert rows_of(run) == GONE

@@ -70,7 +70,9 @@ def test_no_path_holds_a_nul(key, tmp_path, capfd, monkeypatch):
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     assert run(["release", str(path)]) == 2
-    assert capfd.readouterr().err == f"sfumato: {path}: {key}: holds the character NUL\n"
+    assert (
+        capfd.readouterr().err == f"sfumato: {path}: {key}: contains the character NUL. Remove it\n"
+    )
 
 
 def test_what_is_observed_may_be_larger_than_json_holds(tmp_path, capfd, monkeypatch):

@@ -173,7 +173,7 @@ def test_texts_are_in_plain_english():
     ("text", "faults"),
     [
         ("column 'age' does not occur", []),
-        ("{}: columns: {} and {} both have unit", []),
+        ("columns: {}: columns: {} and {} both have `unit: true`", []),
         ("nobody may say what this is", ["word 'nobody'", "word 'say'"]),
         ("a query is refused: it has no bounds; ask for others: see the guide", ["colons"]),
         ("write `none: x; y: z` in the spec", []),

@@ -138,7 +138,7 @@ def test_the_terminal_never_calls_it_guaranteed(capsys):
     answer_as(ask("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40"), "text")
     output = capsys.readouterr().out
     assert "likely" in output
-    assert "95 % of queries like this one meet such an interval, without guarantee" in output
+    assert "likely: for 95 % of queries like this one, the interval" in output
     answer_as(ask("SELECT AVG(wage) FROM microdata WHERE age IN (30, 40)"), "text")
     assert f"no likely interval: {OUTSIDE}" in capsys.readouterr().out
 

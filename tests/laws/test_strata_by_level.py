@@ -76,8 +76,14 @@ def test_a_level_that_is_not_there_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("strata", "words"),
     [
-        ([{"column": "age", "level": 1}], "needs a hierarchy, and 'age' has none"),
-        ([{"column": "wage", "level": 1}], "is not a quasi-identifier or insensitive column"),
+        (
+            [{"column": "age", "level": 1}],
+            ("a level needs a hierarchy, and 'age' has no hierarchy"),
+        ),
+        (
+            [{"column": "wage", "level": 1}],
+            ("is not a column with role quasi-identifier or insensitive"),
+        ),
         ([{"column": "town", "level": 0}], "strata.0.level"),
     ],
 )

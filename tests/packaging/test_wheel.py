@@ -197,13 +197,13 @@ def test_commands_run_beside_modules_of_the_old_names(
 ):
     published = demonstration
     assert published == other_project / "releases" / "adult-capital-loss" / "0001"
-    assert "holds in all" in command("check", str(published))
+    assert "is kept in all" in command("check", str(published))
     question = 'SELECT COUNT(*), AVG("capital-loss") FROM microdata'
     answer = json.loads(command("query", str(published), question, "--format", "json"))
     assert answer["guaranteed"] is True
     small = Small(other_project / "line").write(people())
     again = command("release", str(small.spec), PREFECT_API_URL=prefect_api)
-    assert "holds in all" in command("check", again.splitlines()[-1])
+    assert "is kept in all" in command("check", again.splitlines()[-1])
 
 
 @pytest.mark.parametrize("name", PACKAGES)

@@ -125,7 +125,9 @@ def test_what_breaks_a_bar_is_refused_and_not_drawn_anew(attack_in_parts):
 
 def test_what_needs_the_truth_is_refused_when_the_spec_is_read(divided_line):
     divided_line.write(visits(), attacks={"definetti": SURE})
-    with pytest.raises(SpecError, match=r"attacks\.definetti: is not judged of releases in parts"):
+    with pytest.raises(
+        SpecError, match=(r"attacks\.definetti: cannot be judged for releases in parts")
+    ):
         divided_line.plan()
 
 
@@ -137,7 +139,7 @@ def test_the_command_attacks_parts(divided_line, tmp_path, capsys):
     assert "own value guessed from the group alone (without the release: " in output
     assert "bar       attacks.background.max-share-above: 0 of 'cost': not kept" in output
     assert run([*command, "--register", str(tmp_path / "any.csv")]) == 2
-    assert "is in parts, where --register cannot be asked: leave it out" in capsys.readouterr().err
+    assert "is in parts, and --register does not work for such" in capsys.readouterr().err
 
 
 def test_a_score_that_fails_is_said_once(divided_line):

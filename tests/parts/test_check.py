@@ -125,7 +125,7 @@ FORGERIES = {
     "not asked for": lambda release: edit(
         release, lambda document: document["sfumato"].pop("parts")
     ),
-    "not in parts": lambda release: edit(
+    "evaluate.intervals: a release in parts cannot calibrate": lambda release: edit(
         release, lambda document: [document["sfumato"].pop(n) for n in ("parts", "made_of")]
     ),
     "counts": lambda release: edit(

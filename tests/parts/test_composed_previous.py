@@ -92,8 +92,8 @@ def test_the_command_tells_what_moved(lines, capsys):
     first, second, _ = lines("split")
     assert run(["check", str(second), "--previous", str(first)]) == 0
     output = capsys.readouterr().out
-    assert "groups go on with the values they had" in output
-    assert "combinations of quasi-identifiers stand once in both" in output
+    assert "groups keep their values" in output
+    assert "combinations of quasi-identifiers occur once in both" in output
 
 
 def test_a_missing_version_is_named(lines):

@@ -167,7 +167,7 @@ def test_a_version_is_measured_again_on_its_source_in_any_order(write_measured, 
     assert (len(evaluation.public), evaluation.fault) == (1 if changes else 3, None)
     assert not list((line.folder.parent / "work").rglob("*.parquet"))
     write_measured(often_a(seed=9), **changes)
-    with pytest.raises(InputError, match="was not made of this source"):
+    with pytest.raises(InputError, match="was not made from this source"):
         evaluate_again(version, line.spec, Overrides())
 
 

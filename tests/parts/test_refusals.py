@@ -69,7 +69,7 @@ CHANGES = {
             "partition": {"method": "stratum"},
             "form": {"method": "redistributed"},
         },
-        "promises.0.target: the nearest to each group's own",
+        "promises.0.target: the nearest target of each group",
     ),
     "distances of targets": (
         {
@@ -81,7 +81,7 @@ CHANGES = {
             "partition": {"method": "stratum"},
             "form": {"method": "redistributed"},
         },
-        "promises.1: t-closeness compares distributions",
+        "promises.1: t-closeness compares the declared",
     ),
     "composed by distributions": (
         {
@@ -91,7 +91,7 @@ CHANGES = {
             "partition": {"method": "stratum"},
             "form": {"method": "redistributed"},
         },
-        "versions: composed, in parts, and form redistributed",
+        "versions: `composed` does not work in parts with form redistributed: what the groups",
     ),
     "composed covers": (
         {
@@ -101,7 +101,7 @@ CHANGES = {
             "partition": {"method": "disjoint-cover"},
             "form": {"method": "ambiguous"},
         },
-        "versions: composed, in parts, and form ambiguous",
+        "versions: `composed` does not work in parts with form ambiguous: what the groups",
     ),
     "composed by one node": (
         {
@@ -111,7 +111,7 @@ CHANGES = {
             "partition": {"method": "full-domain"},
             "form": {"method": "generalized"},
         },
-        "versions: composed, in parts, and partition full-domain",
+        "versions: `composed` does not work in parts with partition full-domain: new people are",
     ),
     "composed and t": (
         {
@@ -122,23 +122,41 @@ CHANGES = {
             "partition": {"method": "mondrian"},
             "form": {"method": "generalized"},
         },
-        "promises.0: t-closeness compares groups with all rows, and parts whose groups go on",
+        "promises.0: t-closeness compares groups with all rows",
     ),
     "composed across lines": (
         {**COMPOSED, "people": "visitors", "across-lines": "accepted-risk"},
-        "across-lines: what lines tell together is not counted in parts",
+        "across-lines: what several lines reveal together is not",
     ),
-    "map": ({"columns": {**PERSON, **COLUMNS}, "unit": None}, "say remember: units"),
-    "intervals": ({"evaluate": {"intervals": 95}}, "evaluate.intervals: are calibrated"),
-    "csv": ({"source": {"uri": "visits.csv"}}, "source.format: parts are read from Parquet"),
+    "map": (
+        {"columns": {**PERSON, **COLUMNS}, "unit": None},
+        ("remember: a release in parts keeps who is in which group"),
+    ),
+    "intervals": (
+        {"evaluate": {"intervals": 95}},
+        ("evaluate.intervals: a release in parts cannot calibrate"),
+    ),
+    "csv": (
+        {"source": {"uri": "visits.csv"}},
+        ("source.format: a release in parts reads Parquet only"),
+    ),
     "encrypted": ({"stages": "encrypted"}, "stages: encrypted"),
     "by a sensitive column": (
         {"parts": {"by": "cost", "at": [500]}},
-        "parts.by: 'cost' is not a quasi-identifier",
+        "parts.by: 'cost' is not a column with role",
     ),
-    "by no order": ({"parts": {"by": "town", "at": ["Bee"]}}, "parts.by: 'town' has no order"),
-    "descending": ({"parts": {"by": "age", "at": [50, 30]}}, "parts.at: do not ascend"),
-    "no number": ({"parts": {"by": "age", "at": ["x"]}}, "parts.at: not values of type integer"),
+    "by no order": (
+        {"parts": {"by": "town", "at": ["Bee"]}},
+        ("parts.by: the values of 'town' have no order"),
+    ),
+    "descending": (
+        {"parts": {"by": "age", "at": [50, 30]}},
+        ("parts.at: the values do not ascend"),
+    ),
+    "no number": (
+        {"parts": {"by": "age", "at": ["x"]}},
+        ("parts.at: has a value that is not of type integer, which parts.by has"),
+    ),
     "half a cut": ({"parts": {"by": "age"}}, "by and at: say both, or neither"),
     "no rows": ({"parts": {"rows": 0}}, "parts.rows"),
     "keep one": (
@@ -150,7 +168,7 @@ CHANGES = {
             "unit": None,
             "remember": "units",
         },
-        "keep-one needs all rows at once",
+        "repeat: finding repeated rows needs all rows at once",
     ),
     "joint presence of some quasi-identifiers": (
         {
@@ -261,7 +279,7 @@ def test_links_that_are_not_followed_are_refused(divided_line):
 
 def test_what_is_noticed_is_no_advice_that_is_refused(divided_line):
     (notice,) = divided_line.write(visits(), **PEOPLE).plan().notices
-    assert "can never be composed" in notice
+    assert "remember: `units` does not keep who is in which group" in notice
     assert "remember: map" not in notice
 
 

@@ -34,8 +34,8 @@ def test_the_last_line_is_the_draft_and_the_profile_is_named(tmp_path):
     lines, (code, heavy), error = draft_and_rows
     assert (lines, code, heavy) == (["ehen-2026.yaml"], 0, [])
     profile = private / "ehen-2026" / "profile.html"
-    assert error[0] == f"private profile, for your eyes alone: {profile}"
-    assert error[-1].startswith("next: read the roles in ehen-2026.yaml, write roles: confirmed")
+    assert error[0] == f"private profile, only for you: {profile}"
+    assert error[-1].startswith("next: read the roles in ehen-2026.yaml, write `roles: confirmed`")
     text = (tmp_path / "ehen-2026.yaml").read_text(encoding="utf-8")
     assert "rate: {role: sensitive, type: decimal}" in text
     assert str(tmp_path) not in text

@@ -60,7 +60,7 @@ def test_lines_above_the_header(tmp_path, content, dialect):
 
 def test_titles_are_told(tmp_path):
     made = draft(tmp_path, file(above="Patients\n"))
-    assert made.notes == ("its first line is above the header, and left out (csv.skip: 1)",)
+    assert made.notes == ("its first line is above the header and not read (csv.skip: 1)",)
     assert "# Its first line is above the header" in made.spec.read_text(encoding="utf-8")
 
 
@@ -93,8 +93,11 @@ def test_titles_are_told(tmp_path):
         ),
         (
             file(rows=[*ROWS[:10], '11,"30,m,flu', *ROWS[11:]]),
-            "a quote opens in line 12 and does not close before line 61, so that these lines are "
-            "a row of 2 fields, but the header (line 1) has 4: delete the quote, or double it",
+            (
+                "a quote opens in line 12 and does not close before line 61. So these "
+                "lines are one row of 2 fields, but the header (line 1) has 4. To read the file, "
+                "delete the quote, or double"
+            ),
         ),
         (
             file(rows=[*ROWS[:10], '11,"30,m,flu', *ROWS[11:15], '16,35",m,f,flu', *ROWS[16:]]),
@@ -102,7 +105,10 @@ def test_titles_are_told(tmp_path):
         ),
         (
             file(rows=['1,"20,m,flu', *ROWS[1:] * 400]),
-            "a quote opens in line 2 and does not close: delete the quote, or double it",
+            (
+                "a quote opens in line 2 and does not close. To read the file, delete "
+                "the quote, or double"
+            ),
         ),
     ],
 )
@@ -363,7 +369,7 @@ def test_uneven_rows_far_down_are_told_by_their_line(tmp_path, columns, message)
         (gzip.compress(file()), "is packed with gzip: its name must end in .gz"),
         (b"PAR1" + bytes(90), "is a Parquet file: read it as format: parquet"),
         (b"SQLite format 3\0" + bytes(90), "is a database: its address is sqlite:///PATH"),
-        (b"\x7fELF\0\0\0\1" * 90, "is no text file"),
+        (b"\x7fELF\0\0\0\1" * 90, "is not a text file"),
     ],
 )
 def test_files_that_are_no_text_are_refused(tmp_path, content, message):

@@ -42,8 +42,8 @@ def test_patient_numbers_that_look_like_codes_are_a_unit(tmp_path, missing):
 def test_rows_without_a_number_are_said_and_left_out(tmp_path):
     made = draft(tmp_path, write_csv(*stays(missing=(3, 70))))
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
-    assert "rows without one are nobody's, and are left out (nulls: drop-row)" in text
-    assert "No column tells people apart" not in text
+    assert "rows without a value belong to no person, and are left" in text
+    assert "No column identifies people" not in text
     assert made.unnumbered.startswith("2 rows have no 'patient_id'")
     confirm(made)
     assert open_release(release_of(made, tmp_path)).declared.rows.dropped_for_nulls == 2
@@ -105,7 +105,7 @@ def test_spellings_of_one_illness_are_asked_about(tmp_path):
     made = draft(tmp_path, write_csv([*names[:3], "diagnosis"], rows))
     assert roles(made)["diagnosis"] == "sensitive"
     text = " ".join(made.spec.read_text("utf-8").replace("#", " ").split())
-    assert "some values differ in spaces, case or Unicode form alone" in text
+    assert "some values differ only in spaces, case or Unicode form" in text
     assert "HIV" not in text
     assert "unite: spellings" in text
     confirm(made)

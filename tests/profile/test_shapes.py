@@ -64,7 +64,7 @@ def test_what_is_the_same_in_all_rows_is_dropped_as_that(tmp_path):
     names, rows = votes()
     made = draft(tmp_path, write_csv([*names, "year"], [[*row, 1996] for row in rows]))
     assert "year" not in roles(made)
-    assert "year: all rows say the same: it tells nothing" in made.spec.read_text(encoding="utf-8")
+    assert "year: all rows have the same value, so it adds" in made.spec.read_text(encoding="utf-8")
 
 
 def test_rows_of_a_person_need_not_follow_one_another(tmp_path):
@@ -73,7 +73,7 @@ def test_rows_of_a_person_need_not_follow_one_another(tmp_path):
     unit = {"role": "identifier", "unit": True, "repeat": "keep-one"}
     assert document_["columns"]["Patienten-Nr"] == unit
     assert "unit" not in document_
-    assert "here and there" in made.spec.read_text(encoding="utf-8")
+    assert "the rows of a person in different places" in made.spec.read_text(encoding="utf-8")
 
 
 def test_names_and_numbers_of_people_are_never_published_however_often_they_come(tmp_path):
@@ -95,7 +95,7 @@ def test_a_source_without_a_name_needs_a_name_for_the_draft(tmp_path, monkeypatc
 @pytest.mark.parametrize("shape", [marriages, votes, journeys, admissions])
 def test_one_edit_publishes(tmp_path, shape):
     made = draft(tmp_path, write_csv(*shape()))
-    with pytest.raises(SpecError, match="roles: are proposed, and nobody has confirmed them"):
+    with pytest.raises(SpecError, match="roles: are proposed and not confirmed yet"):
         read_spec(made.spec)
     confirm(made)
     release = release_of(made, tmp_path)
@@ -124,7 +124,7 @@ def test_what_is_said_beforehand_is_taken(tmp_path):
 def test_a_table_without_anything_sensitive_says_so(tmp_path):
     rows = [[20 + n % 50, "abcd"[n % 4]] for n in range(120)]
     made = draft(tmp_path, write_csv(["age", "town"], rows))
-    assert made.undecided.startswith("columns: none has role sensitive (forms generalized and")
+    assert made.undecided.startswith("columns: no column has role sensitive")
 
 
 def test_households_weights_and_missing_diagnoses(tmp_path):
@@ -135,7 +135,7 @@ def test_households_weights_and_missing_diagnoses(tmp_path):
     assert document_["columns"]["HHID"]["role"] == "identifier"
     assert document_["columns"]["pid"]["unit"] is True
     assert document_["columns"]["diagnosis"]["nulls"] == "category"
-    assert "nulls: category keeps rows without a value" in text
+    assert "`nulls: category` keeps rows without a value" in text
     assert "sample_weight" not in roles(made)
     assert "sample_weight: its name is that of weights of a sample" in text
     confirm(made)

@@ -22,11 +22,14 @@ ROWS = [[20 + n % 45, "abcd"[n % 4], 1000 + 37 * (n % 23)] for n in range(120)]
         (b"\n\n", "is empty"),
         (b"town,place\nRome,Oslo\nBonn,Rome\nOslo,Oslo\n", None),
         (b"rosa,karl\nkarl,rosa\nrosa,rosa\n", None),
-        (b"a1,b1\nc1,d1\ne1,f1\n", "may have no header line: --header yes, or --header no?"),
+        (b"a1,b1\nc1,d1\ne1,f1\n", "its first line may be a header or a row"),
         (b"age;town\n30;Rome;x\n31\n", "line 2 has 3 fields, but the header (line 1) has 2:"),
-        (b"age,born\n30,1/2/1990\n31,3/4/1990\n", "are days or months first?"),
+        (
+            b"age,born\n30,1/2/1990\n31,3/4/1990\n",
+            ("dates can be read with the day or with the month first"),
+        ),
         (b"age;income\n30;1,000\n31;2,000\n", "--decimal ',' or --thousands ','"),
-        (b"age,town\n30,\x81\n", "cannot be decoded as windows-1252 (--encoding)"),
+        (b"age,town\n30,\x81\n", "cannot be decoded as windows-1252. Name the encoding"),
     ],
 )
 def test_what_a_file_does_not_tell(tmp_path, content, delimiter):
@@ -43,7 +46,9 @@ def test_what_a_file_does_not_tell(tmp_path, content, delimiter):
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 def test_a_delimiter_that_is_said_is_held_to_the_rows(tmp_path, delimiter):
     content = b"age;wage\n30;1,5\n31;2,5\n\t;1\n"
-    with pytest.raises(InputError, match=r"different numbers of fields: --delimiter ';'\?"):
+    with pytest.raises(
+        InputError, match=(r"rows have different numbers of fields\. Try --delimiter ';'")
+    ):
         draft(tmp_path, content, delimiter=delimiter)
 
 
@@ -144,9 +149,9 @@ def test_identifiers_are_never_published(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"roles": {"age": "secret"}}, "--role age: 'secret' is none of"),
-        ({"format": "odt"}, "--format: 'odt' is none of"),
-        ({"delimiter": ";;"}, "--delimiter: is one character"),
+        ({"roles": {"age": "secret"}}, "--role age: no role 'secret'; choose from"),
+        ({"format": "odt"}, "--format: no format 'odt'; choose from"),
+        ({"delimiter": ";;"}, "--delimiter: must be one character, such as --delimiter"),
         ({"date_formats": {"born": "%y"}}, "--date-formats.born: may use"),
     ],
 )
@@ -162,7 +167,9 @@ def test_files_are_private_and_nothing_is_overwritten(tmp_path):
     assert made.profile.stat().st_mode & 0o777 == 0o600
     assert {p.stat().st_mode & 0o777 for p in (tmp_path / "work", made.profile.parent)} == {0o700}
     assert {path.stat().st_mode & 0o777 for path in made.hierarchies} == {0o600}
-    with pytest.raises(SpecError, match=r"drafted\.yaml: is there already, and nothing is over"):
+    with pytest.raises(
+        SpecError, match=(r"drafted\.yaml: exists already, and init overwrites no file")
+    ):
         draft(tmp_path, write_csv(PEOPLE, ROWS))
 
 
@@ -175,7 +182,7 @@ def test_names_that_lines_cannot_have(tmp_path, name):
     private = {"SFUMATO_WORK": str(tmp_path / "work")}
     place = tmp_path / f"{name}.yaml"
     if name in ("keys", "people"):
-        with pytest.raises(SpecError, match="no name for a line"):
+        with pytest.raises(SpecError, match=r"Name the draft \(--out NAME.yaml\)"):
             write_first_spec(str(tmp_path / "t.csv"), place, DraftOptions(), private)
     else:
         write_first_spec(str(tmp_path / "t.csv"), place, DraftOptions(), private)

@@ -44,7 +44,7 @@ def test_an_empty_column_of_a_csv_file_is_dropped(tmp_path):
     [
         ("null", "it has no value in any row"),
         ("float64, all null", "it has no value in any row"),
-        ("float64 with NaN", "some of its numbers are NaN or infinite, which no release can show"),
+        ("float64 with NaN", "some of its numbers are NaN or infinite, and no release"),
         ("timestamp of nanoseconds", "its times are finer than microseconds"),
         ("time32", "no release can show values of type time32[ms]"),
         ("binary", "no release can show values of type binary"),

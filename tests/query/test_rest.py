@@ -542,7 +542,7 @@ def test_the_rest_is_told_wherever_an_answer_is_shown(capsys):
     assert table["x"].to_pylist() == ["(any other value)", None]
     assert table["x_rest"].to_pylist() == [False, True]
     for text in (repr(answer), answer._repr_html_()):
-        assert "published rows whose label, such as *" in text
+        assert "published rows with a label, such as *, that may hide" in text
         named = text.replace("&quot;", '"')
         assert named.index('"(any other value)"') < named.rindex("(any other value)")
     answer_as(answer_labels(labels, BY_X, "string"), "csv")

@@ -225,7 +225,7 @@ class TestDescribe:
     def test_another_work_directory_describes_nothing(self, two, call, tmp_path, monkeypatch):
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
         code, _, error = call("describe", two.public, "--title", "Other")
-        assert (code, "no line wages in" in error) == (3, True)
+        assert (code, "was not published by a line wages" in error) == (3, True)
 
     def test_words_that_cannot_be_read_are_refused(self, two):
         (two.public / WORDS).write_text('{"format": 1}')

@@ -135,7 +135,7 @@ def test_a_withdrawal_is_told_at_once_and_later_statements_are_taken(stated_line
 def test_of_a_version_that_was_withdrawn_before(stated_line, call):
     version = stated_line.publish("one").directory
     assert call("withdraw", version, "--reason", "Wrong.", "--yes")[0] == 0
-    with pytest.raises(InputError, match="was withdrawn, and no dossier was written before"):
+    with pytest.raises(InputError, match="was withdrawn before a dossier was written, so there"):
         dossier_of(version, stated_line.spec)
 
 
@@ -148,7 +148,7 @@ def test_a_dossier_that_cannot_be_written_stops_no_withdrawal(stated_line, call)
 
 
 def test_of_versions_of_the_line_alone(small, first, tmp_path):
-    with pytest.raises(InputError, match="is no version of the spec's line"):
+    with pytest.raises(InputError, match="is not a version of the spec's line"):
         dossier_of(tmp_path, small.spec)
 
 

@@ -258,7 +258,7 @@ def test_a_line_without_a_map_cannot_be_followed(first):
                 "form": {"method": "ambiguous"},
                 "promises": [{"model": "alpha-beta", "alpha": "0.9", "beta": "0.5"}],
             },
-            "form: ambiguous tells",
+            "form: ambiguous shows things about groups that the groups",
         ),
         ({"versions": {"rule": "composed", "cohort": 3}}, "versions.cohort: who is in no group"),
     ],

@@ -64,14 +64,14 @@ def test_a_home_that_others_can_read(machine, capsys, tmp_path):
     (tmp_path / "prefect").mkdir(mode=0o755)
     code, checks_found = health(capsys)
     assert code == 1
-    assert "is open to others" in checks_found["Prefect's home"][1]
+    assert "other users can read" in checks_found["Prefect's home"][1]
 
 
 def test_a_disk_that_is_full(machine, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5))
     code, checks_found = health(capsys)
     assert code == 1
-    assert checks_found["disk"] == (False, "0.0 GiB free (at least 1 is to be)")
+    assert checks_found["disk"] == (False, "0.0 GiB free (at least 1 is needed)")
 
 
 def test_a_server_that_is_gone(machine, capsys, monkeypatch):

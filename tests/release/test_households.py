@@ -265,15 +265,21 @@ def test_other_households_are_another_version(small):
 
 REFUSED = {
     "no such column": ({"household": "house"}, "household: 'house' is not an identifier"),
-    "the unit": ({"household": "person"}, "household: 'person' is not an identifier beside"),
-    "published": ({"household": "town"}, "household: 'town' is not an identifier beside"),
+    "the unit": (
+        {"household": "person"},
+        ("household: 'person' is not a column with role identifier"),
+    ),
+    "published": (
+        {"household": "town"},
+        ("household: 'town' is not a column with role identifier"),
+    ),
     "missing": (
         {"columns": {**COLUMNS, "home": {"role": "identifier", "nulls": "category"}}},
         "household: nobody's 'home' may be missing",
     ),
     "several rows": (
         {"columns": {**COLUMNS, "person": {"role": "identifier", "unit": True, "repeat": "all"}}},
-        "beside household, promises over people who have several rows",
+        "promises over households do not yet work where people",
     ),
     "no unit": (
         {"columns": {**COLUMNS, "person": {"role": "identifier"}}, "unit": "row"},
@@ -320,7 +326,7 @@ def test_whole_households_need_households(small):
     small.write(members(20), **plain | {"promises": [{**K, "members": "linkable"}, L]})
     with pytest.raises(SpecError) as error:
         small.plan()
-    assert "promises.0.members: is about households: name the identifier" in str(error.value)
+    assert "promises.0.members: is about households, and the spec" in str(error.value)
 
 
 def test_too_few_households_are_refused(small):

@@ -122,10 +122,13 @@ def test_a_group_is_as_large_as_is_promised_or_the_check_fails(small):
     [
         ({"form": {"method": "generalized"}}, "columns: none has role sensitive .*identities"),
         ({"form": {"method": "permuted", "protects": "identities"}}, "form.*protects"),
-        ({"columns": SPEC["columns"]}, "form.protects: identities leaves the values of 'wage'"),
+        (
+            {"columns": SPEC["columns"]},
+            ("form.protects: `identities` does not protect the values of 'wage', which has role"),
+        ),
         (
             {"columns": {**OPEN, "wage": {"role": "insensitive", "type": "decimal"}}},
-            "columns.wage: stands beside everybody as it is",
+            "columns.wage: is published unchanged beside each person's",
         ),
         (
             {"promises": [K3, {"model": "l-diversity", "variant": "distinct", "l": 2}]},
@@ -137,9 +140,9 @@ def test_a_group_is_as_large_as_is_promised_or_the_check_fails(small):
         ),
         (
             {"partition": {"method": "hybrid", "aims": [AIM]}},
-            "partition: hybrid aims at queries of sensitive",
+            "partition: hybrid chooses groups by queries on sensitive",
         ),
-        ({"versions": "composed"}, "versions: composed follows sensitive values"),
+        ({"versions": "composed"}, "`versions: composed` follows each person's sensitive"),
         (
             {"evaluate": {"workloads": [{**COUNTS[0], "aggregate": "avg"}]}},
             "evaluate.workloads.0: no column has role sensitive: only ranges are counted",

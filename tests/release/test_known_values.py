@@ -100,5 +100,5 @@ def test_tuples_are_told_apart_whatever_is_in_them():
 @pytest.mark.parametrize("rule", [{"vacancies": "refill"}, {"changes": "reinsert"}])
 def test_where_people_change_places_they_are_not(line, rule):
     changes = TOGETHER | columns(line) | {"versions": {"rule": "composed", **rule}}
-    with pytest.raises(SpecError, match="what is known besides tells more"):
+    with pytest.raises(SpecError, match="known: an attacker with this knowledge learns more if"):
         read_spec(line.write(**changes))

@@ -19,7 +19,7 @@ def test_rows_without_a_unit_can_never_change(tmp_path, monkeypatch):
 
 def test_units_alone_can_never_be_composed(tmp_path, monkeypatch):
     (notice,) = notices(tmp_path, monkeypatch, remember="units")
-    assert "can never be composed" in notice
+    assert "remember: `units` does not keep who is in which group" in notice
     assert len(notice.splitlines()) == 1
 
 

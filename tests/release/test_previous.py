@@ -466,7 +466,7 @@ def test_the_command(lines, capsys):
     assert f"{third} continues {second}: " in out
     assert out.endswith("  - what other lines tell of the same people\n")
     assert run(["check", third, "--previous", second]) == 0
-    assert "Earlier versions than these were not given" in capsys.readouterr().out
+    assert "Versions before these were not named, so nothing was" in capsys.readouterr().out
     assert run(["check", third, "--previous", first]) == 2
     assert digest_of(lines("permuted")[1]) in capsys.readouterr().err
 

@@ -134,7 +134,10 @@ def test_a_targets_file_is_part_of_what_is_declared(small):
     [
         (("exact-qi", {**FAKING, "fakes": 3}, [SOURCE], []), "must be a share below 1"),
         (("ke", FAKING, [{"model": "ke-anonymity", "k": 2, "e": 1}], []), "redistributed"),
-        (("stratum", {"method": "permuted"}, [SOURCE], []), "means nothing in form permuted"),
+        (
+            ("stratum", {"method": "permuted"}, [SOURCE], []),
+            ("cannot be measured in form permuted"),
+        ),
         (("stratum", FAKING, [SOURCE, UNIFORM], []), "one p-privacy promise"),
         (("stratum", {**FAKING, "tree": "hierarchy"}, [SOURCE], []), "has no hierarchy"),
         (("stratum", FAKING, [CLOSE], []), "needs a p-privacy promise"),

@@ -152,12 +152,12 @@ def test_promises_are_stated_without_their_reference_and_measured_with_it(
     assert alone.verdicts == with_reference.verdicts
     assert run(["check", str(directory)]) == 0
     output = capsys.readouterr().out
-    assert "delta-presence is not measured here: the publisher states" in output
-    assert "that delta-presence, bayes-optimal holds: it is about a reference" in output
+    assert "delta-presence is not measured here; the publisher states" in output
+    assert "that delta-presence, bayes-optimal is kept: it is about" in output
     assert run(["check", str(directory), "--reference", str(reference)]) == 0
     output = capsys.readouterr().out
-    assert "delta-presence holds in all" in output
-    assert "that the reference given is the one that was meant" in output
+    assert "delta-presence is kept in all" in output
+    assert "that the named reference is the publisher's reference" in output
 
 
 def test_no_published_file_tells_where_or_what_the_reference_is(release_and_reference, small):
@@ -298,8 +298,11 @@ def test_references_are_given_in_the_order_of_promises(release_and_reference):
 REFUSED = {
     "composed": ({"versions": "composed"}, "is about one version of one line"),
     "people": ({"people": "everybody"}, "is about one version of one line"),
-    "auto": ({"partition": {"method": "auto"}}, "partition: auto would not know"),
-    "permuted": ({"form": "permuted"}, "means nothing in form permuted"),
+    "auto": (
+        {"partition": {"method": "auto"}},
+        ("is judged when groups are made, so `partition: auto`"),
+    ),
+    "permuted": ({"form": "permuted"}, "cannot be measured in form permuted"),
 }
 
 
@@ -319,7 +322,9 @@ def test_groups_are_made_for_other_promises(small):
         columns=SPEC["columns"] | {"wage": SPEC["columns"]["wage"] | {"unprotected": "a test"}},
         evaluate={"workloads": []},
     )
-    with pytest.raises(SpecError, match="promises: all of them speak of a reference"):
+    with pytest.raises(
+        SpecError, match=("promises: all of them are about a reference, and groups")
+    ):
         small.plan()
 
 

@@ -222,19 +222,22 @@ SECOND = {**COLUMNS, "note": {**WEIGHT, "type": "integer"}}
             {"columns": {**COLUMNS, "w": {"role": "weight", "type": "decimal"}}},
             "w: unprotected: a weight tells how people were drawn",
         ),
-        ({"nulls": "category"}, "columns.w: needs a null policy of its own"),
+        ({"nulls": "category"}, "columns.w: needs its own null policy, because the spec's"),
         ({"columns": SPEC["columns"]}, "k-map sums weights, and no column has role weight"),
-        ({"promises": [{**K_MAP, "weight": "wage"}, WAGES]}, "'wage' is no weight"),
-        ({"form": "permuted", "method": "ke"}, "k-map means nothing in form permuted"),
+        (
+            {"promises": [{**K_MAP, "weight": "wage"}, WAGES]},
+            ("'wage' is not a column with role weight"),
+        ),
+        ({"form": "permuted", "method": "ke"}, "k-map cannot be measured in form permuted"),
         (
             {
                 "form": "redistributed",
                 "method": "stratum",
                 "promises": [{"model": "p-privacy", "target": "source"}],
             },
-            "columns.w: form redistributed shows no weight of a row",
+            "columns.w: form redistributed cannot show the weight",
         ),
-        ({"versions": "composed"}, "columns.w: weights are of one sample"),
+        ({"versions": "composed"}, "columns.w: weights describe one sample, and `versions"),
         ({"people": "town"}, "k-map is about one version of one line"),
     ],
 )

@@ -224,7 +224,7 @@ def test_only_a_version_is_withdrawn(two, number):
 def test_another_work_directory_withdraws_nothing(two, tmp_path, monkeypatch, call):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
     code, _, error = call("withdraw", two.public / "0002", "--reason", REASON, "--yes")
-    assert (code, "no line wages in" in error) == (3, True)
+    assert (code, "was not published by a line wages" in error) == (3, True)
     assert check(two.public / "0002").verdicts
 
 
@@ -241,7 +241,7 @@ class TestOnTheCommandLine:
     def test_without_a_terminal_it_is_not_done_unasked(self, two, call):
         code, out, error = call("withdraw", two.public / "0002", "--reason", REASON)
         assert (code, out, error.count(REASON)) == (2, "", 1)
-        assert "--yes withdraws it" in error
+        assert "nothing was withdrawn, because there is no terminal" in error
         assert check(two.public / "0002").verdicts
 
     @pytest.mark.parametrize(("answer", "code"), [(True, 0), (False, 1)])

@@ -63,14 +63,20 @@ ROW = {"unit": "row", "columns": {"age": {"role": "quasi-identifier", "type": "i
         ({"versions": {"rule": "composed", "cohort": 0}}, "versions.cohort"),
         ({"versions": {"rule": "composed", "retire": 2}}, "versions.retire"),
         ({"versions": {"rule": "composed", "vacancies": "none"}}, "versions.vacancies"),
-        ({"versions": {"rule": "composed", "share": "1/3"}}, "versions.share: is of the presence"),
+        (
+            {"versions": {"rule": "composed", "share": "1/3"}},
+            ("versions.share: is a share of the presence"),
+        ),
         ({"versions": {"rule": "composed", "share": "2"}}, "versions.share"),
         ({"versions": {"rule": "composed", "shares": 1}}, "versions.shares"),
         ({"remember": "units"}, "remember: units forgets who is in which group"),
-        ({"name": "people"}, "name: people is the directory of what is known of people"),
+        (
+            {"name": "people"},
+            ("name: people is the name of the directory of what is known of people"),
+        ),
         (
             {"source": {"uri": "people.csv", "format": "csv", "where": "job = 'job 1'"}},
-            "source.where: asks about 'job'",
+            "source.where: uses the sensitive column 'job'",
         ),
     ],
 )
@@ -153,7 +159,7 @@ def test_forms_that_show_groups_as_first_made_give_no_slot_away(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["ambiguous", "redistributed"])
 def test_forms_that_show_groups_as_first_made_show_nobody_twice(tmp_path, kind):
-    with pytest.raises(SpecError, match=r"versions\.changes: reinsert needs groups"):
+    with pytest.raises(SpecError, match=r"versions\.changes: `reinsert` needs groups that can"):
         read_spec(kind_of(kind, tmp_path, versions={"rule": "composed", "changes": "reinsert"}))
 
 
@@ -178,7 +184,9 @@ def kind_of(kind, folder, **changes):
 def test_rows_that_are_people_cannot_be_known_again(tmp_path):
     columns = spec("split", "line", tmp_path)["columns"]
     columns = {name: column for name, column in columns.items() if name != "id"}
-    with pytest.raises(SpecError, match="versions: composed needs to know people again"):
+    with pytest.raises(
+        SpecError, match=("versions: `composed` must recognize each person in later")
+    ):
         read_spec(read(tmp_path, columns=columns, unit="row"))
 
 

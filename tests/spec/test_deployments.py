@@ -90,7 +90,9 @@ def test_keys_are_texts_as_they_are_written(lines):
 
 def test_specs_of_the_same_line_are_refused(lines):
     root = lines(one={}, two={"name": "one"})
-    with pytest.raises(SpecError, match=r"two/wages.yaml: name: one is the line of one/wages"):
+    with pytest.raises(
+        SpecError, match=(r"two/wages\.yaml: name: one is also the line of one/wages")
+    ):
         read_lines([root / "one", root / "two"], root)
 
 

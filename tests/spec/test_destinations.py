@@ -62,6 +62,6 @@ def test_what_is_refused(read, publish, place):  # noqa: F811
 
 def test_a_name_that_postgresql_would_cut_is_refused(read):  # noqa: F811
     long = {**spec_publishing(database={"uri": "postgresql://db/x"}), "name": "w" * 60}
-    assert "publish.database: the line's name makes names of schemas" in refusal(read, long)
+    assert "publish.database: the line's name is too long" in refusal(read, long)
     named = {**long, "publish": {**long["publish"], "database": DATABASE}}
     assert read(named).publish.database.within == "wages"

@@ -22,7 +22,7 @@ from tests.spec.test_spec import change_spec
 
 NAMES = ["person", "age", "town", "wage", "note"]
 SEEN = {"source/seen": NAMES, "other-columns": "drop"}
-TO_ASK = ": a dropped column is asked about where it has a line under columns, with its type"
+TO_ASK = "The column is dropped: to filter by it, write it under"
 
 
 def write(place, changes):
@@ -34,12 +34,12 @@ def write(place, changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"other-columns": "drop"}, "other-columns: drop and source.seen need each other"),
-        ({"source/seen": NAMES}, "other-columns: drop and source.seen need each other"),
+        ({"other-columns": "drop"}, "other-columns: `drop` and source.seen need each other."),
+        ({"source/seen": NAMES}, "other-columns: `drop` and source.seen need each other."),
         (SEEN | {"source/seen": ["age", "age"]}, "source.seen: names a column twice"),
-        (SEEN | {"source/seen": [*NAMES[:3], "Wage"]}, "is not in source.seen: 'Wage'?"),
+        (SEEN | {"source/seen": [*NAMES[:3], "Wage"]}, "is missing in source.seen: 'Wage'?"),
         (SEEN | {"source/where": "note = 'x'"}, f"source.where: unknown column 'note'{TO_ASK}"),
-        ({"roles": "proposed"}, "roles: are proposed, and nobody has confirmed them"),
+        ({"roles": "proposed"}, "roles: are proposed and not confirmed yet"),
     ],
 )
 def test_refusals(tmp_path, changes, message):

@@ -103,7 +103,9 @@ def test_parts_have_none(read):  # noqa: F811
         "source": {"uri": "people", "format": "parquet"},
         "expectations": {"source": [ROWS]},
     }
-    with pytest.raises(SpecError, match="expectations: are of whole tables"):
+    with pytest.raises(
+        SpecError, match=("expectations: check whole tables, and a release in parts")
+    ):
         read(change_spec(parts))
 
 

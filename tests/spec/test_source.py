@@ -50,7 +50,10 @@ def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
         ({"query": f"{QUERY} FOR UPDATE"}, "source.query: may only read, so LOCK"),
         ({"query": "SELECT nextval('s'), :month"}, "source.query: may only read, but the function"),
         ({"timezone": "Amsterdam"}, "source: timezone: must be one of the IANA database"),
-        ({"date-formats": {"age": "%d.%m.%Y"}}, "source.date-formats.age: is no column of type"),
+        (
+            {"date-formats": {"age": "%d.%m.%Y"}},
+            ("source.date-formats.age: the spec has no column of this"),
+        ),
         ({"date-formats": {"age": "%d.%m.%y"}}, "source: date-formats.age: may use"),
     ],
 )
@@ -80,7 +83,7 @@ def test_parameters_may_be_overridden_and_the_query_may_not(read):  # noqa: F811
         assert "only source, publish" in refusal(read_overrides, {name: value})
     other = read_overrides({"source.parameters.year.value": "2026"})
     message = refusal(read, with_source(**CLINIC), other)
-    assert message == "--set source.parameters.year: the spec declares no such parameter"
+    assert message == "--set source.parameters.year: the spec has no such"
 
 
 def test_no_password_is_a_parameter_of_a_run():

@@ -117,8 +117,12 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"name": "w" * 64}, "name: ", "at most 63"),
         ({"title": "two\nlines"}, "title: ", "must match"),
         ({"columns/age/role": "quasi"}, "columns.age.role: ", "must be 'identifier'"),
-        ({"promises": []}, "promises: ", "must have 1 or more entries$"),
-        ({"promises": [KE, K]}, "promises.1: ", "k-anonymity means nothing in form permuted"),
+        ({"promises": []}, "promises: ", "needs entries, 1 or more$"),
+        (
+            {"promises": [KE, K]},
+            "promises.1: ",
+            ("k-anonymity cannot be measured in form permuted"),
+        ),
         ({"promises": [{**KE, "k": 0}]}, "promises.0.k: ", "must be at least 1$"),
         ({"promises": [{**KE, "e": -1}]}, "promises.0.e: ", "must be at least 0$"),
         (
@@ -127,7 +131,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 "promises": [{**KE, "sensitive": "wage"}],
             },
             "promises: ",
-            "none protects 'bonus'",
+            "promises: no promise protects the sensitive column 'bonus'",
         ),
         (
             {
@@ -144,7 +148,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ],
             },
             "promises.1: ",
-            "unless it says `sensitive: together`",
+            "does not show which sensitive values belong to one person",
         ),
         (
             {"promises": [{**KE, "quasi-identifiers": ["age"]}]},
@@ -157,36 +161,44 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
             "'person' is not a quasi-identifier",
         ),
         ({"promises": [{**KE, "sensitive": "age"}]}, "promises.0: ", "'age' is not a sensitive"),
-        ({"columns/wage/role": "drop"}, "columns: ", "none has role sensitive"),
-        (
-            {"columns/wage/type": "string"},
-            "promises.0: ",
-            "numbers, dates or timestamps, not type string",
-        ),
-        (
-            {"columns/wage/type": "boolean"},
-            "promises.0: ",
-            "numbers, dates or timestamps, not type boolean",
-        ),
+        ({"columns/wage/role": "drop"}, "columns: ", "columns: no column has role sensitive"),
+        ({"columns/wage/type": "string"}, "promises.0: ", "ordered values, not type string"),
+        ({"columns/wage/type": "boolean"}, "promises.0: ", "ordered values, not type boolean"),
         ({"columns/group_id": {"role": "drop"}}, "columns.group_id: ", "reserved"),
         ({"columns/Count": {"role": "drop"}}, "columns.Count: ", "reserved"),
-        ({"columns/group-id": {"role": "drop"}}, "columns.group-id: ", "no safe name"),
+        (
+            {"columns/group-id": {"role": "drop"}},
+            "columns.group-id: ",
+            ("has no letter or digit from which a name for files"),
+        ),
         (
             {"columns/été": {"role": "drop"}, "columns/_t_": {"role": "drop"}},
             "columns._t_: ",
-            "collides with 'été'",
+            "would have the same name in files and SQL as 'été'",
         ),
-        ({"columns/Age": {"role": "drop"}}, "columns.Age: ", "collides with 'age'"),
+        (
+            {"columns/Age": {"role": "drop"}},
+            "columns.Age: ",
+            ("would have the same name in files and SQL as 'age'"),
+        ),
         ({"columns/": {"role": "drop"}}, "columns.'': ", "looks like a path"),
         ({"columns/..": {"role": "drop"}}, "columns.'..': ", "looks like a path"),
         ({"columns/a\nb": {"role": "drop"}}, r"columns.'a\nb': ", "looks like a path"),
         ({"columns/a\\b": {"role": "drop"}}, r"columns.'a\\b': ", "looks like a path"),
-        ({"columns/日本": {"role": "drop"}}, "columns.日本: ", "no safe name"),
+        (
+            {"columns/日本": {"role": "drop"}},
+            "columns.日本: ",
+            ("has no letter or digit from which a name for files"),
+        ),
         ({"columns/person/unit": False}, "unit: ", "say `row`"),
-        ({"unit": "row"}, "unit: ", "contradicts unit: true"),
+        ({"unit": "row"}, "unit: ", "unit: `row` contradicts `unit: true`"),
         ({"unit": "age"}, "unit: ", "'age' is not an identifier"),
         ({"columns/age/unit": True}, "columns.age: ", "only an identifier can be the unit"),
-        ({"columns/tax": {"role": "identifier", "unit": True}}, "columns: ", "both have unit"),
+        (
+            {"columns/tax": {"role": "identifier", "unit": True}},
+            "columns: ",
+            ("both have `unit: true`"),
+        ),
         ({"columns/age/repeat": "keep-one"}, "columns.age: ", "only a unit can repeat"),
         ({"columns/person/hierarchy": "h.csv"}, "columns.person: ", "hierarchy: means nothing"),
         ({"columns/town/hierarchy": {"intervals": [5]}}, "columns.town: ", "need type integer"),
@@ -199,17 +211,25 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {"columns/wage/nulls": "category"},
             "promises.0: ",
-            "ke-anonymity needs values, and nulls",
+            "ke-anonymity needs values",
         ),
-        ({"nulls": "category"}, "columns.wage: ", "null policy of its own"),
+        (
+            {"nulls": "category"},
+            "columns.wage: ",
+            ("needs its own null policy, because the spec's `nulls"),
+        ),
         ({"strata": ["wage"]}, "strata: ", "'wage' is not a quasi-identifier"),
         ({"strata": [{"column": "wage", "bands": [3]}]}, "strata: ", "'wage' is not a quasi-ident"),
-        ({"strata": [{"column": "town", "bands": [3]}]}, "strata.0: ", "bands are of numbers"),
+        ({"strata": [{"column": "town", "bands": [3]}]}, "strata.0: ", "has another type"),
         ({"approval": "perhaps"}, "approval: ", "must be 'none'"),
         ({"approval": {"reviewers": 0}}, "approval.reviewers: ", "at least 1"),
         ({"approval": {"reviewer": 1}}, "approval.reviewer: ", "did you mean reviewers"),
-        ({"publish/formats": ["csv"]}, "publish: ", "parquet must be among them"),
-        ({"publish/formats": []}, "publish.formats: ", "must have 1 or more entries$"),
+        (
+            {"publish/formats": ["csv"]},
+            "publish: ",
+            ("formats: parquet is missing, and queries and checks read"),
+        ),
+        ({"publish/formats": []}, "publish.formats: ", "needs entries, 1 or more$"),
         ({"publish/formats": ["parquet", "parquet"]}, "publish: ", "named twice"),
         ({"publish/formats": ["parquet", "xlsx"]}, "publish.formats.1: ", "must be 'parquet'"),
         ({"partition/objective": "least"}, "partition.objective: ", "must be 'sum'"),
@@ -243,8 +263,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ],
             },
             "evaluate.workloads.0: ",
-            "mean nothing in form generalized: widths of their answers are published, and would "
-            "tell of exact rows that are not; sfumato compare asks them in private",
+            "form generalized has no answers to arbitrary selections",
         ),
         (
             {
@@ -254,7 +273,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ],
             },
             "promises.1: ",
-            "means nothing in form permuted; it does in generalized, suppressed",
+            "cannot be measured in form permuted. Use one of the forms generalized, suppressed",
         ),
         ({"retain": -1}, "retain: ", "must be at least 0$"),
         ({"source/sha256": "abc"}, "source.sha256: ", "must match"),
@@ -287,7 +306,10 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {"promises": [KE, {"model": "alpha-k", "alpha": 0.5, "k": 2}]},
             "promises.1: ",
-            "alpha-k means nothing in form permuted; it does in generalized, suppressed",
+            (
+                "alpha-k cannot be measured in form permuted. Use one of the forms "
+                "generalized, suppressed"
+            ),
         ),
         (
             {"promises": [KE, {"model": "t-closeness", "t": 0.5, "distance": "hierarchical"}]},
@@ -313,7 +335,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ]
             },
             "promises.1: ",
-            "'age' is not another sensitive column",
+            "known: 'age' is not a sensitive column other than the one",
         ),
         ({"columns/age/values": []}, "columns.age.values: ", "must have 1 or more entries$"),
         ({"columns/age/values": [20, "x"]}, "columns.age", "values.1: not of type integer"),
@@ -454,8 +476,8 @@ def test_path_like_name(read):
         ("columns:\n  age:\n    role: drop\n    role: drop\n", "line 4: duplicate key 'role'"),
         ("columns: [\n", "not YAML"),
         ("name: \x00\n", "not YAML"),
-        ("- a\n- b\n", "not a mapping of keys"),
-        ("", "not a mapping of keys"),
+        ("- a\n- b\n", "is not a spec"),
+        ("", "is not a spec"),
         ("a: !!python/object:os.system {}\n", "not YAML"),
     ],
 )
@@ -522,7 +544,7 @@ def test_no_override_changes_nothing(read):
 def test_other_overrides_are_refused(name, value):
     message = refusal(read_overrides, {name: value})
     assert message.startswith(f"--set {name.split('.')[0]}")
-    assert "only source, publish, evaluate and approval" in message
+    assert "(only source, publish, evaluate and `approval: required`" in message
 
 
 @pytest.mark.parametrize("value", ["[1", "2001-99-99"])
@@ -532,11 +554,11 @@ def test_an_override_that_is_no_yaml(value):
 
 def test_overrides_of_a_whole_and_of_its_part():
     message = refusal(read_overrides, {"source": "x", "source.uri": "y"})
-    assert message == "--set source.uri: source is set as a whole, too"
+    assert message == "--set source.uri: source is also set as a whole"
 
 
 def test_overridden_specs_follow_the_same_rules(read):
-    assert "parquet must be among them" in refusal(
+    assert "formats: parquet is missing, and queries and checks read" in refusal(
         read, SPEC, read_overrides({"publish.formats": "[csv]"})
     )
     required = read_overrides({"approval": "required"})

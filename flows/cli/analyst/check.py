@@ -22,25 +22,33 @@ if TYPE_CHECKING:
 
 
 ONLY_THE_OWNER = (
-    "that the rows of a group that goes on are the same people",
+    "that the rows of a group that continues are about the same people",
     "that their values did not change",
-    "that vacant values are those of people who left",
+    "that vacant values belonged to people who left",
     "how many people wait for a later version or are withheld",
-    "what other lines tell of the same people",
+    "what other lines reveal about the same people",
 )
 """Facts that no files of versions can show, however many are compared."""
 UNSEEN = (
-    "that the published rows are those of the source: their values, and how many rows were read, "
-    "filtered, dropped for nulls or suppressed, are the publisher's word",
+    (
+        "that the published rows are those of the source: the publisher states their "
+        "values, and how many rows were read, filtered, left out for missing values or "
+        "suppressed"
+    ),
     "what the source was, and when it was read",
-    "whom a row is about: that rows, or the values of the declared unit, are people",
-    "that columns have the roles they need: what is called insensitive, or was left out of a "
-    "promise, may still tell people apart",
+    "whom a row is about: that each row, or each value of the declared unit, is one person",
+    (
+        "that columns have the right roles: a column that is called insensitive, or was "
+        "left out of a promise, may still identify people"
+    ),
     "that no other version, and no release of another line or publisher, is about the same people",
     "that groups and their order came from chance, drawn once and kept",
-    "how often likely intervals are met, and by how much they were widened, where there are any",
-    "that bars on attacks were kept, where any are stated",
-    "that nothing but these files was given to anybody",
+    (
+        "how often likely intervals contain the truth, and by how much they were widened, "
+        "if there are any"
+    ),
+    "that limits on attacks were kept, if any are stated",
+    "that no one received anything but these files",
 )
 """Facts about a release that none of its files can show."""
 
@@ -51,7 +59,7 @@ def tell_succession(
     """Compare a verified release with earlier versions of it, and print the findings."""
     for line in succession_lines(release, directories, limits):
         echo(line)
-    echo("What only the owner of the source can show, whichever versions are compared:")
+    echo("What only the owner of the source can show, even if all versions are compared:")
     for fact in ONLY_THE_OWNER:
         echo(f"  - {fact}")
 
@@ -77,26 +85,28 @@ def _lines(succession: "Succession") -> Iterator[str]:
         yield from _step_lines(step)
     for promise, verdict in succession.together:
         yield (
-            f"{promise.name} holds in all {verdict.groups} groups of these versions together: "
-            f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
+            f"{promise.name} is kept in all {verdict.groups} groups of these versions "
+            f"together: required {numbers(verdict.required)}, observed "
+            f"{numbers(verdict.observed)}"
         )
     if not succession.whole:
-        yield "Earlier versions than these were not given, and nothing was compared with them."
+        yield "Versions before these were not named, so nothing was compared with them."
 
 
 def _step_lines(step: "Step") -> Iterator[str]:
     moved = step.moved
     yield (
-        f"{step.now} continues {step.before}: {moved.continued} groups go on with the values they "
-        f"had, {moved.new} are of newcomers, {moved.ended} are shown no more"
+        f"{step.now} continues {step.before}: {moved.continued} groups keep their "
+        f"values, {moved.new} groups of new people appear, {moved.ended} groups are "
+        "not shown any more"
     )
     if moved.unique is not None:
-        yield f"  told, not judged: {_unique(moved)}"
+        yield f"  shown, not judged: {_unique(moved)}"
     vacancies = (
         "" if moved.vacated is None else f"; vacant values of these {_growth(moved.vacated)}"
     )
-    disappeared = f"{moved.disappeared} rows disappeared from groups that go on"
-    yield f"  told, not judged: {disappeared}{vacancies}"
+    disappeared = f"{moved.disappeared} rows disappeared from groups that continue"
+    yield f"  shown, not judged: {disappeared}{vacancies}"
 
 
 def _growth(more: int) -> str:
@@ -109,12 +119,15 @@ def _growth(more: int) -> str:
 
 def _unique(moved: "Movement") -> str:
     text = (
-        f"{moved.unique} combinations of quasi-identifiers stand once in both, "
+        f"{moved.unique} combinations of quasi-identifiers occur once in both, "
         f"{moved.regrouped} of them in another group than before"
     )
     if moved.fewest is None:
         return text
-    return f"{text}; both groups of one have at least {moved.fewest} values in common"
+    return (
+        f"{text}; the two groups of such a combination have at least {moved.fewest} values "
+        "in common"
+    )
 
 
 @click.command(epilog="\n\n".join(("What files cannot show:", *(f"- {fact}." for fact in UNSEEN))))
@@ -126,7 +139,7 @@ def _unique(moved: "Movement") -> str:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="hold it against an earlier version, each after an option of its own, in any order",
+    help="compare it with an earlier version; repeat the option for several, in any order",
 )
 @click.option(
     "--reference",
@@ -134,7 +147,10 @@ def _unique(moved: "Movement") -> str:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="the table that promises about a population speak of; several in the promises' order",
+    help=(
+        "the table of the population that promises are about; repeat the option in the "
+        "order of the promises"
+    ),
 )
 @as_document
 def check(
@@ -145,10 +161,10 @@ def check(
     references: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Verify a published release from its files alone, and say who signed it.
+    """Verify a published release with nothing but its files, and print who signed it.
 
-    A version that was made to be combined can be held against those before it: all of them, or the
-    latest ones without a gap.
+    A version of a line with `versions: composed` can be compared with the versions before it: with
+    all of them, or with the latest ones without a gap.
     """
     from sfumato.tasks.publication.check import check as check_release
     from sfumato.tasks.publication.made_again import Checked
@@ -169,7 +185,7 @@ def check(
     echo(f"{directory}: {release.author}")
     for remark in release.remarks:
         echo(f"{directory}: {remark}")
-    echo("What these files cannot show, whoever made them:")
+    echo("What these files cannot show:")
     for fact in _unseen(checks[0], references):
         echo(f"  - {fact}")
     if previous:
@@ -239,7 +255,11 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
         for promise, v in checked.over_people
     ]
     over = {"people": "people, who have several rows,", "households": "households"}[checked.over]
-    return (f"that over {over} these hold: {'; '.join(statements)}",) if statements else ()
+    return (
+        (f"that these promises are kept over {over}: {'; '.join(statements)}",)
+        if statements
+        else ()
+    )
 
 
 def _unseen_references(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]:
@@ -247,13 +267,13 @@ def _unseen_references(checked: "Checked", references: tuple[Path, ...]) -> tupl
     if checked.stated:
         names = ", ".join(dict.fromkeys(promise.name for promise in checked.stated))
         return (
-            f"that {names} holds: it is about a reference, which is not published; who has it can "
-            "measure it (--reference FILE)",
+            f"that {names} is kept: it is about a reference, which is not published. "
+            "If you have the reference, measure it with --reference FILE",
         )
     if references:
         return (
-            "that the reference given is the one that was meant, or is as large as the population: "
-            "its digest is published under the publisher's key alone",
+            "that the named reference is the publisher's reference, or is as large as "
+            "the population: its digest is published only under the publisher's key",
         )
     return ()
 
@@ -275,22 +295,25 @@ def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
         together = " together" if promise.judged_jointly else ""
         if promise in checked.stated:
             yield (
-                f"{called} is not measured here: the publisher states "
+                f"{called} is not measured here; the publisher states "
                 f"{numbers(verdict.observed)} in {verdict.groups} groups, and requires "
                 f"{numbers(verdict.required)}"
             )
             continue
         yield (
-            f"{called} holds in all {verdict.groups} groups{together}: "
-            f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
+            f"{called} is kept in all {verdict.groups} groups{together}: required "
+            f"{numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
     if checked.derived == "equal":
-        yield f"{directory}: every file is what the published tables give"
+        yield f"{directory}: every file agrees with the published tables"
         return
     made_with = ", ".join(checked.made_with)
     yield (
-        f"{directory}: made with {made_with}; every file says what the published tables give: "
-        "tables, SQL and numbers were compared, layout and words of the page were not"
+        f"{directory}: made with {made_with}; every file agrees with the published "
+        "tables. Tables, SQL and numbers were compared, and the layout and wording of "
+        "the page were not"
     )
     for name in checked.unlike:
-        yield f"{name}: says something else; it is the file of the announced digest"
+        yield (
+            f"{name}: differs from the published tables, and it is the file of the announced digest"
+        )

@@ -14,12 +14,12 @@ from sfumato.flows.cli.show import echo
 @click.command()
 @click.argument("version", type=ReleasePlace())
 @click.argument("other", type=ReleasePlace())
-@click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 @with_limits
 def diff(version: Path, other: Path, as_json: bool, limits: tuple[str, ...]) -> None:
-    """Tell what changed between two versions of a line, in totals that they publish.
+    """Show what changed between two versions of a line: rows, groups, promises and accuracy.
 
-    Of rows, groups, promises and accuracy: nothing is computed from the rows themselves.
+    Compares the totals that the versions publish; nothing is computed from the rows themselves.
     """
     from sfumato.tasks.lines.difference import difference
 
@@ -30,13 +30,13 @@ def diff(version: Path, other: Path, as_json: bool, limits: tuple[str, ...]) -> 
     else:
         _tell(changes)
     for release in releases:
-        state = "verified" if release.verified else "not verified, as sfumato check would"
+        state = "verified" if release.verified else "not verified (sfumato check verifies it)"
         show.say(f"{release.directory}: {state}; {release.author}")
 
 
 def _tell(changes: Mapping[str, Any]) -> None:
     before, now = changes["before"]["version"], changes["now"]["version"]
-    verb = "continues" if changes["follows"] else "is held against"
+    verb = "continues" if changes["follows"] else "is compared with"
     echo(f"{changes['line']}: {now} {verb} {before}")
     lines = [("", before, now, ""), *_lines(changes)]
     widths = [max(len(line[column]) for line in lines) for column in range(3)]

@@ -14,7 +14,7 @@ _LEDGER = "index.html"
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="NAME... | all")
-@click.option("--quick", is_flag=True, help="on little data, to see that everything runs")
+@click.option("--quick", is_flag=True, help="use little data, to see that everything runs")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -22,14 +22,16 @@ _LEDGER = "index.html"
     show_default=True,
     help="the directory for pages, tables and plots",
 )
-@click.option("--seeds", type=click.IntRange(1, 1000), help="how many: 13, or 2 with --quick")
+@click.option(
+    "--seeds", type=click.IntRange(1, 1000), help="how many seeds (13, or 2 with --quick)"
+)
 @as_document
 def experiment(
     names: tuple[str, ...], quick: bool, out: Path, seeds: int | None, as_json: bool
 ) -> None:
-    """Measure again what the papers measured; the last line of output is the claims ledger.
+    """Repeat the experiments of the papers; the last line of output is the ledger of their claims.
 
-    Without a name it says which experiments there are.
+    Without a name it lists the experiments.
     """
     from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
 

@@ -32,7 +32,7 @@ class _Loading(click.Command):
 @click.command(cls=_Loading)
 @RELEASE
 @click.argument("url")
-@click.option("--replace", is_flag=True, help="do away with tables of the same names")
+@click.option("--replace", is_flag=True, help="replace tables of the same names")
 @as_document
 @with_way_in
 def load(directory: Path, url: str, replace: bool, as_json: bool, way_in: "WayIn") -> None:

@@ -16,19 +16,22 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file")
 @click.option(
-    "--qi", required=True, metavar="A,B,…", help="the quasi-identifiers; in a CSV file, texts"
+    "--qi",
+    required=True,
+    metavar="A,B,…",
+    help="the quasi-identifiers; a CSV file's are read as texts",
 )
 @click.option(
     "--sensitive",
     metavar="S,…",
-    help="the sensitive attributes; in a CSV file, of the types that their values suggest",
+    help="the sensitive columns; a CSV file's get the types that their values suggest",
 )
 @click.option(
     "--types",
     metavar="A=TYPE,…",
-    help="what columns hold: integer, decimal, float, date, timestamp, string or boolean",
+    help="the types of columns: integer, decimal, float, date, timestamp, string or boolean",
 )
-@click.option("--model", "models", multiple=True, metavar="YAML", help="a promise to decide")
+@click.option("--model", "models", multiple=True, metavar="YAML", help="a promise to check")
 @click.option(
     "--population", metavar="FILE", help="a table of all people from whom the rows were drawn"
 )
@@ -37,17 +40,19 @@ if TYPE_CHECKING:
     "hierarchies",
     multiple=True,
     metavar="S=FILE",
-    help="the hierarchy of a sensitive attribute",
+    help="the hierarchy of a sensitive column",
 )
 @click.option(
     "--household",
     metavar="COLUMN",
-    help="the column that identifies households; promises are decided over them as well",
+    help="the column that identifies households; promises are checked over them also",
 )
 @click.option(
     "--unit", metavar="COLUMN", help="the column that identifies people who have several rows"
 )
-@click.option("--columns", metavar="A,B,…", help="names, for a CSV file without a header")
+@click.option(
+    "--columns", metavar="A,B,…", help="names of the columns, for a CSV file without a header"
+)
 @click.option("--null", "nulls", multiple=True, help="a text that means a missing value")
 @with_format
 def measure(
@@ -67,12 +72,12 @@ def measure(
     """Measure every privacy model on a table (CSV, Parquet, Excel, Stata, SPSS), as it is.
 
     FILE is a file, a folder of partitions, or a pattern in quotes. A --model is written as in a
-    spec: '{model: t-closeness, t: 0.2, distance: equal}'; if one does not hold, the exit code is 3.
+    spec: '{model: t-closeness, t: 0.2, distance: equal}'; if one is not kept, the exit code is 3.
 
     In a CSV file 02139 and 2139 are two quasi-identifiers, unless --types says zip=integer. Each
-    column has one type: one that is sensitive as well keeps its inferred type where no two of its
-    texts mean the same, and else needs --types. Parquet has types of its own, which --types must
-    fit. A --population in CSV is read by the types of FILE.
+    column has one type: a quasi-identifier that is sensitive also keeps its inferred type if no two
+    of its texts mean the same, and otherwise needs --types. Parquet has types of its own, and
+    --types must fit them. A --population in CSV is read by the types of FILE.
     """
     from sfumato.tasks.microdata.inferred_table import Written
     from sfumato.tasks.stages.measure import measure
@@ -86,7 +91,7 @@ def measure(
         show.echo("\n".join(in_sentences(document, names(qi), names(sensitive))) + "\n")
     show.document(document, format_)
     if broken := [p["promise"]["model"] for p in document.get("promises", []) if not p["holds"]]:
-        raise PromiseError(f"{file}: {', '.join(broken)} does not hold")
+        raise PromiseError(f"{file}: {', '.join(broken)} is not kept")
 
 
 def in_sentences(
@@ -105,8 +110,9 @@ def in_sentences(
             f"{_number_of(document['k_people'], 'person', 'people')}."
         )
     yield (
-        f"{risk['rows_alone']:,} of {rows:,} rows are alone with their {columns}; the smallest "
-        f"group has {_number_of(document['k'], 'row', 'rows')}."
+        f"{risk['rows_alone']:,} of {rows:,} rows are unique: no other row has the "
+        f"same {columns}. The smallest group has "
+        f"{_number_of(document['k'], 'row', 'rows')}."
     )
     yield (
         f"Someone who knows {columns} of a person in the table picks the right row with a "
@@ -124,8 +130,8 @@ def _of_values(name: str, values: Mapping[str, Any], risk: Mapping[str, Any]) ->
     if not alike["rows"]:
         return f"Each group has at least {fewest} of {name}."
     return (
-        f"{alike['rows']:,} rows are in groups in which all rows have the same {name}: anyone "
-        f"who finds the group knows it."
+        f"{alike['rows']:,} rows are in groups in which all rows have the same {name}, "
+        "so anyone who finds the group knows it."
     )
 
 
@@ -154,8 +160,8 @@ def _types(text: str | None) -> dict[str, Any]:
     texts = names(text)
     types = pairs("--types", texts)
     if len(types) < len(texts):
-        raise SpecError("--types: a column is named twice")
+        raise SpecError("--types: names a column twice. Name each column once")
     for name, type_ in types.items():
         if type_ not in TYPES:
-            raise SpecError(f"--types {name}: {type_!r} is not one of {', '.join(TYPES)}")
+            raise SpecError(f"--types {name}: no type {type_!r}; choose from {', '.join(TYPES)}")
     return types

@@ -48,7 +48,9 @@ def _read(path: Path) -> "pa.Table":
     except (OSError, ValueError, pa.ArrowException) as error:
         require_machine(error)
         reason = getattr(error, "strerror", None) or type(error).__name__
-        raise InputError(f"--table: {path}: not a CSV or Parquet file ({reason})") from None
+        raise InputError(
+            f"--table: {path}: not a readable CSV or Parquet file ({reason})"
+        ) from None
 
 
 class DialectName(click.ParamType):  # type: ignore[type-arg] # generic in some versions alone
@@ -78,14 +80,17 @@ def _dialects() -> list[str]:
     "--file",
     "file",
     type=click.Path(path_type=Path),
-    help="a file of queries, each ended by a semicolon, to be answered in turn",
+    help="a file of queries, each ended by a semicolon; they are answered one after the other",
 )
 @click.option(
     "--table",
     "own",
     multiple=True,
     metavar="NAME=FILE",
-    help="a table of yours (CSV or Parquet) that queries may JOIN by columns published as they are",
+    help=(
+        "your own table (CSV or Parquet), which queries may JOIN by columns that are "
+        "published unchanged"
+    ),
 )
 @click.option(
     "--rewrite",
@@ -98,13 +103,19 @@ def _dialects() -> list[str]:
     "reading",
     type=click.Choice(["possible", "certain"]),
     default="possible",
-    help="rows of the printed SQL: those that may be in the answer, or those that surely are",
+    help=(
+        "with HAVING, the rows of the printed SQL: those that may qualify (possible) or "
+        "certainly do (certain)"
+    ),
 )
 @click.option(
     "--estimator",
     type=click.Choice(["weighted", "uniform"]),
     default="weighted",
-    help="how often values are taken to occur that a group admits: as expected, or all alike",
+    help=(
+        "how often each admitted value of a group is assumed to occur: as expected, or "
+        "equally often"
+    ),
 )
 @click.option(
     "--serve",
@@ -129,16 +140,16 @@ def query(
 ) -> None:
     """Ask a release; every number comes with bounds that surely contain the truth.
 
-    That is so of files that are verified: by a check (--check, or one that they passed here
-    before) or an announced --digest. Others are answered from, too, and said to be unverified.
+    This is guaranteed if the files are verified: by a check (--check, or an earlier check on this
+    machine) or by an announced --digest. Other files are answered from also, marked unverified.
 
     Answers every query in a file that it can; lists the others with their number, line and reason.
     The exit code is then 2, or 1 if Sfumato computed impossible bounds (a fault of Sfumato).
     Notes name values in a query that no published row has.
 
-    With --format json a file of queries gives one document for each, a line each. So does --serve
-    for each line of stdin, with its `id`, until stdin ends; what is wrong is an `error` with the
-    exit code that it would have, and the next line is read.
+    With --format json a file of queries gives one document on a line for each query. With --serve
+    each line of stdin gives one, with its `id`, until stdin ends; a query that fails gives an
+    `error` with the exit code that it would have, and the next line is read.
     """
     if serves:
         if sql or file or own or dialect or format_ == "csv":
@@ -227,7 +238,7 @@ def _queries(sql: str | None, file: Path | None) -> "list[Statement]":
     from sfumato.tasks.sql.parse import Statement, statements
 
     if (sql is None) == (file is None):
-        raise click.UsageError("give a query, or a --file of queries")
+        raise click.UsageError("no query. Write a query, or --file FILE")
     if file is None:
         return [Statement(str(sql), 1)]
     try:

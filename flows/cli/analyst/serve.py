@@ -39,7 +39,9 @@ class Served:
         while line := stream.readline(LONGEST + 1):
             if len(line) > LONGEST and not line.endswith(b"\n"):
                 _pass_by_line(stream)
-                yield _refusal(None, QueryError(f"a line may have at most {LONGEST} bytes"))
+                yield _refusal(
+                    None, QueryError(f"the line is longer than {LONGEST} bytes. Send a shorter one")
+                )
             else:
                 yield self._reply(line)
 
@@ -57,12 +59,12 @@ class Served:
     def _answer(self, request: Mapping[str, Any]) -> Answer:
         """Return the answer, if the files are as they were when it was found."""
         if unknown := sorted(request.keys() - set(_KEYS)):
-            raise QueryError(f"{quote_name(unknown[0])}: is none of {', '.join(_KEYS)}")
+            raise QueryError(f"no key {quote_name(unknown[0])}; the keys are {', '.join(_KEYS)}")
         sql, estimator = request.get("query"), request.get("estimator", self._estimator)
         if not isinstance(sql, str):
-            raise QueryError("query: is not a text")
+            raise QueryError('query: is missing or not a text. Write {"query": "SELECT …"}')
         if estimator not in get_args(Estimator):
-            raise QueryError(f"estimator: is none of {', '.join(get_args(Estimator))}")
+            raise QueryError(f"estimator: unknown; choose from {', '.join(get_args(Estimator))}")
         try:
             return self._conversation.answer(sql, estimator)
         finally:
@@ -97,7 +99,7 @@ def _request(line: bytes) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise QueryError('not a mapping such as {"query": "SELECT ...", "id": 1}')
     if not _finite(document.get("id")):
-        raise QueryError("id: has a number that JSON has not")
+        raise QueryError("id: has a number that JSON cannot write, such as NaN")
     return document
 
 

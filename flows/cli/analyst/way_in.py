@@ -40,8 +40,10 @@ with_limits = click.option(
     "limits",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="take larger tables: rows=100000000, columns=1000, expansion=20 (bytes in memory for "
-    "each byte of a file)",
+    help=(
+        "accept larger tables: rows=100000000, columns=1000, expansion=20 (bytes in memory "
+        "for each byte of a file)"
+    ),
 )
 _with_check = click.option("--check", "checked", is_flag=True, help="check the release first")
 

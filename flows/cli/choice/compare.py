@@ -24,15 +24,21 @@ _SHOWN = 10
 @click.option(
     "--grid",
     metavar="YAML|FILE",
-    help="what is tried: lists under partition, form, strata and promises; without it, every "
-    "partition and auto in every form, strata, and forms that need other promises",
+    help=(
+        "what is tried, as lists under partition, form, strata and promises. Without it: "
+        "every partition and auto in every form, strata, and forms that need other promises"
+    ),
 )
 @click.option(
     "--queries",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="a file of SQL that is asked, too: statements end with ;",
+    help="a file of SQL queries that are asked also; each ends with ;",
 )
-@click.option("--processes", type=click.IntRange(min=1), help="tried at once; all processors")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="how many alternatives are tried at once; by default one for each processor",
+)
 @with_settings
 @as_document
 def compare(
@@ -62,7 +68,10 @@ def compare(
     if comparison.chosen is not None:
         echo(f"recommended: {comparison.chosen.outcome.name}: {comparison.spec}")
     elif comparison.ranked:
-        echo("recommended: nothing; each alternative hides a column, or promises something else")
+        echo(
+            "recommended: nothing; each alternative hides a column, or has other promises "
+            "than the spec"
+        )
     echo(str(comparison.page))
 
 
@@ -88,13 +97,14 @@ def tell_apart(comparison: "Compared") -> None:
 
     if comparison.others:
         show.say(
-            f"{len(comparison.others)} promise something else than the spec: never recommended"
+            f"{len(comparison.others)} alternatives have other promises than the spec, "
+            "so they are never recommended"
         )
     reasons = names_by_reason(comparison.refused)
     for why, names in list(reasons.items())[:_SHOWN]:
         show.say(f"left out, {len(names)}: {why}")
     if len(reasons) > _SHOWN:
-        show.say(f"left out for {len(reasons) - _SHOWN} more reasons: the page has them")
+        show.say(f"left out for {len(reasons) - _SHOWN} more reasons (see the page)")
 
 
 def statements(text: str) -> tuple[str, ...]:

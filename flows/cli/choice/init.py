@@ -34,34 +34,48 @@ _QUESTIONS = (
 
 @click.command()
 @click.argument("source", metavar="FILE")
-@click.option("--out", type=click.Path(path_type=Path), help="the draft; its name is the line's")
+@click.option("--out", type=click.Path(path_type=Path), help="the draft; the line gets its name")
 @click.option("--work", help="the private work directory, in place of SFUMATO_WORK")
-@click.option("--role", "roles", multiple=True, metavar="COLUMN=ROLE", help="known already")
-@click.option("--format", "format_", help="csv, parquet, excel, stata or spss")
-@click.option("--sheet", help="of a workbook")
-@click.option("--query", help="of a database: one SELECT")
-@click.option("--encoding", help="of a CSV file")
-@click.option("--delimiter", help="of a CSV file")
 @click.option(
-    "--header", type=click.Choice(["yes", "no"]), help="does the first line name columns?"
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="COLUMN=ROLE",
+    help="the role of a column, if you know it already",
 )
-@click.option("--skip", type=click.IntRange(0), help="lines of a CSV file above the header")
-@click.option("--columns", metavar="A,B,…", help="names, in place of a CSV file's header")
-@click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="between thousands")
-@click.option("--decimal", type=click.Choice([".", ","]), help="what stands before decimals")
+@click.option("--format", "format_", help="csv, parquet, excel, stata or spss")
+@click.option("--sheet", help="the sheet of a workbook")
+@click.option("--query", help="the query to a database, one SELECT")
+@click.option("--encoding", help="the encoding of a CSV file")
+@click.option("--delimiter", help="the delimiter of a CSV file")
+@click.option(
+    "--header", type=click.Choice(["yes", "no"]), help="whether the first line names the columns"
+)
+@click.option(
+    "--skip", type=click.IntRange(0), help="the number of lines of a CSV file above the header"
+)
+@click.option(
+    "--columns", metavar="A,B,…", help="names of the columns, in place of a CSV file's header"
+)
+@click.option(
+    "--thousands", type=click.Choice([",", ".", "'", " "]), help="the mark between thousands"
+)
+@click.option("--decimal", type=click.Choice([".", ","]), help="the mark before decimals")
 @click.option("--date-format", "dates", multiple=True, metavar="COLUMN=FORMAT", help="%d/%m/%Y")
-@click.option("--timezone", help="whose local time times are, beside others with an offset")
-@click.option("--unit", metavar="COLUMN", help="whom a row is about, such as a number of patients")
+@click.option("--timezone", help="the time zone of times without an offset, if others have one")
+@click.option(
+    "--unit", metavar="COLUMN", help="the column that identifies people, such as a patient number"
+)
 @click.option(
     "--hide",
     type=click.Choice(["rows", "values"]),
-    help="rows: labels in place of exact values; values: only which sensitive value is whose, "
-    "so that exact values show who is in the table",
+    help="rows: publish labels in place of exact values; values: publish exact values, and hide "
+    "only which sensitive value a person has",
 )
 @click.option(
     "--about",
     type=click.Choice(["numbers", "categories"]),
-    help="what readers ask about: averages and sums, or counts",
+    help="what readers ask about: numbers (averages and sums) or categories (counts)",
 )
 @as_document
 def init(
@@ -77,7 +91,7 @@ def init(
     """Profile FILE privately, and write the draft of a spec that would release it.
 
     FILE is whatever `source.uri` may be: a file, folder, pattern, store or database. The draft
-    proposes roles, with reasons; nothing runs before you have confirmed them in it.
+    proposes roles, with reasons; nothing runs before you confirm them in the draft.
     """
     from os import environ
 
@@ -98,19 +112,19 @@ def init(
     if as_json:
         echo_json(_document(written))
         return
-    show.say(f"private profile, for your eyes alone: {written.profile}")
+    show.say(f"private profile, only for you: {written.profile}")
     for path in written.hierarchies:
-        show.say(f"hierarchy, to be improved: {path}")
+        show.say(f"draft of a hierarchy, for you to improve: {path}")
     for note in written.notes:
         show.say(f"the source: {note}")
     if written.guess is not None:
-        accents = "look at letters with accents in the profile, or say --encoding"
-        show.say(f"encoding: {written.guess}, which is only likely: {accents}")
+        accents = "check letters with accents in the profile, or write --encoding NAME"
+        show.say(f"encoding: probably {written.guess}; {accents}")
     if written.unnumbered is not None:
         show.say(written.unnumbered)
     if written.undecided is not None:
         show.say(f"to be decided: {written.undecided}")
-    show.say(f"next: read the roles in {written.spec}, write roles: confirmed, and release it")
+    show.say(f"next: read the roles in {written.spec}, write `roles: confirmed`, and release it")
     echo(str(written.spec))
 
 

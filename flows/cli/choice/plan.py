@@ -18,21 +18,23 @@ from sfumato.flows.cli.show import echo
     "hours",
     type=click.IntRange(1, 24 * 366),
     metavar="HOURS",
-    help="for how long the draft stays; what the spec retains, or a day",
+    help="how many hours the draft is kept; by default what the spec retains, or a day",
 )
 @click.option(
     "--sweep",
     metavar="NAME=VALUES",
-    help="what each value of a parameter of promises costs: k=2..50, alpha=0.05..0.5, l=2,3,5",
+    help=(
+        "compute what each value of a promise's parameter costs: k=2..50, alpha=0.05..0.5, l=2,3,5"
+    ),
 )
 @with_settings
 @with_format
 def plan(
     spec: Path, hours: int | None, sweep: str | None, settings: tuple[str, ...], format_: str
 ) -> None:
-    """Draft the next version of a line, and show what would be published; nothing is.
+    """Draft the next version of a line, and show what would be published; nothing is published.
 
-    The last line of output is the private page about it. A release draws anew.
+    The last line of output is the private page about it. A release makes new random choices.
     """
     if sweep is not None:
         _sweep(spec, sweep, hours, settings, format_)
@@ -87,13 +89,21 @@ def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
     rows = summary["rows"]
     read = f"{rows.get('published', 0):,} of {rows['read']:,} would be published"
-    lines = [("stands", f"version {summary['stands']}: a release would draw nothing anew")]
+    lines = [
+        (
+            "stands",
+            (
+                f"version {summary['stands']}: nothing changed, so a release would make no new "
+                "version"
+            ),
+        )
+    ]
     lines = lines if summary["stands"] else []
     lines += [("rows", read), *(("", f"{n:,} {why}") for why, n in summary["left_out"].items())]
     for promise in summary["promises"]:
         words, required, observed, groups = promise_row(promise)
         lines.append(
-            ("promise", f"{words}: asked {required}; observed {observed}; {groups} groups")
+            ("promise", f"{words}: required {required}, observed {observed}; {groups} groups")
         )
     lines += [("accuracy", line) for line in accuracy_lines(summary["accuracy"])]
     lines += [("warning", line) for line in summary["warnings"]]

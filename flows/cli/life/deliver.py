@@ -13,9 +13,9 @@ from sfumato.flows.cli.show import echo, echo_json
 @click.argument("line", type=click.Path(path_type=Path))
 @as_document
 def deliver(line: Path, as_json: bool) -> None:
-    """Bring the destinations of LINE, its spec or public directory, up to it.
+    """Copy LINE (its spec or public directory) to its destinations, where they are behind.
 
-    Every run does so; this completes what one left behind. Exits 1 where a destination is behind.
+    Every release does so; this completes an interrupted copy. Exits 1 if a destination is behind.
     """
     from sfumato.flows.life.delivery import deliver_line
 

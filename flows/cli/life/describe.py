@@ -10,16 +10,16 @@ from sfumato.flows.cli.options import as_document
 
 @click.command()
 @click.argument("line", type=click.Path(path_type=Path))
-@click.option("--title", help="in place of the title of its versions")
+@click.option("--title", help="a title in place of that of its versions")
 @click.option("--description", help="paragraphs, with an empty line between")
 @click.option("--contact", help="a name, an e-mail address, or an address on the web")
 @click.option("--licence", help="a name, or an address on the web")
-@click.option("--publisher", help="the name of who publishes it")
+@click.option("--publisher", help="the name of its publisher")
 @as_document
 def describe(line: Path, as_json: bool, **words: str | None) -> None:
-    """Correct what the page of LINE, a line's public directory or its spec, says of it.
+    """Correct the description on the page of LINE, a line's public directory or its spec.
 
-    No version changes. An empty text takes one back; without any option the words are printed.
+    No version changes. An empty text removes one; without any option the description is printed.
     """
     from sfumato.flows.life.description import describe_line
 

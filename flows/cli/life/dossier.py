@@ -15,14 +15,14 @@ from sfumato.flows.cli.show import echo, echo_json
     "--spec",
     required=True,
     type=click.Path(path_type=Path),
-    help="of the line: `dossier` in it has what was not measured",
+    help="the spec of the line, with statements under `dossier` about what was not measured",
 )
 @as_document
 def dossier(version: Path, spec: Path, as_json: bool) -> None:
     """Write the dossier of VERSION, private: context, data, risk, attacks, decisions, what is left.
 
-    A page to print, and a document beside it, among the private reports of the version. They are
-    made of what is known now: write it again after a decision, an attack or a withdrawal.
+    A page to print, and a document beside it, among the private reports of the version. They
+    contain what is known now; write them again after a decision, an attack or a withdrawal.
     """
     from sfumato.flows.life.dossier import dossier_of
 
@@ -31,5 +31,5 @@ def dossier(version: Path, spec: Path, as_json: bool) -> None:
         echo_json(document)
         return
     if document["not_stated"]:
-        show.say(f"not stated in {spec} (dossier): {', '.join(document['not_stated'])}")
+        show.say(f"missing in {spec} under dossier: {', '.join(document['not_stated'])}")
     echo(str(page))

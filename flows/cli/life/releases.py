@@ -19,15 +19,15 @@ _DIGITS = 12  # of a digest: enough to tell versions apart
 
 @click.command()
 @click.argument("places", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="print a document, not a table")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 @click.option(
-    "--rebuild", is_flag=True, help="write the pages of the lines and the catalogue again first"
+    "--rebuild", is_flag=True, help="first write the pages of the lines and the catalogue again"
 )
 def releases(places: tuple[Path, ...], as_json: bool, rebuild: bool) -> None:
     """List lines and their versions: which is current, superseded or withdrawn.
 
     PLACES are public places, directories of lines in them, specs, or private work directories;
-    without any it is the work directory ($SFUMATO_WORK).
+    without PLACES, the lines of the work directory ($SFUMATO_WORK) are listed.
     """
     from sfumato.flows.life.mending import find_left_over_at, mend_lines
     from sfumato.flows.life.releases import list_lines
@@ -73,7 +73,7 @@ def _tell(lines: Sequence["ListedLine"]) -> None:
         Console().print(table)
     for line in lines:
         title = f" ({one_line(line.title)})" if line.title else ""
-        echo(f"{line.name}{title}: {line.place or 'where it is published is not known here'}")
+        echo(f"{line.name}{title}: {line.place or 'its public place is not known here'}")
         for version in line.versions:
             if version.entry is not None and (tombstone := version.entry.tombstone) is not None:
                 echo(f"  {version.number} was withdrawn on {tombstone.day}: {tombstone.reason}")

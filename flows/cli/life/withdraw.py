@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("version", type=click.Path(path_type=Path))
-@click.option("--reason", required=True, help="why, in one line: everybody will read it")
-@click.option("--yes", is_flag=True, help="do not ask")
+@click.option("--reason", required=True, help="why, in one line; the reason will be public")
+@click.option("--yes", is_flag=True, help="withdraw without asking")
 @click.option("--signed-by", "key", help="the key that signs the withdrawal (sfumato keys)")
-@click.option("--unsigned", is_flag=True, help="sign it with none, whoever signed the version")
+@click.option("--unsigned", is_flag=True, help="do not sign it, even if the version was signed")
 @as_document
 def withdraw(
     version: Path, reason: str, yes: bool, key: str | None, unsigned: bool, as_json: bool
 ) -> None:
     """Withdraw VERSION, the directory of a published version: a tombstone takes its place.
 
-    The latest version that was not withdrawn is current then, or none. The reason is public. The
-    withdrawal is signed by the key that signed the version, or the one that took its place. Exits 1
-    where it may still be in a destination of the line.
+    Afterwards the latest version that was not withdrawn is current, if there is one. The reason is
+    public. The withdrawal is signed with the key that signed the version, or the key that replaced
+    it. Exits 1 if the version may still be in a destination of the line.
     """
     from sfumato.flows.life.withdrawal import plan_withdrawal
 
     if key and unsigned:
-        raise click.UsageError("--signed-by names a key, and --unsigned wants none")
+        raise click.UsageError("--signed-by and --unsigned exclude each other. Use one of them")
     plan = plan_withdrawal(version, reason, key, unsigned=unsigned)
     if not plan.done:
         _explain(plan)
@@ -52,8 +52,8 @@ def _tell(version: Path, done: "Withdrawn", as_json: bool) -> None:
         show.say(f"it was withdrawn on {done.tombstone.day}: {done.tombstone.reason}")
     if done.kept:
         show.say(
-            "its tables are kept in the line's private state, which the next version is compared "
-            "with: back the state up again (sfumato line backup)"
+            "its tables are kept in the line's private state, because the next version "
+            "is compared with them. Back up the state again (sfumato line backup)"
         )
     if as_json:
         document = {
@@ -65,7 +65,10 @@ def _tell(version: Path, done: "Withdrawn", as_json: bool) -> None:
     else:
         echo(f"{version}: withdrawn; current: {done.current or 'none'}")
     for message in done.behind:
-        show.say(f"{message}; it may still be there: sfumato deliver {version.parent} completes it")
+        show.say(
+            f"{message}. The version may still be there; to complete the withdrawal, run "
+            f"sfumato deliver {version.parent}"
+        )
     if done.behind:
         raise click.exceptions.Exit(1)
 
@@ -79,12 +82,13 @@ def _explain(plan: "WithdrawalPlan") -> None:
     show.say(f"Signed by: {plan.signer.key if plan.signer else 'nobody'}")
     show.say(f"Current afterwards: {plan.current or 'none'}")
     show.say("Copies that others have cannot be recalled, and the withdrawal cannot be undone.")
-    show.say("The version goes on to count in all that later ones are compared with.")
+    show.say("Later versions are still compared with this version.")
 
 
 def _confirm(version: Path) -> bool:
     if not sys.stdin.isatty():
         raise SpecError(
-            f"{version}: nothing was withdrawn: there is no terminal to ask at; --yes withdraws it"
+            f"{version}: nothing was withdrawn, because there is no terminal to "
+            "confirm at. To withdraw it, add --yes"
         )
     return click.confirm(f"Withdraw {one_line(str(version))}?", err=True)

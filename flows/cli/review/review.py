@@ -23,7 +23,7 @@ _REASON = click.option("--reason", required=True, help="why, in one line")
 
 @click.group()
 def review() -> None:
-    """Approve, return or reject candidates, where a spec asks for approval.
+    """Approve, return or reject candidates, if a spec asks for approval.
 
     CANDIDATE is a spec, a line's private directory, or the directory of a candidate, which may be a
     copy. Reviewers have keys of their own, in work directories of their own (SFUMATO_WORK).
@@ -32,8 +32,12 @@ def review() -> None:
 
 @review.command("list")
 @click.argument("places", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--past", is_flag=True, help="those that wait no more, of the lines in PLACES")
-@click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+@click.option(
+    "--past",
+    is_flag=True,
+    help="list the candidates that do not wait any more, of the lines in PLACES",
+)
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 def list_(places: tuple[Path, ...], past: bool, as_json: bool) -> None:
     """List the candidates that wait, in PLACES or in the work directory."""
     from sfumato.flows.review import list_candidates, past_reviews
@@ -65,26 +69,30 @@ def _list_past(ended: "list[Past]", *, as_json: bool) -> None:
 
 @review.command("show")
 @_PLACE
-@click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 def show_(candidate: Path, as_json: bool) -> None:
-    """Show what CANDIDATE is, what was decided of it, and where its page for reviewers is."""
+    """Show CANDIDATE, the decisions about it, and the path of its page for reviewers."""
     from sfumato.flows.review import show_candidate
 
     candidate_state, whole = show_candidate(candidate)
     document = {**_document(candidate_state), "unchanged": whole, **_pages(candidate_state)}
     show.document(document, "json" if as_json else "text")
     if not whole:
-        show.say("its files are not those that reviewers were asked about: it cannot be published")
+        show.say("its files changed since reviewers were asked, so it cannot be published")
 
 
 @review.command()
 @_PLACE
 @_KEY
-@click.option("--reason", required=True, help="why, in one line: everybody will read it")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="counts until then (UTC)")
+@click.option("--reason", required=True, help="why, in one line; the reason will be public")
+@click.option(
+    "--until",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="the day until which the approval counts (UTC)",
+)
 @with_document
 def approve(candidate: Path, key: str, reason: str, until: datetime | None) -> Printout:
-    """Approve CANDIDATE: the signature is printed, and left beside it where you can write.
+    """Approve CANDIDATE; the signature is printed, and written beside it if you may write there.
 
     Your key's name, the time and the reason will be in the line's public record.
     """
@@ -97,7 +105,7 @@ def approve(candidate: Path, key: str, reason: str, until: datetime | None) -> P
 @_REASON
 @with_document
 def return_(candidate: Path, key: str, reason: str) -> Printout:
-    """Return CANDIDATE to who made it: it is destroyed, and something has to change."""
+    """Return CANDIDATE to its maker; it is deleted, and the source or spec must change."""
     return _judge(candidate, "returned", key, reason)
 
 
@@ -107,7 +115,7 @@ def return_(candidate: Path, key: str, reason: str) -> Printout:
 @_REASON
 @with_document
 def reject(candidate: Path, key: str, reason: str) -> Printout:
-    """Reject CANDIDATE: it is destroyed."""
+    """Reject CANDIDATE; it is deleted."""
     return _judge(candidate, "rejected", key, reason)
 
 
@@ -116,7 +124,7 @@ def reject(candidate: Path, key: str, reason: str) -> Printout:
 @click.argument("signature")
 @with_document
 def add(candidate: Path, signature: str) -> Printout:
-    """Leave a decision beside CANDIDATE that a reviewer made elsewhere, as it was printed there."""
+    """Write beside CANDIDATE a decision that a reviewer made elsewhere, as it was printed there."""
     from sfumato.flows.review import add_decision
 
     decision = add_decision(candidate, signature)
@@ -129,7 +137,7 @@ def add(candidate: Path, signature: str) -> Printout:
 @_REASON
 @with_document
 def withdraw(candidate: Path, reason: str) -> Printout:
-    """Take CANDIDATE back, as who made it: it is destroyed, and something has to change."""
+    """Take your own CANDIDATE back; it is deleted, and the source or spec must change."""
     from sfumato.flows.review import withdraw_candidate
 
     withdrawn = withdraw_candidate(candidate, reason)
@@ -171,13 +179,14 @@ def _tell(decision: "Decision", *, is_left: bool) -> None:
         f"{decision.key}"
     )
     show.say(
-        f"it counts until {judgement.expires:%Y-%m-%d %H:%M} UTC; "
-        f"reason: {one_line(judgement.reason)}"
+        f"the decision counts until {judgement.expires:%Y-%m-%d %H:%M} UTC. Reason: "
+        f"{one_line(judgement.reason)}"
     )
     if not is_left:
         show.say(
-            "it could not be left beside the candidate: give the line below to who publishes it "
-            "(sfumato review add, or the form of the publication's deployment)"
+            "the decision could not be written beside the candidate. Send the line "
+            "below to the publisher, who adds it (sfumato review add, or the form of "
+            "the deployment)"
         )
 
 

@@ -15,7 +15,7 @@ from sfumato.flows.cli.show import echo, echo_json
 @click.option("--line", "pattern", required=True, help="the line, or a pattern such as hospital-*")
 @with_document
 def trust(file: Path, pattern: str) -> Printout:
-    """Let the approval of FILE's key count (sfumato keys export prints such a file).
+    """Accept approvals signed with the key in FILE (sfumato keys export prints such a file).
 
     Compare its fingerprint with the one that the reviewer told you in another way.
     """
@@ -29,17 +29,17 @@ def trust(file: Path, pattern: str) -> Printout:
 @click.argument("fingerprint")
 @with_documents("no_more")
 def distrust(fingerprint: str) -> Iterator[Printout]:
-    """Let the key that has FINGERPRINT count for no line any more."""
+    """Stop accepting approvals, for all lines, signed with the key that has FINGERPRINT."""
     from sfumato.tasks.approval.reviewers import distrust_reviewer
 
     for key in distrust_reviewer(fingerprint, os.environ):
-        yield {"key": str(key)}, f"no more: {key}"
+        yield {"key": str(key)}, f"not trusted any more: {key}"
 
 
 @click.command()
 @as_document
 def reviewers(as_json: bool) -> None:
-    """List whose approval counts, by line."""
+    """List the keys with which approvals count, by line."""
     from sfumato.tasks.approval.reviewers import read_reviewers
 
     if as_json:

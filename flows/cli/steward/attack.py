@@ -17,13 +17,16 @@ from sfumato.flows.cli.show import echo, one_line
     "spec",
     required=True,
     type=click.Path(path_type=Path),
-    help="the spec whose source the version was made of",
+    help="the spec from which the version was made",
 )
 @click.option(
     "--register",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="everybody whom the version could be about: who is there, and whose row is which",
+    help=(
+        "a table of all people whom the version could be about; the attack guesses who is "
+        "in it, and which row is about whom"
+    ),
 )
 @click.option(
     "--also",
@@ -32,14 +35,17 @@ from sfumato.flows.cli.show import echo, one_line
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="VERSION SPEC",
-    help="another version about the same people, and its spec: what both tell together",
+    help="another version about the same people, and its spec; attack both together",
 )
 @click.option(
     "--runs",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="run the partition on N drawn worlds, where what its being minimal tells cannot be listed",
+    help=(
+        "run the partition on N drawn worlds, if the worlds that lead to the same minimal "
+        "groups are too many to list"
+    ),
 )
 @with_settings
 @with_format
@@ -52,10 +58,10 @@ def attack(
     settings: tuple[str, ...],
     format_: str,
 ) -> None:
-    """Let attackers guess at a version, and score them against its source; for your eyes alone.
+    """Attack a version, and compare the guesses with its source; the output is only for you.
 
-    Each share stands beside what is guessed without the attack. Exits with 3 where the spec has a
-    bar that refuses, and the version does not keep it.
+    Each share is beside the share guessed without the attack. Exits with 3 if the version breaks a
+    limit of the spec that refuses.
     """
     from sfumato.expectations.shared.errors import PromiseError
     from sfumato.flows.life.evaluation import attack_again
@@ -81,12 +87,12 @@ def attack(
             echo(f"bar       {one_line(bar.words)}: {'kept' if bar.is_kept else 'not kept'}")
     broken = [bar.words for bar in judged if bar.refuses and not bar.is_kept]
     if broken:
-        raise PromiseError(f"{'; '.join(broken)}: is not kept")
+        raise PromiseError(f"limits that are not kept: {'; '.join(broken)}")
 
 
 def _tell(scores: Mapping[str, Sequence[str]]) -> None:
     """Print the shares of each sensitive column, each beside the share without the attack."""
-    echo("PRIVATE   shares of people, scored against the truth", err=True)
+    echo("PRIVATE   shares of people, compared with the truth", err=True)
     for name, lines in scores.items():
         echo(one_line(name))
         for line in lines:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
     show_default="here",
-    help="the directory in which workers run, which specs are below",
+    help="the directory in which workers run; specs must be below it",
 )
 @click.option(
     "--file",
@@ -52,7 +52,10 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool
             echo_json({"file": str(file), "deployments": _documents(lines)})
         return
     if not os.environ.get("PREFECT_API_URL"):
-        raise InputError("PREFECT_API_URL: is not set: name the server (make server starts one)")
+        raise InputError(
+            "PREFECT_API_URL: is not set. Set it to the address of the Prefect server "
+            "(make server starts one)"
+        )
     quiet()
     _register(lines, root)
     if as_json:

@@ -10,16 +10,16 @@ from sfumato.flows.cli.show import echo, echo_json, one_line
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 @click.option(
     "--metrics",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="write a text file for Prometheus' node exporter, too",
+    help="write a text file for Prometheus' node exporter also",
 )
 def health(as_json: bool, metrics: Path | None) -> None:
-    """Say what is well and what is not: work directory, disk, lines, server and worker.
+    """Check the work directory, disk, lines, server and worker.
 
-    The server is that of PREFECT_API_URL, where it is set. Exits 1 where something is to be done.
+    The server is that of PREFECT_API_URL, if it is set. Exits 1 if something needs your attention.
     """
     from sfumato.flows.operation.health import examine_machine, listed_lines, write_metrics
 

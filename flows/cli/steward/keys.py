@@ -22,12 +22,12 @@ _LINES = click.argument("lines", nargs=-1, required=True, type=click.Path(path_t
 
 @click.group()
 def keys() -> None:
-    """Sign releases, and say whose are trusted.
+    """Sign releases, and choose the keys that you trust.
 
     Secrets are kept in the work directory under the passphrase in $SFUMATO_SIGNING_PASSPHRASE, or
     in the Prefect Secret block that $SFUMATO_SIGNING_PASSPHRASE_BLOCK names. A key
-    that lies beside a line is an offer: `trust` it only where its fingerprint is the one that the
-    publisher told you in another way.
+    beside a line is only an offer: `trust` it only if its fingerprint is the one that the publisher
+    gave you in another way.
     """
 
 
@@ -42,8 +42,8 @@ def generate(name: str) -> Printout:
     with passphrases(os.environ):
         key = draw(_work(), name)
     show.say(
-        "keep a copy (sfumato keys backup FILE): nothing else can sign, rotate or revoke in its "
-        "name"
+        "keep a copy (sfumato keys backup FILE); without this key no one can sign, "
+        "rotate or revoke in its name"
     )
     return {"key": str(key)}, str(key)
 
@@ -52,11 +52,14 @@ def generate(name: str) -> Printout:
 @_FILE
 @with_document
 def backup(file: Path) -> Printout:
-    """Write all signing keys to FILE, each under its passphrase."""
+    """Write all signing keys to FILE, each encrypted with its passphrase."""
     from sfumato.flows.life.lines import back_up_keys
 
     back_up_keys(file)
-    show.say(f"{file}: has the signing keys, each under its passphrase, which is not in it")
+    show.say(
+        f"{file}: has the signing keys, each encrypted with its passphrase. The "
+        "passphrases are not in the file"
+    )
     return {"file": str(file)}, None
 
 
@@ -64,7 +67,7 @@ def backup(file: Path) -> Printout:
 @_FILE
 @with_documents("own")
 def restore(file: Path) -> Iterator[Printout]:
-    """Put back from FILE the signing keys that are missing; those that are there stay."""
+    """Restore from FILE the signing keys that are missing; existing keys do not change."""
     from sfumato.flows.life.lines import restore_signing_keys
 
     for key in restore_signing_keys(file):
@@ -73,7 +76,9 @@ def restore(file: Path) -> Iterator[Printout]:
 
 @keys.command()
 @_NAME
-@click.option("--json", is_flag=True, expose_value=False, help="it is JSON in any case")
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="accepted; the output is always JSON"
+)
 def export(name: str) -> None:
     """Print the public key of NAME, for readers."""
     from sfumato.tasks.verification.signing_keys import public_key
@@ -84,13 +89,13 @@ def export(name: str) -> None:
 @keys.command()
 @click.argument("place", type=click.Path(path_type=Path))
 @click.option("--line", "pattern", help="the line, or a pattern such as hospital-*")
-@click.option("--fingerprint", help="trust the one key that has it")
+@click.option("--fingerprint", help="trust only the key with this fingerprint")
 @with_documents("trusted")
 def trust(place: Path, pattern: str | None, fingerprint: str | None) -> Iterator[Printout]:
     """Trust the keys of PLACE: a line's public directory, or a file that `export` printed.
 
-    From then on releases of the line are refused unless one of these keys, or one that took its
-    place, signed them.
+    From then on releases of the line are refused unless one of these keys, or a key that replaced
+    one, signed them.
     """
     from sfumato.tasks.verification.trust import trust_offered
 
@@ -129,7 +134,7 @@ def _trusted_keys(trust: "Trust") -> dict[str, list[dict[str, object]]]:
 @click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
 @with_documents("releases")
 def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Printout]:
-    """Sign RELEASES that stand with NAME: they were not signed, or by a key whose place it took."""
+    """Sign published RELEASES with NAME: unsigned ones, or signed by a key that NAME replaced."""
     from sfumato.flows.life.lines import sign_version
 
     for release in releases:
@@ -147,24 +152,24 @@ def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Printout]:
 @_LINES
 @with_documents("lines")
 def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Printout]:
-    """Have NEW take the place of OLD beside LINES: readers who trust OLD trust NEW."""
+    """Replace OLD by NEW beside LINES: readers who trust OLD then trust NEW."""
     from sfumato.tasks.verification.offered_keys import rotate as publish_rotation
 
     signer, successor = _signer(old), _public(new)
     for line in lines:
         publish_rotation(line, signer, successor)
         document = {"line": str(line), "key": str(successor), "in_place_of": str(signer.key)}
-        yield document, f"{line}: {successor} takes the place of {signer.key}"
+        yield document, f"{line}: {successor} replaces {signer.key}"
         _deliver(line)
 
 
 @keys.command()
 @_NAME
 @_LINES
-@click.option("--by", help="a key that took its place, where its own secret is lost")
+@click.option("--by", help="a key that replaced it, if its own secret is lost")
 @with_documents("lines")
 def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> Iterator[Printout]:
-    """Revoke NAME beside LINES: nothing that it signed is trusted any more."""
+    """Revoke NAME beside LINES; nothing that it signed is trusted any more."""
     from sfumato.tasks.verification.offered_keys import revoke as publish_revocation
 
     signer = _signer(by or name)

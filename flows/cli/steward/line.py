@@ -16,7 +16,7 @@ _FILE = click.argument("file", type=click.Path(path_type=Path))
 def line() -> None:
     """Keep, restore and rekey a line's private state.
 
-    The state says whom each version was about. Without it no version can follow.
+    The state records whom each version was about. Without it no further version can be made.
     """
 
 
@@ -25,11 +25,11 @@ def line() -> None:
 @_FILE
 @with_document
 def backup(spec: Path, file: Path) -> Printout:
-    """Write the state to FILE, as secret as the state itself."""
+    """Write the state to FILE; keep FILE as secret as the state itself."""
     from sfumato.flows.life.lines import back_up
 
     back_up(spec, file)
-    show.say(f"{file}: has the line's key and versions; keep it where nobody else reads")
+    show.say(f"{file}: has the line's key and versions. Keep it where only you can read it")
     return {"file": str(file)}, None
 
 
@@ -38,7 +38,7 @@ def backup(spec: Path, file: Path) -> Printout:
 @_FILE
 @with_document
 def restore(spec: Path, file: Path) -> Printout:
-    """Put the state back from FILE; an older one than the public record is refused."""
+    """Restore the state from FILE; a state older than the public record is refused."""
     from sfumato.flows.life.lines import restore as put_back
 
     put_back(spec, file)
@@ -47,13 +47,13 @@ def restore(spec: Path, file: Path) -> Printout:
 
 @line.command()
 @_SPEC
-@click.option("--remove", is_flag=True, help="leave the key unwrapped")
+@click.option("--remove", is_flag=True, help="remove the passphrase, and keep the key unencrypted")
 @click.option(
-    "--people", is_flag=True, help="the key of people's names, which all lines have in common"
+    "--people", is_flag=True, help="change the key of people's names, which all lines share"
 )
 @with_document
 def passphrase(spec: Path, remove: bool, people: bool) -> Printout:
-    """Wrap the line's key with another passphrase.
+    """Encrypt the line's key with another passphrase.
 
     The present one is in $SFUMATO_KEY_PASSPHRASE, the new one in $SFUMATO_NEW_KEY_PASSPHRASE. With
     --people it is the key of people's names, and the present one is in $SFUMATO_PEOPLE_PASSPHRASE.
@@ -61,7 +61,7 @@ def passphrase(spec: Path, remove: bool, people: bool) -> Printout:
     from sfumato.flows.life.lines import change_passphrase
 
     change_passphrase(spec, os.environ, unwrap=remove, people=people)
-    show.say("backups made before have the key under the passphrase of then: back up again")
+    show.say("older backups have the key under the old passphrase. Back up again")
     return {"key": "people" if people else "line", "wrapped": not remove}, None
 
 
@@ -72,18 +72,18 @@ def passphrase(spec: Path, remove: bool, people: bool) -> Printout:
     "file",
     required=True,
     type=click.Path(path_type=Path),
-    help="the units of people to forget, one a line",
+    help="the units of the people to forget, one on each line",
 )
 @with_document
 def forget(spec: Path, file: Path) -> Printout:
-    """Delete which slots people have: the values stay in their groups, beside nobody.
+    """Delete the link between people and their places in groups; the values stay in the groups.
 
-    Whoever is forgotten stays out of later versions. A backup made before still has the link.
+    Forgotten people stay out of later versions. A backup made before still has the link.
     """
     from sfumato.flows.life.lines import forget as forget_people
 
     number = forget_people(spec, file)
-    show.say(f"{number} forgotten; backups made before still know them: delete these, too")
+    show.say(f"{number} forgotten; older backups still contain them. Delete these backups also")
     return {"forgotten": number}, None
 
 
@@ -94,31 +94,40 @@ def forget(spec: Path, file: Path) -> Printout:
     "sources",
     multiple=True,
     metavar="NUMBER=URI",
-    help="the source of a version; refused=URI, refused-2=URI: of candidates that bars refused",
+    help=(
+        "the source of a version; refused=URI, refused-2=URI for candidates that an "
+        "attack's limit refused"
+    ),
 )
 @click.option(
-    "--spec", "specs", multiple=True, metavar="NUMBER=SPEC", help="its spec, where it was another"
+    "--spec",
+    "specs",
+    multiple=True,
+    metavar="NUMBER=SPEC",
+    help="the spec of a version, if it was another one",
 )
 @click.option(
     "--units",
     type=click.Path(path_type=Path),
-    help="no other key: other units of people, `old,new` on each line",
+    help="change no key, but the units of people; the file has `old,new` on each line",
 )
 @with_document
 def rekey(
     spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: Path | None
 ) -> Printout:
-    """Draw another key, where the present one may be known to others.
+    """Draw another key, if others may know the present one.
 
-    Hashes are one-way: every version's source is read again.
+    Hashes are one-way, so the source of every version is read again.
     """
     if units is not None:
         if sources or specs:
-            raise click.UsageError("--units goes without --source and --spec")
+            raise click.UsageError(
+                "--units cannot be combined with --source or --spec. Leave these out"
+            )
         from sfumato.flows.life.lines import rename
 
         number = rename(spec, units)
-        show.say(f"{number} known by other units from now on")
+        show.say(f"{number} have new units from now on")
         return {"renamed": number}, None
     from sfumato.flows.life.lines import rekey as draw_another
 
@@ -126,7 +135,8 @@ def rekey(
     stays = draw_another(spec, pairs("--source", sources), other)
     if stays is not None:
         show.say(
-            f"{stays}: the key of people's names is another one, and stays: if others may know it, "
-            "they can tell who is in a map that they have, and no command changes that"
+            f"{stays}: the key of people's names is another key, and did not change. "
+            "Someone who has that key and a map can find out who is in the map, and no "
+            "command changes that"
         )
     return {"people_key_stays": stays}, None

@@ -11,19 +11,21 @@ from sfumato.flows.cli.show import echo, echo_json
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
-@click.option("--purpose", required=True, help="for which columns declare a pseudonym")
+@click.option(
+    "--purpose", required=True, help="the purpose under which columns declare a pseudonym"
+)
 @with_settings
 @as_document
 def pseudonyms(spec: Path, purpose: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Write pseudonyms, and the columns declared beside them, into the private work directory.
 
-    Sources handed over for the same purpose from the same work directory join by them. The file
-    tells of each person what its columns tell: it is no release, and no promise covers it.
+    Sources handed over for the same purpose from the same work directory can be joined by them. The
+    file shows the columns of each person: it is not a release, and no promise covers it.
     """
     from sfumato.flows.life.hand_over import hand_over
 
     place = hand_over(spec, purpose, overrides(settings))
-    show.say("private: no promise covers this file; give it to nobody who may not know its rows")
+    show.say("private: no promise covers this file. Give it only to people who may know its rows")
     if as_json:
         echo_json({"file": str(place)})
     else:

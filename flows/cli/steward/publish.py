@@ -10,11 +10,18 @@ from sfumato.flows.cli.runs import run_here, tell_version
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
-@click.option("--digest", required=True, help="of the candidate, as its reviewers approved it")
-@click.option("--signature", "signatures", multiple=True, help="a decision as text; repeatable")
+@click.option(
+    "--digest", required=True, help="the digest of the candidate, as its reviewers approved it"
+)
+@click.option(
+    "--signature",
+    "signatures",
+    multiple=True,
+    help="a decision of a reviewer as text; repeat the option for several",
+)
 @as_document
 def publish(spec: Path, digest: str, signatures: tuple[str, ...], as_json: bool) -> None:
-    """Publish the candidate of SPEC's line that its reviewers approve of.
+    """Publish the candidate of SPEC's line that its reviewers approved.
 
     The last line of output is the directory of the version.
     """

@@ -22,15 +22,18 @@ if TYPE_CHECKING:
     "--yes-they-are-others",
     "others",
     is_flag=True,
-    help="most people of a composed line are new, and not the same under other names",
+    help=(
+        "confirm that most people of a composed line are really new, and not the same "
+        "people with other units"
+    ),
 )
 @click.option(
     "--as-of",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="the day of which the version tells, for the public record",
+    help="the day that the version describes, for the public record",
 )
-@click.option("--dry", is_flag=True, help="publish nothing: say what the version would be")
+@click.option("--dry", is_flag=True, help="publish nothing; print what the version would be")
 @as_document
 def release(
     spec: Path,
@@ -42,8 +45,8 @@ def release(
 ) -> None:
     """Publish the next version of a release line; the last line of output is its directory.
 
-    Where the spec asks for approval, a candidate waits instead (sfumato review), and the last line
-    is its private directory.
+    If the spec asks for approval, a candidate waits instead (sfumato review), and the last line is
+    its private directory.
     """
     values = {"others": others or None, "as_of": as_of.date() if as_of else None}
     changes = overrides(settings).model_copy(update={k: v for k, v in values.items() if v})

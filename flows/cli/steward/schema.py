@@ -6,7 +6,9 @@ from sfumato.flows.cli.show import echo_json
 
 
 @click.command()
-@click.option("--json", is_flag=True, expose_value=False, help="it is JSON in any case")
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="accepted; the output is always JSON"
+)
 def schema() -> None:
     """Print the JSON Schema of the release spec."""
     from sfumato.flows.inputs.spec import json_schema

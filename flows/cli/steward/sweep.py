@@ -17,28 +17,28 @@ from sfumato.flows.cli.show import echo_json
     "days",
     type=click.IntRange(min=1),
     metavar="DAYS",
-    help="delete runs of lines that ended so long ago from Prefect's database, with their logs",
+    help="delete older runs of lines from Prefect's database, with their logs",
 )
-@click.option("--dry", is_flag=True, help="only say how many runs these are")
+@click.option("--dry", is_flag=True, help="print only how many runs these are")
 @as_document
 def sweep(days: int | None, dry: bool, as_json: bool) -> None:
-    """Delete what killed runs left in the private work directory, and end their own servers.
+    """Delete what killed runs left in the private work directory, and stop their own servers.
 
-    Every command deletes so much when it starts. Old runs are deleted if that is asked for. The
+    Every command does this when it starts. Old runs are deleted only with --runs-older-than. The
     database is that of PREFECT_API_URL, or that of commands without a server.
     """
     from sfumato.flows.operation.servers import end_left_servers
     from sfumato.tasks.private.scratch import sweep as sweep_work
 
     if dry and days is None:
-        raise click.UsageError("--dry goes with --runs-older-than")
+        raise click.UsageError("--dry needs --runs-older-than")
     document: dict[str, object] = {"dry": dry}
     if not dry:
         swept = document["directories"] = sweep_work()
         show.say(f"{swept} director{'y' if swept == 1 else 'ies'} deleted")
         ended = document["servers"] = end_left_servers(os.environ)
         if ended:
-            show.say(f"{ended} server{'' if ended == 1 else 's'} of killed runs ended")
+            show.say(f"{ended} server{'' if ended == 1 else 's'} of killed runs stopped")
     if days is not None:
         document["runs"] = _sweep_runs(days, dry)
     if as_json:
