@@ -80,7 +80,7 @@ def test_nothing_wanted_is_refused():
 
 
 def test_nothing_judged_is_refused():
-    with pytest.raises(PromiseError, match="nothing was judged"):
+    with pytest.raises(PromiseError, match="no part was judged"):
         require([])
 
 
