@@ -2,5 +2,5 @@
 
 if __name__ != "sfumato.flows":
     raise ImportError(
-        "this package is sfumato.flows: import it by that name, and deploy flows again"
+        "this package is sfumato.flows. Import it by that name, and deploy flows again"
     )

@@ -2,5 +2,5 @@
 
 if __name__ != "sfumato.tasks":
     raise ImportError(
-        "this package is sfumato.tasks: import it by that name, and deploy flows again"
+        "this package is sfumato.tasks. Import it by that name, and deploy flows again"
     )

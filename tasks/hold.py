@@ -22,8 +22,8 @@ def find_candidate(deidentified: Path, line: Line) -> HeldCandidate | None:
     waiting = find_waiting(line, identity(deidentified), datetime.now(UTC).replace(microsecond=0))
     if waiting is not None:
         say_in_run(
-            f"candidate {waiting.request.digest[:12]}… of this source and spec waits for approval: "
-            "none was drawn anew"
+            f"candidate {waiting.request.digest[:12]}… of this source and spec waits "
+            "for approval, so no new one was made"
         )
     return waiting
 

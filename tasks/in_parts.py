@@ -54,7 +54,7 @@ def divide(
             create_table_artifact(
                 finding_rows(join_findings(findings)),
                 key=f"{line.name}-source",
-                description="What the spec declares of the source, as observed on all rows",
+                description="Declarations of the spec about the source, as observed on all rows",
             )
 
 
@@ -98,6 +98,6 @@ def validate_parts(
     create_table_artifact(
         finding_rows(findings_of(seen.all_verdicts())),
         key=f"{line.name}-promises",
-        description="Promises, required and observed on the files to be published",
+        description="Promises, as required and as observed on the files to be published",
     )
     return candidate

@@ -53,13 +53,15 @@ def ingest(
         create_table_artifact(
             finding_rows(findings),
             key=f"{name}-source",
-            description="What the spec declares of the source, required and observed on all rows",
+            description=(
+                "Declarations of the spec about the source, as required and as observed on all rows"
+            ),
         )
     require(columns, table, source.uri)
     judged.require(findings)
     ingested = write_ingested(whole, source, columns, nulls, base, run)
     represented, read = count_rows(ingested), count_rows(whole)
-    message = f"ingest: {read:,} rows read, {represented:,} to be represented"
+    message = f"ingest: {read:,} rows read, {represented:,} rows kept for the release"
     say_in_run(message, {"read": read, "to-be-represented": represented}, logged=shown)
     for accepted in accepted_rows(ingested, columns):
         say_in_run(f"warning: {accepted}")

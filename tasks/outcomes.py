@@ -132,7 +132,7 @@ def _ended_well(name: str, release: Path, behind: Sequence[str]) -> State:
     version = identify(release)
     message = f"version {version['version']}, digest {version['digest'][:_SHOWN]}…"
     if newer := newer_version(release):
-        message += f"; current is version {newer}, of another source or spec"
+        message += f"; the current version is {newer}, from another source or spec"
     if behind:
-        message += f"; behind: {', '.join(behind)} (the next run completes it, or sfumato deliver)"
+        message += f"; behind {', '.join(behind)} (the next run or sfumato deliver completes it)"
     return State(type=StateType.COMPLETED, name=name, message=message, data=str(release))

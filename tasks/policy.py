@@ -185,9 +185,12 @@ def watch_workers(workers: Workers, stage: str, line: str) -> WatchedWorkers:
 
 def say_that_it_stands(version: Path) -> None:
     """Report that the version of this source and spec exists, to listeners and in the run's log."""
-    message = f"version {version.name} of this source and spec stands: none was drawn anew"
+    message = (
+        f"version {version.name} was already made from this source and spec, so no new "
+        "version was made"
+    )
     if newer := newer_version(version):
-        message += f"; the current version is {newer}, of another source or spec"
+        message += f"; the current version is {newer}, from another source or spec"
     say_in_run(message)
 
 

@@ -90,8 +90,9 @@ def publish_approved(
     version = published.directory
     if identify(version)["digest"] != digest:
         raise PromiseError(
-            f"version {version.name} of this source and spec stands already: candidate "
-            f"{digest[:12]}… cannot become another one (sfumato review withdraw)"
+            f"version {version.name} was already made from this source and spec, so "
+            f"candidate {digest[:12]}… cannot become another one. Take it back "
+            "(sfumato review withdraw)"
         )
     with after_appearance(version):
         _finish(waiting, version, line)
@@ -106,7 +107,9 @@ def _require_its_own(candidate: HeldCandidate) -> None:
         PromiseError: where it does.
     """
     if not candidate.request.is_of(identity(candidate.identity)):
-        raise PromiseError(f"{candidate.place / REQUEST}: is about another source or spec")
+        raise PromiseError(
+            f"{candidate.place / REQUEST}: is about another source or spec. Ask reviewers again"
+        )
 
 
 def _finish(candidate: HeldCandidate, version: Path, line: Line) -> None:
@@ -170,5 +173,5 @@ def _show_composition(line: Line, combined: CombinableVersion, *, all_counts: bo
         create_table_artifact(
             composition_rows(combined.composition.totals(), published_only=not all_counts),
             key=f"{line.name}-composition",
-            description="How this version goes on from those before it (counts)",
+            description="How this version continues those before it (counts)",
         )

@@ -42,11 +42,13 @@ def validate(
     create_table_artifact(
         finding_rows(assessment.findings),
         key=f"{name}-promises",
-        description="Promises and structure, required and observed on the files to be published",
+        description=(
+            "Promises and structure, as required and as observed on the files to be published"
+        ),
     )
     seal_candidate(candidate, assessment)
     number = len(assessment.findings)
-    say_in_run(f"validate: {number} expectations hold", {"expectations": number})
+    say_in_run(f"validate: {number} expectations passed", {"expectations": number})
     return candidate
 
 
@@ -91,12 +93,18 @@ def _tell_attacked(attacked: AttackedCandidate, name: str, *, with_guesses: bool
         create_table_artifact(
             guess_rows(attacked.scores),
             key=f"{name}-guesses",
-            description="What attackers guess, as shares, beside what is guessed without it",
+            description=(
+                "Correct guesses of attackers, as shares, beside the shares guessed "
+                "without the release"
+            ),
         )
     if attacked.missing:
-        say_in_run(f"warning: could not be scored: {', '.join(attacked.missing)}", logged=False)
+        say_in_run(
+            f"warning: these attacks could not be measured: {', '.join(attacked.missing)}",
+            logged=False,
+        )
     say_in_run(
-        f"attack: {sum(map(len, attacked.scores.values()))} scores, for private reports alone"
+        f"attack: {sum(map(len, attacked.scores.values()))} scores, only for private reports"
     )
 
 
@@ -113,9 +121,9 @@ def _tell_bars(judged: Sequence[JudgedBar], name: str) -> None:
     create_table_artifact(
         [{"bar": bar.words, "kept": bar.is_kept, "refuses": bar.refuses} for bar in judged],
         key=f"{name}-attacks",
-        description="Bars on attacks, and whether they are kept",
+        description="Limits on attacks, and which are kept",
     )
     beyond = [bar.words for bar in judged if not bar.is_kept]
     for words in beyond:
         say_in_run(f"warning: beyond {words}")
-    say_in_run(f"attack: {len(judged) - len(beyond)} of {len(judged)} bars are kept")
+    say_in_run(f"attack: {len(judged) - len(beyond)} of {len(judged)} limits are kept")

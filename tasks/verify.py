@@ -26,7 +26,7 @@ _DESCRIPTIONS = {
     "singling-out": "The fewest columns that single people out (counts)",
     "people": "Risk of people, by all of their rows in the table as it is (counts)",
     "households": "Risk of households in the table as it is (counts)",
-    "at-stake": "Promises: required, in the de-identified table as it is, and at best (counts)",
+    "at-stake": "Promises, as required, in the de-identified table, and at best (counts)",
 }
 
 

@@ -180,7 +180,8 @@ def choose(
             totals[index] += score or 0.0
     if broken.all():
         raise PromiseError(
-            "partition: auto: no partition keeps the promises even of values dealt at random"
+            "partition: auto: no partition keeps the promises, even with values in "
+            "random order. Promise less"
         )
     handicaps = np.array([_handicap(candidate, terms) for candidate in candidates])
     best = int(np.argmin(np.where(broken, np.inf, totals * handicaps)))

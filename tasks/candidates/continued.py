@@ -74,7 +74,7 @@ def partition_of_newcomers(
 
 
 def _everyone_waits(_newcomers: Microdata) -> Partition:
-    raise PromiseError("groups: who is in no group of the other line waits")
+    raise PromiseError("groups: people who are in no group of the other line wait")
 
 
 def _with_what_remains(promise: PrivacyModel, terms: Terms, slots: SlotMap) -> PrivacyModel:
@@ -88,7 +88,10 @@ def _with_what_remains(promise: PrivacyModel, terms: Terms, slots: SlotMap) -> P
         return promise
     remaining = most - presence_so_far(promise, slots)
     if remaining <= 0:
-        raise PromiseError(f"{promise.name}: earlier versions have used all of α")
+        raise PromiseError(
+            f"{promise.name}: earlier versions have used all of α, so no later version can "
+            "keep the promise"
+        )
     return replace(promise, alpha=_rounded_down(wish.share * remaining))  # type: ignore[call-arg]
 
 
@@ -118,7 +121,9 @@ def _require_known_values(terms: Terms, slots: SlotMap, cohort: Microdata) -> No
         domain = slots.rows[name].values
         values = cohort[name].values
         if not pc.all(pc.is_in(values.cast(domain.type), value_set=domain)).as_py():
-            raise PromiseError(f"{name}: a value is outside the domain of the first version")
+            raise PromiseError(
+                f"{name}: a value does not occur in the distributions of the first version"
+            )
 
 
 _STRATA, _GROUPS, _DISTRIBUTIONS = "of_stratum", "of_group", "distributions"

@@ -44,8 +44,9 @@ def find_followed(line: Line, terms: Terms) -> FollowedLine | None:
     composed = any(version.composed for version in state.versions.values())
     if composed and (own_line is None or own_line.groups != name):
         raise PromiseError(
-            f"groups: versions of this line are in other groups than line {name}'s, in which it "
-            "cannot go on: start a line of another name about the same people"
+            "groups: earlier versions of this line have other groups than line "
+            f"{name}, and cannot continue in these. Start a line with another name "
+            "about the same people"
         )
     with lock_of_lines(line.work):
         return followed_line(line.work, name, line.people, terms.is_composed)
@@ -141,8 +142,9 @@ def require_promises_kept(
         groups = groups_ever(entering, sensitive)
         if broken := int(promise.failing(groups).sum()):
             raise PromiseError(
-                f"groups: {broken} of {len(groups)} groups of line {name} break {promise.title}: "
-                "promise here what they keep, or change what that line promises"
+                f"groups: {broken} of {len(groups)} groups of line {name} do not keep "
+                f"{promise.title}. Promise here what they keep, or change the promises "
+                "of that line"
             )
 
 
@@ -255,6 +257,6 @@ def _add_slots(before: SlotMap, entering: SlotMap, followed: FollowedLine) -> Sl
 
 def _error_of_nobody(followed: FollowedLine) -> PromiseError:
     return PromiseError(
-        f"groups: no group of line {followed.name} can be shown: those of its people who are here "
-        "are in none that is whole"
+        f"groups: no group of line {followed.name} can be shown, because each lacks "
+        "people in this source"
     )

@@ -33,7 +33,9 @@ class AutoParameters(PartitionParameters):
     method: Literal["auto"]
     aims: Annotated[
         Aims | None,
-        Field(description="the families of queries; without them, those of evaluate.workloads"),
+        Field(
+            description="the kinds of queries to choose for; otherwise those of evaluate.workloads"
+        ),
     ] = None
     forms: Annotated[
         tuple[str, ...],
@@ -43,7 +45,7 @@ class AutoParameters(PartitionParameters):
     @property
     def not_in_parts(self) -> str | None:
         """The reason why a table cannot be grouped part by part."""
-        return "auto looks at the whole table: name a partition"
+        return "auto needs the whole table, and parts never have it. Name a partition"
 
 
 _WISHES = ChainMap({AUTO: AutoParameters}, cast(Any, PARTITION_PARAMETERS))

@@ -13,8 +13,8 @@ from sfumato.tasks.destinations.declared import StoreDestination
 from sfumato.tasks.publication.manifest import MEDIA
 
 CONDITIONS = (
-    "the store does not know conditional writes (If-None-Match, If-Match), without which two "
-    "writers could mix their versions: use a store that does"
+    "the store does not support conditional writes (`If-None-Match`, `If-Match`), so "
+    "two writers could mix their versions. Use a store that supports them"
 )
 _RULES = {
     "AccessDenied": "the keys may not do this there ({right})",
@@ -24,12 +24,12 @@ _RULES = {
     "ExpiredToken": "the session has ended ({keys}_SESSION_TOKEN)",
     "InvalidToken": "the store refuses the session ({keys}_SESSION_TOKEN)",
     "RequestTimeTooSkewed": "the clock of this machine is wrong",
-    "NoSuchBucket": "there is no such bucket: make it first",
+    "NoSuchBucket": "the bucket does not exist. Make it first",
     "PermanentRedirect": "the bucket is in another region ({keys}_REGION)",
     "AuthorizationHeaderMalformed": "the bucket is in another region ({keys}_REGION)",
     "IllegalLocationConstraintException": "the bucket is in another region ({keys}_REGION)",
     "QuotaExceeded": "the store has no room left",
-    "EntityTooLarge": "a file is larger than the store takes",
+    "EntityTooLarge": "a file is larger than the store accepts",
     "NotImplemented": CONDITIONS,
     "301": "the bucket is in another region ({keys}_REGION)",
     "403": "the keys may not do this there ({right})",
@@ -86,8 +86,8 @@ def _translate_error(error: Exception, declared: StoreDestination, right: str) -
     code = code_of(error) or code_of(error.__context__ or error)  # of a transfer that failed
     if code is None or code in _BUSY:
         return TransientFault(
-            f"{declared.uri}: the store cannot be reached, or broke off "
-            f"({code or type(error).__name__}): the way to it is its endpoint, and HTTPS_PROXY"
+            f"{declared.uri}: the store cannot be reached, or broke the connection off "
+            f"({code or type(error).__name__}). Check its endpoint, and HTTPS_PROXY"
         )
     rule = _RULES.get(code)
     if rule is None:

@@ -28,7 +28,7 @@ def open_bucket(
     key, secret = (environ.get(name) for name in declared.variables[-3:-1])
     if not (key and secret):
         names = " and ".join(declared.variables[-3:-1])
-        otherwise = "or each with _BLOCK to the name of a Prefect Secret block"
+        otherwise = "or set both names with _BLOCK to the name of a Prefect Secret block"
         raise InputError(f"{declared.uri}: set {names}, {otherwise}")
     session = boto3.Session(
         botocore_session=_session_without_files(),
@@ -41,7 +41,7 @@ def open_bucket(
     try:
         client = session.client("s3", endpoint_url=endpoint, config=_config(endpoint))
     except ValueError:
-        rule = "the store's endpoint is none (https://host:port)"
+        rule = "the store's endpoint is not an address. Write https://host:port"
         raise InputError(f"{declared.uri}: {rule}") from None
     try:
         yield Bucket(declared, name, client)

@@ -35,12 +35,12 @@ from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.verification.integrity import require_intact
 
 _RULES = {
-    "2BP01": "others' tables or views need what is to be replaced: drop these first",
-    "3F000": "there is no such schema",
+    "2BP01": "tables or views of others depend on the old views. Drop these first",
+    "3F000": "the schema does not exist",
     "42501": "the user may not do this there (it needs CREATE on the database, and to own schemas "
     "that are there)",
     "53100": "the disk of the database is full",
-    "55P03": "somebody reads the line there for too long: deliver again",
+    "55P03": "a long query is reading the line there. Deliver again later",
 }
 _BROKEN = ("08", "40", "57")
 """The beginnings of codes of broken connections and transactions."""
@@ -175,7 +175,8 @@ class SchemasOfLine:
         if not schema.drop():
             schema.mark(self._text({"withdrawn": True}))
             self.notices.append(
-                f"{self._declared.uri}: schema {name} was left: it has what is not Sfumato's"
+                f"{self._declared.uri}: schema {name} was not deleted, because it "
+                "contains things that Sfumato did not make"
             )
 
     def _lock(self) -> None:
@@ -203,15 +204,16 @@ class SchemasOfLine:
         for role in self._declared.readers:
             if role not in roles:
                 raise InputError(
-                    f"{self._declared.uri}: there is no role {role!r} (publish.database.readers)"
+                    f"{self._declared.uri}: the database has no role {role!r}. Correct "
+                    "publish.database.readers, or create the role"
                 )
 
     def _require_mark(self, name: str) -> dict[str, Any]:
         mark = self._mark(name)
         if mark is None:
             raise PromiseError(
-                f"{self._declared.uri}: there is a schema {name} that this line did not make: name "
-                "another one (publish.database.schema), or drop it"
+                f"{self._declared.uri}: a schema {name} exists that this line did not "
+                "make. Name another one (publish.database.schema), or drop it"
             )
         return mark
 

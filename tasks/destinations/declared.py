@@ -15,7 +15,7 @@ _OF_STORES = ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")
 def _without_secret(uri: str) -> str:
     if holds_secret(uri):
         raise ValueError(
-            "a password stands in it: write ${NAME} in its place, and set NAME in the environment"
+            "contains a password. Write ${NAME} in its place, and set NAME in the environment"
         )
     return uri
 
@@ -36,7 +36,7 @@ class StoreDestination(BaseModel):
         str | None,
         Field(
             pattern=r"^https?://[^\s/?#@]+/?$",
-            description="of an S3-compatible store; otherwise AWS_ENDPOINT_URL",
+            description="the endpoint of an S3-compatible store; otherwise AWS_ENDPOINT_URL",
         ),
     ] = None
     prefix: Annotated[
@@ -63,7 +63,10 @@ class DatabaseDestination(BaseModel):
         str,
         Field(
             pattern=r"^postgresql://\S+$",
-            description="postgresql://HOST/DATABASE; its password is ${NAME}, of the environment",
+            description=(
+                "postgresql://HOST/DATABASE; write its password as ${NAME}, and set NAME "
+                "in the environment"
+            ),
             json_schema_extra={"not": {"pattern": UNSAFE_ADDRESS}},
         ),
         AfterValidator(_without_secret),
@@ -74,7 +77,7 @@ class DatabaseDestination(BaseModel):
             alias="schema",
             pattern=r"^[a-z_][a-z0-9_]*$",
             max_length=LONGEST_SCHEMA,
-            description="of the views of the current version; otherwise named after the line",
+            description="the schema of the current version's views; otherwise named after the line",
         ),
     ] = None
     readers: Annotated[
@@ -85,9 +88,11 @@ class DatabaseDestination(BaseModel):
     @model_validator(mode="after")
     def _names_are_free(self) -> Self:
         if (self.within or "").startswith("pg_"):
-            raise ValueError("schema: names that begin with pg_ are PostgreSQL's own")
+            raise ValueError(
+                "schema: names that begin with pg_ belong to PostgreSQL. Choose another name"
+            )
         if len(set(self.readers)) < len(self.readers):
-            raise ValueError("readers: one is named twice")
+            raise ValueError("readers: names a role twice. Name each once")
         return self
 
     @property

@@ -89,7 +89,7 @@ def remember(line: Line, declared: Sequence[StoreDestination | DatabaseDestinati
         if (destination.kind, destination.place) not in remaining
     ]
     return [
-        f"{place} is no destination any more: what is there stays, withdrawn or not"
+        f"{place} is not a destination any more. Its files stay there, also of withdrawn versions"
         for place in gone
     ]
 
@@ -152,7 +152,7 @@ def _read_declaration(destination: KnownDestination) -> Any:
         return DESTINATIONS[destination.kind].declared.model_validate(destination.declared)
     except (KeyError, ValidationError):
         raise PromiseError(
-            f"{destination.place}: cannot be read as a destination: release once more"
+            f"{destination.place}: cannot be read as a destination. Release again"
         ) from None
 
 

@@ -80,12 +80,13 @@ def require_same_line(place: str, there: Record, line: LineSnapshot) -> None:
         None not in (there.owner, line.record.owner) and there.owner not in ours
     ):
         raise PromiseError(
-            f"{place}: holds the line {there.name} of another work directory: name another place"
+            f"{place}: contains the line {there.name} of another work directory. Name another place"
         )
     if there.counter > line.record.counter:
         raise PromiseError(
-            f"{place}: knows a newer state of the line than this one "
-            f"({there.counter} > {line.record.counter}): put back the line's private state"
+            f"{place}: has a newer state of the line than this machine "
+            f"({there.counter} > {line.record.counter}). Restore the line's private "
+            "state from a newer backup"
         )
 
 
@@ -98,14 +99,15 @@ def another_release(place: str, number: str, digest: str) -> PromiseError:
         digest: of what is there.
     """
     return PromiseError(
-        f"{place}: has another release as version {number} (digest {digest[:12]}…): nothing was "
-        "overwritten; name another place, or find out who published there"
+        f"{place}: has another release as version {number} (digest {digest[:12]}…), "
+        "and nothing was overwritten. Name another place, or find out who published "
+        "there"
     )
 
 
 def withdrawn_there(place: str, number: str) -> PromiseError:
     """Return the refusal to bring back a version that a later state of the line withdrew."""
     return PromiseError(
-        f"{place}: version {number} was withdrawn there, and this line does not know it: put back "
-        "the line as it was published last"
+        f"{place}: version {number} was withdrawn there, and this line does not know "
+        "that. Restore the line as it was published last"
     )

@@ -161,7 +161,9 @@ class ObjectStore:
             raise self._bucket.unconditional()
         stored = self._bucket.read(key)
         if stored is None:
-            raise TransientFault(f"{self._uri}: somebody else writes there")
+            raise TransientFault(
+                f"{self._uri}: another writer is writing there. Deliver again later"
+            )
         if stored.content != content:
             digest = stored.content.decode(errors="replace")
             raise another_release(self._uri, version.number, digest)
@@ -198,7 +200,9 @@ class ObjectStore:
                 return
             if self._put_record(record_content(present[0].with_withdrawal(number)), present[1]):
                 return
-        raise TransientFault(f"{self._uri}: somebody else writes {RECORD} there")
+        raise TransientFault(
+            f"{self._uri}: another writer is writing {RECORD} there. Deliver again later"
+        )
 
     def _replace_record(self, content: bytes) -> None:
         for _ in range(_ATTEMPTS):
@@ -207,7 +211,9 @@ class ObjectStore:
                 return
             if self._put_record(content, None if present is None else present[1]):
                 return
-        raise TransientFault(f"{self._uri}: somebody else writes {RECORD} there")
+        raise TransientFault(
+            f"{self._uri}: another writer is writing {RECORD} there. Deliver again later"
+        )
 
     def _put_record(self, content: bytes, tag: str | None) -> bool:
         key = f"{self._root}{RECORD}"
@@ -225,7 +231,7 @@ class ObjectStore:
     def _write_ours(self, key: str, content: bytes) -> None:
         """Write a small object, unless what is there is somebody else's."""
         if self._bucket.sha256(key) == "":
-            self.notices.append(f"{self._uri}: {key} is not Sfumato's, and was left as it is")
+            self.notices.append(f"{self._uri}: {key} was not made by Sfumato, and was not changed")
         else:
             self._write(key, content)
 
@@ -236,8 +242,8 @@ class ObjectStore:
             self._bucket.delete_old_versions(below, stay)
         if keeps is None and gone:
             self.notices.append(
-                f"{self._uri}: whether the bucket keeps deleted objects cannot be seen "
-                "(s3:GetBucketVersioning): look there"
+                f"{self._uri}: these keys cannot see if the bucket keeps deleted "
+                "objects (s3:GetBucketVersioning). Look in the store"
             )
 
     def _has_record(self, line: str) -> bool:

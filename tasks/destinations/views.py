@@ -157,8 +157,9 @@ class PublishedSchema:
         for entry in self._members():
             if not entry.ours and entry.name in names:
                 raise PromiseError(
-                    f"{marked.place}: {entry.name} in schema {self._name} is not Sfumato's: name "
-                    "another schema (publish.database.schema), or rename it"
+                    f"{marked.place}: {entry.name} in schema {self._name} was not made "
+                    "by Sfumato. Name another schema (publish.database.schema), or "
+                    "rename it"
                 )
 
     def _members(self) -> list[SchemaMember]:

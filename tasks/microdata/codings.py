@@ -127,8 +127,8 @@ def with_parameter(column: Column, text: str) -> tuple[pa.Array, pa.Scalar]:
         return values, scalar_of(text, values.type)
     except (pa.ArrowInvalid, OverflowError):
         raise InputError(
-            f"column {column.name!r}: has too many digits for those of a threshold or step: "
-            "declare one with fewer"
+            f"column {column.name!r}: the threshold or step has too many digits for "
+            "this column. Write one with fewer digits"
         ) from None
 
 
@@ -186,7 +186,10 @@ def _find(column: Column, declared: TailShare, key: str, step: int) -> str:
     if pa.types.is_floating(values.type):
         rows = np.where(np.asarray(pc.is_nan(values)), 0, rows)
     if not rows.sum():
-        raise InputError(f"column {column.name!r}: {key}: no row has a value to take a share of")
+        raise InputError(
+            f"column {column.name!r}: {key}: no row has a value, so no share of the rows "
+            "can be computed. Write a value in place of the share"
+        )
     least_rows = ceil(Fraction(declared.share) * int(rows.sum()))
     place = int(np.argmax(np.cumsum(rows[::step]) >= least_rows))
     return text_of_scalar(values[::step][place].as_py())
@@ -203,8 +206,8 @@ def code_round(column: Column, declared: Rounding, _computed: None = None) -> Co
         rounded = pc.round_to_multiple(values, multiple=step, round_mode=_MODES[declared.ties])
     except pa.ArrowInvalid:
         raise InputError(
-            f"column {column.name!r}: round: a number has no multiple of round.to beside it that "
-            "its type holds: declare a top or bottom"
+            f"column {column.name!r}: round: rounding would give a number that is too "
+            "large for the column's type. Write a top or bottom"
         ) from None
     return recode(column, rounded.cast(values.type))
 
@@ -226,8 +229,9 @@ def code_shift(column: Column, _declared: DateShift, row_days: np.ndarray) -> Co
     days = moved[has_value] // unit
     if len(days) and not (int(days.min()) >= _FIRST and int(days.max()) <= _LAST):
         raise InputError(
-            f"column {column.name!r}: shift: a date would leave the years 1 to 9999: write dates "
-            "that mean none as missing"
+            f"column {column.name!r}: shift: a moved date would be outside the years 1 "
+            "to 9999. If such dates mean that the date is unknown, replace them by "
+            "missing values"
         )
     whole = pa.array(moved.astype(np.int32 if in_days else np.int64), mask=~has_value)
     return encode(column.name, column.role, pc.cast(whole, column.values.type))

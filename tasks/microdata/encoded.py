@@ -116,11 +116,19 @@ def rename_columns(raw: Mapping[str, Any], source: Source, file: str) -> dict[st
     """
     for name in source.rename:
         if name not in raw:
-            raise input_error(file, f"source.rename: there is no column {name!r}")
+            raise input_error(
+                file, f"source.rename: the source has no column {name!r}. Correct the name"
+            )
     names = [source.rename.get(name, name) for name in raw]
     for name in source.rename.values():
         if names.count(name) > 1:
-            raise input_error(file, f"source.rename: another column is called {name!r} already")
+            raise input_error(
+                file,
+                (
+                    f"source.rename: another column already has the name {name!r}. Choose "
+                    "another name"
+                ),
+            )
     return dict(zip(names, raw.values(), strict=True))
 
 
@@ -238,7 +246,7 @@ def _faults_of_names(names: Sequence[str], read: Columns, source: Source) -> Ite
         yield f"column {name!r}: is missing{near}"
     for number, name in enumerate(names, start=1):
         if name not in read and name not in source.seen:
-            unseen = " and was not seen when it was written" if source.seen else ""
+            unseen = " and is not in source.seen" if source.seen else ""
             yield f"column {number} of {len(names)} is not in the spec{unseen}"
 
 

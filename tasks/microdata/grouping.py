@@ -100,8 +100,9 @@ def _with_shared_values(column: Column, other: Column) -> tuple[Column, Column]:
     common = common_type(column.values.type, other.values.type)
     if common is None:
         raise InputError(
-            f"population: column {column.name!r} holds {other.values.type}, "
-            f"the table {column.values.type}: give both one type (sfumato measure: --types)"
+            f"population: column {column.name!r} has type {other.values.type} here, "
+            f"and {column.values.type} in the table. Give both the same type (sfumato "
+            "measure: --types)"
         )
     column, other = (replace(c, values=c.values.cast(common)) for c in (column, other))
     values = distinct_values([column.values, other.values])

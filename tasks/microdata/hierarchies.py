@@ -159,7 +159,7 @@ def require_leaves(column: Column, hierarchy: Hierarchy, file: str, rows: np.nda
     if absent.any():
         row, number = int(rows[np.argmax(absent)]), int(lacking[np.unique(column.codes)].sum())
         several = f" ({number} values are)" if number > 1 else ""
-        rule = f"a value absent from its hierarchy {hierarchy.name}{several}"
+        rule = f"a value is not in the hierarchy {hierarchy.name}{several}"
         raise input_error(file, rule, row=row, column=column.name)
 
 

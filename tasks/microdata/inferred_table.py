@@ -28,7 +28,7 @@ from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.files import unreadable
 from sfumato.tasks.schema.names import CsvDialect
 
-_READS = "here CSV files are read in UTF-8, with commas, and with a header in the first line"
+_READS = "this command reads CSV files in UTF-8, with commas, and with a header in the first line"
 _FIELDS = pa.dictionary(pa.int32(), pa.binary())
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -80,7 +80,13 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
     except (pa.ArrowException, UnicodeError) as error:
         require_machine(error)
         fault = _fault_of_text(place, written)
-        raise InputError(fault or f"{place}: cannot be read as a table") from None
+        raise InputError(
+            fault
+            or (
+                f"{place}: cannot be read as a table. Name a CSV, Parquet, Excel, Stata or "
+                "SPSS file"
+            )
+        ) from None
     return Microdata(
         tuple(_encode_column(name, table[name], place) for name in names), table.num_rows
     )
@@ -104,7 +110,10 @@ def _table(place: str, column_names: Sequence[str], written: Written) -> pa.Tabl
             raise InputError(f"{place}: {reason}")
     format_, *others = sorted(set(map(format_of, files)))
     if others:
-        raise InputError(f"{place}: files of different formats: {', '.join([format_, *others])}")
+        raise InputError(
+            f"{place}: has files of different formats ({', '.join([format_, *others])}). "
+            "Name files of one format, such as 'folder/*.csv'"
+        )
     types = {**written.of_text, **written.types}
     texts = {name: types[name] for name in column_names if name in types}
     if format_ == "csv":
@@ -142,7 +151,9 @@ def _partitions(
 def _present(column_names: Sequence[str], names: Sequence[str], place: str) -> list[str]:
     for name in column_names:
         if list(names).count(name) != 1:
-            raise InputError(f"{place}: column {name!r} does not occur exactly once")
+            raise InputError(
+                f"{place}: column {name!r} is missing, or occurs several times. Correct the name"
+            )
     return list(column_names)
 
 
@@ -158,7 +169,7 @@ def _files(place: str) -> list[str]:
     else:
         return [place]
     if not visible:
-        raise InputError(f"{place}: has no data file")
+        raise InputError(f"{place}: has no file with data. Correct the path")
     return sorted(visible)
 
 
@@ -257,5 +268,5 @@ def _encode_column(name: str, values: pa.ChunkedArray, place: str) -> Column:
         return encode(name, "insensitive", comparable(values))
     except pa.ArrowException as error:
         require_machine(error)
-        rule = f"values of type {values.type} cannot be put in an order"
+        rule = f"values of type {values.type} have no order"
         raise InputError(f"{place}: column {name!r}: {rule}") from None

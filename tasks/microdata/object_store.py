@@ -22,11 +22,11 @@ _REFUSALS = {
     "ACCESS_DENIED": "the store refuses these keys (AWS_ACCESS_KEY_ID and the secret one)",
     "INVALID_ACCESS_KEY_ID": "the store does not know the access key (AWS_ACCESS_KEY_ID)",
     "SIGNATURE_DOES_NOT_MATCH": "the store refuses the secret key (AWS_SECRET_ACCESS_KEY)",
-    "NO_SUCH_BUCKET": "there is no such bucket",
-    "NO_SUCH_KEY": "there is no such object",
-    "HTTP response code: 403": "the store refuses these keys, or does not show them the object",
-    "HTTP status 403": "the store refuses these keys, or does not show them the object",
-    "HTTP status 404": "there is no such bucket or object",
+    "NO_SUCH_BUCKET": "the bucket does not exist. Correct its name",
+    "NO_SUCH_KEY": "the object does not exist. Correct its key",
+    "HTTP response code: 403": "the store refuses these keys, or they may not read the object",
+    "HTTP status 403": "the store refuses these keys, or they may not read the object",
+    "HTTP status 404": "the bucket or the object does not exist. Correct the address",
 }
 
 
@@ -49,7 +49,10 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
     from pyarrow import fs
 
     if scratch is None or is_encrypted(scratch):
-        rule = "stages: encrypted: an object would lie on disk as it is: fetch it yourself"
+        rule = (
+            "stages: `encrypted` does not work with a store, because the fetched object "
+            "would be on disk unencrypted. Fetch it yourself"
+        )
         raise SpecError(f"{source.uri}: {rule}")
     place = resolve(source.uri, environ)[len("s3://") :]
     bucket, _, key = unquote(place).partition("/")
@@ -67,7 +70,9 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
             _download(store, _objects_below(store, root), root, scratch, source)
             return scratch
         if not glob.has_magic(key):
-            raise input_error(source.uri, "there is no such object, or the keys do not show it")
+            raise input_error(
+                source.uri, "the object does not exist, or these keys may not read it"
+            )
         fixed, pattern = _pattern_of(root)
         listed = _objects_below(store, fixed)
         matching = [entry for entry in listed if _is_of(_parts(entry, fixed), pattern)]
@@ -76,7 +81,9 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
     except OSError as error:
         raise store_error(error, source.uri) from None
     except ValueError:  # PyArrow's own, of a path
-        raise input_error(source.uri, "a key has nothing between two slashes") from None
+        raise input_error(
+            source.uri, "a key of an object has two slashes in a row. Rename the object"
+        ) from None
 
 
 def _objects_below(store: Any, folder: PurePosixPath) -> list[Any]:
@@ -130,8 +137,10 @@ def connect_store(
     if not anonymous and not (key and secret):
         raise input_error(
             uri,
-            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or each with _BLOCK to the name of "
-            "a Prefect Secret block",
+            (
+                "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or set both names with "
+                "_BLOCK to the name of a Prefect Secret block"
+            ),
         )
     endpoint = endpoint or environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")
     scheme, separator, host = (endpoint or "").partition("://")
@@ -151,7 +160,9 @@ def connect_store(
             retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
         )
     except (OSError, ValueError):
-        raise input_error(uri, "the store's endpoint is none (https://host:port)") from None
+        raise input_error(
+            uri, "the store's endpoint is not an address. Write https://host:port"
+        ) from None
 
 
 def _download(
@@ -160,14 +171,26 @@ def _download(
     """Write the objects below a root to files below the scratch directory, and return these."""
     size = sum(entry.size for entry in objects)
     if size > source.max_gigabytes * 10**9:
-        raise input_error(source.uri, "is larger than source.max-gigabytes")
+        raise input_error(source.uri, "is larger than source.max-gigabytes. Raise this number")
     if size > shutil.disk_usage(scratch).free:
-        raise input_error(source.uri, "is larger than what is free on disk (SFUMATO_WORK)")
+        raise input_error(
+            source.uri,
+            (
+                "is larger than the free space on disk. Make room, or set SFUMATO_WORK to "
+                "another disk"
+            ),
+        )
     files = []
     for entry in objects:
         below = PurePosixPath(entry.path).relative_to(root)
         if ".." in below.parts or below.is_absolute():
-            raise input_error(source.uri, "an object's key leads out of its folder")
+            raise input_error(
+                source.uri,
+                (
+                    "the key of an object contains `..`, which would leave its folder. Rename "
+                    "the object"
+                ),
+            )
         files.append(scratch / below)
         files[-1].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _copy(store, entry, files[-1], source)
@@ -187,7 +210,9 @@ def _copy(store: Any, entry: Any, file: Path, source: Source) -> None:
                 break
             written.write(piece)
     if bytes_left:
-        raise TransientFault(f"{source.uri}: changed while it was fetched, or broke off")
+        raise TransientFault(
+            f"{source.uri}: changed while it was fetched, or the connection broke off. Run again"
+        )
 
 
 def is_not_shown(error: OSError) -> bool:
@@ -202,7 +227,7 @@ def store_error(error: OSError, uri: str) -> SfumatoError:
         raise error
     rule = next((rule for word, rule in _REFUSALS.items() if word in str(error)), None)
     if isinstance(error, FileNotFoundError):
-        rule = "there is no such object"
+        rule = "the object does not exist. Correct its key"
     if rule is not None:
         return input_error(uri, rule)
-    return TransientFault(f"{uri}: the store cannot be reached, or broke off")
+    return TransientFault(f"{uri}: the store cannot be reached, or broke the connection off")

@@ -37,7 +37,7 @@ def without_nulls(
             with met.noting():
                 row = int(rows[np.argmax(null)])
                 hint = (
-                    ", of a unit: nulls: drop-row leaves such rows out"
+                    " in the unit (nulls: drop-row leaves such rows out)"
                     if columns[name].unit
                     else ""
                 )
@@ -82,8 +82,11 @@ def one_per_unit(
         again = (first[codes] != rows) & (codes >= 0)
         if column.repeat == "refuse" and again.any():
             row = int(np.argmax(again))
-            again_ = f"the unit of row {first[codes[row]] + 1} again"
-            rule = f"{again_} (repeat: keep-one keeps the first row of each, repeat: all every row)"
+            again_ = f"the same unit as in row {first[codes[row]] + 1}"
+            rule = (
+                f"{again_}. Write `repeat: keep-one` to keep the first row of each, or "
+                "`repeat: all` to keep every row"
+            )
             raise input_error(file, rule, row=int(rows[row]), column=name)
         rows = rows[~again]
     return rows
@@ -148,5 +151,8 @@ def rows_where(microdata: Microdata, where: str, types: Mapping[str, ColumnType]
         raise SpecError(f"source.where: {error}") from None
     except (duckdb.Error, RecursionError) as error:
         require_machine(error)
-        raise SpecError("source.where: cannot be evaluated on the columns' values") from None
+        raise SpecError(
+            "source.where: cannot be computed with the columns' values. Check the types of "
+            "the columns that it uses"
+        ) from None
     return np.asarray(positions[_POSITION], dtype=np.int64)

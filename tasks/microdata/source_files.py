@@ -132,7 +132,10 @@ def source_files(
         TransientFault: if a store cannot be reached.
     """
     if source.format == QUERY:
-        raise SpecError("source.format: a query's rows are in no files")
+        raise SpecError(
+            "source.format: the rows of a query are not in files, and files are needed "
+            "here. Name a file under source.uri"
+        )
     scheme = scheme_of(resolve(source.uri, environ))
     if scheme == "s3":
         files = _files_at(fetch(source, environ, scratch), source)
@@ -160,7 +163,9 @@ def formats_in(place: Path) -> list[str]:
 def _files_at(place: Path, source: Source) -> SourceFiles:
     if place.is_dir():
         if any(path.is_symlink() and not path.is_file() for path in place.rglob("*")):
-            raise input_error(source.uri, "has a link in it to a directory or nothing: name files")
+            raise input_error(
+                source.uri, "contains a link to a directory, or to nothing. Name files"
+            )
         return _several(place, "**/*", source)
     fixed = _fixed_part(place)
     if fixed != place:
@@ -177,8 +182,10 @@ def _several(below: Path, pattern: str, source: Source, *, of_pattern: bool = Fa
     files = sorted(p for p in matching if of_pattern or p.name.lower().endswith(endings))
     if not files:
         others = "" if of_pattern else _hint_at_formats(below)
-        kind = f"has no file *{endings[0]} in it{others}"
-        raise input_error(source.uri, "no file is of this pattern" if of_pattern else kind)
+        kind = f"contains no file *{endings[0]}{others}"
+        raise input_error(
+            source.uri, "no file matches this pattern. Correct it" if of_pattern else kind
+        )
     return SourceFiles(tuple(files), below)
 
 
@@ -186,7 +193,7 @@ def _hint_at_formats(folder: Path) -> str:
     """Return the question whether another format is meant, empty if no file has a known one."""
     formats = formats_in(folder)
     ways = " or ".join(f"format: {name}" for name in formats)
-    return f", but files of another format (source: {ways}?)" if formats else ""
+    return f", but files of another format. Write {ways} under source" if formats else ""
 
 
 def _fixed_part(place: Path) -> Path:
@@ -216,7 +223,13 @@ def _require_digest(files: SourceFiles, source: Source) -> None:
     except (OSError, ValueError) as error:
         raise input_error(source.uri, _unreadable(error)) from None
     if source.sha256 not in (None, digest):
-        raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")
+        raise input_error(
+            source.uri,
+            (
+                "its SHA-256 differs from source.sha256, so the file changed. If the change is "
+                "intended, write the new digest"
+            ),
+        )
 
 
 def _unreadable(error: OSError | ValueError) -> str:

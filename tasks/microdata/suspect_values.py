@@ -114,19 +114,20 @@ def _faults(column: ColumnSpec, name: str, counted: pa.Table) -> Iterator[TextFa
         texts = values.filter(pa.array(alike))
         different = len(pc.unique(spelling_form(texts)))
         words = (
-            f"columns.{name}: {len(texts):,} values are spellings of {different:,}: they differ in "
-            "spaces, case or Unicode form alone, and a promise would count each as a value of its "
-            "own. Have them made one (unite: spellings), or spell each in one way in the source; "
-            "or say that they are different values (spelling: as-written)"
+            f"columns.{name}: {len(texts):,} values are spellings of {different:,}: "
+            "they differ only in spaces, case or Unicode form. A promise would count "
+            "each spelling as its own value. Unite them (unite: spellings), or correct "
+            "them in the source. If they are different values, write `spelling: "
+            "as-written`"
         )
         yield TextFault(name, words, texts)
     rows = counted["rows"].to_numpy()
     if column.all_different is None and nearly_all_differ(rows):
         alone = int((rows == 1).sum())
         words = (
-            f"columns.{name}: {alone:,} of {len(rows):,} values are one row's alone, as numbers of "
-            "people are. Give it role identifier or drop; or say why nobody is known by them "
-            "(all-different: <reason>)"
+            f"columns.{name}: {alone:,} of {len(rows):,} values occur in one row only, "
+            "as in a column that identifies people. Give it role identifier or drop, "
+            "or write why the values identify no person (all-different: REASON)"
         )
         yield TextFault(name, words, values.filter(pa.array(rows == 1)))
 

@@ -146,7 +146,7 @@ def _places(parts: Sequence[PartOnDisk], last_map: MapInParts | None) -> np.ndar
 
 def _require_one(places: np.ndarray, of_names: np.ndarray) -> None:
     if (places != of_names).any():
-        raise PromiseError("versions: composed is broken: people have slots in two parts")
+        raise PromiseError("versions: composed is broken, because people have places in two parts")
 
 
 def _append(file: Path, names: np.ndarray) -> None:
@@ -282,8 +282,9 @@ class CutOfLine:
         fixed = {where_of_text(text) for text in self.fixed}
         if fixed and not are_apart(list(fixed | set(wheres)), terms.columns):
             raise InputError(
-                "parts: the line was cut otherwise, and groups of composed versions go on in their "
-                "parts: leave strata, and parts.by and at, as they were"
+                "parts: the line was cut in another way, and groups of composed "
+                "versions must stay in their parts. Write strata, parts.by and "
+                "parts.at as in the first version"
             )
 
 
@@ -334,7 +335,7 @@ def settle_parts(stage: Path, parts: Sequence[PartOnDisk], terms: Terms) -> list
     """
     shown_parts = [part for part in parts if (stage / part.name / _CANDIDATE).exists()]
     if not shown_parts:
-        raise PromiseError("versions: composed: no group can be shown any more")
+        raise PromiseError("versions: composed: no group of earlier versions can be shown any more")
     for part in parts:
         if part not in shown_parts:
             (stage / part.name).rename(stage / f"{_AWAY}-{part.name}")
@@ -400,7 +401,7 @@ def write_map_of_parts(
         file_of_map(candidate / part.name / _CANDIDATE).unlink(missing_ok=True)
         place = map_in(candidate / part.name / _JUDGED)
         if place is None:
-            raise PromiseError("versions: composed is broken: a part has no map")
+            raise PromiseError("versions: composed is broken, because a part has no map")
         where = text_of_where(part.where[0])
         mapped = MappedPart(where, first_group=part.first_group, digest=part.digest)
         entries.append((mapped, place))

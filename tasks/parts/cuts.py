@@ -229,9 +229,9 @@ class Cutter:
         fixed = text_of_where(stratum.where) in self.fixed
         if fixed and stratum.rows > self.parts.rows:
             raise InputError(
-                f"parts: a part of the line has {stratum.rows} rows by now, more than "
-                f"{self.parts.rows}, and its groups go on: raise parts.rows, which leaves the cut "
-                "of the line as it is"
+                f"parts: a part of the line now has {stratum.rows} rows, more than "
+                f"{self.parts.rows}, and it cannot be cut because its groups continue. "
+                "Raise parts.rows"
             )
         if fixed or (earlier is None and stratum.rows <= self.parts.rows):
             yield stratum
@@ -249,8 +249,8 @@ class Cutter:
             for share in stratum.where
         ):
             raise InputError(
-                f"parts.at: a piece has {stratum.rows} rows, more than {self.parts.rows}: name "
-                "more values, or raise parts.rows"
+                f"parts.at: a piece has {stratum.rows} rows, more than "
+                f"{self.parts.rows}. Name more values, or raise parts.rows"
             )
         return _declared_shares(self)
 
@@ -271,9 +271,10 @@ class Cutter:
                 return best[1]
         if best is None:
             raise InputError(
-                f"parts: a stratum has {stratum.rows} rows, more than {self.parts.rows}, and no "
-                "quasi-identifier has a node or a round value between them: say parts: {by, at}, "
-                "more strata, or more parts.rows"
+                f"parts: a stratum has {stratum.rows} rows, more than "
+                f"{self.parts.rows}, and no quasi-identifier can cut it at a label or "
+                "a round value. Write parts.by and parts.at, add strata, or raise "
+                "parts.rows"
             )
         return best[1]
 
@@ -335,7 +336,7 @@ def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
     except FileNotFoundError:
         return {}
     except (ValueError, ValidationError, LookupError, TypeError, AttributeError):
-        raise PromiseError(f"{place}: cannot be read as the cuts of a line") from None
+        raise PromiseError(f"{place}: cannot be read as the record of a line's parts") from None
 
 
 def write_cuts(line: Path, parts: PartsOfTable, cuts: Cuts) -> None:
@@ -415,7 +416,8 @@ def _piece_of(column: pa.ChunkedArray, shares: Sequence[Share], spec: ColumnSpec
     pieces: np.ndarray = place[coded.codes]
     if (pieces < 0).any():
         raise InputError(
-            f"parts: the line was cut by {shares[0].column!r}, and {int((pieces < 0).sum())} rows "
-            "are in no piece: its hierarchy changed, or values are missing"
+            f"parts: the line was cut by {shares[0].column!r}, and "
+            f"{int((pieces < 0).sum())} rows are in no piece, because its hierarchy "
+            "changed or values are missing"
         )
     return pieces

@@ -77,7 +77,7 @@ def read_chunks(
     """
     passed, folders = 0, files.folders(files.paths[0])
     for table in _tables(files, source, rows):
-        called = f"{source.uri} (behind the first {passed} rows)" if passed else source.uri
+        called = f"{source.uri} (after the first {passed} rows)" if passed else source.uri
         require_distinct_names(table.column_names, called)
         passed += table.num_rows
         read = dict(zip(table.column_names, table.columns, strict=True))
@@ -93,7 +93,7 @@ def _tables(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]
     waiting: list[pa.Table] = []
     for batch in _batches(files, source, rows):
         if waiting and not batch.schema.equals(waiting[0].schema):
-            raise input_error(source.uri, "its files have different columns, or types")
+            raise input_error(source.uri, "its files have different columns or types")
         waiting.append(batch)
         if sum(table.num_rows for table in waiting) >= rows:
             yield pa.concat_tables(waiting)
@@ -153,8 +153,8 @@ def require_room(
         if free < bytes_needed:
             raise InputError(
                 f"{directory}: parts may need {_gigabytes(bytes_needed)} GB there, and "
-                f"{_gigabytes(free)} GB are free: make room, or set SFUMATO_WORK and publish.uri "
-                "to other disks"
+                f"{_gigabytes(free)} GB are free. Make room, or set SFUMATO_WORK and "
+                "publish.uri to other disks"
             )
 
 
@@ -227,7 +227,9 @@ def write_divided(
         raise input_error(rows.source.uri, "has no rows")
     strata = passing.finish()
     if not strata:
-        raise PromiseError("no row is left to be published")
+        raise PromiseError(
+            "no row is left to be published. Check the filter (source.where) and the null policies"
+        )
     before = cut_so_far(line.private, parts, composed=terms.is_composed)
     cutter = Cutter(parts, rows.columns, rows.base, before.cuts, before.fixed)
     pieces = [piece for stratum in strata for piece in cutter.pieces(stratum)]

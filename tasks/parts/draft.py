@@ -24,7 +24,7 @@ from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.workers.workers import InTurn
 
-_UNTOLD = "which rows are left out, and by value, is not told of releases in parts"
+_UNTOLD = "drafts of releases in parts do not show which values the rows left out have"
 
 
 def draft_content_of_parts(
@@ -73,7 +73,7 @@ def _reasons(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the numbers of rows that would not be published, by reason."""
     by_reason = {
         FILTER: counts["dropped_by_filter"],
-        "no value of some column (nulls: drop-row)": counts["dropped_for_nulls"],
+        "no value in some column (nulls: drop-row)": counts["dropped_for_nulls"],
         BY_PARTITION: counts["suppressed"],
     }
     return {reason: number for reason, number in by_reason.items() if number}

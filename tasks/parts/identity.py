@@ -136,7 +136,7 @@ class UnitsSeen:
             InputError: if a unit occurs twice.
         """
         if self._hashes.write(hashes):
-            raise InputError("a unit occurs in two rows: each person must be there once")
+            raise InputError("a unit occurs in two rows, and each person must have one row only")
         self._spelled.write(spelled)
 
 

@@ -82,7 +82,10 @@ def original_of_version(deidentified: Path, release: Path, line: Line) -> Origin
     if declared.is_composed:
         entry, version = read_state(line.private).versions.get(release.name), release.name
         if entry is None or entry.map is None or not has_map(line.private, version):
-            raise InputError(f"{release}: whom it represents is not known here any more")
+            raise InputError(
+                f"{release}: the record of its people is not here any more, so it cannot "
+                "be measured"
+            )
         return _in_map(map_in_parts(line.private, version, entry.map), declared)
     rows = sum(part.rows for part in read_parts(deidentified))
     return _original(deidentified, declared, suppressed_rows(line.private, release.name, rows))
@@ -109,7 +112,7 @@ def _in_map(people_map: MapInParts | None, declared: Declared) -> OriginalInPart
     )
     places = [numbers.get(text_of_where(part.where[0])) for part in declared.made_of]
     if people_map is None or None in places:
-        raise InputError("parts: whom the release represents is not known here")
+        raise InputError("parts: the record of the release's people is not here")
     return OriginalInParts(
         [PartInMap(people_map, number) for number in places if number is not None]
     )
@@ -125,7 +128,7 @@ def _original(divided: Path, declared: Declared, suppressed: np.ndarray | None) 
         for part, is_suppressed in zip(parts, of_parts, strict=True)
     ]
     if represented != [part.rows for part in declared.made_of]:
-        raise InputError("parts: whom the release represents is not known here")
+        raise InputError("parts: the record of the release's people is not here")
     return OriginalInParts(
         [
             RepresentedPart(

@@ -95,8 +95,8 @@ class StrataOnDisk:
             place, stratum = self._met.setdefault(where, (len(self._met), StratumOnDisk(where)))
             if place >= _MOST:
                 raise InputError(
-                    f"strata: there are more than {_MOST}, each of which is written apart in "
-                    "parts: name columns with fewer values, or bands of them"
+                    f"strata: there are more than {_MOST}, and a release in parts "
+                    "writes a file for each. Name columns with fewer values, or bands"
                 )
             stratum.add(
                 whole.slice(first, end - first), self._directory / f"{place}-{number}.parquet"

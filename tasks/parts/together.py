@@ -183,8 +183,9 @@ def _distinct(parts: Sequence[PartOnDisk], terms: Terms) -> tuple[pa.Table, np.n
         tables.append(rows.group_by(names).aggregate([([], "count_all")]))
         if sum(table.num_rows for table in tables) > _MOST:
             raise PromiseError(
-                f"{terms.partition.method}: there are more than {_MOST} distinct rows, too many "
-                "to choose for all of them: mondrian groups each part by itself"
+                f"{terms.partition.method}: there are more than {_MOST} different "
+                "rows, too many for this partition. Use mondrian, which groups each "
+                "part by itself"
             )
     number = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
     return pa.concat_tables(tables), number.astype(np.int32)
@@ -238,9 +239,10 @@ def _of_part(promise: PrivacyModel, seen: Groups, called: str) -> PrivacyModel:
     own = promise.for_part(seen)
     if own is None:
         raise PromiseError(
-            f"{promise.name} cannot be kept in parts: required {numbers(promise.required())}, and "
-            f"{called} as one group is as far from all rows, or farther: cut by a column that "
-            "tells less of the sensitive one"
+            f"{promise.name} cannot be kept in parts. Required is "
+            f"{numbers(promise.required())}, and even {called} as one group differs as "
+            "much from all rows, or more. Cut by a column that depends less on the "
+            "sensitive column"
         )
     return own
 

@@ -29,9 +29,10 @@ from sfumato.tasks.schema.names import safe_name
 PUBLISHED = "releases"
 _WIDTH = 96
 _HEAD = (
-    "A draft of a release spec, made by sfumato init. It contains no value and no count of "
-    "the data;\nthese are in the private profile (the command printed its path).\nRead "
-    "every column's role and the reason above it, change what is wrong, and confirm:"
+    "A draft of a release spec, made by sfumato init. No value and no count of the "
+    "data is here;\nthese are in the private profile, at the path that the command "
+    "printed.\nRead every column's role and the reason above it, change what is wrong, "
+    "and confirm:"
 )
 _CONFIRM = "roles: proposed  # <- write `confirmed`; until then nothing runs\n"
 _DROPPED = (

@@ -99,8 +99,9 @@ def _replace_record(line: Line, number: str, record: Record) -> tuple[str, ...]:
         replace_record(line, record)
     except OSError as error:
         raise Fault(
-            f"version {number} stands in {line.public}, but its accuracy and approvals cannot be "
-            f"written to {RECORD} ({reason_of(error)}): run the same command again"
+            f"version {number} is published in {line.public}, but its accuracy and "
+            f"approvals cannot be written to {RECORD} ({reason_of(error)}). Run the "
+            "same command again"
         ) from None
     return refresh_pages(line)
 
@@ -154,9 +155,13 @@ def _published_digest(line: Line, number: str) -> str:
     require_ours(line, state, record, [number])
     remembered, recorded = state.versions[number], record.versions.get(number)
     if recorded is None or recorded.digest != remembered.digest:
-        raise PromiseError(f"version {number}: the public record has it not as it was published")
+        raise PromiseError(
+            f"version {number}: differs in the public record from what was published"
+        )
     if recorded.status == "withdrawn":
         raise PromiseError(f"version {number}: was withdrawn")
     if open_release(line.public / number).manifest["sfumato"].get("digest") != remembered.digest:
-        raise PromiseError(f"{line.public / number}: is not what this line published as {number}")
+        raise PromiseError(
+            f"{line.public / number}: differs from what this line published as {number}"
+        )
     return remembered.digest

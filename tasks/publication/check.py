@@ -60,24 +60,24 @@ def require_agreement(declared: Declared, tables: Tables) -> None:
     _in_order(declared, tables)
     _leaves_are_published(declared, tables)
     if with_published_codes(declared.words, declared.columns, tables) != declared.words:
-        raise PromiseError(f"{MANIFEST}: labels codes that are not published")
+        raise PromiseError(f"{MANIFEST}: has labels of codes that are not published")
 
 
 def _counts_agree(declared: Declared, tables: Tables) -> None:
     rows = declared.rows
     if fakes(form_of(declared), tables) != rows.fakes:
-        raise PromiseError(f"{MANIFEST}: does not state how many values are made up")
+        raise PromiseError(f"{MANIFEST}: does not state how many values are invented")
     require_counts(rows)
     exposed = [] if declared.exposure is None else [c.column for c in declared.exposure.columns]
     if len(set(exposed)) < len(exposed) or not set(exposed) <= set(
         declared.names_with_roles("sensitive")
     ):
-        raise PromiseError(f"{MANIFEST}: tells of other columns than its sensitive ones")
+        raise PromiseError(f"{MANIFEST}: describes other columns than its sensitive ones")
     if not {*declared.words.columns, *declared.words.labels} <= set(declared.columns):
         raise PromiseError(f"{MANIFEST}: describes columns that it does not have")
     bars = () if declared.bars is None else declared.bars.bars
     if len(set(bars)) < len(bars) or not {bar.attack for bar in bars} <= set(JUDGED):
-        raise PromiseError(f"{MANIFEST}: states bars on attacks twice, or on unknown ones")
+        raise PromiseError(f"{MANIFEST}: states limits on attacks twice, or on unknown attacks")
     if fault := fault_of_stated(declared, declared.intervals):
         raise PromiseError(f"{MANIFEST}: {fault}")
 
@@ -121,9 +121,9 @@ def open_sealed(directory: Path, announced: str | None = None) -> Release:
     except (InputError, ValueError):
         raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
     if stated != sealed:
-        raise PromiseError(f"{MANIFEST}: its digest is not that of its content")
+        raise PromiseError(f"{MANIFEST}: its digest does not match its content")
     if announced is not None and announced != sealed:
-        raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
+        raise PromiseError(f"{MANIFEST}: its digest differs from the announced one")
     return release
 
 
@@ -218,7 +218,7 @@ def _compare_derived(
         vouched=vouched,
     )
     if manifest(directory, declared, assessment.verdict_documents()) != release.manifest:
-        raise PromiseError(f"{MANIFEST}: is not what the files give")
+        raise PromiseError(f"{MANIFEST}: differs from the published files")
     return derived
 
 
@@ -255,7 +255,7 @@ def _verify_parts(
         vouched=vouched,
     )
     if manifest(release.directory, declared, observations_of(verdicts)) != release.manifest:
-        raise PromiseError(f"{MANIFEST}: is not what the files give")
+        raise PromiseError(f"{MANIFEST}: differs from the published files")
     of_parts = [part for part in made if part.derived != "equal"]
     unlike = [name for part in of_parts for name in part.unlike]
     if not of_parts:

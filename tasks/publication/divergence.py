@@ -387,7 +387,10 @@ def _kl(
     classes, class_ = _distinct([codes for _, codes in published.values()])
     cells = classes.shape[1] * values
     if cells > _CELLS:
-        return f"{cells:,} cells of labels and sensitive values, and {_CELLS:,} at most are held"
+        return (
+            f"there are {cells:,} cells of labels and sensitive values, and at most "
+            f"{_CELLS:,} can be computed"
+        )
     # a published row is spread evenly over the vectors that its class admits, and a suppressed one
     # (`lost`) over the whole domain
     domain = np.prod([float(fit.categories) for fit in fits.values()])
@@ -399,7 +402,7 @@ def _kl(
     seen, count = tally(vector * values + of_original, vectors.shape[1] * values)
     expected = _expected_rows(vectors, classes, list(fits.values()), per_vector, seen)
     if expected is None:
-        return f"more than {_MOST:,} pairs of a vector and labels would be compared"
+        return f"more than {_MOST:,} pairs of a combination and labels would have to be compared"
     # KL is the mean over the rows of ln(share in the original / implied share). Both shares are
     # rows divided by all rows, which cancels.
     ratio = np.log(count) - np.log(expected + lost[seen % values] / domain)

@@ -354,7 +354,7 @@ def exposure(
         return None
     shown_groups = covering(groups, quasi_identifiers)
     if shown_groups is None or (shown_groups.admitted_counts > shown_groups.sizes).any():
-        raise PromiseError("exposure needs the values that groups admit, as many as rows at most")
+        raise PromiseError("exposure needs groups with at most as many admitted values as rows")
     vectors, rows, covers = _distinct(shown_groups.covers, codes)
     shown_groups = Covering(shown_groups.sizes, covers)
     if (compared := pairs(shown_groups, vectors)) > _MOST:
@@ -371,7 +371,7 @@ def exposure(
     )
     if not vector_sums.covering.all():
         raise InputError(
-            f"{int(rows[vector_sums.covering == 0].sum())} rows are covered by no group"
+            f"{int(rows[vector_sums.covering == 0].sum())} rows are not covered by any group"
         )
     return _summary(vector_sums, rows, presences, alpha, len(groups))
 
@@ -387,7 +387,7 @@ def _distinct(
     columns = list(codes.T)
     admitting = [_admitting(cover, column) for cover, column in zip(covers, columns, strict=True)]
     if unknown := int(np.logical_or.reduce([number == 0 for number in admitting]).sum()):
-        raise InputError(f"{unknown} rows have a value that no group admits")
+        raise InputError(f"{unknown} rows have a value that their groups do not admit")
     order = np.argsort([number.mean() for number in admitting], kind="stable").tolist()
     key, _ = pack([columns[i] for i in order], [covers[i].values for i in order])
     _, first, rows = np.unique(key, return_index=True, return_counts=True)

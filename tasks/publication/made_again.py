@@ -190,7 +190,7 @@ def compare_made_again(
             return Checked(verdicts, "equal")
         other = other_software(release.declared.software)
         if not other:
-            raise PromiseError(f"{different[0]}: is not what the published tables give")
+            raise PromiseError(f"{different[0]}: differs from the published tables")
         (again / PAGE).write_text(page(directory), encoding="utf-8")
         unlike = [
             name for name in different if not are_equivalent(directory / name, again / name, other)
@@ -198,8 +198,8 @@ def compare_made_again(
     made_with = tuple(f"{package} {version}" for package, version in other.items())
     if unlike and not vouched:
         raise PromiseError(
-            f"{unlike[0]}: is not what the published tables give; it was made with "
-            f"{', '.join(made_with)}: install that, or give the digest"
+            f"{unlike[0]}: differs from the published tables; it was made with "
+            f"{', '.join(made_with)}. Install that software, or add --digest"
         )
     return Checked(verdicts, "equivalent", made_with, tuple(unlike))
 

@@ -235,7 +235,7 @@ class SeenParts:
             raise PromiseError("declares other columns than the parts before it")
         self.domains.add(part.domain)
         if len(self.domains) > 1:
-            raise PromiseError(f"{TARGETS}: are over other values than in the parts before it")
+            raise PromiseError(f"{TARGETS}: are about other values than in the parts before it")
         self.targets.append(part.targets)
         self.rows.append(part.rows)
         self.sizes.append(part.sizes)
@@ -273,7 +273,7 @@ class SeenParts:
             PromiseError: where there is no part.
         """
         if not self.verdicts:
-            raise PromiseError("nothing was judged")
+            raise PromiseError("no part was judged")
         columns = zip(*self.verdicts, strict=True)
         pairs = zip(self.terms.promises, columns, strict=True)
         return tuple((promise, promise.together(verdicts)) for promise, verdicts in pairs)

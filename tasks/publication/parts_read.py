@@ -49,15 +49,17 @@ def require_cut(declared: Declared) -> None:
     """
     column = declared.parts.by if declared.parts else None
     if column is not None and column not in declared.names_with_roles("quasi-identifier"):
-        raise PromiseError(f"{MANIFEST}: parts.by is not a quasi-identifier")
+        raise PromiseError(f"{MANIFEST}: parts.by is not a column with role quasi-identifier")
     for part in declared.made_of:
         if not part.where or not all(_is_told(where, declared) for where in part.where):
             raise PromiseError(
-                f"{PARTS}/{part.name}: is not cut by the strata and then by quasi-identifiers"
+                f"{PARTS}/{part.name}: is not cut first by the strata and then by quasi-identifiers"
             )
     cuts = [where for part in declared.made_of for where in part.where]
     if not are_apart(cuts, declared.columns):
-        raise PromiseError(f"{MANIFEST}: the cuts of two parts, or of one, admit the same rows")
+        raise PromiseError(
+            f"{MANIFEST}: two cuts, of different parts or of one part, contain the same rows"
+        )
 
 
 def are_within_cut(tables: Tables, declared: Declared, cut: Sequence[Where]) -> bool:
@@ -137,7 +139,7 @@ def read_whole(
     """
     declared, checked = release.declared, []
     if declared.parts is None or not declared.made_of:
-        raise PromiseError(f"{MANIFEST}: does not say of which parts the release is made")
+        raise PromiseError(f"{MANIFEST}: does not list the parts of the release")
     require_cut(declared)
     seen, admitted = SeenParts(declared), list[_Admitted]()
     first = PlaceOfPart()
@@ -147,7 +149,7 @@ def read_whole(
             _require_part(declared, part, assessment, number, first)
             digest = open_release(release.directory / PARTS / part.name).manifest["sfumato"]
             if digest["digest"] != part.digest:
-                raise PromiseError("is another part than the whole says")
+                raise PromiseError("is another part than the whole release lists")
         except (PromiseError, InputError) as error:
             raise PromiseError(f"{PARTS}/{part.name}: {error}") from None
         checked.append(result)
@@ -197,30 +199,30 @@ def _require_part(
     own, groups = assessment.declared, len(assessment.groups.of_all())
     place = PlaceOfPart(part.first_group, part.first_target)
     if part.name != f"{number:04d}" or (place, part.groups) != (expected, groups):
-        raise PromiseError(f"its place or its groups are not those that {MANIFEST} states")
+        raise PromiseError(f"its place or its groups differ from those in {MANIFEST}")
     _require_rows_of_part(declared, part, own)
     if own.predecessor is not None and declared.predecessor is None:
-        raise PromiseError("continues a version, and the whole continues none")
+        raise PromiseError("continues a version, and the whole release does not")
     terms = terms_of_part(declared, part.name, len(declared.made_of))
     shared = [name for name in Terms.model_fields if name not in _OWN]
     same = all(getattr(own, name) == getattr(terms, name) for name in shared)
     if not same or own.title != terms.title or own.parts is not None or own.made_of:
-        raise PromiseError("declares something else than the whole")
+        raise PromiseError("declares other things than the whole release")
     pairs = list(zip(declared.promises, own.promises, strict=False))
     if len(own.promises) != len(declared.promises) or not all(_is_kept(*pair) for pair in pairs):
-        raise PromiseError("promises something else than the whole")
+        raise PromiseError("has other promises than the whole release")
     if not are_within_cut(assessment.tables, declared, part.where):
         raise PromiseError("has rows outside of the cut that defines it")
 
 
 def _require_rows_of_part(declared: Declared, part: PublishedPart, own: Declared) -> None:
     if part.rows != own.rows.published:
-        raise PromiseError(f"its rows are not as many as {MANIFEST} states")
+        raise PromiseError(f"its number of rows differs from that in {MANIFEST}")
     if declared.parts is not None and part.rows > declared.parts.rows:
-        raise PromiseError(f"has more rows than {MANIFEST} says that a part has at most")
+        raise PromiseError(f"has more rows than {MANIFEST} allows for a part")
     accounted = own.rows.published + own.rows.suppressed + own.rows.not_represented_versions
     if own.rows.read != accounted:
-        raise PromiseError("tells of rows that were left out before there were parts")
+        raise PromiseError("counts rows that were left out before the table was cut")
 
 
 def _is_kept(promise: PrivacyModel, own: PrivacyModel) -> bool:
@@ -267,7 +269,7 @@ def _require_rows(declared: Declared, seen: SeenParts) -> None:
         of_parts = sum(getattr(part_rows, name) for part_rows in seen.rows)
         away = declared.is_composed and name == "not_represented_versions"  # from parts not shown
         if getattr(rows, name) < of_parts or (getattr(rows, name) > of_parts and not away):
-            raise PromiseError(f"{MANIFEST}: its row counts are not those of its parts")
+            raise PromiseError(f"{MANIFEST}: its row counts differ from those of its parts")
     require_counts(rows)
 
 

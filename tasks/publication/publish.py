@@ -107,8 +107,8 @@ def _require_finished(line: Line) -> None:
     pending = read_state(line.private).pending
     if pending is not None:
         raise Fault(
-            f"the publication of candidate {pending[1].digest[:12]}… was begun and not finished: "
-            "sfumato publish finishes it"
+            f"the publication of candidate {pending[1].digest[:12]}… was begun and not "
+            "finished. To finish it, run sfumato publish"
         )
 
 
@@ -184,7 +184,10 @@ def _require_approved(line: Line, ask: Callable[[], None] | None) -> None:
     if ask is not None:
         ask()
     elif line.reviewers:
-        raise PromiseError(f"approval: {line.name} asks for it, and nobody gave it")
+        raise PromiseError(
+            f"approval: {line.name} asks for an approval, and there is no approval yet. "
+            "See sfumato review"
+        )
 
 
 def _next(line: Line) -> str:
@@ -273,12 +276,16 @@ def _steps(line: Line, number: str, version: PublishedVersion, time: str) -> tup
     """Return everything that follows the appearance of a version, in order."""
     place = line.public / number
     return (
-        FinalStep("others may be unable to read it", partial(_open_to_all, place)),
+        FinalStep("other users may be unable to read it", partial(_open_to_all, place)),
         FinalStep(f"{RECORD} does not list it", partial(_record, line, number, version, time)),
         FinalStep(
-            "the line's private state does not know it", partial(_settle, line, number, version)
+            "the line's private state does not list it", partial(_settle, line, number, version)
         ),
-        FinalStep("private files of earlier versions stay", partial(_prune, line), required=False),
+        FinalStep(
+            "private files of earlier versions were not deleted",
+            partial(_prune, line),
+            required=False,
+        ),
         FinalStep("pages are out of date", partial(refresh_pages, line), required=False),
     )
 
@@ -297,7 +304,7 @@ def _finish(line: Line, number: str, version: PublishedVersion, time: str) -> tu
         try:
             undone += step.do() or ()
         except (SfumatoError, OSError) as error:
-            message = f"version {number} appeared in {line.public}, but {step.undone}"
+            message = f"version {number} was published in {line.public}, but {step.undone}"
             if step.required:
                 raise Fault(f"{message} ({_reason(error)}): {_MENDED}") from None
             undone.append(f"warning: {message} ({_reason(error)}): {_MENDED}")
@@ -317,7 +324,9 @@ def after_appearance(version: Path) -> Iterator[None]:
     except Fault as error:
         if is_tombstone(version) or str(error).startswith(f"version {version.name} "):
             raise
-        message = f"version {version.name} stands in {version.parent}, but what follows it failed"
+        message = (
+            f"version {version.name} is published in {version.parent}, but a later step failed"
+        )
         raise type(error)(f"{message}: {error}") from None
 
 

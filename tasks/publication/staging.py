@@ -44,7 +44,7 @@ def require_sealed(directory: Path, sealed: Mapping[str, str]) -> None:
     for name in sorted({*now, *sealed}):
         if now.get(name) != sealed.get(name):
             change = "changed" if name in now and name in sealed else "added or removed"
-            raise PromiseError(f"{name}: was {change} after validation: validate it again")
+            raise PromiseError(f"{name}: was {change} after validation. Validate it again")
 
 
 def require_plain(directory: Path) -> None:
@@ -57,7 +57,9 @@ def require_plain(directory: Path) -> None:
         mode = path.lstat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             name = path.relative_to(directory.parent).as_posix()
-            raise PromiseError(f"{name!a}: is no plain file or directory: nothing there is read")
+            raise PromiseError(
+                f"{name!a}: is not a plain file or directory, so nothing there is read"
+            )
 
 
 def stage(line: Line, candidate: Candidate) -> Path:
@@ -76,7 +78,7 @@ def stage(line: Line, candidate: Candidate) -> Path:
     require_sealed(staging, candidate.sha256)
     _verify(staging, candidate)
     if candidate.digest not in (None, digest_in(staging)):
-        raise PromiseError("the candidate is not the one that was approved: nothing is published")
+        raise PromiseError("the candidate differs from the approved one, so nothing is published")
     _sign(line, staging)
     for path in staging.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o444)
@@ -119,8 +121,8 @@ def open_signer_of(line: Line) -> Signer | None:
     signer, offered = open_signer(line.signing_key), read_offers(line.public)
     if offered is not None and signer.key.public in offered.revoked_keys():
         raise InputError(
-            f"publish.signed-by: key {signer.key} was revoked, and readers refuse what it signs: "
-            "name the one that took its place (sfumato keys rotate)"
+            f"publish.signed-by: key {signer.key} was revoked, and readers refuse what "
+            "it signs. Name the key that replaced it (sfumato keys rotate)"
         )
     return signer
 

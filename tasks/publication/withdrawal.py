@@ -125,9 +125,11 @@ def _record_with(line: Line, number: str) -> Record:
     state, record = read_state(line.private), read_record(line.public)
     require_ours(line, state, record, directories(line))
     if number not in record.versions:
-        raise InputError(f"{line.public / number}: is no version of {line.name}")
+        raise InputError(f"{line.public / number}: is not a version of {line.name}")
     if record.versions[number].digest != state.versions[number].digest:
-        raise PromiseError(f"version {number}: the public record has it not as it was published")
+        raise PromiseError(
+            f"version {number}: differs in the public record from what was published"
+        )
     return record
 
 
@@ -141,8 +143,7 @@ def require_reason(reason: str) -> None:
         TypeAdapter(Reason).validate_python(reason)
     except ValidationError:
         raise SpecError(
-            "reason: is not a line of text of at most 500 characters (line breaks and control "
-            "characters are none)"
+            "reason: must be one line of text of at most 500 characters, without control characters"
         ) from None
 
 

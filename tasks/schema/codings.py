@@ -38,7 +38,7 @@ def _short(text: str) -> str:
     with suppress(ArithmeticError):
         number = Decimal(text)
         if number.is_finite() and abs(number.adjusted()) > _LARGEST:
-            raise ValueError("has too many digits")
+            raise ValueError("has too many digits. Write fewer")
     return text
 
 
@@ -53,7 +53,9 @@ class _Coding(BaseModel):
 class DateShift(_Coding):
     """Dates moved by as many days as their unit is, the same in all columns and versions."""
 
-    days: Annotated[int, Field(ge=1, le=36_500, description="at most, earlier or later")]
+    days: Annotated[
+        int, Field(ge=1, le=36_500, description="the largest number of days, earlier or later")
+    ]
 
 
 class TailShare(_Coding):
@@ -65,17 +67,24 @@ class TailShare(_Coding):
 class Rounding(_Coding):
     """Numbers replaced by the nearest multiple of one."""
 
-    to: Annotated[Parameter, Field(description="values become multiples of it")]
+    to: Annotated[Parameter, Field(description="the step; values become multiples of it")]
     ties: Annotated[
         Literal["even", "up", "down"],
-        Field(description="where two are as near: the even multiple, the larger, the smaller"),
+        Field(
+            description=(
+                "the multiple that is chosen if two are equally near: the even one, the larger "
+                "or the smaller"
+            )
+        ),
     ] = "even"
 
 
 class RareFold(_Coding):
     """Values that few rows of the first version have, all replaced by one; computed once."""
 
-    below: Annotated[int, Field(ge=2, description="rows that a value needs to stay")]
+    below: Annotated[
+        int, Field(ge=2, description="the number of rows that a value needs, to be kept")
+    ]
     into: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
@@ -88,7 +97,12 @@ class CodedColumn(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     shift: DateShift | None = field_since(
-        _FORMAT, None, "dates moved by days that are the unit's own, in labels alone"
+        _FORMAT,
+        None,
+        (
+            "dates are moved by a number of days that each unit has of its own; only for "
+            "forms with labels"
+        ),
     )
     bottom: Threshold | None = field_since(
         _FORMAT,
@@ -104,7 +118,7 @@ class CodedColumn(BaseModel):
     unite: Literal["spellings"] | None = field_since(
         _OF_SPELLINGS,
         None,
-        "texts that differ in spaces, case or Unicode form alone become one, in lower case",
+        "texts that differ only in spaces, case or Unicode form become one text, in lower case",
     )
     prefix: Annotated[int, Field(ge=1, le=1_000)] | None = field_since(
         _FORMAT, None, "how many characters of a text are kept"
@@ -145,7 +159,7 @@ def fault_of_codings(column: CodedColumn, type_: str) -> str | None:
         if type_ not in TYPES[key]:
             return f"{key}: needs type {' or '.join(sorted(TYPES[key]))}, not {type_}"
     if column.free_text is not None and type_ != "string":
-        return f"free-text: a column of type {type_} holds no text"
+        return f"free-text: is for columns of texts, and this column has type {type_}. Leave it out"
     faults = (fault(column, type_) for fault in _FAULTS)
     return next((fault for fault in faults if fault is not None), None)
 
@@ -166,7 +180,7 @@ def _fault_of_numbers(column: CodedColumn, type_: str) -> str | None:
         except ValueError:
             return f"{key}: not of type {type_}"
         if type_ == "integer" and abs(number) > INT64_MAX:
-            return f"{key}: is no integer of 64 bits"
+            return f"{key}: is not an integer of 64 bits"
         if type_ == "decimal" and -int(number.as_tuple().exponent) > _DIGITS:
             return f"{key}: has more than {_DIGITS} decimals"
         if type_ == "decimal" and number.adjusted() >= _ALL_DIGITS - _DIGITS:
@@ -177,7 +191,7 @@ def _fault_of_numbers(column: CodedColumn, type_: str) -> str | None:
 def _fault_of_order(column: CodedColumn, type_: str) -> str | None:
     ends = {key: as_number(text, type_) for key, text in threshold_texts(column).items()}
     if len(ends) == len(("bottom", "top")) and ends["bottom"] >= ends["top"]:
-        return "bottom: is not below top"
+        return "bottom: is not below top. Write a smaller one"
     return None
 
 
@@ -189,7 +203,10 @@ def _fault_of_rounding(column: CodedColumn, type_: str) -> str | None:
         return "round.to: must be more than 0"
     for key, text in threshold_texts(column).items():
         if not _is_multiple(as_number(text, type_), step):
-            return f"{key}: is no multiple of round.to, and would be rounded to another threshold"
+            return (
+                f"{key}: is not a multiple of round.to, and would be rounded to another "
+                "threshold. Write a multiple"
+            )
     return None
 
 

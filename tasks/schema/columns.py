@@ -31,12 +31,20 @@ class Pseudonym(Part):
         Field(
             pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
             max_length=63,
-            description="a key of its own: the same in every line of the work directory",
+            description=(
+                "the purpose, which has its own key; the key is the same in all lines of "
+                "the work directory"
+            ),
         ),
     ]
     beside: Annotated[
         tuple[str, ...],
-        Field(description="published columns that are handed over beside it, as they are coded"),
+        Field(
+            description=(
+                "published columns that are handed over beside the pseudonym, coded as in the "
+                "release"
+            )
+        ),
     ] = ()
 
 
@@ -51,7 +59,7 @@ class Range(BaseModel):
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
         if self.min is None and self.max is None:
-            raise ValueError("min or max is needed")
+            raise ValueError("has no limit. Write min, max or both")
         return self
 
 
@@ -64,61 +72,80 @@ class ColumnSpec(CodedColumn, Part):
     role: Annotated[
         Role,
         Field(
-            description="identifier and drop: nowhere in a release; sensitive: protected; weight: "
-            "how many people of the population a row stands for"
+            description=(
+                "the column's role. A release never contains identifier and drop, and "
+                "it protects sensitive; weight is the number of people in the "
+                "population that a row represents"
+            )
         ),
     ]
-    type: Annotated[ColumnType, Field(description="of the values; nothing is guessed")] = "string"
+    type: Annotated[ColumnType, Field(description="the type of the values; nothing is guessed")] = (
+        "string"
+    )
     nulls: Annotated[
-        NullPolicy | None, Field(description="the policy of this column; otherwise the spec's")
+        NullPolicy | None,
+        Field(description="the policy for missing values in this column; otherwise the spec's"),
     ] = None
     values: Annotated[
         tuple[Value, ...] | None,
         Field(min_length=1, description="the values that the source may have"),
     ] = None
-    range: Annotated[
-        Range | None, Field(description="between which values those of the source are")
-    ] = None
+    range: Annotated[Range | None, Field(description="the limits of the source's values")] = None
     hierarchy: Annotated[
         Written | None,
         Field(
             description="a CSV file with one row per leaf, intervals, dates, prefixes or an order"
         ),
     ] = None
-    unit: Annotated[bool, Field(description="whether it says whom a row is about")] = False
+    unit: Annotated[
+        bool, Field(description="true if the identifier identifies whom a row is about")
+    ] = False
     generated: Annotated[
         Literal["row-number"] | None,
-        Field(description="made where the source is read, and not among its columns"),
+        Field(description="the column is not in the source; it is made when the source is read"),
     ] = None
     repeat: Annotated[
         Literal["refuse", "keep-one", "all"],
-        Field(description="when a unit occurs twice; all: people have several rows"),
+        Field(
+            description="what happens if a unit occurs twice; with `all`, people have several rows"
+        ),
     ] = "refuse"
     unprotected: Annotated[
         str | None, Field(min_length=1, description="why a column needs no promise")
     ] = None
     description: Annotated[
-        OneLine | None, Field(description="of its values, for readers; no term of a release")
+        OneLine | None,
+        Field(description="the unit of its values, for readers; it does not change the release"),
     ] = None
     labels: Annotated[
         dict[Code, OneLine] | None,
         Field(
             min_length=1,
             max_length=10_000,
-            description="what its codes mean, for readers; no term of a release",
+            description="the meaning of its codes, for readers; it does not change the release",
         ),
     ] = None
     code_list: Annotated[
         Literal["published", "whole"],
-        Field(description="which codes have their labels published: those that are, or all"),
+        Field(description="the codes that are published with their labels: published ones, or all"),
     ] = "published"
     spelling: Annotated[
         Literal["as-written"] | None,
-        Field(description="sensitive texts that differ in spaces, case or Unicode form differ"),
+        Field(
+            description=(
+                "sensitive texts that differ only in spaces, case or Unicode form are "
+                "different values"
+            )
+        ),
     ] = None
     all_different: Annotated[
         OneLine | None,
-        Field(description="why nobody is known by a sensitive text that nearly all rows differ in"),
+        Field(
+            description=(
+                "why a sensitive text identifies no person, although nearly all rows have "
+                "different texts"
+            )
+        ),
     ] = None
     same_as: Annotated[
         str | None,
@@ -126,7 +153,7 @@ class ColumnSpec(CodedColumn, Part):
     ] = None
     pseudonym: Annotated[
         Pseudonym | None,
-        Field(description="under which it is handed over privately; in no published table"),
+        Field(description="how the column is handed over in private; it is in no published table"),
     ] = None
 
     @property
@@ -139,13 +166,13 @@ class ColumnSpec(CodedColumn, Part):
         keys = {"spelling": self.spelling, "all-different": self.all_different}
         key = next((key for key, value in keys.items() if value is not None), None)
         if key is not None and (self.role != "sensitive" or self.type != "string"):
-            raise ValueError(f"{key}: is about a sensitive column of type string")
+            raise ValueError(f"{key}: is only for sensitive columns of type string. Leave it out")
         return self
 
     @model_validator(mode="after")
     def _values_fit_the_type(self) -> Self:
         if self.range is not None and self.type not in ORDERED:
-            raise ValueError(f"range: values of type {self.type} have no order")
+            raise ValueError(f"range: values of type {self.type} have no order. Leave range out")
         for number, text in enumerate(self.values or ()):
             if not self._can_be(text):
                 raise ValueError(f"values.{number}: not of type {self.type}")
@@ -166,13 +193,19 @@ class ColumnSpec(CodedColumn, Part):
     @model_validator(mode="after")
     def _keys_fit_the_role(self) -> Self:
         if self.unit and self.role != "identifier":
-            raise ValueError(f"unit: only an identifier can be the unit, not a {self.role}")
+            raise ValueError(
+                f"unit: only an identifier can be the unit, and this column has role {self.role}"
+            )
         if self.generated is not None and (self.role, self.type) != ("identifier", "integer"):
-            raise ValueError("generated: row numbers are identifiers of type integer")
+            raise ValueError("generated: row numbers need `role: identifier` and `type: integer`")
         if self.repeat != "refuse" and not self.unit:
-            raise ValueError("repeat: only a unit can repeat")
+            raise ValueError(
+                "repeat: only the unit can repeat. Write `unit: true`, or leave repeat out"
+            )
         if self.hierarchy is not None and self.role not in ("quasi-identifier", "sensitive"):
-            raise ValueError(f"hierarchy: means nothing for a column with role {self.role}")
+            raise ValueError(
+                f"hierarchy: has no effect on a column with role {self.role}. Leave it out"
+            )
         for builder, type_ in _BUILT_OF.items():
             if isinstance(self.hierarchy, builder) and self.type != type_:
                 raise ValueError(f"hierarchy: {builder.__name__.lower()} need type {type_}")
@@ -182,31 +215,45 @@ class ColumnSpec(CodedColumn, Part):
     def _codings_fit(self) -> Self:
         if (self.codings or self.free_text) and self.role in ("identifier", "drop"):
             key = next(iter(self.codings), "free-text")
-            raise ValueError(f"{key}: a column with role {self.role} is in no published table")
+            raise ValueError(
+                f"{key}: a column with role {self.role} is in no published table. Leave "
+                "this key out"
+            )
         if fault := fault_of_codings(self, self.type):
             raise ValueError(fault)
         words = [key for key in ("description", "labels") if getattr(self, key) is not None]
         if words and self.role in ("identifier", "drop"):
-            raise ValueError(f"{words[0]}: a column with role {self.role} is in no published table")
+            raise ValueError(
+                f"{words[0]}: a column with role {self.role} is in no published table. "
+                "Leave this key out"
+            )
         if self.pseudonym is not None and self.role != "identifier":
-            raise ValueError(f"pseudonym: only an identifier has one, not a {self.role}")
+            raise ValueError(
+                f"pseudonym: only an identifier can have one, and this column has role {self.role}"
+            )
         return self
 
     @model_validator(mode="after")
     def _labels_are_of_codes(self) -> Self:
         if self.labels is None:
             if self.code_list != "published":
-                raise ValueError("code-list: labels of which codes? There are none (labels)")
+                raise ValueError(
+                    "code-list: needs labels, and the column has no labels. Write labels, "
+                    "or leave code-list out"
+                )
             return self
         if self.type not in ("string", "integer"):
-            raise ValueError(f"labels: codes are texts or whole numbers, not of type {self.type}")
+            raise ValueError(
+                f"labels: codes must be texts or whole numbers, and the column has type {self.type}"
+            )
         for number, code in enumerate(self.labels):
             if self.type == "integer" and not _WHOLE.fullmatch(code):
-                raise ValueError(f"labels: code {number + 1} of the list is no whole number")
+                raise ValueError(f"labels: code {number + 1} of the list is not a whole number")
         if self.computed_keys and self.code_list != "whole":
             raise ValueError(
-                f"code-list: {self.computed_keys[0]} is computed from people's values, which the "
-                "codes that are left would tell: say whole, or leave labels out"
+                f"code-list: {self.computed_keys[0]} is computed from people's values, "
+                "and the published codes would reveal them. Write `code-list: whole`, "
+                "or leave labels out"
             )
         return self
 
@@ -215,13 +262,17 @@ class ColumnSpec(CodedColumn, Part):
         if self.role != "weight":
             return self
         if self.type not in ("integer", "decimal"):
-            raise ValueError(f"type: a weight is an integer or a decimal, not of type {self.type}")
+            raise ValueError(
+                "type: a weight must be an integer or a decimal, and this column has type "
+                f"{self.type}"
+            )
         if self.nulls == "category":
-            raise ValueError("nulls: a weight is a number: refuse, or drop-row")
+            raise ValueError("nulls: a weight must be a number. Use refuse or drop-row")
         if self.unprotected is None:
             raise ValueError(
-                "unprotected: a weight tells how people were drawn, and so may tell who they are: "
-                "say why nobody is known by it, or round it or leave it out (role: drop)"
+                "unprotected: is missing. A weight shows how people were sampled, and "
+                "so may identify them. Write why it identifies no person, or round it, "
+                "or leave it out (role: drop)"
             )
         return self
 
@@ -234,9 +285,12 @@ class ColumnSpec(CodedColumn, Part):
             and (self.role != "identifier" or self.unit)
         ):
             raise ValueError(
-                "unprotected: only a sensitive or insensitive column needs a reason, or an "
-                "identifier that is no unit"
+                "unprotected: only a sensitive or insensitive column, or an identifier "
+                "that is not the unit, needs this reason. Leave it out"
             )
         if self.same_as is not None and self.role != "sensitive":
-            raise ValueError("same-as: only a sensitive column is compared with another line's")
+            raise ValueError(
+                "same-as: only sensitive columns are compared with those of another line. "
+                "Leave it out"
+            )
         return self

@@ -175,7 +175,7 @@ def _status(path: Path) -> os.stat_result:
         return path.stat()
     except FileNotFoundError:
         if path.is_symlink():
-            raise UnfitFileError("is a link to nothing", path) from None
+            raise UnfitFileError("is a link to a file that does not exist", path) from None
         raise
 
 

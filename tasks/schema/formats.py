@@ -178,11 +178,11 @@ def require_readable(place: Path | str, document: Mapping[str, Any], newest: int
     """
     number = document.get("format", 0)
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise InputError(f"{place}: format is not a number of a format")
+        raise InputError(f"{place}: format must be a whole number")
     if number > newest:
         raise InputError(
-            f"{place}: format {number} was made by newer software; this one reads formats up to "
-            f"{newest}: install a newer sfumato"
+            f"{place}: format {number} is newer than this software, which reads "
+            f"formats up to {newest}. Install a newer sfumato"
         )
 
 

@@ -30,7 +30,9 @@ class Hierarchy:
 
     def __post_init__(self) -> None:
         if not self.rows:
-            raise InputError(f"{self.name}: a hierarchy needs at least one leaf")
+            raise InputError(
+                f"{self.name}: has no leaf. Write at least one row with a value and its labels"
+            )
         above: list[dict[str, tuple[str, ...]]] = [{} for _ in self.rows[0]]
         for number, row in enumerate(self.rows, start=1):
             if fault := self._fault(row) or _misfit(row, above):
@@ -39,11 +41,11 @@ class Hierarchy:
     def _fault(self, row: tuple[str, ...]) -> str | None:
         """Return the fault of a row by itself, or None."""
         if len(row) < 2:
-            return "a leaf needs the root above it"
+            return "the row has only a leaf. Write the root behind it also"
         if len(row) != len(self.rows[0]):
             return f"{len(row)} labels, {len(self.rows[0])} in row 1"
         if row[-1] != ROOT:
-            return f"the last label is not the root {ROOT!r}"
+            return f"the last label is not the root {ROOT!r}, which all rows need"
         return None if all(row) else "an empty label"
 
     @property
@@ -146,10 +148,10 @@ def _prefix(value: str, length: int) -> str:
 def _misfit(row: tuple[str, ...], above: list[dict[str, tuple[str, ...]]]) -> str | None:
     """Return the fault of a row beside earlier ones, by the labels above theirs; or None."""
     if row[0] in above[0]:
-        return "the leaf stands in an earlier row"
+        return "the leaf is in an earlier row already"
     for level, label in enumerate(row):
         if above[level].setdefault(label, row[level + 1 :]) != row[level + 1 :]:
-            return f"the label of level {level} has other labels above it in an earlier row"
+            return f"the label of level {level} has other labels behind it in an earlier row"
     return None
 
 

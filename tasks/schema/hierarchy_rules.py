@@ -22,7 +22,9 @@ class Intervals(BaseModel):
     def _widths_nest(self) -> Self:
         for narrow, wide in zip(self.intervals, self.intervals[1:], strict=False):
             if wide <= narrow or wide % narrow:
-                raise ValueError(f"interval {wide} is not a proper multiple of {narrow}")
+                raise ValueError(
+                    f"interval {wide} must be larger than {narrow}, and a multiple of it"
+                )
         return self
 
 
@@ -39,7 +41,7 @@ class Dates(BaseModel):
     def _periods_nest(self) -> Self:
         places = [tuple(PERIODS).index(period) for period in self.dates]
         if places != sorted(set(places)):
-            raise ValueError("periods are named from the shortest to the longest, each once")
+            raise ValueError("periods must be named from the shortest to the longest, each once")
         return self
 
 
@@ -69,10 +71,12 @@ class Ordered(BaseModel):
     @model_validator(mode="after")
     def _runs_nest(self) -> Self:
         if len(set(self.ordered)) < len(self.ordered):
-            raise ValueError("a value stands twice")
+            raise ValueError("a value occurs twice. Write each value once")
         for shorter, longer in zip(self.runs, self.runs[1:], strict=False):
             if longer <= shorter or longer % shorter:
-                raise ValueError(f"run {longer} is not a proper multiple of {shorter}")
+                raise ValueError(
+                    f"run {longer} must be larger than {shorter}, and a multiple of it"
+                )
         return self
 
 
@@ -84,7 +88,7 @@ class HierarchyFile(BaseModel):
     file: Annotated[str, Field(min_length=1, description="one row per leaf, the root last")]
     public: Annotated[
         bool,
-        Field(description="publish all leaves, not only those that stand under a published label"),
+        Field(description="true publishes all leaves, and not only those under a published label"),
     ] = False
 
 
@@ -105,13 +109,14 @@ class Bands(Part):
 
     column: str
     bands: Annotated[
-        tuple[ExactNumber, ...], Field(min_length=1, description="where bands begin, ascending")
+        tuple[ExactNumber, ...],
+        Field(min_length=1, description="the starts of the bands, the smallest first"),
     ]
 
     @model_validator(mode="after")
     def _ascend(self) -> Self:
         if list(self.bands) != sorted(set(self.bands)):
-            raise ValueError("bands: do not ascend")
+            raise ValueError("bands: do not ascend. Write the smallest first")
         return self
 
     def __str__(self) -> str:
@@ -128,7 +133,7 @@ class HierarchyLevel(Part):
     since: ClassVar[int] = 5
 
     column: str
-    level: Annotated[int, Field(ge=1, description="steps up from the values")]
+    level: Annotated[int, Field(ge=1, description="the number of steps above the values")]
 
     def __str__(self) -> str:
         return f"{self.column} at level {self.level}"

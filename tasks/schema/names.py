@@ -96,8 +96,10 @@ class CsvDialect(BaseModel):
         tuple[str, ...] | None,
         Field(
             min_length=1,
-            description="names of the columns, where the file has no header line; in place of "
-            "one that `skip` leaves out",
+            description=(
+                "names of the columns, if the file has no header line, or in place of a "
+                "header that `skip` leaves out"
+            ),
         ),
     ] = None
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
@@ -105,16 +107,16 @@ class CsvDialect(BaseModel):
         tuple[str, ...], Field(description="texts that mean a missing value")
     ] = ("",)
     skip_initial_space: Annotated[
-        bool, Field(description="whether blanks after a delimiter are no part of the value")
+        bool, Field(description="true if blanks after a delimiter do not belong to the value")
     ] = False
     encoding: Annotated[str, Field(min_length=1)] = "utf-8"
     thousands: Annotated[
         Literal[",", ".", "'", " "] | None,
-        Field(description="what stands between thousands of numbers; a blank of any kind is ' '"),
+        Field(description="the mark between thousands; ' ' is a blank of any kind"),
     ] = None
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:
         if self.header is not None and len(set(self.header)) < len(self.header):
-            raise ValueError("the header names a column twice")
+            raise ValueError("the header names a column twice. Give each column its own name")
         return self

@@ -32,16 +32,16 @@ class DeclaredColumn(CodedColumn):
 
     role: Literal["quasi-identifier", "sensitive", "insensitive"]
     type: ColumnType
-    scale: Annotated[int | None, Field(ge=0, le=38, description="decimals of a decimal column")] = (
-        None
-    )
+    scale: Annotated[
+        int | None, Field(ge=0, le=38, description="the number of decimals of a decimal column")
+    ] = None
     nulls: Annotated[bool, Field(description="whether null is published as a category")] = False
-    unprotected: Annotated[str | None, Field(description="why it has no promise")] = None
+    unprotected: Annotated[str | None, Field(description="why no promise is about it")] = None
     hierarchy: Labels | Intervals | Dates | Prefixes | None = None
     leaves: Literal["all", "published"] = field_since(
-        5, "all", "which leaves the hierarchy has: all, or those under a published label"
+        5, "all", "the leaves of the hierarchy: all, or those under a published label"
     )
-    weight: bool = field_since(6, False, "whether it says how many people a row stands for")
+    weight: bool = field_since(6, False, "whether it is the number of people that a row represents")
 
     @property
     def since(self) -> int:

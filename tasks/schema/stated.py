@@ -70,7 +70,9 @@ def link_of(text: str) -> str | None:
 
 def _licence(text: str) -> str:
     if web_address(text) is None and not _IDENTIFIER.fullmatch(text):
-        raise ValueError("is the short name of a licence (CC-BY-4.0), or its address on the web")
+        raise ValueError(
+            "must be the short name of a licence (CC-BY-4.0), or its address on the web"
+        )
     return text
 
 
@@ -79,7 +81,7 @@ class SaidOfLine(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    publisher: Annotated[OneLine | None, Field(description="the name of who publishes it")] = None
+    publisher: Annotated[OneLine | None, Field(description="the name of its publisher")] = None
     contact: Annotated[
         OneLine | None,
         Field(description="a name, an e-mail address, or an address on the web"),
@@ -101,7 +103,7 @@ class CodeLabels(BaseModel):
 
     codes: dict[Code, OneLine]
     whole: Annotated[
-        bool, Field(description="the list as declared; otherwise the published codes alone")
+        bool, Field(description="the list as declared; otherwise only the published codes")
     ] = False
 
 
@@ -109,7 +111,7 @@ class PublishedWords(SaidOfLine):
     """Words of a version about its line, and about its columns by their names."""
 
     columns: dict[str, OneLine] = {}
-    labels: dict[str, CodeLabels] = field_since(6, {}, "what codes of columns mean")
+    labels: dict[str, CodeLabels] = field_since(6, {}, "the meaning of codes of columns")
     key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = field_since(
         6, None, "the fingerprint of the key that the line's versions were signed with"
     )
@@ -122,15 +124,26 @@ class KeptBar(PublisherStatement):
     limit: Literal["max-lift", "max-share-above", "max-share"]
     most: _Share
     belief: _Share | None = field_since(
-        6, None, "what a value is believed with that counts, or more"
+        6,
+        None,
+        ("the smallest probability with which a value is believed, so that the guess counts"),
     )
     known: int | None = field_since(
-        6, None, "how many values can be ruled out, or people are known"
+        6,
+        None,
+        (
+            "the number of values that the attacker can rule out, or of people that the "
+            "attacker knows"
+        ),
     )
-    width: ExactNumber | None = field_since(6, None, "of a small range, in the column's unit")
-    level: int | None = field_since(6, None, "of the hierarchy, by which values are alike")
+    width: ExactNumber | None = field_since(
+        6, None, "the width of a small range, in the column's unit"
+    )
+    level: int | None = field_since(
+        6, None, "the level of the hierarchy at which values count as alike"
+    )
     times: float | None = field_since(
-        6, None, "how much likelier a value is in a group that counts"
+        6, None, "how much likelier a value must be in a group, so that the group counts"
     )
 
 
@@ -190,7 +203,7 @@ class CalibratedIntervals(PublisherStatement):
         "stated by the publisher, not verifiable"
     )
     grid: Literal["first", "fine"] = field_since(
-        6, "first", "which factors there are: the few of format 5, or 24 in each power of ten"
+        6, "first", "the possible factors: the few of format 5, or 24 in each power of ten"
     )
     families: tuple[CalibratedFamily, ...]
 
@@ -227,19 +240,30 @@ class DossierStatements(Part):
 
     context: Annotated[
         Literal["public", "agreement", "enclave"],
-        Field(description="who gets it: everybody, who signs an agreement, who works inside"),
+        Field(
+            description=(
+                "who receives the release: the public, those who sign an agreement, or only "
+                "colleagues"
+            )
+        ),
     ]
-    purpose: Annotated[Paragraphs | None, Field(description="what it is released for")] = None
-    recipients: Annotated[Paragraphs | None, Field(description="who uses it")] = None
+    purpose: Annotated[Paragraphs | None, Field(description="the purpose of the release")] = None
+    recipients: Annotated[Paragraphs | None, Field(description="the users of the release")] = None
     controls: Annotated[
-        Paragraphs | None, Field(description="what keeps recipients from attacking it")
+        Paragraphs | None, Field(description="the measures that keep recipients from attacking it")
     ] = None
     attackers: Annotated[
-        Paragraphs | None, Field(description="who might, and what they know beforehand")
+        Paragraphs | None, Field(description="who might attack it, and their knowledge beforehand")
     ] = None
-    decision: Annotated[Paragraphs | None, Field(description="why it is released so")] = None
+    decision: Annotated[
+        Paragraphs | None, Field(description="the reasons for this kind of release")
+    ] = None
     residual_risk: Annotated[
-        Paragraphs | None, Field(description="what risk is left, and why that is acceptable")
+        Paragraphs | None, Field(description="the remaining risk, and why it is acceptable")
     ] = None
-    accepted_by: Annotated[Paragraphs | None, Field(description="who accepts it")] = None
-    review: Annotated[date | None, Field(description="when all of this is looked at again")] = None
+    accepted_by: Annotated[
+        Paragraphs | None, Field(description="the person who accepts the risk")
+    ] = None
+    review: Annotated[
+        date | None, Field(description="the day on which all of this is reviewed again")
+    ] = None

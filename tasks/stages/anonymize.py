@@ -152,7 +152,7 @@ def write_continued_candidate(
     """
     _, made = continue_slots(table, names, terms, randomness, wish, before)
     if made.suppressed and not may_leave_out:
-        raise PromiseError("versions: composed: newcomers who cannot all be grouped wait together")
+        raise PromiseError("versions: composed: new people who cannot all be grouped wait together")
     return _write(table, made, _make_declared(terms, table, made, _counts_of_part(table)), run)
 
 

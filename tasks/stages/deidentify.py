@@ -188,7 +188,7 @@ def require_texts(texts: SensitiveTexts, deidentified: Path, line: Line) -> None
     if faults and not is_encrypted(deidentified.parent):
         rows = [(fault.column, value) for fault in faults for value in fault.values.to_pylist()]
         write_private_list(line.private / LISTED, ("column", "value"), rows)
-        words[-1] += f" (the values: {line.private / LISTED}, for your eyes alone)"
+        words[-1] += f" (a private list of the values is in {line.private / LISTED})"
     if faults and not read_record(line.public).versions:
         raise InputError("; ".join(words))
     write_note(deidentified, _NOTE, words)
@@ -233,7 +233,7 @@ def choose_terms(
     if not isinstance(terms, WishedTerms):
         return terms
     if choosing is None:
-        raise Fault("terms that are to be chosen come without candidates")
+        raise Fault("no candidates were given for the terms that must be chosen")
     choice = frozen_choice(terms, line)
     if choice is None:
         from sfumato.tasks.candidates.choosing import choose  # with all that may be tried

@@ -34,7 +34,7 @@ from sfumato.tasks.stages.validate import sealed_candidate
 from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.terms.tables import form_of, schemas
 
-_UNCOVERED = "it does not cover the rows it represents"
+_UNCOVERED = "it does not cover all of its rows"
 
 
 def evaluate_release(
@@ -67,7 +67,7 @@ def evaluate_release(
         raise Fault(f"{release}: withdrawn: {reasons}")
     missed = measured.useful.missed if evaluation.refuses else ""
     if missed and release.name in pending_versions(line.public):
-        raise PromiseError(f"evaluate.require: {missed}: version {release.name} stays pending")
+        raise PromiseError(f"evaluate.require: {missed}. Version {release.name} stays pending")
     return replace(measured, notices=record_accuracy(line, release.name, measured))
 
 
@@ -105,7 +105,7 @@ def evaluate_candidate(
         original = keep_represented(candidate, original)
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
-        raise Fault(f"the candidate was not kept: {measured.fault.told}")
+        raise Fault(f"the candidate could not be kept for review: {measured.fault.told}")
     return measured
 
 
@@ -143,7 +143,7 @@ def measure_bounds(
     )
     fault = None
     if outside := sum(not query.inside for query in measured):
-        detail = f"the truth is outside the bounds of {outside} of {len(measured)} queries"
+        detail = f"the truth is outside the bounds for {outside} of {len(measured)} queries"
         fault = PublicationFault("bounds do not contain the truth", detail)
     useful = judge_usefulness(measured, evaluation.require, one_group=_is_one_group(opened))
     return MeasuredBounds(public_summary(measured), useful, fault)
@@ -166,7 +166,10 @@ def represented_rows(release: Release, line: Line, original: Microdata) -> Micro
         return represented_part(line.private, version, original)
     version_state = read_state(line.private).versions.get(version)
     if version_state is None or version_state.map is None or not has_map(line.private, version):
-        raise InputError(f"{release.directory}: whom it represents is not known here any more")
+        raise InputError(
+            f"{release.directory}: the record of its people is not here any more, so it "
+            "cannot be measured"
+        )
     return read_map(line.private, version, version_state.map).shown_rows
 
 

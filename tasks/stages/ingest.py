@@ -53,7 +53,7 @@ def place_of_objects(run: Path) -> Iterator[Path]:
 def _list_privately(absent: Mapping[str, Sequence[str]], place: Path) -> str:
     rows = [(name, value) for name, values in absent.items() for value in values]
     write_private_list(place, ("column", "value"), rows)
-    return f" (values that have no leaf: {place}, for your eyes alone)"
+    return f" (a private list of the values without a leaf is in {place})"
 
 
 def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, ...]]:
@@ -71,9 +71,10 @@ def rows_of_one_person(ingested: Path, columns: Columns) -> str | None:
     if not repeated:
         return None
     return (
-        f"columns.{repeated[0]}: several rows have the same value, and unit: row counts each as a "
-        "person: make it the unit (unit: true, repeat: all or keep-one), or say why these rows are "
-        "not one person's (unprotected)"
+        f"columns.{repeated[0]}: several rows have the same value, and `unit: row` "
+        "counts each row as a person. If it identifies people, make it the unit "
+        "(`unit: true`, and `repeat: all` or `repeat: keep-one`). Otherwise write why "
+        "these rows are about different people (unprotected: REASON)"
     )
 
 

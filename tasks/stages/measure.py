@@ -84,8 +84,9 @@ def _require_texts_apart(
     for name in names:
         if len(texts[name].values) > len(microdata[name].values):
             raise InputError(
-                f"{place}: column {name!r}: is a quasi-identifier and sensitive, and texts of it "
-                f"mean the same: give its type with --types (string keeps them apart)"
+                f"{place}: column {name!r}: is a quasi-identifier and sensitive, and "
+                "some of its texts mean the same value. Write its type with --types "
+                "(string keeps the texts apart)"
             )
 
 
@@ -101,7 +102,9 @@ def with_hierarchies(microdata: Microdata, files: Mapping[str, str], place: str)
     """
     for name, file in files.items():
         if not microdata.has(name):
-            raise InputError(f"{file}: column {name!r} is not measured")
+            raise InputError(
+                f"{file}: column {name!r} is not measured. Name it in --qi or --sensitive"
+            )
         hierarchy, column = read_hierarchy(Path(file), file), microdata[name]
         require_leaves(column, hierarchy, place, np.arange(microdata.rows))
         above = with_ancestors(column, hierarchy)
@@ -359,7 +362,9 @@ def _on_columns(
     on_columns = with_columns(promise, quasi_identifiers, sensitive if promise.protects else ())
     if promise.counts_values() and on_columns.sensitive is None:
         what = "`weight` column" if promise.weighs else "`sensitive` attribute"
-        raise SpecError(f"promise: {promise.name}: name the {what} it is about")
+        raise SpecError(
+            f"promise: {promise.name}: there are several columns. Name the {what} that it is about"
+        )
     return on_columns
 
 
@@ -382,7 +387,10 @@ def _decide(
         for whom, numbers in owners.items()
     }
     if promise.of_whole_people and "households" not in over:
-        raise SpecError(f"promise: {promise.name}: members is about households (--household)")
+        raise SpecError(
+            f"promise: {promise.name}: members is about households. Name their column "
+            "(--household COLUMN)"
+        )
     return {
         "promise": promise.parameters(),
         "holds": verdict.holds and all(each.holds for each in over.values()),
@@ -402,7 +410,9 @@ def _over_owners(
     """
     if fault := promise.fault_over_people:
         option = {"people": "--unit", "households": "--household"}[whom]
-        raise SpecError(f"promise: {promise.name} {fault}, or measure rows alone (no {option})")
+        raise SpecError(
+            f"promise: {promise.name} {fault}, or measure rows only (leave {option} out)"
+        )
     named = [str(promise.sensitive)] if promise.counts_values() and promise.sensitive else []
     owned = replace(microdata, person=numbers)
     return promise.check(groups_of_people(owned, promise.adversary_columns, groups, named))

@@ -49,7 +49,10 @@ def assess_candidate(
     write_note(candidate, _JUDGED, seal(data))
     tables, whose = read_tables(declared, data), whose_in(candidate)
     if declared.over_people and whose is None:
-        raise PromiseError(f"{candidate.name}: whose its rows are is not known: make it again")
+        raise PromiseError(
+            f"{candidate.name}: the record of which rows belong to which people is "
+            "missing. Make the candidate again"
+        )
     return assess(declared, tables, judge, withheld, references, whose)
 
 
@@ -73,7 +76,7 @@ def seal_candidate(candidate: Path, assessment: Assessment) -> None:
     sealed = seal_of(release)
     for name, sha256 in judged.items():
         if Path(name).suffix == f".{TABLES}" and sealed[f"data/{name}"] != sha256:
-            raise PromiseError(f"{name}: was changed after validation: validate it again")
+            raise PromiseError(f"{name}: was changed after validation. Validate it again")
     findings = documents(assessment.findings)
     write_assessment(candidate, rule_of(assessment.declared.versions), sealed, findings)
 
@@ -85,7 +88,7 @@ def _complete_data(data: Path, assessment: Assessment, judged: Mapping[str, str]
         write_tables(tables, declared, scratch / "data", (TABLES,))
         for name, sha256 in seal(scratch / "data").items():
             if judged.get(name) != sha256:
-                raise PromiseError(f"{name}: is not what its rows give when they are read back")
+                raise PromiseError(f"{name}: differs from its rows as they are read back")
     expected = {f"{name}.{format_}" for name in tables for format_ in declared.formats}
     if extra := sorted(judged.keys() - expected):
         raise PromiseError(f"{extra[0]}: does not belong to the release")
@@ -132,10 +135,10 @@ def sealed_candidate(candidate: Path, digest: str | None = None) -> Candidate:
     except FileNotFoundError:
         raise PromiseError(f"{candidate.name}: was not validated") from None
     if document["suppressed"] != _suppressed_sha256(candidate):
-        raise PromiseError(f"{SUPPRESSED}: was changed after validation: validate it again")
+        raise PromiseError(f"{SUPPRESSED}: was changed after validation. Validate it again")
     place = map_in(candidate)
     if document["map"] != map_sha256(candidate):
-        raise PromiseError("the candidate's map was changed after validation: validate it again")
+        raise PromiseError("the candidate's map was changed after validation. Validate it again")
     path = candidate / SUPPRESSED
     return Candidate(
         release=candidate / RELEASE,

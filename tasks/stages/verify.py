@@ -47,7 +47,9 @@ def measure_feasibility(
     whole = with_hierarchies(load(deidentified), terms.hierarchies)
     microdata, strata = with_strata(whole, terms.strata)
     if not microdata.rows:
-        raise PromiseError("no row is left to be published")
+        raise PromiseError(
+            "no row is left to be published. Check the filter (source.where) and the null policies"
+        )
     rescued = terms.partition.may_suppress or terms.form.declares
     seen = _SeenTable(microdata, references)
     rows = [_stake(p, seen, strata, rescued) for p in terms.promises]
@@ -156,8 +158,9 @@ def _require_everybody(groups: Groups, promise: PrivacyModel) -> None:
     short = 0 if population is None else int((population.sizes < groups.sizes).sum())
     if short:
         raise PromiseError(
-            f"{promise.name}: the reference lacks people of the table: of {short} of "
-            f"{len(groups)} combinations of quasi-identifiers it has fewer than there are rows"
+            f"{promise.name}: the reference does not contain all people of the table. "
+            f"For {short} of {len(groups)} combinations of quasi-identifiers, it has "
+            "fewer people than the table has rows"
         )
 
 
@@ -191,7 +194,9 @@ def measure_risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, Singlin
     narrow = risk(groups_of(microdata, qi, terms.names_with_roles("sensitive")))
     wide = risk(groups_of(microdata, terms.names_with_roles("quasi-identifier", "insensitive"), []))
     if narrow is None or wide is None:
-        raise PromiseError("no row is left to be published")
+        raise PromiseError(
+            "no row is left to be published. Check the filter (source.where) and the null policies"
+        )
     single = singling_out(microdata, qi)
     document = narrow.document() | {"rows_alone_with_insensitive": wide.alone}
     write_note(deidentified, "risk", document)

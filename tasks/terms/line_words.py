@@ -105,4 +105,6 @@ def with_corrections(words: LineWords, changes: Mapping[str, str | None]) -> Lin
         return LineWords.model_validate(document)
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
-        raise SpecError(f"{name}: is too long, or has control characters") from None
+        raise SpecError(
+            f"{name}: is too long, or has control characters. Write a shorter text without them"
+        ) from None

@@ -49,7 +49,7 @@ class Release:
             InputError: where each part has one.
         """
         if self.declared.made_of:
-            raise InputError(f"{self.directory}: is in parts, and no file has the whole {name!r}")
+            raise InputError(f"{self.directory}: is in parts, so no file has the whole {name!r}")
         return self.directory / "data" / f"{name}.parquet"
 
     def table(self, name: str) -> pa.Table:
@@ -70,9 +70,9 @@ def require_release(directory: Path) -> None:
     except OSError:
         there = False
     if not there and is_missing_and_marked(directory):
-        raise PromiseError(f"{directory}: was withdrawn, says the record beside it")
+        raise PromiseError(f"{directory}: was withdrawn, according to the record beside it")
     if not there:
-        raise InputError(f"{directory}: no release here ({MANIFEST} is missing)")
+        raise InputError(f"{directory}: is not a release: {MANIFEST} is missing")
 
 
 def open_release(directory: Path) -> Release:
@@ -96,5 +96,5 @@ def open_release(directory: Path) -> Release:
         raise InputError(with_remedies(f"{directory}: {MANIFEST} cannot be read", error)) from None
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError, OSError) as error:
         raise InputError(
-            f"{directory}: {MANIFEST} is not a release's ({type(error).__name__})"
+            f"{directory}: {MANIFEST} does not belong to a release ({type(error).__name__})"
         ) from None

@@ -28,18 +28,21 @@ class PartsOfTable(Part):
         at: where the pieces of such a stratum begin, but for the first, ascending.
     """
 
-    rows: Annotated[int, Field(gt=0, description="how many rows a part has at most")] = 5_000_000
+    rows: Annotated[int, Field(gt=0, description="the largest number of rows of a part")] = (
+        5_000_000
+    )
     by: Annotated[
         str | None, Field(description="the quasi-identifier that cuts strata with more rows")
     ] = None
     at: Annotated[
-        tuple[Value, ...], Field(description="where pieces begin, but for the first, ascending")
+        tuple[Value, ...],
+        Field(description="the starts of the pieces after the first, the smallest first"),
     ] = ()
 
     @model_validator(mode="after")
     def _cut_is_whole(self) -> Self:
         if (self.by is None) != (not self.at):
-            raise ValueError("by and at: say both, or neither")
+            raise ValueError("by and at: need each other. Write both, or neither")
         return self
 
 
@@ -125,7 +128,7 @@ class PublishedPart(_Declared):
     groups: Annotated[int, Field(ge=0)]
     first_group: Annotated[int, Field(ge=0, alias="first-group")]
     first_target: Annotated[int, Field(ge=0, alias="first-target")] = field_since(
-        7, 0, "what is added to the numbers of targets where all parts are one table"
+        7, 0, "the number that is added to the numbers of targets if all parts are one table"
     )
     where: tuple[Where, ...]
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

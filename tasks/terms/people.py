@@ -43,7 +43,10 @@ class WhoseRows:
         coded = {name: self.rows[name].counted_codes() for name in named}
         groups = count(self.group, int(self.group.max(initial=-1)) + 1, coded)
         if self.rows.person is None or not _alike(groups, seen):
-            raise PromiseError("whose the rows are is told of other groups than the published ones")
+            raise PromiseError(
+                "the record of which rows belong to which people is about other groups "
+                "than the published ones"
+            )
         codes = {name: column.codes for name, column in coded.items()}
         people = count_people(self.group, self.rows.person, seen, codes)
         return replace(seen, people=people)

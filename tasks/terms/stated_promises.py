@@ -80,7 +80,7 @@ def _stated_finding(
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         whole = False
     if not whole or not _keeps(promise, numbers):
-        raise PromiseError(f"{MANIFEST}: does not state that {promise.name} holds of the groups")
+        raise PromiseError(f"{MANIFEST}: does not state that the groups keep {promise.name}")
     verdict = Verdict(promise.required(), numbers, stated["groups"], 0)
     return replace(finding, passed=True, observed=observation(verdict))
 
@@ -94,7 +94,7 @@ def _number(written: Any) -> Number:
     if isinstance(written, str) and _WRITTEN.fullmatch(written):
         return exact(written)
     if type(written) is not int:
-        raise ValueError("no number of a verdict")
+        raise ValueError("not a number of a verdict")
     return written
 
 

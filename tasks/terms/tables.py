@@ -142,7 +142,7 @@ def require_declared_tables(declared: Declared, directories: Iterable[Path]) -> 
 
 def _require_columns(path: Path, footer_schema: pa.Schema, schema: pa.Schema) -> None:
     if footer_schema.names != schema.names or footer_schema.types != schema.types:
-        raise PromiseError(f"{path.name}: columns or types are not the declared ones")
+        raise PromiseError(f"{path.name}: has other columns or types than declared")
 
 
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
@@ -152,11 +152,11 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
         require_machine(error)
         raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
     if table.schema.metadata is not None:
-        raise PromiseError(f"{path.name}: holds schema metadata")
+        raise PromiseError(f"{path.name}: contains schema metadata")
     _require_columns(path, table.schema, schema)
     for field in schema:
         if table[field.name].null_count and not field.nullable:
-            raise PromiseError(f"{path.name}: column {field.name!r} has nulls")
+            raise PromiseError(f"{path.name}: column {field.name!r} has missing values")
     return table.cast(schema)
 
 

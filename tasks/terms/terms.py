@@ -83,7 +83,7 @@ class CsvFiles(_Frozen):
     """The writing of tables as CSV files."""
 
     formulas: Literal["keep", "quote"] = field_since(
-        1, "keep", "texts that a spreadsheet would run as formulas: as they are, or behind a quote"
+        1, "keep", "texts that a spreadsheet would run as formulas: unchanged, or behind a quote"
     )
 
 
@@ -123,9 +123,9 @@ class Terms(_Frozen):
     title: str
     unit: Annotated[Literal["row", "identifier"], Field(description="whom a row is about")]
     rows_per_unit: Literal["one", "several"] = field_since(
-        6, "one", "whether promises are kept over people who have several rows, too"
+        6, "one", "true if promises are kept also over people who have several rows"
     )
-    households: bool = field_since(6, False, "whether promises are kept over households, too")
+    households: bool = field_since(6, False, "true if promises are kept also over households")
     versions: Versions
     columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
         dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_as_list)
@@ -136,7 +136,7 @@ class Terms(_Frozen):
     form: FormChoice
     formats: tuple[Format, ...]
     csv: CsvFiles = field_since(1, CsvFiles(), "how tables are written as CSV files")
-    parts: PartsOfTable | None = field_since(3, None, "how the table was cut, where it was")
+    parts: PartsOfTable | None = field_since(3, None, "how the table was cut into parts, if it was")
 
     @property
     def format(self) -> int:
@@ -210,22 +210,22 @@ class Declared(Terms):
         2, None, "the digest of the version that a composed one continues"
     )
     exposure: JointExposure | None = field_since(
-        2, None, "what is told together with other versions, where that is accepted"
+        2, None, "what the version and other versions reveal together, if that is accepted"
     )
     intervals: CalibratedIntervals | None = field_since(
-        5, None, "by how much intervals are widened, which the publisher states"
+        5, None, "the publisher's statement by how much intervals are widened"
     )
     bars: KeptBars | None = field_since(
-        6, None, "on attacks, which the publisher states to be kept"
+        6, None, "the limits on attacks that the publisher states to be kept"
     )
     window: ExactNumber | None = field_since(
-        6, None, "the width of a small range, in which guesses of numbers count"
+        6, None, "the width of a small range, within which guesses of numbers count"
     )
     rows_apart: str | None = field_since(
-        6, None, "why rows in which an identifier repeats are not one person's, as is stated"
+        6, None, "the stated reason why rows with the same identifier are about different people"
     )
     words: PublishedWords = field_since(
-        6, PublishedWords(), "what its owner says of the line and of its columns"
+        6, PublishedWords(), "the owner's words about the line and its columns"
     )
     made_of: tuple[PublishedPart, ...] = field_since(
         3, (), "the parts of a release in parts, in order"

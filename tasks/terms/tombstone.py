@@ -75,7 +75,7 @@ def read_tombstone(directory: Path) -> Tombstone | None:
         with open_file(directory / WITHDRAWAL) as file:
             return Tombstone.model_validate(parse_json(file.read(_MOST)))
     except (ValidationError, ValueError, OSError):
-        raise PromiseError(f"{directory}: was withdrawn; {WITHDRAWAL} cannot be read") from None
+        raise PromiseError(f"{directory}: was withdrawn, and {WITHDRAWAL} cannot be read") from None
 
 
 def require_not_withdrawn(directory: Path, author: str = "") -> None:
@@ -150,8 +150,8 @@ def _version_beside(directory: Path) -> _ListedVersion | None:
     try:
         listed = _AnyRecord.model_validate(read_json(place), strict=True)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "is no record of versions"
+        reason = getattr(error, "strerror", None) or "is not a record of versions"
         raise PromiseError(
-            f"{place}: cannot be read ({reason}), and a withdrawal may stand in it"
+            f"{place}: cannot be read ({reason}), and it may contain a withdrawal"
         ) from None
     return listed.versions.get(directory.resolve().name)

@@ -51,8 +51,8 @@ def require_safe(address: str) -> Any:
         return None
     if scheme != "tls":
         raise InputError(
-            "SFUMATO_DASK: names neither tls://… nor tcp:// on loopback: whoever listens, or "
-            "answers, would be told where the microdata lie"
+            "SFUMATO_DASK: must be tls://…, or tcp:// on this machine. Otherwise "
+            "others on the network could learn where the microdata are"
         )
     import dask  # optional
     from distributed import Security
@@ -60,7 +60,7 @@ def require_safe(address: str) -> Any:
     for name in _CERTIFICATES:
         if not dask.config.get(f"distributed.comm.tls.{name}", None):
             variable = f"DASK_DISTRIBUTED__COMM__TLS__{name}".replace(".", "__").replace("-", "_")
-            raise InputError(f"SFUMATO_DASK: tls:// needs certificates: set {variable.upper()}")
+            raise InputError(f"SFUMATO_DASK: tls:// needs certificates. Set {variable.upper()}")
     return Security(require_encryption=True)
 
 
@@ -71,7 +71,7 @@ def _split(address: str) -> tuple[str, str]:
             return parts.scheme, parts.hostname
     except ValueError:
         pass
-    raise InputError("SFUMATO_DASK: is no address, such as tls://host:8786")
+    raise InputError("SFUMATO_DASK: is not an address. Write one such as tls://host:8786")
 
 
 def _is_loopback(host: str) -> bool:
@@ -95,21 +95,22 @@ def require_alike(client: Any, run: Path) -> None:
     (run / _SEEN).write_text(token, encoding="ascii")
     answers = client.run(_answer, str(run / _SEEN), on_error="return")
     if not answers:
-        raise InputError("SFUMATO_DASK: the cluster has no workers")
+        raise InputError("SFUMATO_DASK: the cluster has no workers. Start some")
     here = software()
     for number, answer in enumerate(answers.values(), start=1):
         called = f"SFUMATO_DASK: worker {number} of {len(answers)}"
         if not isinstance(answer, tuple):
-            raise InputError(f"{called}: does not have this software installed")
+            raise InputError(f"{called}: does not have sfumato installed. Install it there")
         versions, seen = answer
         if other := next((name for name in here if versions.get(name) != here[name]), None):
             raise InputError(
-                f"{called}: has {other} {versions.get(other)}, and this process {here[other]}"
+                f"{called}: has {other} {versions.get(other)}, and this process has "
+                f"{here[other]}. Install the same versions"
             )
         if seen != token:
             raise InputError(
-                f"{called}: does not see the work directory: it must be on a disk that all share, "
-                "at the same path, and of the same user"
+                f"{called}: does not see the work directory, which must be on a shared "
+                "disk, at the same path, and belong to the same user"
             )
 
 
@@ -176,8 +177,8 @@ def _result(future: Any, name: str) -> Any:
     except KilledWorker as error:
         died = error.allowed_failures + 1
         raise Fault(
-            f"{name}: {died} workers died of the same part: they may have had too little memory, "
-            "and smaller parts need less (parts.rows)"
+            f"{name}: {died} workers died on the same part, probably for lack of "
+            "memory. Make the parts smaller (parts.rows)"
         ) from None
     if isinstance(result, _Refused):
         raise result.kind(result.message)
@@ -199,7 +200,7 @@ def dask_workers(run: Path, environ: Mapping[str, str]) -> Iterator[Workers]:
         import dask  # takes a while to import, and is optional
         import distributed
     except ModuleNotFoundError:
-        raise InputError("engine: dask: is not installed: pip install 'sfumato[dask]'") from None
+        raise InputError("engine: dask is not installed. Run pip install 'sfumato[dask]'") from None
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     address = environ.get("SFUMATO_DASK")
@@ -245,6 +246,8 @@ def _client_of(distributed: Any, address: str) -> Iterator[Any]:
     try:
         client = distributed.Client(address, security=security, timeout=_SECONDS)
     except (OSError, RuntimeError, ValueError, TypeError) as error:
-        raise InputError(f"SFUMATO_DASK: no scheduler answers ({type(error).__name__})") from None
+        raise InputError(
+            f"SFUMATO_DASK: no scheduler answers at this address ({type(error).__name__})"
+        ) from None
     with client:
         yield client

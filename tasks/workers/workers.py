@@ -71,7 +71,7 @@ def open_attempts(stage: Path) -> Iterator[Path]:
         place.rename(ended)  # who comes late finds no place
         shutil.rmtree(ended, ignore_errors=True)
     if ended.exists() or place.exists():
-        raise Fault(f"{_ATTEMPTS}: a worker still writes what nobody waits for: run again")
+        raise Fault(f"{_ATTEMPTS}: a stopped worker was still writing. Run again")
 
 
 @contextmanager

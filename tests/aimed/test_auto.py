@@ -227,7 +227,7 @@ def test_forms_may_be_chosen_too(tmp_path):
         ({"evaluate": {}}, "partition: auto: chooses by the queries that readers ask"),
         (
             {"partition": {"method": "auto", "forms": ["blurred"]}},
-            ("--format: no format 'blurred'; choose from"),
+            ("partition: forms: no form 'blurred'; choose from"),
         ),
         ({"partition": {"method": "hybrid", "aims": [{**RANGE, "over": "town"}]}}, "has no ranges"),
         (

@@ -128,7 +128,9 @@ class TestMeasure:
             sfumato.measure(table, ["a"])
 
     def test_faults_are_one_line_without_values(self, work):
-        with pytest.raises(sfumato.InputError, match="'height' does not occur"):
+        with pytest.raises(
+            sfumato.InputError, match=("column 'height' is missing, or occurs several times")
+        ):
             sfumato.measure(frame(self.ROWS), ["height"])
         with pytest.raises(sfumato.SpecError, match="promise: "):
             self.measure_table(frame(self.ROWS), promises=[{"model": "k-anonymity"}])

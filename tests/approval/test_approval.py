@@ -200,7 +200,9 @@ def test_another_draw_is_not_what_was_approved(waiting):
     with pytest.raises(InputError, match=r"no candidate 0000"):
         waiting.publish(digest="0" * 64)
     sealed = sealed_candidate(candidate.candidate, "0" * 64)
-    with pytest.raises(PromiseError, match=r"not the one that was approved"):
+    with pytest.raises(
+        PromiseError, match=("the candidate differs from the approved one, so nothing")
+    ):
         publish_version(
             waiting.line, sealed, identity(candidate.identity), "now", None, lambda: None
         )
@@ -209,7 +211,7 @@ def test_another_draw_is_not_what_was_approved(waiting):
 def test_a_line_that_asks_for_approval_is_published_by_nothing_else(waiting):
     candidate = waiting.candidate
     sealed = sealed_candidate(candidate.candidate)
-    with pytest.raises(PromiseError, match=r"asks for it, and nobody gave it"):
+    with pytest.raises(PromiseError, match="asks for an approval, and there is no approval yet"):
         publish_version(waiting.line, sealed, identity(candidate.identity), "now")
 
 

@@ -219,7 +219,9 @@ class TestStage:
 
     def test_kinds_need_a_hierarchy(self, line, small):  # noqa: F811
         line({"similarity": {"level": 1, "max-share-above": {"belief": 1, "share": 0}}})
-        with pytest.raises(SpecError, match=r"attacks\.similarity: needs a hierarchy"):
+        with pytest.raises(
+            SpecError, match=r"attacks\.similarity: needs a sensitive column with a hierarchy"
+        ):
             small.plan()
 
     def test_versions_together_need_people_who_may_be_in_several(self, line, small):  # noqa: F811
@@ -300,4 +302,4 @@ def test_the_command_judges_by_a_register(line, small, capsys):  # noqa: F811
     register_of(small.folder, ours)
     version = small.publish("one").directory
     assert run(["attack", str(version), "--truth", str(small.spec)]) == 3
-    assert "attacks.presence.max-share-above: 0 of 'wage': is not kept" in capsys.readouterr().err
+    assert "not kept: attacks.presence.max-share-above: 0 of 'wage'" in capsys.readouterr().err

@@ -91,7 +91,9 @@ def test_integers_are_rounded_exactly(values, step, ties):
     if fits:
         assert code_values("integer", values, round={"to": str(step), "ties": ties}) == expected
     else:
-        with pytest.raises(InputError, match=r"column 'x': round: a number has no multiple"):
+        with pytest.raises(
+            InputError, match=("column 'x': round: rounding would give a number that")
+        ):
             code_values("integer", values, round={"to": str(step), "ties": ties})
 
 
@@ -113,7 +115,9 @@ def test_a_decimal_with_too_many_digits_is_refused_without_its_value(codings):
 
 def test_a_threshold_that_the_type_cannot_hold_is_refused():
     for kind, text in (("decimal", "1e40"), ("integer", "1e30")):
-        with pytest.raises(InputError, match="column 'x': has too many digits"):
+        with pytest.raises(
+            InputError, match=("column 'x': the threshold or step has too many digits")
+        ):
             code_values(kind, [Decimal(1) if kind == "decimal" else 1], top=text)
 
 
@@ -171,7 +175,13 @@ def test_a_date_that_leaves_the_calendar_is_refused(value, days):
     whole = datetime(value.year, value.month, value.day, 23)  # noqa: DTZ001
     for kind, value_ in (("date", value), ("timestamp", whole)):
         beyond = {"shift": np.array([days])}
-        with pytest.raises(InputError, match="would leave the years 1 to 9999"):
+        with pytest.raises(
+            InputError,
+            match=(
+                r"shift: a moved date would be outside the years 1 to "
+                r"9999\."
+            ),
+        ):
             code_values(kind, [value_], beyond, shift={"days": 9})
         within = {"shift": np.array([days - (1 if days > 0 else -1)])}
         assert len(code_values(kind, [value_], within, shift={"days": 9})) == 1

@@ -171,7 +171,7 @@ def test_what_newer_software_wrote_is_refused(line, first_published):
     (first_published / CODINGS).write_text(
         '{"format": 2, "columns": [], "more": 1}', encoding="utf-8"
     )
-    with pytest.raises(InputError, match=r"codings\.json: format 2 was made by newer software"):
+    with pytest.raises(InputError, match=r"codings\.json: format 2 is newer than this software"):
         line.write(LATER).publish("two")
 
 

@@ -135,7 +135,7 @@ def test_readers_may_read_every_version_and_write_none(with_versions, database):
 
 def test_a_reader_who_is_none_is_told(with_versions, database):
     delivery = bring(with_versions(1), configure(database, readers=("nobody",)))
-    assert "there is no role 'nobody' (publish.database.readers)" in delivery.behind
+    assert "the database has no role 'nobody'" in delivery.behind
     assert database.schemas() == {}
 
 
@@ -144,7 +144,7 @@ def test_a_schema_that_is_not_ours_is_refused_and_left(with_versions, database, 
     database.ask(f"CREATE SCHEMA {name}")
     database.ask(f"CREATE TABLE {name}.microdata (x int)")
     delivery = bring(with_versions(1), database)
-    assert f"there is a schema {name} that this line did not make: name another" in delivery.behind
+    assert f"a schema {name} exists that this line did not make. Name another" in delivery.behind
     assert database.ask(f"SELECT * FROM {name}.microdata") == []
     assert database.schemas() == {}
 
@@ -155,7 +155,7 @@ def test_a_schema_is_ours_where_its_comment_says_this_line(with_versions, databa
     if comment is not None:
         database.ask(f"COMMENT ON SCHEMA wages IS '{comment}'")
     delivery = bring(with_versions(1), database)
-    assert "there is a schema wages that this line did not make" in delivery.behind
+    assert "a schema wages exists that this line did not make" in delivery.behind
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_what_others_put_into_our_schemas_is_never_dropped(with_versions, databa
     withdraw(line, "0001", "the wrong table")
     delivery = bring(line, database)
     assert delivery.behind is None
-    message = "schema {} was left: it has what is not Sfumato's"
+    message = "schema {} was not deleted, because it contains things that Sfumato did not make"
     leftovers = [message.format(name) for name in ("wages", "wages_0002")]
     assert [notice.partition(": ")[2] for notice in delivery.notices] == leftovers
     for schema in ("wages", "wages_0002"):
@@ -217,7 +217,7 @@ def test_a_view_of_others_among_ours_is_refused(with_versions, database):
     database.ask("COMMENT ON VIEW wages.microdata IS 'mine'")
     publish_another(line)
     delivery = bring(line, database)
-    assert "microdata in schema wages is not Sfumato's" in delivery.behind
+    assert "microdata in schema wages was not made by Sfumato" in delivery.behind
     assert "wages_0002" not in database.schemas()
 
 
@@ -242,9 +242,7 @@ def test_columns_that_change_wait_for_views_of_analysts(with_versions, database)
     database.ask("CREATE VIEW public.old AS SELECT town FROM wages.microdata")
     publish_another(line, **other_columns())
     delivery = bring(line, database)
-    assert (
-        "others' tables or views need what is to be replaced: drop these first" in delivery.behind
-    )
+    assert "tables or views of others depend on the old views" in delivery.behind
     assert "wages_0002" not in database.schemas()
     database.ask("DROP VIEW public.old")
     assert bring(line, database).behind is None

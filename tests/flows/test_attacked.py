@@ -27,7 +27,7 @@ def test_candidates_are_attacked_before_they_are_published(small, run_apart, pre
     small.write(people(rows=300), **SPEC, attacks=bars)
     code, _, error = run_apart("release", spec)
     assert code == 0, error
-    assert "attack: 2 of 2 bars are kept" in error
+    assert "attack: 2 of 2 limits are kept" in error
     (version,) = (small.folder / "public" / "wages").glob("0*")
     private = small.folder.parent / "work" / "wages"
     scores = json.loads((private / "reports" / version.name / "attacks.json").read_bytes())
@@ -52,7 +52,7 @@ def test_without_bars_owners_are_told_and_nobody_else(small, run_apart, prefect_
     small.write(people(rows=300), **quiet, artifacts="published-only")
     code, _, error = run_apart("release", str(small.spec))
     assert code == 0, error
-    assert "scores, for private reports alone" in error
+    assert "scores, only for private reports" in error
     assert "quiet-guesses" not in artifacts(prefect_api)
     (version,) = (small.folder / "public" / "quiet").glob("0*")
     reports = small.folder.parent / "work" / "quiet" / "reports" / version.name

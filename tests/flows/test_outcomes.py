@@ -50,10 +50,12 @@ def test_an_older_version_that_stands_is_said_with_the_current_one(small):
     with listening(lambda text, *_: lines_said.append(text)):
         say_that_it_stands(older)
         say_that_it_stands(newer)
-    words = "version 0001 of this source and spec stands: none was drawn anew"
-    assert lines_said[0] == f"{words}; the current version is 0002, of another source or spec"
-    assert lines_said[1].endswith("none was drawn anew")
-    message = "; current is version 0002, of another source or spec"
+    words = "version 0001 was already made from this source and spec, so no new version was made"
+    assert lines_said[0] == f"{words}; the current version is 0002, from another source or spec"
+    assert lines_said[1].endswith(
+        "was already made from this source and spec, so no new version was made"
+    )
+    message = "the current version is 0002, from another source or spec"
     assert standing_state(older).message.endswith(message)
     assert "current" not in standing_state(newer).message
 

@@ -106,13 +106,13 @@ def test_publishes_and_shows_what_watchers_need(small, run_apart, prefect_api):
     assert version.as_uri() in shown_artifacts["wages-page"]["data"]
     assert '"name":"wages 20' in stored_texts(prefect_api).replace('"name": "', '"name":"')
     assert "stands" not in error
-    assert "ingest: 62 rows read, 60 to be represented" in error.splitlines()
+    assert "ingest: 62 rows read, 60 rows kept for the release" in error.splitlines()
     assert "anonymize: 60 rows to be published, 0 suppressed" in error.splitlines()
     assert latest_end(prefect_api)[:2] == ("COMPLETED", "Published")
     code, out, error = run_apart("release", str(small.spec))
     assert (code, out.splitlines()[-1]) == (0, str(version))
     assert latest_end(prefect_api)[:2] == ("COMPLETED", "Stands")
-    stands = "version 0001 of this source and spec stands: none was drawn anew"
+    stands = "version 0001 was already made from this source and spec"
     assert error.splitlines().count(stands) == 1
     assert "evaluate:" not in error  # its accuracy is in the public record
 

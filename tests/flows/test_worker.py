@@ -157,10 +157,7 @@ def test_no_stage_is_left_of_a_run_that_failed(ran):
 def test_a_deployment_of_an_old_entrypoint_says_what_to_do(ran):
     _, lines, states, worker_log = ran
     assert states["old"] == "CRASHED", worker_log
-    assert (
-        "this package is sfumato.flows: import it by that name, and deploy flows again"
-        in worker_log
-    )
+    assert "this package is sfumato.flows" in worker_log
     assert not (lines["old"].folder / "public").exists()
 
 

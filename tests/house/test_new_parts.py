@@ -169,7 +169,7 @@ def test_files_in_it_are_measured(tmp_path, capsys):
     assert document["ke"] == {"k": 4, "e": 3.5}
     (tmp_path / "part-2.csv").write_text("zip,wage\n00,1\n", encoding="utf-8")
     assert run(measured) == 2
-    assert "files of different formats: csv, json-lines" in capsys.readouterr().err
+    assert "has files of different formats (csv, json-lines)" in capsys.readouterr().err
 
 
 def test_the_spec_lists_them():

@@ -59,8 +59,12 @@ def test_a_household_that_is_like_no_other(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("model", "more", "message"),
     [
-        (WHOLE, [], "members is about households (--household)"),
-        ("{model: alpha-beta, alpha: 1, beta: 1}", ["household"], "rows alone (no --household)"),
+        (WHOLE, [], "members is about households"),
+        (
+            "{model: alpha-beta, alpha: 1, beta: 1}",
+            ["household"],
+            ("or measure rows only (leave --household out)"),
+        ),
     ],
 )
 def test_promises_refused(tmp_path, capsys, model, more, message):

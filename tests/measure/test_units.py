@@ -70,7 +70,7 @@ def test_what_is_not_defined_over_people_can_be_measured_over_rows(table, capsys
     alone = "{model: alpha-beta, alpha: 1, beta: 1}"
     assert run(command(table, alone)) == 2
     error = capsys.readouterr().err
-    assert "promise k-anonymity and alpha-k, or measure rows alone (no --unit)" in error
+    assert "promise k-anonymity and alpha-k, or measure rows only (leave --unit out)" in error
     assert run([*command(table, alone)[:-4], "--model", alone]) == 0
     assert run(command(table, K, "{model: alpha-k, alpha: 1, k: 2}")) == 0
 

@@ -57,16 +57,16 @@ def test_labels_may_hold_the_other_delimiter(tmp_path):
     ("content", "row", "rule"),
     [
         (f"a;x;*\n{CANARY};*\n", 2, "2 labels, 3 in row 1"),
-        (f"a;x;*\n\n{CANARY};x;*\n", 2, "a leaf needs the root above it"),
-        (f"{CANARY}\n", 1, "a leaf needs the root above it"),
-        (f"a;*\n{CANARY};*\n{CANARY};*\n", 3, "the leaf stands in an earlier row"),
+        (f"a;x;*\n\n{CANARY};x;*\n", 2, "the row has only a leaf"),
+        (f"{CANARY}\n", 1, "the row has only a leaf"),
+        (f"a;*\n{CANARY};*\n{CANARY};*\n", 3, "the leaf is in an earlier row already"),
         (f"a;*\nb;{CANARY}\n", 2, "the last label is not the root '*'"),
         (f"a;x;*\n{CANARY};;*\n", 2, "an empty label"),
         (f"a;*\n;{CANARY}\n", 2, "the last label is not the root '*'"),
         (
             f"a;x;u;*\nb;y;u;*\n{CANARY};x;v;*\n",
             3,
-            "the label of level 1 has other labels above it in an earlier row",
+            "the label of level 1 has other labels behind it in an",
         ),
         (f'a;*\n"{CANARY};*\n', 2, "cannot be parsed as CSV"),
     ],
@@ -85,7 +85,7 @@ def test_files_that_cannot_be_read(tmp_path):
     assert text == "lists/h.csv: not UTF-8"
     for content in ("", "\n\n"):
         empty = refusal(lambda content=content: read(tmp_path, content), InputError)
-        assert empty == "lists/h.csv: a hierarchy needs at least one leaf"
+        assert empty == "lists/h.csv: has no leaf"
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=2, max_size=2), min_size=1, max_size=5))
@@ -231,8 +231,12 @@ def test_built_hierarchies_of_a_source(tmp_path):
         ("date", {"dates": ["year", "year"]}, "each once"),
         ("string", {"prefixes": [2, 3]}, "prefix 3 is not shorter than 2"),
         ("string", {"prefixes": [2, 2]}, "prefix 2 is not shorter than 2"),
-        ("string", {"ordered": ["a", "b", "a"], "runs": [2]}, "a value stands twice"),
-        ("string", {"ordered": ["a", "b"], "runs": [2, 3]}, "run 3 is not a proper multiple of 2"),
+        ("string", {"ordered": ["a", "b", "a"], "runs": [2]}, "a value occurs twice"),
+        (
+            "string",
+            {"ordered": ["a", "b"], "runs": [2, 3]},
+            ("run 3 must be larger than 2, and a multiple of"),
+        ),
         ("string", {"ordered": ["a"], "runs": [2]}, "at least 2 items"),
     ],
 )

@@ -44,10 +44,14 @@ def test_lines_above_the_header_are_skipped(tmp_path, content, dialect):
     [
         ("Title\nb,a\nx,1\nz\n", {"skip": 1}, "row 2: 1 fields, 2 columns"),
         ("Title\nb,a\nx,1\nz\n", {"skip": 2, "header": ["b", "a"]}, "row 2: 1 fields, 2 columns"),
-        ("b,a\nx,1\n", {"skip": 5}, "is empty behind the 5 lines of source.csv.skip"),
+        ("b,a\nx,1\n", {"skip": 5}, "is empty after the 5 lines of source.csv.skip"),
         ("Title\nb,a\n", {"skip": 1}, "has no rows"),
-        ("sep=;\nb;a\nx;1\n", {"delimiter": ";"}, "write source.csv: {skip: 1, delimiter: …}"),
-        ("sep=;\nb;a\nx;1\n", {}, "write source.csv: {skip: 1, delimiter: …}"),
+        (
+            "sep=;\nb;a\nx;1\n",
+            {"delimiter": ";"},
+            ("its first line names the delimiter for Excel (sep=…)"),
+        ),
+        ("sep=;\nb;a\nx;1\n", {}, "its first line names the delimiter for Excel (sep=…)"),
     ],
 )
 def test_faults_around_skipped_lines(tmp_path, content, dialect, fault):
@@ -64,8 +68,8 @@ def test_columns_are_called_as_the_spec_renames_them(tmp_path):
 @pytest.mark.parametrize(
     ("rename", "fault"),
     [
-        ({"x": "a"}, "source.rename: there is no column 'x'"),
-        ({"x/y": "b"}, "source.rename: another column is called 'b' already"),
+        ({"x": "a"}, "source.rename: the source has no column 'x'"),
+        ({"x/y": "b"}, "source.rename: another column already has the name 'b'"),
     ],
 )
 def test_names_that_cannot_be_given(tmp_path, rename, fault):
@@ -141,7 +145,7 @@ def test_a_time_zone_says_whose_local_time_others_are(tmp_path):
     times = {"a": column("timestamp"), "b": column()}
     content = "a,b\n2024-03-01T10:00+03:00,x\n2024-03-01T11:00,y\n2024-06-01T10:00Z,z\n"
     message = refusal(lambda: read(tmp_path, content, times), InputError)
-    assert message.endswith("whose local time are these (source.timezone: Europe/Berlin)?")
+    assert message.endswith("some timestamps have an offset, and others do not")
     local = read(tmp_path, content, times, timezone="Europe/Berlin")["a"]
     assert local == [datetime(2024, 3, 1, 8), datetime(2024, 3, 1, 11), datetime(2024, 6, 1, 12)]  # noqa: DTZ001
 
@@ -153,9 +157,9 @@ def test_a_time_zone_says_whose_local_time_others_are(tmp_path):
         ({"csv": {"skip": "1"}}, "valid integer"),
         ({"csv": {"skip": True}}, "valid integer"),
         ({"csv": {"thousands": ";"}}, "Input should be ',', '.'"),
-        ({"csv": {"thousands": "."}}, "csv.thousands: '.' is the decimal mark"),
+        ({"csv": {"thousands": "."}}, "csv.thousands: '.' is also the decimal mark"),
         ({"rename": {"a": ""}}, "at least 1 character"),
-        ({"rename": {"a": "c", "b": "c"}}, "rename: two columns get the same name"),
+        ({"rename": {"a": "c", "b": "c"}}, "rename: gives two columns the same name"),
     ],
 )
 def test_keys_are_parsed_strictly(source, fault):

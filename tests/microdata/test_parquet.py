@@ -94,8 +94,8 @@ def test_row_groups_with_different_dictionaries(tmp_path):
 def test_types_that_do_not_fit(tmp_path, array, type_):
     table, columns = pa.table({"x": array}), {"x": column(type_)}
     message = refusal(lambda: ingest_parquet(tmp_path, table, columns), InputError)
-    assert message.startswith(f"{FILE}: column 'x': values of type ")
-    assert message.endswith(f" cannot be of type {type_}")
+    assert message.startswith(f"{FILE}: column 'x': the file has values of type ")
+    assert message.endswith(f", which cannot be read as type {type_}")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_damaged_file(tmp_path):
     [
         (["x"], "column 'y': is missing"),
         (["x", "y", "z"], "column 3 of 3 is not in the spec"),
-        (["x", "y", "x"], "column 3 has the name of column 1"),
+        (["x", "y", "x"], "column 3 has the same name as column 1. Give each column"),
     ],
 )
 def test_wrong_columns(tmp_path, names, rule):

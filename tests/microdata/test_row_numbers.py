@@ -39,8 +39,16 @@ def test_a_column_of_that_name_is_another_one(source, tmp_path):
 @pytest.mark.parametrize(
     ("column", "pinned", "why"),
     [
-        ({"role": "identifier"}, True, "row numbers are identifiers of type integer"),
-        ({"role": "insensitive", "type": "integer"}, True, "row numbers are identifiers"),
+        (
+            {"role": "identifier"},
+            True,
+            ("generated: row numbers need `role: identifier` and `type"),
+        ),
+        (
+            {"role": "insensitive", "type": "integer"},
+            True,
+            ("generated: row numbers need `role: identifier` and `type"),
+        ),
         ({"role": "identifier", "type": "integer", "unit": True}, False, "pin it"),
     ],
 )

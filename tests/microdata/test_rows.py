@@ -90,7 +90,7 @@ def test_rows_that_the_filter_drops_may_have_nulls_but_not_errors(tmp_path):
 
 UNITS = f"id,age,city\n1,30,Rome\n{CANARY},,Oslo\n\n2,41,Oslo\n{CANARY},50,Bonn\n{CANARY},60,Pisa\n"
 
-KEEP = "(repeat: keep-one keeps the first row of each, repeat: all every row)"
+KEEP = "Write `repeat: keep-one` to keep the first row of each"
 
 
 def test_a_repeated_unit_is_refused_with_both_rows(tmp_path):

@@ -32,8 +32,8 @@ def count_faults(texts, parts=1, **keys):
 @pytest.mark.parametrize("parts", [1, 2, 5])
 def test_spellings_of_one_illness_are_not_several(parts):
     (fault,) = count_faults([*FOUR * 5, "flu", None] * 2, parts)
-    assert fault.words.startswith("columns.ill: 4 values are spellings of 1: ")
-    assert "(spelling: as-written)" in fault.words
+    assert fault.words.startswith("columns.ill: 4 values are spellings of 1: they differ")
+    assert "(unite: spellings)" in fault.words
     assert sorted(fault.values.to_pylist()) == sorted(FOUR)
     assert "HIV" not in fault.words
 
@@ -51,7 +51,7 @@ def test_values_that_mean_different_things_are_no_spellings(different):
 def test_a_text_that_nearly_all_differ_in_is_asked_about(parts):
     texts = [f"P{number:05}" for number in range(150)] + ["none"] * 30
     (fault,) = count_faults(texts, parts)
-    assert fault.words.startswith("columns.ill: 150 of 151 values are one row's alone")
+    assert fault.words.startswith("columns.ill: 150 of 151 values occur in one row only")
     assert "P00" not in fault.words
     assert len(fault.values) == 150
     assert count_faults(texts, parts, all_different="codes of a public list") == []
@@ -76,7 +76,7 @@ def test_only_sensitive_texts_are_counted():
     "definition", [{"role": "quasi-identifier"}, {"role": "sensitive", "type": "date"}]
 )
 def test_nothing_is_said_of_other_columns(key, definition):
-    with pytest.raises(ValueError, match="is about a sensitive column of type string"):
+    with pytest.raises(ValueError, match="is only for sensitive columns of type string"):
         ColumnSpec(**definition, **key)
 
 

@@ -160,7 +160,7 @@ def test_counts_that_follow_from_no_part_are_refused(writable):
     told_anew(writable)
     assert check(writable).derived == "equal"
     told_anew(writable, vacant=5)
-    with pytest.raises(PromiseError, match="its row counts are not those of its parts"):
+    with pytest.raises(PromiseError, match="its row counts differ from those of its parts"):
         check(writable)
 
 
@@ -181,7 +181,7 @@ def test_a_composed_version_counts_who_is_in_parts_that_are_not_shown(tmp_path, 
     if holds:
         assert check(place).derived == "equal"
         return
-    with pytest.raises(PromiseError, match="its row counts are not those of its parts"):
+    with pytest.raises(PromiseError, match="its row counts differ from those of its parts"):
         check(place)
 
 
@@ -193,7 +193,7 @@ def test_a_whole_that_hides_what_its_parts_continue_is_refused(tmp_path, monkeyp
     place = tmp_path / "copy"
     shutil.copytree(line.publish().directory, place, copy_function=shutil.copyfile)
     told_anew(place, {"predecessor": None})
-    with pytest.raises(PromiseError, match="continues a version, and the whole continues none"):
+    with pytest.raises(PromiseError, match="continues a version, and the whole release does not"):
         check(place)
 
 

@@ -336,7 +336,8 @@ def test_a_part_that_has_outgrown_its_size_asks_for_more_and_keeps_its_cut(line)
     line.publish()
     line.people |= {n: line.person(n, age=30, job=f"job {n % 6}") for n in range(900, 960)}
     with pytest.raises(
-        InputError, match=r"has 1\d\d rows by now, more than 100, and its groups go on"
+        InputError,
+        match=r"a part of the line now has 1\d\d rows, more than 100, and it cannot be",
     ):
         line.publish()
     cut = [part.where for part in open_release(line.versions[0]).declared.made_of]
@@ -355,7 +356,7 @@ def test_a_part_that_has_outgrown_its_size_asks_for_more_and_keeps_its_cut(line)
 def test_another_cut_is_refused(line, changes):
     line.publish()
     line.move()
-    with pytest.raises(InputError, match="the line was cut otherwise"):
+    with pytest.raises(InputError, match="parts: the line was cut in another way, and groups"):
         line.publish(**{"parts": {"rows": 600}, **changes})
 
 

@@ -151,7 +151,7 @@ def test_a_version_is_measured_by_the_rows_that_it_shows(line):
     line.publish()
     line.move(join=36)
     line.publish()
-    with pytest.raises(InputError, match="whom it represents is not known here any more"):
+    with pytest.raises(InputError, match="the record of its people is not here any more, so"):
         original_of_version(divided, second.directory, line.divided.plan().line)
 
 

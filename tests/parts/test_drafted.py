@@ -72,7 +72,7 @@ def test_who_is_left_out_is_told_in_numbers(draft_parts):
     assert [
         warning
         for warning in draft_made.summary["warnings"]
-        if "is not told of releases in parts" in warning
+        if "drafts of releases in parts do not show which values" in warning
     ]
     assert not (draft_made.page.parent / "left-out.csv").exists()
 

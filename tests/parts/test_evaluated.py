@@ -175,7 +175,7 @@ def test_nothing_is_measured_where_nobody_knows_who_was_left_out(write_measured)
     line = write_measured(often_a(), **LEAVES)
     version = release_here(line.spec)
     (line.plan().line.private / "left-out" / version.name).unlink()
-    with pytest.raises(InputError, match="whom the release represents is not known here"):
+    with pytest.raises(InputError, match="parts: the record of the release's people is not here"):
         evaluate_again(version, line.spec, Overrides())
     assert record_of(line).versions["0001"].status == "published"
 

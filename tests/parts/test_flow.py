@@ -61,4 +61,4 @@ def test_the_command_publishes_parts_judged_one_by_one(divided_line, start, pref
     process = start("release", str(divided_line.spec))
     out, error = process.communicate(timeout=120)
     assert out.splitlines()[-1] == str(version)
-    assert "version 0001 of this source and spec stands: none was drawn anew" in error
+    assert "version 0001 was already made from this source and spec" in error

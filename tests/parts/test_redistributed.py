@@ -163,7 +163,9 @@ def test_parts_over_their_own_values_are_no_release(cut):
     write_release(part, assess(declared, tables))
     digest = open_release(part).manifest["sfumato"]["digest"]
     edit(cut, lambda document: document["sfumato"]["made_of"][1].update({"digest": digest}))
-    with pytest.raises(PromiseError, match="targets: are over other values"):
+    with pytest.raises(
+        PromiseError, match=("targets: are about other values than in the parts before")
+    ):
         check(cut)
 
 

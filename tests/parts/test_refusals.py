@@ -140,7 +140,7 @@ CHANGES = {
         {"source": {"uri": "visits.csv"}},
         ("source.format: a release in parts reads Parquet only"),
     ),
-    "encrypted": ({"stages": "encrypted"}, "stages: encrypted"),
+    "encrypted": ({"stages": "encrypted"}, "stages: `encrypted` does not work in parts"),
     "by a sensitive column": (
         {"parts": {"by": "cost", "at": [500]}},
         "parts.by: 'cost' is not a column with role",
@@ -157,7 +157,7 @@ CHANGES = {
         {"parts": {"by": "age", "at": ["x"]}},
         ("parts.at: has a value that is not of type integer, which parts.by has"),
     ),
-    "half a cut": ({"parts": {"by": "age"}}, "by and at: say both, or neither"),
+    "half a cut": ({"parts": {"by": "age"}}, "by and at: need each other"),
     "no rows": ({"parts": {"rows": 0}}, "parts.rows"),
     "keep one": (
         {
@@ -219,7 +219,7 @@ def test_files_have_the_same_columns(divided_line):
     path = divided_line.folder / "visits" / "1.parquet"
     table = pq.read_table(path)
     pq.write_table(table.set_column(0, "age", table["age"].cast(pa.int32())), path)
-    with pytest.raises(InputError, match="its files have different columns, or types"):
+    with pytest.raises(InputError, match="its files have different columns or types"):
         divided_line.publish("one")
 
 
@@ -317,7 +317,13 @@ def test_parts_too_unlike_the_whole_are_refused(divided_line):
     divided_line.write(
         rows, promises=[promise], partition={"method": "mondrian"}, parts={"rows": 300}
     )
-    with pytest.raises(PromiseError, match=r"t-closeness cannot be kept in parts: required t=0\.1"):
+    with pytest.raises(
+        PromiseError,
+        match=(
+            r"t-closeness cannot be kept in parts\. Required is t=0\.1, and "
+            r"even"
+        ),
+    ):
         divided_line.publish("one")
 
 

@@ -48,7 +48,10 @@ def test_what_is_wrong_is_one_line(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a1,b1\nc1,d1\ne1,f1\n")
     _, (code, _), error = run(tmp_path, "t.csv", "--work", "private")
     assert (code, len(error)) == (2, 1)
-    assert error[0] == "sfumato: t.csv: may have no header line: --header yes, or --header no?"
+    assert error[0] == (
+        "sfumato: t.csv: its first line may be a header or a row. Write --header yes if it names "
+        "the columns, otherwise --header no"
+    )
     _, (code, _), error = run(tmp_path, "s3x.parquet", "--work", "private")
     assert (code, len(error)) == (2, 1)
     assert not list(tmp_path.glob("*.yaml"))

@@ -69,27 +69,28 @@ def test_titles_are_told(tmp_path):
     [
         (
             file(header=f"{HEADER},"),
-            "line 2 has 4 fields, but the header (line 1) has 5: delete the ',' at the end of the "
-            "header, or name the columns yourself (--columns A,B,C,D)",
+            "line 2 has 4 fields, but the header (line 1) has 5. To read the file, delete "
+            "the ',' at the end of the header, or name the columns yourself (--columns A,B,C,D)",
         ),
         (
             file(header="id,age"),
-            "line 2 has 4 fields, but the header (line 1) has 2: name the columns yourself "
-            "(--columns A,B,C,D)",
+            "line 2 has 4 fields, but the header (line 1) has 2. To read the file, name "
+            "the columns yourself (--columns A,B,C,D)",
         ),
         (
             file(rows=[*ROWS[:20], "21,33,m", *ROWS[21:]]),
-            "line 22 has 3 fields, but the header (line 1) has 4: complete the line, or delete it "
-            "if it is no row, such as a total",
+            "line 22 has 3 fields, but the header (line 1) has 4. To read the file, "
+            "complete the line, or delete it if it is no row, such as a total",
         ),
         (
             file(rows=[*ROWS, "Total: 60"]),
-            "line 62 has 1 field, but the header (line 1) has 4: complete the line",
+            "line 62 has 1 field, but the header (line 1) has 4. To read the file, "
+            "complete the line",
         ),
         (
             file(rows=[*ROWS[:20], "21,33,m,flu, severe", *ROWS[21:]]),
-            "line 22 has 5 fields, but the header (line 1) has 4: write values with ',' in them "
-            'in quotes ("…")',
+            "line 22 has 5 fields, but the header (line 1) has 4. To read the file, put "
+            "values that contain ',' in quotes",
         ),
         (
             file(rows=[*ROWS[:10], '11,"30,m,flu', *ROWS[11:]]),
@@ -240,7 +241,7 @@ def test_times_with_and_without_an_offset(tmp_path):
     content = file(f"{HEADER},admission", rows)
     made = draft(tmp_path, content)
     assert "admission" not in roles(made)
-    assert "some have none" in made.spec.read_text(encoding="utf-8")
+    assert "others do not" in made.spec.read_text(encoding="utf-8")
     made.spec.unlink()
     for path in made.hierarchies:
         path.unlink()
@@ -351,8 +352,12 @@ def test_a_file_of_one_column_is_drafted(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (None, "line 702 has 3 fields, but the header (line 1) has 4: complete the line"),
-        (("a", "b", "c", "d"), "line 702 has 3 fields, but there are 4 names of columns"),
+        (
+            None,
+            "line 702 has 3 fields, but the header (line 1) has 4. To read the file, "
+            "complete the line",
+        ),
+        (("a", "b", "c", "d"), "line 702 has 3 fields, but there are names for 4 columns"),
     ],
 )
 def test_uneven_rows_far_down_are_told_by_their_line(tmp_path, columns, message):
@@ -365,10 +370,10 @@ def test_uneven_rows_far_down_are_told_by_their_line(tmp_path, columns, message)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"PK\x03\x04" + bytes(90), "is a ZIP archive or a workbook: unpack it"),
-        (gzip.compress(file()), "is packed with gzip: its name must end in .gz"),
-        (b"PAR1" + bytes(90), "is a Parquet file: read it as format: parquet"),
-        (b"SQLite format 3\0" + bytes(90), "is a database: its address is sqlite:///PATH"),
+        (b"PK\x03\x04" + bytes(90), "is a ZIP archive or a workbook"),
+        (gzip.compress(file()), "is packed with gzip, and its name must end in .gz"),
+        (b"PAR1" + bytes(90), "is a Parquet file"),
+        (b"SQLite format 3\0" + bytes(90), "is a database"),
         (b"\x7fELF\0\0\0\1" * 90, "is not a text file"),
     ],
 )

@@ -39,7 +39,9 @@ def test_codes_and_texts_without_a_unit(tmp_path):
 def test_a_column_that_tells_what_another_tells_is_dropped(tmp_path):
     made = draft(tmp_path, write_csv(*votes()))
     assert "logpopul" not in roles(made)
-    assert "logpopul: tells what column 'popul' tells" in made.spec.read_text(encoding="utf-8")
+    assert "logpopul: has the same information as column 'popul'" in made.spec.read_text(
+        encoding="utf-8"
+    )
     assert document(made)["columns"]["age"]["hierarchy"] == {
         "file": "hierarchies/drafted-age.draft.csv"
     }
@@ -56,7 +58,7 @@ def test_several_rows_of_a_person_are_found_and_said(tmp_path):
     text = made.spec.read_text(encoding="utf-8")
     assert "People have several rows" in " ".join(text.split()).replace("# ", "")
     text_joined = " ".join(text.replace("#", " ").split())
-    assert "mode: the rows that are kept, one of each person, say the same" in text_joined
+    assert "mode: the rows that are kept, one per person, have the same value" in text_joined
     assert "80 are profiled, one of each individual" in made.profile.read_text(encoding="utf-8")
 
 
@@ -137,7 +139,7 @@ def test_households_weights_and_missing_diagnoses(tmp_path):
     assert document_["columns"]["diagnosis"]["nulls"] == "category"
     assert "`nulls: category` keeps rows without a value" in text
     assert "sample_weight" not in roles(made)
-    assert "sample_weight: its name is that of weights of a sample" in text
+    assert "sample_weight: its name looks like a sample weight" in text
     confirm(made)
     release = release_of(made, tmp_path)
     assert all(verdict.holds for _, verdict in check(release).verdicts)
@@ -159,7 +161,7 @@ def test_one_value_of_all_rows_cannot_be_hidden(tmp_path):
     """A promise of two values in every group would be drafted, and refused by the first run."""
     rows = "".join(f"{20 + n % 40};{'mf'[n % 2]};1\n" for n in range(60))
     content = ("age;sex;outcome\n" + rows).encode()
-    with pytest.raises(SpecError, match="--role outcome=sensitive: all rows have one value"):
+    with pytest.raises(SpecError, match="--role outcome=sensitive: all rows have the same value"):
         draft(tmp_path, content, roles={"outcome": "sensitive"})
     assert not list(tmp_path.glob("*.yaml"))
     assert "outcome" not in roles(draft(tmp_path, content))

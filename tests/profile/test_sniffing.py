@@ -23,7 +23,7 @@ ROWS = [[20 + n % 45, "abcd"[n % 4], 1000 + 37 * (n % 23)] for n in range(120)]
         (b"town,place\nRome,Oslo\nBonn,Rome\nOslo,Oslo\n", None),
         (b"rosa,karl\nkarl,rosa\nrosa,rosa\n", None),
         (b"a1,b1\nc1,d1\ne1,f1\n", "its first line may be a header or a row"),
-        (b"age;town\n30;Rome;x\n31\n", "line 2 has 3 fields, but the header (line 1) has 2:"),
+        (b"age;town\n30;Rome;x\n31\n", "line 2 has 3 fields, but the header (line 1) has 2."),
         (
             b"age,born\n30,1/2/1990\n31,3/4/1990\n",
             ("dates can be read with the day or with the month first"),

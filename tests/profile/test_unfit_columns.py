@@ -117,9 +117,9 @@ def test_cells_that_no_release_can_show_are_dropped(tmp_path):
         DraftOptions(),
         {"SFUMATO_WORK": str(tmp_path / "work")},
     )
-    assert "mixed: its cells are of several types" in words(made)
+    assert "mixed: its cells have several types" in words(made)
     assert "empty: it has no value" in words(made)
-    assert "clock: its cells are of several types, or of one that no release" in words(made)
+    assert "clock: its cells have several types, or a type that no release" in words(made)
     assert set(roles(made)) == {"age", "sex"}
 
 
@@ -135,5 +135,5 @@ def test_bytes_of_a_database_are_dropped(tmp_path):
         DraftOptions(query="SELECT * FROM t"),
         {"SFUMATO_WORK": str(tmp_path / "work")},
     )
-    assert "photo: its cells are of several types, or of one that no release" in words(make_draft)
+    assert "photo: its cells have several types, or a type that no release" in words(make_draft)
     assert set(roles(make_draft)) == {"age", "sex"}

@@ -44,7 +44,7 @@ KINDS = {
     "directory": lambda place: place.mkdir(),
     "device": lambda place: place.symlink_to("/dev/zero"),
     "link loop": lambda place: place.symlink_to(place.name),
-    "link to nothing": lambda place: place.symlink_to("nothing"),
+    "is a link to a file that does not exist": lambda place: place.symlink_to("nothing"),
     "unreadable": lambda place: place.touch(mode=0),
     "empty": lambda place: place.touch(),
     "null": lambda place: place.write_text("null"),

@@ -219,7 +219,9 @@ def test_versions_that_are_not_composed(first, work):
 
 def test_promises_that_the_groups_break(first):
     first.publish()
-    with pytest.raises(PromiseError, match="24 of 24 groups of line first break") as refused:
+    with pytest.raises(
+        PromiseError, match="groups: 24 of 24 groups of line first do not keep"
+    ) as refused:
         follow(following(first), promises=[DIVERSE[0] | {"l": 4}])
     assert refused.value.exit_code == 3
 
@@ -275,7 +277,9 @@ def test_a_line_with_groups_of_its_own_cannot_take_anothers(first):
     second = following(first)
     second.publish(people="second", columns=HOURS, promises=TWO_HOURS)
     first.move(join=0, leave=1)
-    with pytest.raises(PromiseError, match="versions of this line are in other groups"):
+    with pytest.raises(
+        PromiseError, match=("groups: earlier versions of this line have other groups")
+    ):
         follow(second, columns=HOURS, promises=TWO_HOURS)
 
 

@@ -64,13 +64,13 @@ def test_a_release_of_newer_software_is_refused_in_one_line(writable, format_, c
         name, *more = command
         assert run([name, str(writable), *more]) == 2
         error = capsys.readouterr().err
-        assert f"{MANIFEST}: format {format_} was made by newer software" in error
+        assert f"{MANIFEST}: format {format_} is newer than this software" in error
         assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("format_", ["1", -1, 1.0, True, None])
 def test_what_is_no_number_of_a_format_is_refused(tmp_path, format_):
-    with pytest.raises(InputError, match="not a number of a format"):
+    with pytest.raises(InputError, match="format must be a whole number"):
         require_readable(tmp_path / "file", {"format": format_})
 
 
@@ -78,7 +78,7 @@ def test_what_is_no_number_of_a_format_is_refused(tmp_path, format_):
 def test_a_format_that_is_not_the_lowest_is_refused(writable, format_):
     """One declaration is written in one way."""
     edit(writable, lambda document: document["sfumato"].update(format=format_))
-    with pytest.raises(PromiseError, match="not what the files give"):
+    with pytest.raises(PromiseError, match="differs from the published files"):
         check(writable)
 
 

@@ -29,7 +29,10 @@ SPECIAL = {
     "empty": lambda path: path.write_bytes(b""),
     "a directory": lambda path: (path.unlink(), path.mkdir()),
     "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
-    "a link to nothing": lambda path: (path.unlink(), path.symlink_to("nowhere")),
+    "is a link to a file that does not exist": lambda path: (
+        path.unlink(),
+        path.symlink_to("nowhere"),
+    ),
 }
 FILES = (
     "line/state.json",

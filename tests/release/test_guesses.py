@@ -129,7 +129,9 @@ LIFT = KeptBar(attack="definetti", limit="max-lift", most=0.1)
 def test_bars_that_are_none_are_refused(small, bars):
     directory = small.write(people(), **DIVERSE).publish("one").directory
     announced = rebuilt(directory, bars=KeptBars(bars=bars))
-    with pytest.raises(PromiseError, match="bars on attacks twice, or on unknown ones"):
+    with pytest.raises(
+        PromiseError, match=("states limits on attacks twice, or on unknown attacks")
+    ):
         check(directory, announced)
 
 

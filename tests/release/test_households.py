@@ -264,7 +264,10 @@ def test_other_households_are_another_version(small):
 
 
 REFUSED = {
-    "no such column": ({"household": "house"}, "household: 'house' is not an identifier"),
+    "no such column": (
+        {"household": "house"},
+        "household: 'house' is not a column with role identifier",
+    ),
     "the unit": (
         {"household": "person"},
         ("household: 'person' is not a column with role identifier"),
@@ -275,7 +278,7 @@ REFUSED = {
     ),
     "missing": (
         {"columns": {**COLUMNS, "home": {"role": "identifier", "nulls": "category"}}},
-        "household: nobody's 'home' may be missing",
+        "household: each person needs a 'home'",
     ),
     "several rows": (
         {"columns": {**COLUMNS, "person": {"role": "identifier", "unit": True, "repeat": "all"}}},
@@ -283,9 +286,9 @@ REFUSED = {
     ),
     "no unit": (
         {"columns": {**COLUMNS, "person": {"role": "identifier"}}, "unit": "row"},
-        "household: needs a unit",
+        "household: households need a column that identifies each person",
     ),
-    "composed": ({"versions": "composed"}, "household: versions: composed follows"),
+    "composed": ({"versions": "composed"}, "household: `versions: composed` follows"),
     "beliefs": (
         {"promises": [K, L, {**BELIEFS, "reference": "r.csv"}]},
         "promises.2: bayes-optimal is not defined over people or households, because it is about "
@@ -294,20 +297,20 @@ REFUSED = {
     ),
     "whole households, one group after the other": (
         {"promises": [{**K, "members": "linkable"}, L]},
-        "promises.0: k-anonymity with members: linkable is about all groups together, and mondrian "
-        "judges them one after the other, or suppresses rows of some: use full-domain (no "
-        "suppression), or leave members out (household)",
+        "promises.0: k-anonymity with `members: linkable` is about all groups together. Partition "
+        "mondrian judges one group after the other, or suppresses rows of some groups. Use "
+        "full-domain without suppression, or leave members out (household)",
     ),
     "whole households, some suppressed": (
         {
             "promises": [{**K, "members": "linkable"}, L],
             "partition": {"method": "full-domain", "suppression": 0.1},
         },
-        "promises.0: k-anonymity with members: linkable is about all groups together",
+        "promises.0: k-anonymity with `members: linkable` is about all groups together",
     ),
     "stratum": (
         {"partition": {"method": "stratum"}, "strata": ["town"]},
-        "household: stratum groups rows",
+        "household: partition stratum groups rows",
     ),
 }
 

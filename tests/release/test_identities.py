@@ -120,7 +120,7 @@ def test_a_group_is_as_large_as_is_promised_or_the_check_fails(small):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"form": {"method": "generalized"}}, "columns: none has role sensitive .*identities"),
+        ({"form": {"method": "generalized"}}, "columns: no column has role sensitive.*identities"),
         ({"form": {"method": "permuted", "protects": "identities"}}, "form.*protects"),
         (
             {"columns": SPEC["columns"]},
@@ -145,7 +145,7 @@ def test_a_group_is_as_large_as_is_promised_or_the_check_fails(small):
         ({"versions": "composed"}, "`versions: composed` follows each person's sensitive"),
         (
             {"evaluate": {"workloads": [{**COUNTS[0], "aggregate": "avg"}]}},
-            "evaluate.workloads.0: no column has role sensitive: only ranges are counted",
+            "evaluate.workloads.0: no column has role sensitive, so queries can only count",
         ),
     ],
 )

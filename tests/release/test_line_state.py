@@ -87,7 +87,9 @@ def test_what_newer_software_wrote_is_refused_in_one_line(small, line, place):
     path = (line.private if place == STATE else line.public) / place
     path.write_text(json.dumps({**json.loads(path.read_bytes()), "format": 9}), encoding="utf-8")
     before = files_of(line.public)
-    with pytest.raises(InputError, match="format 9 was made by newer software"):
+    with pytest.raises(
+        InputError, match=("format 9 is newer than this software, which reads formats")
+    ):
         small.publish("two")
     assert files_of(line.public) == before
 

@@ -111,7 +111,7 @@ def test_accuracy_is_measured_of_versions_whose_map_is_kept(tmp_path, work):
     resolved = resolve_run(line.folder / "spec.yaml")
     original = load(line.folder / "run-0" / "deidentified")
     first = line.versions[0]
-    with pytest.raises(InputError, match="whom it represents is not known here any more"):
+    with pytest.raises(InputError, match="the record of its people is not here any more, so"):
         evaluate_release(
             first, original, Evaluation(), resolved.line, seeded_keys(1), lambda *_: None
         )

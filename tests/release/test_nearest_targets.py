@@ -379,7 +379,7 @@ REFUSED = {
         ({"method": "stratum"}, {}, [{**EVEN, "dont-care": ["1"]}], []),
         "promises.1: no method finds the nearest target for entropy-l-diversity as it is",
     ),
-    "ke": (({"method": "ke"}, {}, [L3], []), "partition: ke needs chooses groups by queries on"),
+    "ke": (({"method": "ke"}, {}, [L3], []), "partition: ke needs a"),
     "forest": (({"method": "forest"}, {}, [L3], []), "partition: forest needs a k-anonymity"),
 }
 

@@ -163,7 +163,7 @@ def test_what_was_measured_before_is_not_measured_again(small, plots_drawn, monk
 def test_a_pending_version_that_misses_a_goal_that_refuses_is_not_current(small, killed_release):
     killed_release(small.spec)
     small.write(people(), evaluate=goal(0.0001, "refuse"))
-    with pytest.raises(PromiseError, match="version 0001 stays pending"):
+    with pytest.raises(PromiseError, match="Version 0001 stays pending"):
         release_here(small.spec)
     record = record_of(small.spec)
     assert (record.current, record.versions["0001"].status) == (None, "pending")

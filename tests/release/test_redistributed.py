@@ -255,7 +255,7 @@ def test_a_wrong_number_of_fakes_is_refused(forged_release):
     more = rows.model_copy(update={"fakes": rows.fakes + 1})
     shutil.rmtree(forged_release)
     write_release(forged_release, assess(opened.declared.model_copy(update={"rows": more}), tables))
-    with pytest.raises(PromiseError, match="how many values are made up"):
+    with pytest.raises(PromiseError, match="does not state how many values are invented"):
         check(forged_release)
 
 

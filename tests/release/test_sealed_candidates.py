@@ -83,7 +83,7 @@ def test_data_that_read_back_as_other_bytes_are_not_sealed(prepared_candidate):
     (table,) = (candidate / "release" / "data").iterdir()
     pq.write_table(pq.read_table(table), table, compression="gzip", store_schema=False)
     assessment = assess_candidate(candidate, plan.withheld)
-    with pytest.raises(PromiseError, match=f"{table.name}: is not what its rows give"):
+    with pytest.raises(PromiseError, match=f"{table.name}: differs from its rows"):
         seal_candidate(candidate, assessment)
 
 
@@ -128,7 +128,7 @@ def test_what_reviewers_approved_is_made_once_more(forged_candidate):
     """Whoever builds it need not be trusted with the public place."""
     plan, candidate = forged_candidate
     document = json.loads((candidate / "release" / "datapackage.json").read_bytes())
-    with pytest.raises(PromiseError, match=r"microdata\.csv: is not what the published tables"):
+    with pytest.raises(PromiseError, match=r"microdata\.csv: differs from the published tables"):
         publish_forged(plan, candidate, digest=document["sfumato"]["digest"])
     assert nothing_is_published(plan)
 
@@ -138,13 +138,13 @@ def test_what_earlier_software_validated_is_made_once_more(forged_candidate):
     document = read_note(candidate, "assessment")
     del document["made-again"]
     write_note(candidate, "assessment", document)
-    with pytest.raises(PromiseError, match=r"microdata\.csv: is not what the published tables"):
+    with pytest.raises(PromiseError, match=r"microdata\.csv: differs from the published tables"):
         publish_forged(plan, candidate)
 
 
 def test_what_other_software_validated_is_made_once_more(forged_candidate, monkeypatch):
     monkeypatch.setattr(staging, "other_software", lambda _: {"pyarrow": "1"})
-    with pytest.raises(PromiseError, match=r"microdata\.csv: is not what the published tables"):
+    with pytest.raises(PromiseError, match=r"microdata\.csv: differs from the published tables"):
         publish_forged(*forged_candidate)
 
 

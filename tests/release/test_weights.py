@@ -216,8 +216,14 @@ SECOND = {**COLUMNS, "note": {**WEIGHT, "type": "integer"}}
     ("changed", "message"),
     [
         ({"columns": SECOND}, "columns: 'note' and 'w' both have role weight"),
-        ({"columns": {**COLUMNS, "w": {**WEIGHT, "type": "float"}}}, "a weight is an integer"),
-        ({"columns": {**COLUMNS, "w": {**WEIGHT, "nulls": "category"}}}, "a weight is a number"),
+        (
+            {"columns": {**COLUMNS, "w": {**WEIGHT, "type": "float"}}},
+            ("type: a weight must be an integer or a decimal, and this"),
+        ),
+        (
+            {"columns": {**COLUMNS, "w": {**WEIGHT, "nulls": "category"}}},
+            ("nulls: a weight must be a number"),
+        ),
         (
             {"columns": {**COLUMNS, "w": {"role": "weight", "type": "decimal"}}},
             "w: unprotected: a weight tells how people were drawn",

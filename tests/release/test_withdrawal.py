@@ -108,7 +108,7 @@ def test_readers_are_told_before_the_files_are_gone(two, call):
     for command in (("check",), ("query",)):
         sql = ("SELECT COUNT(*) FROM microdata",) if command == ("query",) else ()
         code, out, error = call(*command, two.public / "0002", *sql)
-        assert (code, out, "was withdrawn, according to the record beside it" in error) == (
+        assert (code, out, "was withdrawn, according to the record beside" in error) == (
             3,
             "",
             True,
@@ -217,7 +217,7 @@ def test_the_exchange_is_one_step_here(tmp_path):
 
 @pytest.mark.parametrize("number", ["0003", "..", "keys.json"])
 def test_only_a_version_is_withdrawn(two, number):
-    with pytest.raises(InputError, match="is no version of wages"):
+    with pytest.raises(InputError, match="is not a version of wages"):
         withdraw(two, number, REASON)
 
 

@@ -92,14 +92,14 @@ def test_the_endpoint_may_stand_in_the_spec(read, store):
 def test_an_object_is_pinned_as_a_file_is(read):
     pin = hashlib.sha256(WHOLE).hexdigest()
     assert read("s3://bucket/one.csv", sha256=pin) == [1, 2]
-    assert "is not the one that the spec pins" in refusal_of(
+    assert "its SHA-256 differs from source.sha256, so the file" in refusal_of(
         read, "s3://bucket/one.csv", sha256="0" * 64
     )
 
 
 def test_what_is_not_there(read):
     for uri in ("s3://bucket/none.csv", "s3://nobody/one.csv"):
-        assert refusal_of(read, uri).startswith(f"{uri}: there is no such")
+        assert refusal_of(read, uri).startswith(f"{uri}: the ")
     for uri in ("s3://bucket", "s3://bucket/", "s3:///one.csv"):
         assert refusal_of(read, uri, SpecError) == f"{uri}: must have the form s3://bucket/key"
 
@@ -122,7 +122,7 @@ def test_nothing_is_fetched_where_stages_are_encrypted(store, tmp_path):
     source = Source(uri="s3://bucket/one.csv")
     with encrypted_below(tmp_path):
         message = refusal(lambda: place.fetch(source, store, tmp_path / "fetched"), SpecError)
-    assert "stages: encrypted" in message
+    assert "stages: `encrypted`" in message
     assert not (tmp_path / "fetched").exists()
 
 
@@ -163,6 +163,6 @@ def test_a_store_that_is_not_there_is_worth_another_attempt(read):
 
 
 def test_an_endpoint_that_is_none(read):
-    assert "endpoint is none" in refusal_of(
+    assert "the store's endpoint is not an address" in refusal_of(
         read, "s3://bucket/one.csv", endpoint="ftp://127.0.0.1:1"
     )

@@ -69,10 +69,10 @@ ROW = {"unit": "row", "columns": {"age": {"role": "quasi-identifier", "type": "i
         ),
         ({"versions": {"rule": "composed", "share": "2"}}, "versions.share"),
         ({"versions": {"rule": "composed", "shares": 1}}, "versions.shares"),
-        ({"remember": "units"}, "remember: units forgets who is in which group"),
+        ({"remember": "units"}, "remember: `units` does not keep who is in which group"),
         (
             {"name": "people"},
-            ("name: people is the name of the directory of what is known of people"),
+            ("name: people is the name of the directory of private records of people"),
         ),
         (
             {"source": {"uri": "people.csv", "format": "csv", "where": "job = 'job 1'"}},
@@ -153,7 +153,9 @@ def test_people_move_only_between_groups_whose_values_all_differ(tmp_path):
 
 @pytest.mark.parametrize("kind", ["ambiguous", "redistributed"])
 def test_forms_that_show_groups_as_first_made_give_no_slot_away(tmp_path, kind):
-    with pytest.raises(SpecError, match="shows groups as they were first made: use keep"):
+    with pytest.raises(
+        SpecError, match=r"shows each group as it was first made\. Write `vacancies: keep`"
+    ):
         read_spec(kind_of(kind, tmp_path, versions={"rule": "composed", "vacancies": "refill"}))
 
 

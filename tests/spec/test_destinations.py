@@ -44,14 +44,20 @@ def test_they_are_no_other_release(read, tmp_path):  # noqa: F811
         ({"destinations": [{**STORE, "endpoint": "https://me:hunter2@h"}]}, "0.endpoint"),
         ({"destinations": [{**STORE, "keys": "hunter2"}]}, "publish.destinations.0.keys"),
         ({"destinations": [{**STORE, "secret": "hunter2"}]}, "publish.destinations.0.secret"),
-        ({"destinations": [STORE, STORE]}, "publish: destinations: one is named twice"),
-        ({"database": {"uri": "postgresql://me:hunter2@db/x"}}, "a password stands in it"),
-        ({"database": {"uri": "postgresql://db/x?password=hunter2"}}, "a password stands in it"),
+        ({"destinations": [STORE, STORE]}, "publish: destinations: name the same uri twice"),
+        (
+            {"database": {"uri": "postgresql://me:hunter2@db/x"}},
+            ("in its place, and set NAME in the environment"),
+        ),
+        (
+            {"database": {"uri": "postgresql://db/x?password=hunter2"}},
+            ("in its place, and set NAME in the environment"),
+        ),
         ({"database": {"uri": "mariadb://db/x"}}, "publish.database.uri"),
         ({"database": {**DATABASE, "schema": "pg_mine"}}, "names that begin with pg_"),
         ({"database": {**DATABASE, "schema": "x" * 58}}, "publish.database.schema"),
         ({"database": {**DATABASE, "schema": 'x"; DROP'}}, "publish.database.schema"),
-        ({"database": {**DATABASE, "readers": ["a", "a"]}}, "readers: one is named twice"),
+        ({"database": {**DATABASE, "readers": ["a", "a"]}}, "readers: names a role twice"),
     ],
 )
 def test_what_is_refused(read, publish, place):  # noqa: F811

@@ -22,7 +22,7 @@ from tests.spec.test_spec import change_spec
 
 NAMES = ["person", "age", "town", "wage", "note"]
 SEEN = {"source/seen": NAMES, "other-columns": "drop"}
-TO_ASK = "The column is dropped: to filter by it, write it under"
+TO_ASK = ". The column is dropped: to filter by it, write it under"
 
 
 def write(place, changes):

@@ -46,11 +46,13 @@ REFUSED = {
     "source.0: must be one expectation with its parameters": {"source": [{}]},
     "release.0: must be one expectation": {"release": [{**ROWS, **AGES}]},
     "expectations.sources: is no key here; did you mean source?": {"sources": [ROWS]},
-    "source.0.expect_column_values_to_be_between: 'agee' is no column of the source; "
+    "source.0.expect_column_values_to_be_between: the source has no column 'agee'; "
     "did you mean age?": source_rule(f"{_OF}_be_between", column="agee", max_value=1),
-    "source.0.expect_column_values_to_be_between: 'town' is of type string, not decimal, float, "
-    "integer": source_rule(f"{_OF}_be_between", column="town", max_value=1),
-    "release.0.expect_column_values_to_not_be_null: 'person' is no column of the release": {
+    "source.0.expect_column_values_to_be_between: column 'town' has type string, and this "
+    "expectation needs decimal, float, integer": source_rule(
+        f"{_OF}_be_between", column="town", max_value=1
+    ),
+    "release.0.expect_column_values_to_not_be_null: the release has no column 'person'": {
         "release": [{f"{_OF}_not_be_null": {"column": "person"}}]
     },
     "min_value and max_value are missing": source_rule(f"{_OF}_be_between", column="age"),
@@ -92,7 +94,10 @@ def test_labels_are_texts(read):  # noqa: F811
     }
     labels = {"expect_column_values_to_match_regex": {"column": "age", "regex": "-"}}
     assert read(change_spec({**recoded, "expectations": {"release": [labels]}}))
-    with pytest.raises(SpecError, match="'age' is of type string, not decimal, float, integer"):
+    with pytest.raises(
+        SpecError,
+        match="column 'age' has type string, and this expectation needs decimal, float, integer",
+    ):
         read(change_spec({**recoded, "expectations": {"release": [AGES]}}))
 
 

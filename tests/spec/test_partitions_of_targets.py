@@ -19,9 +19,14 @@ AB = {"model": "alpha-beta", "alpha": "0.5", "beta": "0.4"}
 @pytest.mark.parametrize(
     ("method", "promise", "alone", "beside"),
     [
-        ("ke", KE, "ke needs a ke-anonymity promise", "ke-anonymity means nothing in form"),
-        ("disjoint-cover", AB, "needs an alpha-beta promise", "alpha-beta means nothing in form"),
-        ("ambiguity", AB, "needs an alpha-beta promise", "alpha-beta means nothing in form"),
+        ("ke", KE, "ke needs a ke-anonymity promise", "ke-anonymity cannot be measured in form"),
+        (
+            "disjoint-cover",
+            AB,
+            "needs an alpha-beta promise",
+            "alpha-beta cannot be measured in form",
+        ),
+        ("ambiguity", AB, "needs an alpha-beta promise", "alpha-beta cannot be measured in form"),
     ],
 )
 def test_what_a_partition_aims_at_has_to_be_kept(tmp_path, method, promise, alone, beside, rows):

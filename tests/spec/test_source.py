@@ -65,7 +65,7 @@ def test_what_is_refused(read, changes, place):  # noqa: F811
 
 
 def test_a_sheet_is_named(read):  # noqa: F811
-    assert "sheet: and format: excel" in refusal(
+    assert "sheet: needs `format: excel`, and this format needs" in refusal(
         read, with_source(uri="people.xlsx", format="excel")
     )
     assert read(with_source(uri="people.xlsx", format="excel", sheet="a")).source.sheet == "a"
@@ -93,7 +93,7 @@ def test_no_password_is_a_parameter_of_a_run():
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"source": {"uri": "postgresql://me:hunter2@h/d"}}, schema)
     message = refusal(read_overrides, {"source.uri": "postgresql://me:hunter2@h/d"})
-    assert "a password stands in it" in message
+    assert "in its place, and set NAME in the environment" in message
     assert "hunter2" not in message
 
 

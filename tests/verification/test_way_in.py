@@ -390,7 +390,7 @@ def test_tables_have_the_columns_that_the_manifest_tells(
     options = [url] if command == ["load"] else [AVERAGE, *command[1:], *dialect]
     assert run([command[0], str(release), *options]) == 3
     error = capsys.readouterr().err
-    assert error == "sfumato: microdata.parquet: columns or types are not the declared ones\n"
+    assert error == "sfumato: microdata.parquet: has other columns or types than declared\n"
 
 
 def test_help_tables_have_the_columns_that_queries_need(release, reader, capsys):

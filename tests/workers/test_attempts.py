@@ -46,7 +46,7 @@ def test_what_failed_is_gone_and_what_was_open_is_private(tmp_path):
 def test_one_that_cannot_be_deleted_is_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "rmtree", lambda *_arguments, **_named: None)
     with (
-        pytest.raises(Fault, match="still writes what nobody waits for"),
+        pytest.raises(Fault, match="a stopped worker was still writing"),
         open_attempts(tmp_path) as attempts,
     ):
         try_attempt(attempts, "0001", "stays")

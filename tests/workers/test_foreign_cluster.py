@@ -60,7 +60,10 @@ def test_other_software_is_refused(remote, run, monkeypatch):
     here = checked.software()
     monkeypatch.setattr(checked, "software", lambda: {**here, "pyarrow": "1.0"})
     with (
-        pytest.raises(InputError, match=r"worker 1 of 2: has pyarrow .*, and this process 1\.0"),
+        pytest.raises(
+            InputError,
+            match=r"worker 1 of 2: has pyarrow .*, and this process has 1\.0",
+        ),
         open_engine("dask", run, os.environ),
     ):
         pass

@@ -128,7 +128,13 @@ def _connection(address: str, file: str) -> Iterator[Any]:
             url = _read_only(url, file)
         engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError, ImportError, ValueError):
-        raise input_error(file, "no database is known by such an address, or its driver") from None
+        raise input_error(
+            file,
+            (
+                "no database has such an address, or its driver is not installed. Correct the "
+                "address, or install the driver"
+            ),
+        ) from None
     try:
         with engine.connect() as connection:
             yield connection
@@ -144,7 +150,7 @@ def _read_only(url: Any, file: str) -> Any:
     from urllib.parse import quote
 
     if not url.database or not Path(url.database).is_file():
-        raise input_error(file, "there is no such database file")
+        raise input_error(file, "the database file does not exist. Correct the path")
     return url.set(database=f"file:{quote(url.database)}").update_query_dict(
         {"mode": "ro", "uri": "true"}
     )

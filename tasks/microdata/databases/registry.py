@@ -90,7 +90,10 @@ def read_query(source: Source, environ: Mapping[str, str]) -> tuple[dict[str, An
     address = resolve(source.uri, environ)
     scheme = scheme_of(address)
     if scheme in _NO_DATABASES:
-        raise SpecError(f"{source.uri}: is no database's address, and source.query is for one")
+        raise SpecError(
+            f"{source.uri}: is not the address of a database, and source.query needs one. "
+            "Correct the address, or leave query out"
+        )
     way = way_to(address)
     query = checked_query(source, scheme)
     return dict(way.read(address, query, source.parameters, source.uri)), way

@@ -53,7 +53,7 @@ def resolve(uri: str, environ: Mapping[str, str]) -> str:
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in environ:
-            raise SpecError(f"{uri}: environment variable {match[1]} is not set")
+            raise SpecError(f"{uri}: the environment variable {match[1]} is not set. Set it")
         text = environ[match[1]]
         return quote(text, safe="") if match.start() < end else text
 
@@ -81,8 +81,11 @@ def local_path(uri: str, base: Path, environ: Mapping[str, str]) -> Path:
     if scheme is None:
         return (base / address).absolute()  # `a:b` would be an address to Arrow
     if scheme != "file":
-        raise SpecError(f"{uri}: addresses with {scheme}:// are not supported here")
+        raise SpecError(f"{uri}: an address with {scheme}:// does not work here. Use a path")
     path = re.sub(r"^[^:]+://(localhost(?=/))?", "", address)
     if not path.startswith("/"):
-        raise SpecError(f"{uri}: a file:// address needs an absolute path on this machine")
+        raise SpecError(
+            f"{uri}: a file:// address needs an absolute path on this machine, such as "
+            "file:///data/table.csv"
+        )
     return Path(unquote(path))

@@ -54,5 +54,5 @@ _BOUND: dict[ColumnType, Any] = {
 
 def _truth(text: str) -> bool:
     if text not in ("true", "false"):
-        raise ValueError("neither true nor false")
+        raise ValueError("not true or false")
     return text == "true"

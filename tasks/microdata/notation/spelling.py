@@ -43,17 +43,21 @@ class ValueSpelling(BaseModel):
         dict[str, str],
         Field(
             alias="date-formats",
-            description="by column, for dates not written yyyy-mm-dd: %d.%m.%Y, %d/%m/%Y %H:%M",
+            description=(
+                "the format of dates that are not written yyyy-mm-dd, by column, such as "
+                "%d.%m.%Y or %d/%m/%Y %H:%M"
+            ),
         ),
     ] = {}
-    decimal: Annotated[
-        Literal[".", ","], Field(description="what stands before the decimals of numbers")
-    ] = "."
+    decimal: Annotated[Literal[".", ","], Field(description="the mark before decimals")] = "."
     timezone: Annotated[
         str | None,
         Field(
-            description="whose local time timestamps with an offset become; otherwise UTC. Beside "
-            "them, timestamps without an offset are local time there"
+            description=(
+                "a time zone. Timestamps with an offset become its local time (by "
+                "default UTC); timestamps without an offset beside them are read as "
+                "its local time"
+            )
         ),
     ] = None
 
@@ -63,7 +67,9 @@ class ValueSpelling(BaseModel):
             if fault := _fault_of(written):
                 raise ValueError(f"date-formats.{name}: {fault}")
         if self.timezone is not None and self.timezone not in available_timezones():
-            raise ValueError("timezone: must be one of the IANA database, such as Europe/Berlin")
+            raise ValueError(
+                "timezone: must be a time zone of the IANA database, such as Europe/Berlin"
+            )
         return self
 
     @property
@@ -160,14 +166,16 @@ def _fault_of(written: str) -> str | None:
     used = re.findall(r"%(.?)", written)
     unknown = [token for token in used if f"%{token}" not in _TOKENS]
     if unknown:
-        return f"may use %Y, %m, %d, %H, %M and %S, not %{unknown[0]}"
+        return f"uses %{unknown[0]}. Use only %Y, %m, %d, %H, %M and %S"
     if any(used.count(part) != 1 for part in _OF_DATE):
         return "must name %Y, %m and %d, each once"
     clock = [part for part in _OF_TIME if part in used]
     if len(clock) < len([part for part in used if part in _OF_TIME]):
-        return "names a part of the time twice"
+        return "names a part of the time twice. Name each once"
     if clock != list(_OF_TIME[: len(clock)]):
-        return "names a part of the time, and not the one before it"
+        return (
+            "names a part of the time without the larger one. Write %H before %M, and %M before %S"
+        )
     return None
 
 
@@ -183,7 +191,8 @@ class FileDialect(ValueSpelling):
     def _marks_differ(self) -> Self:
         if self.csv.thousands == self.decimal:
             raise ValueError(
-                f"csv.thousands: {self.decimal!r} is the decimal mark: write decimal, too"
+                f"csv.thousands: {self.decimal!r} is also the decimal mark. Write "
+                "another mark under source.decimal"
             )
         return self
 

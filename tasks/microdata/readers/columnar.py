@@ -76,7 +76,7 @@ def _require_known_values(table: pa.Table) -> None:
         for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
             ends = pc.min_max(chunk.indices).as_py()
             if (ends["min"] or 0) < 0 or (ends["max"] or 0) >= max(1, len(chunk.dictionary)):
-                raise ValueError("an index is beyond its dictionary")
+                raise ValueError("an index of a dictionary is too large")
 
 
 convert = adopt

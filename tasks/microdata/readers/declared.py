@@ -18,14 +18,14 @@ from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.schema.names import RegisteredName
 
 QUERY = "sql"
-_FORMATS: Mapping[str, Any] = ChainMap({QUERY: "rows that a query gives"}, cast(Any, READERS))
+_FORMATS: Mapping[str, Any] = ChainMap({QUERY: "the rows of a query's result"}, cast(Any, READERS))
 _OF_STORES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 def _without_secret(uri: str) -> str:
     if holds_secret(uri):
         raise ValueError(
-            "a password stands in it: write ${NAME} in its place, and set NAME in the environment"
+            "contains a password. Write ${NAME} in its place, and set NAME in the environment"
         )
     return uri
 
@@ -58,42 +58,58 @@ class Source(FileDialect):
     format: Annotated[
         str,
         RegisteredName(_FORMATS),
-        Field(description="of the files; `sql` where there is a query"),
+        Field(description="the format of the files; `sql` for a query"),
     ] = "csv"
     sha256: Annotated[
         str | None,
         Field(
             pattern="^[0-9a-f]{64}$",
-            description="digest the file must have; of several, of what sha256sum tells of them",
+            description=(
+                "the digest that the file must have; for several files, the digest of the "
+                "output of sha256sum"
+            ),
         ),
     ] = None
     where: Annotated[
-        str | None, Field(min_length=1, description="SQL predicate: which rows to represent")
+        str | None,
+        Field(min_length=1, description="an SQL condition that chooses the rows to be released"),
     ] = None
     query: Annotated[
         str | None, Field(min_length=1, description="one SELECT, with parameters as :name")
     ] = None
     parameters: Annotated[
-        dict[str, BindParameter], Field(description="of the query; they name no person")
+        dict[str, BindParameter],
+        Field(description="parameters of the query; they must name no person"),
     ] = {}  # noqa: RUF012 - pydantic copies it
     rename: Annotated[
         dict[str, ColumnName],
         Field(
-            description="names that the spec gives to columns, by those in the source: {town/city: "
-            "town}; everything else in the spec uses the new names"
+            description=(
+                "new names of columns, by their names in the source, such as "
+                "`{town/city: town}`; all other keys of the spec use the new names"
+            )
         ),
     ] = {}  # noqa: RUF012 - pydantic copies it
     seen: Annotated[
         tuple[str, ...],
-        Field(description="its columns when the spec was written: any other one is refused"),
+        Field(
+            description="the source's columns when the spec was written; other columns are refused"
+        ),
     ] = ()
     endpoint: Annotated[
         str | None,
-        Field(min_length=1, description="of an S3-compatible store; otherwise AWS_ENDPOINT_URL"),
+        Field(
+            min_length=1,
+            description="the endpoint of an S3-compatible store; otherwise AWS_ENDPOINT_URL",
+        ),
     ] = None
     max_gigabytes: Annotated[
         float,
-        Field(alias="max-gigabytes", gt=0, description="of objects that are fetched from a store"),
+        Field(
+            alias="max-gigabytes",
+            gt=0,
+            description="the largest size of objects that are fetched from a store",
+        ),
     ] = 16.0
 
     @model_validator(mode="before")
@@ -107,17 +123,29 @@ class Source(FileDialect):
     def _keys_fit_the_format(self) -> Self:
         is_query = self.query is not None
         if is_query != (self.format == QUERY):
-            raise ValueError("query: and format: sql need each other")
+            raise ValueError(
+                "query: needs `format: sql`, and this format needs a query. Write both, or neither"
+            )
         if self.parameters and not is_query:
-            raise ValueError("parameters: are of a query, and there is none")
+            raise ValueError(
+                "parameters: belong to a query, and the source has no query. Leave parameters out"
+            )
         if is_query and self.sha256 is not None:
-            raise ValueError("sha256: pins files, and a query has none")
+            raise ValueError(
+                "sha256: is the digest of files, and the source is a query. Leave sha256 out"
+            )
         if (self.format == "excel") != (self.sheet is not None):
-            raise ValueError("sheet: and format: excel need each other")
+            raise ValueError(
+                "sheet: needs `format: excel`, and this format needs a sheet. Write both, "
+                "or neither"
+            )
         if self.endpoint is not None and scheme_of(self.uri) not in (None, "s3"):
-            raise ValueError("endpoint: is of a store, and the address is none (s3://)")
+            raise ValueError(
+                "endpoint: belongs to a store, and the address does not begin with s3://. "
+                "Leave endpoint out"
+            )
         if len(set(self.rename.values())) < len(self.rename):
-            raise ValueError("rename: two columns get the same name")
+            raise ValueError("rename: gives two columns the same name. Choose different names")
         return self
 
     @property

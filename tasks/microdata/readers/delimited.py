@@ -34,16 +34,16 @@ _QUOTED_LATE = "a quoted value after a blank"
 _DELIMITERS = "\t;|,"  # a comma may also be part of numbers
 _RECORDS = 500  # that are read to infer a delimiter
 _FOREIGN: Mapping[bytes, str] = {
-    b"PK\x03\x04": "is a ZIP archive or a workbook: unpack it (unzip), or read it as format: excel",
-    b"\x1f\x8b": "is packed with gzip: its name must end in .gz",
-    b"BZh": "is packed with bzip2: its name must end in .bz2",
-    b"\x28\xb5\x2f\xfd": "is packed with Zstandard: its name must end in .zst",
-    b"PAR1": "is a Parquet file: read it as format: parquet",
-    b"\xd0\xcf\x11\xe0": "is a workbook or another file of Office: read it as format: excel",
-    b"$FL2": "is a file of SPSS: read it as format: spss",
-    b"<stata_dta>": "is a file of Stata: read it as format: stata",
-    b"SQLite format 3": "is a database: its address is sqlite:///PATH, and it needs a query",
-    b"%PDF": "is a PDF file: export the table as a CSV file",
+    b"PK\x03\x04": "is a ZIP archive or a workbook. Unpack it (unzip), or write `format: excel`",
+    b"\x1f\x8b": "is packed with gzip, and its name must end in .gz. Rename it",
+    b"BZh": "is packed with bzip2, and its name must end in .bz2. Rename it",
+    b"\x28\xb5\x2f\xfd": "is packed with Zstandard, and its name must end in .zst. Rename it",
+    b"PAR1": "is a Parquet file. Write `format: parquet`",
+    b"\xd0\xcf\x11\xe0": "is a workbook or another file of Office. Write `format: excel`",
+    b"$FL2": "is a file of SPSS. Write `format: spss`",
+    b"<stata_dta>": "is a file of Stata. Write `format: stata`",
+    b"SQLite format 3": "is a database. Write its address as sqlite:///PATH, and add a query",
+    b"%PDF": "is a PDF file. Export the table as a CSV file",
 }
 """What files that are no text are, by their first bytes."""
 SEPARATOR_LINE = re.compile(r"(?i)sep=.?")
@@ -77,7 +77,10 @@ def in_utf8(path: Path, encoding: str, file: str) -> Path | bytes:
         content = content_of(path, file)
         text = content if plain else content.decode(encoding, "sfumato-surrogate")
     except (LookupError, ValueError):
-        raise SpecError(f"source.csv.encoding: {encoding!r} is not a text encoding") from None
+        raise SpecError(
+            f"source.csv.encoding: no encoding {encoding!r}. Write a name such as utf-8 or "
+            "windows-1252"
+        ) from None
     return text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
 
 
@@ -112,7 +115,13 @@ def _unpack(path: Path, codec: str, file: str) -> bytes:
             content: bytes = stream.read()
     except (pa.ArrowException, OSError) as error:
         require_machine(error)
-        raise input_error(file, f"cannot be unpacked to its end as {codec}: is it whole?") from None
+        raise input_error(
+            file,
+            (
+                f"cannot be unpacked as {codec} to its end. The file may be incomplete; copy "
+                "it again"
+            ),
+        ) from None
     return content
 
 
@@ -191,7 +200,7 @@ def _header(content: Path | bytes, file: str, dialect: CsvDialect) -> tuple[Sequ
     except (UnicodeError, csv.Error):
         rule = f"the header cannot be read as {dialect.encoding} CSV{_encoding_hint(dialect)}"
         raise input_error(file, rule) from None
-    place = f" behind the {dialect.skip} lines of source.csv.skip" if dialect.skip else ""
+    place = f" after the {dialect.skip} lines of source.csv.skip" if dialect.skip else ""
     raise input_error(file, f"is empty{place}")
 
 
@@ -204,8 +213,10 @@ def _require_no_line_of_excel(record: Sequence[str], file: str) -> None:
     if SEPARATOR_LINE.fullmatch(record[0]) and len(record) <= 2 and not any(record[1:]):
         raise input_error(
             file,
-            "its first line names the delimiter for Excel (sep=…) and no columns: write "
-            "source.csv: {skip: 1, delimiter: …}",
+            (
+                "its first line names the delimiter for Excel (sep=…) and no columns. "
+                "Write `source.csv: {skip: 1, delimiter: …}`"
+            ),
         )
 
 
@@ -237,17 +248,17 @@ def _rule_of(ragged: pa.csv.InvalidRow, dialect: CsvDialect, other: str | None) 
     if other is not None:
         hint = delimiter_hint(other)
     elif '"' in ragged.text and re.search(r"[\r\n]", ragged.text.strip()):
-        hint = "a quote in it that is not closed?"
+        hint = "it may have a quote that does not close"
     elif fields > columns:
-        hint = f"{dialect.delimiter!r} in a value that is not quoted?"
+        hint = f"a value with {dialect.delimiter!r} may have no quotes around it"
     else:
-        hint = "a line break in a value that is not quoted?"
+        hint = "a value with a line break may have no quotes around it"
     return f"{fields} fields, {columns} columns: {hint}"
 
 
 def delimiter_hint(other: str) -> str:
     """Return the question whether another delimiter than the declared one is meant."""
-    return f"is it separated by {other!r} (source.csv.delimiter)?"
+    return f"it may be separated by {other!r} (source.csv.delimiter)"
 
 
 def _other_delimiter(content: Path | bytes, dialect: CsvDialect) -> str | None:
@@ -314,7 +325,7 @@ def _unparsable(content: Path | bytes, dialect: CsvDialect, skipped: int) -> str
     with suppress(csv.Error):
         if not any(islice(_records(content, dialect, strict=False), skipped, None)):
             return "has no rows"
-    return "cannot be parsed as CSV: a quote that is not closed?"
+    return "cannot be parsed as CSV; a quote may not close"
 
 
 def _require_closed_quotes(content: Path | bytes, file: str, dialect: CsvDialect) -> None:
@@ -325,12 +336,12 @@ def _require_closed_quotes(content: Path | bytes, file: str, dialect: CsvDialect
             row += bool(record)
     except csv.Error:
         raise input_error(
-            file, "a quote that is not closed, or a value after one", row=row
+            file, "a quote does not close, or text follows a closing quote", row=row
         ) from None
 
 
 def _encoding_hint(dialect: CsvDialect) -> str:
-    return " (source.csv.encoding: windows-1252?)" if dialect.encoding == "utf-8" else ""
+    return " (try source.csv.encoding: windows-1252)" if dialect.encoding == "utf-8" else ""
 
 
 def _text(field: Distinct, file: str, name: str, dialect: CsvDialect) -> Distinct:

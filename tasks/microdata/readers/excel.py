@@ -36,7 +36,9 @@ def read(path: Path, file: str, dialect: FileDialect) -> dict[str, CellColumn]:
         raise input_error(file, "the sheet is empty")
     for number, name in enumerate(first, start=1):
         if not (isinstance(name, str) and name):
-            raise input_error(file, f"column {number} has no name, a text in the first row")
+            raise input_error(
+                file, f"column {number} has no name. Write a text into its cell in the first row"
+            )
     require_distinct_names(first, file)
     full = [row for row in others if any(value is not None for value in row)]
     if not full:
@@ -77,7 +79,7 @@ def _sheet(sheets: list[str], file: str, sheet: str | None) -> str:
     if sheet is None and len(sheets) == 1:
         return sheets[0]
     if sheet is None:
-        raise input_error(file, f"has {len(sheets)} sheets: name one (source.sheet)")
+        raise input_error(file, f"has {len(sheets)} sheets. Name one (source.sheet)")
     if sheet not in sheets:
-        raise input_error(file, f"has no sheet {sheet!r} (source.sheet)")
+        raise input_error(file, f"has no sheet {sheet!r}. Correct source.sheet")
     return sheet

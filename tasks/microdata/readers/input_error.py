@@ -139,7 +139,13 @@ def require_distinct_names(names: Sequence[str], file: str) -> None:
     for number, name in enumerate(names, start=1):
         earlier = names.index(name) + 1
         if earlier < number:
-            raise input_error(file, f"column {number} has the name of column {earlier}")
+            raise input_error(
+                file,
+                (
+                    f"column {number} has the same name as column {earlier}. Give each column "
+                    "its own name"
+                ),
+            )
 
 
 def import_extra(module: str, extra: str, file: str) -> Any:
@@ -151,5 +157,5 @@ def import_extra(module: str, extra: str, file: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        missing = f"needs a package that is not installed: pip install 'sfumato[{extra}]'"
+        missing = f"needs a package that is not installed. Run pip install 'sfumato[{extra}]'"
         raise input_error(file, missing) from None

@@ -63,7 +63,13 @@ class StatisticalReader:
         try:
             columns, about = function(str(path), output_format="dict")
         except (library.ReadstatError, library.PyreadstatError, ArithmeticError, ValueError):
-            raise input_error(file, f"cannot be read to its end as {self.title}") from None
+            raise input_error(
+                file,
+                (
+                    f"cannot be read as {self.title} to its end. The file may be incomplete; "
+                    "copy it again"
+                ),
+            ) from None
         require_distinct_names(about.column_names, file)
         if not any(len(values) for values in columns.values()):
             raise input_error(file, "has no rows")

@@ -22,8 +22,8 @@ _TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 _OFFSET = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 _WITH_OFFSET = rf"{_TIME}{_OFFSET}\z"
 _MIXED_OFFSETS = (
-    "some timestamps have an offset and some have none: whose local time are these "
-    "(source.timezone: Europe/Berlin)?"
+    "some timestamps have an offset, and others do not. Name the time zone of the "
+    "others (source.timezone: Europe/Berlin)"
 )
 _PATTERNS: Mapping[ColumnType, str] = {
     "integer": r"\A[+-]?[0-9]+\z",
@@ -136,9 +136,7 @@ def adopt(
         digits = numbers.map_values(pc.cast(numbers.values, pa.string()))
         return parse(digits, type_, file, name, spelling)
     if not pa.types.is_null(own_type) and not any(fits(own_type) for fits in _ADOPTED[type_]):
-        rule = (
-            f"values of type {own_type} (the file has types of its own) cannot be of type {type_}"
-        )
+        rule = f"the file has values of type {own_type}, which cannot be read as type {type_}"
         raise input_error(file, rule, column=name)
     return _sound(distinct(values), _adopter(own_type, type_, spelling), type_, file, name)
 
