@@ -117,7 +117,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"name": "w" * 64}, "name: ", "at most 63"),
         ({"title": "two\nlines"}, "title: ", "must match"),
         ({"columns/age/role": "quasi"}, "columns.age.role: ", "must be 'identifier'"),
-        ({"promises": []}, "promises: ", "needs entries, 1 or more$"),
+        ({"promises": []}, "promises: ", "must have 1 or more entries$"),
         (
             {"promises": [KE, K]},
             "promises.1: ",
@@ -166,8 +166,8 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
             "'age' is not a column with role sensitive",
         ),
         ({"columns/wage/role": "drop"}, "columns: ", "columns: no column has role sensitive"),
-        ({"columns/wage/type": "string"}, "promises.0: ", "ordered values, not type string"),
-        ({"columns/wage/type": "boolean"}, "promises.0: ", "ordered values, not type boolean"),
+        ({"columns/wage/type": "string"}, "promises.0: ", "dates or timestamps, not type string"),
+        ({"columns/wage/type": "boolean"}, "promises.0: ", "dates or timestamps, not type boolean"),
         ({"columns/group_id": {"role": "drop"}}, "columns.group_id: ", "other things"),
         ({"columns/Count": {"role": "drop"}}, "columns.Count: ", "other things"),
         (
@@ -237,7 +237,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
             "publish: ",
             ("formats: parquet is missing, and queries and checks read"),
         ),
-        ({"publish/formats": []}, "publish.formats: ", "needs entries, 1 or more$"),
+        ({"publish/formats": []}, "publish.formats: ", "must have 1 or more entries$"),
         ({"publish/formats": ["parquet", "parquet"]}, "publish: ", "names a format twice"),
         ({"publish/formats": ["parquet", "xlsx"]}, "publish.formats.1: ", "must be 'parquet'"),
         ({"partition/objective": "least"}, "partition.objective: ", "must be 'sum'"),
@@ -343,7 +343,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ]
             },
             "promises.1: ",
-            "known: 'age' is not a column with role sensitive column other than the one",
+            "known: 'age' is not a sensitive column other than the one",
         ),
         ({"columns/age/values": []}, "columns.age.values: ", "must have 1 or more entries$"),
         ({"columns/age/values": [20, "x"]}, "columns.age", "values.1: not of type integer"),
@@ -562,7 +562,7 @@ def test_an_override_that_is_no_yaml(value):
 
 def test_overrides_of_a_whole_and_of_its_part():
     message = refusal(read_overrides, {"source": "x", "source.uri": "y"})
-    assert message == "--set source.uri: source is also set as a whole"
+    assert message == "--set source.uri: source is also set as a whole. Set one of the two"
 
 
 def test_overridden_specs_follow_the_same_rules(read):
