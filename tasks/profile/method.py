@@ -164,8 +164,8 @@ def _rows_by_most_frequent(facts: ColumnFacts) -> int:
 def grouping_number(sensitive: Sequence[ColumnFacts], about: About | None) -> ColumnFacts | None:
     """Return the number that groups of exact rows are made by; None for groups by a category."""
     numbers = [facts for facts in sensitive if facts.is_number and facts.distinct > 1]
-    wanted = numbers if about != "categories" or len(numbers) == len(sensitive) else []
-    return wanted[0] if wanted else None
+    candidates = numbers if about != "categories" or len(numbers) == len(sensitive) else []
+    return candidates[0] if candidates else None
 
 
 def rounded_difference(facts: ColumnFacts) -> int | float:

@@ -35,7 +35,12 @@ def test_evaluations_draw_from_the_operating_system(monkeypatch, small):
     evaluation.evaluate_again(version, small.spec, None)
     for name in ("evaluate_release", "evaluate_candidate"):
         monkeypatch.setattr(evaluate, name, note_call)
-    for name in ("create_markdown_artifact", "load", "summary"):
+    for name in (
+        "create_markdown_artifact",
+        "original_of_candidate",
+        "original_of_version",
+        "summary",
+    ):
         monkeypatch.setattr(evaluate, name, lambda *_arguments, **_named: None)
     monkeypatch.setattr(evaluate, "ShownProgress", lambda _key: SimpleNamespace(show=None, total=0))
     settings, line = small.plan().spec.evaluate, small.plan().line

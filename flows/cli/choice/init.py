@@ -86,7 +86,7 @@ def init(
     dates: Any,
     columns: str | None,
     as_json: bool,
-    **known: Any,
+    **settings: Any,
 ) -> None:
     """Profile FILE privately, and write the draft of a spec that would release it.
 
@@ -99,13 +99,13 @@ def init(
     from sfumato.tasks.profile.dialect import read_options
 
     if not as_json:
-        known |= _ask(known)
+        settings |= _ask(settings)
     options = read_options(
         roles=pairs("--role", roles),
         date_formats=pairs("--date-format", dates),
-        format=known.pop("format_"),
+        format=settings.pop("format_"),
         columns=names(columns) or None,
-        **known,
+        **settings,
     )
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
     written = write_first_spec(source, out, options, private)
@@ -128,13 +128,13 @@ def init(
     echo(str(written.spec))
 
 
-def _ask(known: Mapping[str, Any]) -> dict[str, str]:
+def _ask(settings: Mapping[str, Any]) -> dict[str, str]:
     """Ask at a terminal for what no option gives; return the answers by the option's name."""
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         return {}
     answers: dict[str, str] = {}
     for name, question, choices in _QUESTIONS:
-        if known.get(name) is None:
+        if settings.get(name) is None:
             show.say(question)
             answers[name] = click.prompt(
                 f"--{name}", type=click.Choice(choices), default=choices[0], err=True
