@@ -180,7 +180,7 @@ def test_what_cannot_be_aimed_at_is_refused(method):
         make_partition(method, rows, asks("source"), KAnonymity(k=2, quasi_identifiers=("age",)))
     with pytest.raises(PromiseError, match="several targets"):
         make_partition(method, rows, asks("source"), asks("uniform"))
-    with pytest.raises(PromiseError, match="has nulls"):
+    with pytest.raises(PromiseError, match="has missing values"):
         make_partition(method, [("n", 0, 0, None), ("n", 0, 0, 1)], asks("source"))
     assert make_partition(method, rows, asks("source"), asks("source", tolerance="0.1"), close)
 
