@@ -406,7 +406,7 @@ def test_without_a_promise_there_is_nothing_to_read():
     )
     assert (len(partition.group), partition.facts["groups"]) == (0, 0)
     promise_ = AlphaBeta(alpha=Decimal("0.5"), beta=Decimal("0.5"), sensitive="s")
-    with pytest.raises(PromiseError, match="no quasi-identifiers"):
+    with pytest.raises(PromiseError, match="role: quasi-identifier"):
         ambiguity.partition(alone.keep([alone["s"]]), [], [promise_], parameters(), seeded_keys(0))
 
 
