@@ -169,9 +169,7 @@ def _strict(name: str, read: Callable[[str], Admitted]) -> Callable[[str], Admit
         try:
             return read(text)
         except (ValueError, KeyError, OverflowError, InvalidOperation):
-            raise PromiseError(
-                f"column {name!r}: has a text that is not one of its labels"
-            ) from None
+            raise PromiseError(f"column {name!r}: a text is not one of its labels") from None
 
     return strictly
 

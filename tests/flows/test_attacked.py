@@ -60,7 +60,9 @@ def test_without_bars_owners_are_told_and_nobody_else(small, run_apart, prefect_
     assert scores["missing"] == []
     attacks = json.loads((reports / "dossier.json").read_bytes())["attacks"]
     assert attacks["scores"] == scores["scores"]
-    assert "Nobody has attacked" not in (reports / "dossier.html").read_text(encoding="utf-8")
+    assert "No attack was tried on this version" not in (reports / "dossier.html").read_text(
+        encoding="utf-8"
+    )
     measures = [score["measure"] for score in scores["scores"]["wage"]]
     assert "own value guessed by deFinetti's attack" in measures
     public = "".join(

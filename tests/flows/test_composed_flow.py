@@ -68,7 +68,7 @@ def test_a_run_that_shows_what_is_published_shows_no_more(line, start, prefect_a
         line.move(leave=FEWER_THAN_A_GROUP)
     totals = counts(prefect_api)
     assert PUBLISHED.items() <= totals.items()
-    assert totals.keys() - PUBLISHED.keys() == {"groups that go on", "groups of newcomers"}
+    assert totals.keys() - PUBLISHED.keys() == {"groups that continue", "groups of new people"}
 
 
 def test_a_run_says_that_other_people_have_the_same_numbers(line, start, tmp_path):

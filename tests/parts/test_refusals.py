@@ -38,7 +38,7 @@ CHANGES = {
             "partition": {"method": "factors"},
             "form": {"method": "suppressed"},
         },
-        "partition: factors searches",
+        "partition: factors needs all rows",
     ),
     "full-domain": (
         {

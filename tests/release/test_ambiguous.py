@@ -111,7 +111,7 @@ def test_presence_that_takes_too_long_is_said_to_be_unmeasured(publish, small, m
     reports = plan.line.reports(directory.name)
     (seen,) = json.loads((reports / "exposure.json").read_text())
     assert seen["skipped"]["compared_at_most"] == 100 < seen["skipped"]["pairs_to_compare"]
-    assert "and 100 are at most." in (reports / "accuracy.html").read_text()
+    assert "and the limit is 100." in (reports / "accuracy.html").read_text()
 
 
 def np_random(n):

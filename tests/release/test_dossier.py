@@ -49,7 +49,13 @@ def test_all_that_is_known_and_stated(stated_line):
     assert document["attacks"] is None
     assert json.loads((page.parent / "dossier.json").read_text("utf-8")) == document
     page_read = Read(page.read_text("utf-8"))
-    for words in ("PRIVATE", "To plan <wards>.", REASON, "2027-11-01", "Nobody has attacked"):
+    for words in (
+        "PRIVATE",
+        "To plan <wards>.",
+        REASON,
+        "2027-11-01",
+        "No attack was tried on this version",
+    ):
         assert words in page_read.text
     assert page_read.text.count("Not stated.") == 4
 

@@ -262,7 +262,7 @@ def test_a_line_without_a_map_cannot_be_followed(first):
             },
             "form: ambiguous shows things about groups that the groups",
         ),
-        ({"versions": {"rule": "composed", "cohort": 3}}, "versions.cohort: who is in no group"),
+        ({"versions": {"rule": "composed", "cohort": 3}}, "versions.cohort: people in no group"),
     ],
 )
 def test_what_does_not_go_with_groups(first, changes, why):

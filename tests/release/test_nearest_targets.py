@@ -406,7 +406,7 @@ def test_what_goes_with_them_alone(small):
         small.plan()
     wrong = {"promises": [uniform], "form": {"method": "redistributed", "rows": 5}}
     small.write(rows(), **changes({"method": "stratum"}, {}, [], []) | wrong)
-    with pytest.raises(SpecError, match=r"form\.rows: goes with p-privacy"):
+    with pytest.raises(SpecError, match=r"form\.rows: needs p-privacy"):
         small.plan()
     composed = changes({"method": "stratum"}, {}, [L3], [], versions="composed")
     small.write(rows(), **composed)

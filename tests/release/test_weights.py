@@ -176,7 +176,7 @@ def test_weights_are_positive(small, wrong):
     whole = write_source(plan.spec.source, plan.spec.columns, plan.base, run)
     table, rules = source_table(whole, plan.spec.columns)
     assert [rule.type for rule in rules if not rule.holds(table)] == ["expect_positive_values"]
-    with pytest.raises(InputError, match="column 'w': not a weight") as caught:
+    with pytest.raises(InputError, match="column 'w': not above 0") as caught:
         require(plan.spec.columns, table, "people.csv")
     assert "1.5" not in str(caught.value)
     with pytest.raises(PromiseError):

@@ -241,9 +241,9 @@ def test_a_line_says_what_changed_between_versions():
         ("0004", "0003")
     ]
     page = line_files(LineEntry("wages", "Wages", LineWords(), versions))["index.html"]
-    assert "0004 against 0003: the same rows, groups" in page
+    assert "0004 compared with 0003: the same rows, groups" in page
     assert Read(page).faults == []
     later = (version("0002", "current", described=second), version("0001", described=first))
     page = line_files(LineEntry("wages", "Wages", LineWords(), later))["index.html"]
-    assert "0002 against 0001: 1,200 rows, 1,190 more than 10; 2 groups" in page
+    assert "0002 compared with 0001: 1,200 rows, 1,190 more than 10; 2 groups" in page
     assert "What changed" not in line_files(line())["index.html"]

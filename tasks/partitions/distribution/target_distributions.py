@@ -188,7 +188,7 @@ def _common(promise: PPrivacy, column: Column, of_all: CountsOfAllRows | None) -
         case Normal(normal=moments):
             if not is_ordered(column.values.type):
                 raise SpecError(
-                    f"target: a normal distribution needs a column of numbers, not {column.name!r}"
+                    f"target: {column.name!r} has no order, which a normal distribution needs"
                 )
             return normal(exact(column.values, column.name), moments.mean, moments.variance)
     own = np.bincount(column.codes, minlength=values)

@@ -205,8 +205,8 @@ def _share(parts: list[int], denominator: int | None) -> list[int]:
         return [part // max(divisor, 1) for part in parts]
     if len(possible) > denominator:
         raise SpecError(
-            f"target: a node has {len(possible)} parts, and the denominator is only {denominator}; "
-            "use a larger denominator or a smaller arity"
+            f"target: a node has {len(possible)} possible parts, and the denominator is only "
+            f"{denominator}; use a larger denominator or a smaller arity"
         )
     near = _two if len(possible) == 2 else _several
     weights = iter(near(possible, denominator))
