@@ -22,10 +22,27 @@ WORD = re.compile(r"[a-z]{2,}")
 CODE = re.compile(r"\b(?:SELECT|CASE WHEN|CREATE|INSERT|FROM|\(\?[:P!])|[\\^]|=>|\{%|</?\w+>")
 PENDING = {
     "expectations",
-    "flows",
-    "tasks",
+    "tasks/approval",
+    "tasks/attacks",
+    "tasks/continued",
+    "tasks/experiments",
+    "tasks/forms",
+    "tasks/lines",
+    "tasks/partitions",
+    "tasks/private",
+    "tasks/query",
+    "tasks/report",
+    "tasks/sql",
+    "tasks/verification",
 }
 """Folders and modules whose texts were written before these rules, and are to be rewritten."""
+KEPT = {
+    "alone with its quasi-identifiers": "a measure's name in the JSON of drafts",
+    "own value guessed from the group alone": "a measure's name in saved reports",
+    "sfumato: runs whose process is gone": "an automation's name on Prefect servers",
+    "tasks/profile/names.py": "lists of words that names of columns contain",
+}
+"""Texts and modules that keep what the rules refuse, with the reason."""
 
 
 class Text(NamedTuple):
@@ -82,7 +99,7 @@ def refused_texts() -> Iterator[tuple[Text, list[str]]]:
     for path in sources():
         file = path.relative_to(ROOT).as_posix()
         for text in texts_of(file, path.read_text(encoding="utf-8")):
-            if faults := faults_of(text.text):
+            if (faults := faults_of(text.text)) and not {text.text, text.where} & KEPT.keys():
                 yield text, faults
 
 
