@@ -94,7 +94,7 @@ class TestRun:
         version = release_here(line.spec)
         message = published_state(version, (store.declared.uri,)).message
         assert (
-            f"; behind {store.declared.uri} (the next run or sfumato deliver completes it)"
+            f"; not yet complete in {store.declared.uri} (the next run or sfumato deliver completes it)"
             in message
         )
 

@@ -363,9 +363,9 @@ def test_where_there_is_no_release_nothing_is_walked(tmp_path, monkeypatch, comm
     monkeypatch.setattr(record, "_look", None)
     os.mkfifo(tmp_path / MANIFEST)
     assert run([command[0], str(tmp_path), *command[1:]]) == 2
-    assert "no release here" in capsys.readouterr().err
+    assert "is not a release: datapackage.json is missing" in capsys.readouterr().err
     assert run([command[0], str(tmp_path / ("x" * 300)), *command[1:]]) == 2
-    assert "no release here" in capsys.readouterr().err
+    assert "is not a release: datapackage.json is missing" in capsys.readouterr().err
 
 
 def test_the_options_of_load_and_rewriting(release, reader, capsys, tmp_path):
