@@ -282,7 +282,7 @@ def elsewhere(store, **changes):
 
 def test_there_is_no_such_bucket(with_versions, store):
     delivery = bring(with_versions(1), elsewhere(store, uri="s3://nobody-has-this/x"))
-    assert delivery.behind == "the bucket does not exist"
+    assert delivery.behind == "the bucket does not exist. Make it first"
 
 
 def test_nobody_answers(with_versions, store):

@@ -74,11 +74,11 @@ def test_sentences_come_first(call, patients):
         "4 rows have 3 different combinations of age and sex.",
         (
             "2 of 4 rows are unique: no other row has the same age and sex. The "
-            "smallest group has 1 row"
+            "smallest group has 1 row."
         ),
         "Someone who knows age and sex of a person in the table picks the right row with a "
         "probability of 75 % on average, and of 100 % at most.",
-        "2 rows are in groups in which all rows have the same cost, so anyone who finds",
+        "2 rows are in groups in which all rows have the same cost, so anyone who finds the group knows it.",
     ]
     assert figures.startswith("rows ")
 

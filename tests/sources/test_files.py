@@ -176,7 +176,7 @@ def test_several_files_are_pinned_as_sha256sum_lists_them(folder):
     assert read(folder, "visits", sha256=pin)["n"] == [1, 2, 3, 4]
     (folder / "visits" / "b" / "2026-03.csv").rename(folder / "visits" / "b" / "2026-04.csv")
     assert refusal_of(folder, "visits", sha256=pin).endswith(
-        "its SHA-256 differs from source.sha256, so the file"
+        "If the change is intended, write the new digest"
     )
 
 

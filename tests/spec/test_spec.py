@@ -343,7 +343,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ]
             },
             "promises.1: ",
-            "known: 'age' is not a column with role sensitive column other than the one",
+            "known: 'age' is not a sensitive column other than the one",
         ),
         ({"columns/age/values": []}, "columns.age.values: ", "needs entries, 1 or more$"),
         ({"columns/age/values": [20, "x"]}, "columns.age", "values.1: not of type integer"),
@@ -562,7 +562,7 @@ def test_an_override_that_is_no_yaml(value):
 
 def test_overrides_of_a_whole_and_of_its_part():
     message = refusal(read_overrides, {"source": "x", "source.uri": "y"})
-    assert message == "--set source.uri: source is also set as a whole"
+    assert message == "--set source.uri: source is also set as a whole. Set one of the two"
 
 
 def test_overridden_specs_follow_the_same_rules(read):
