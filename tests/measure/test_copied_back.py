@@ -78,7 +78,8 @@ def test_sentences_come_first(call, patients):
         ),
         "Someone who knows age and sex of a person in the table picks the right row with a "
         "probability of 75 % on average, and of 100 % at most.",
-        "2 rows are in groups in which all rows have the same cost, so anyone who finds the group knows it.",
+        "2 rows are in groups in which all rows have the same cost, so anyone who finds "
+        "the group knows it.",
     ]
     assert figures.startswith("rows ")
 
