@@ -112,7 +112,8 @@ def test_ragged_row(tmp_path, content, header, row, fields):
             {"header": ("a", "b", "c")},
             [
                 "row 1: 2 fields, 3 columns: it may be separated by ';' (source.csv.delimiter)",
-                "row 1: 2 fields, 3 columns: a value with a line break may have no quotes around it",
+                "row 1: 2 fields, 3 columns: a value with a line break may have no quotes around "
+                "it",
             ],
         ),
         (

@@ -111,7 +111,7 @@ def test_a_column_that_comes_later_is_refused(tmp_path):
     later = write_csv([*names, "hiv"], [[*row, 1] for row in rows])
     (tmp_path / "people.csv").write_bytes(later)
     with pytest.raises(
-        InputError, match="column 7 of 7 is not in the spec and is not in source.seen"
+        InputError, match=r"column 7 of 7 is not in the spec and is not in source\.seen"
     ):
         release_of(made, tmp_path)
 

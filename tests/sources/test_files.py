@@ -294,7 +294,7 @@ def test_cells_of_a_workbook(workbook):
     message = refusal_of(workbook, "a.xlsx", SHEET, **AS_BOOK)
     assert message.startswith("a.xlsx: row 2: column 'code': not a text")
     message = refusal_of(workbook, "a.xlsx", SHEET, **AS_BOOK | {"sheet": "2025"})
-    assert message == "a.xlsx: has no sheet '2025' (source.sheet)"
+    assert message == "a.xlsx: has no sheet '2025'. Correct source.sheet"
     assert "the sheet is empty" in refusal_of(
         workbook, "a.xlsx", SHEET, **AS_BOOK | {"sheet": "notes"}
     )

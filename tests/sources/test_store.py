@@ -81,7 +81,10 @@ def test_a_pattern_is_pinned_as_one_of_files_is(read):
 
 def test_keys_that_are_no_paths_are_refused(read):
     uri = "s3://bucket/odd/"
-    assert refusal_of(read, uri) == f"{uri}: a key of an object has two slashes in a row"
+    assert (
+        refusal_of(read, uri)
+        == f"{uri}: a key of an object has two slashes in a row. Rename the object"
+    )
 
 
 def test_the_endpoint_may_stand_in_the_spec(read, store):
