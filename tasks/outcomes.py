@@ -134,5 +134,6 @@ def _ended_well(name: str, release: Path, behind: Sequence[str]) -> State:
     if newer := newer_version(release):
         message += f"; the current version is {newer}, from another source or spec"
     if behind:
-        message += f"; behind {', '.join(behind)} (the next run or sfumato deliver completes it)"
+        places = ", ".join(behind)
+        message += f"; not yet complete in {places} (the next run or sfumato deliver completes it)"
     return State(type=StateType.COMPLETED, name=name, message=message, data=str(release))

@@ -165,5 +165,5 @@ def _own_successor(line: Line, before: PublicKey | None) -> Path:
                 return signing_key(line.work, key.name)
     raise SpecError(
         f"--signed-by: the version was signed by {before}, and this work directory "
-        f"does not have that key. Name another key, or {_UNSIGNED}"
+        f"does not have that key. Name another key; {_UNSIGNED}"
     )

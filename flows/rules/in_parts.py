@@ -147,56 +147,41 @@ def _fault_of_run(spec: SpecParts) -> str | None:
     units = [name for name, column in spec.columns.items() if column.unit]
     composed = isinstance(spec.versions, ContinuedVersions)
     rules = {
-        (
-            "source.format: a release in parts reads Parquet only. Convert the source to a "
-            "Parquet file or a directory of Parquet files"
-        ): (spec.source.format != "parquet"),
-        (
-            "across-lines: what several lines reveal together is not counted in parts. "
-            "Leave across-lines out"
-        ): (composed and spec.across_lines == "accepted-risk"),
-        (
-            "groups: a release in parts cannot use the groups of another line. Write a "
-            "partition in place of groups"
-        ): (spec.groups is not None),
-        (
-            "strata: a release in parts cannot use levels of hierarchies as strata. Use "
-            "columns or bands"
-        ): any(isinstance(stratum, HierarchyLevel) for stratum in spec.strata),
-        (
-            "remember: a release in parts keeps who is in which group only for `versions: "
-            "composed`. Write `remember: units`"
-        ): (bool(units) and spec.remember != "units" and not composed),
-        (
-            "evaluate.intervals: a release in parts cannot calibrate intervals, which "
-            "needs the original table and the release together. Leave intervals out"
-        ): (spec.evaluate.intervals is not None),
-        (
-            "stages: `encrypted` does not work in parts, which are read and written piece "
-            "by piece. Write `stages: plain`, and use an encrypted disk"
-        ): spec.stages == "encrypted",
+        "source.format: a release in parts reads Parquet only. Convert the source to a Parquet "
+        "file or a directory of Parquet files": spec.source.format != "parquet",
+        "across-lines: what several lines reveal together is not counted in parts. Leave "
+        "across-lines out": composed and spec.across_lines == "accepted-risk",
+        "groups: a release in parts cannot use the groups of another line. Write a partition in "
+        "place of groups": spec.groups is not None,
+        "strata: a release in parts cannot use levels of hierarchies as strata. Use columns or "
+        "bands": any(isinstance(stratum, HierarchyLevel) for stratum in spec.strata),
+        "remember: a release in parts keeps who is in which group only for `versions: composed`. "
+        "Write `remember: units`": bool(units) and spec.remember != "units" and not composed,
+        "evaluate.intervals: a release in parts cannot calibrate intervals, which needs the "
+        "original table and the release together. Leave intervals out": (
+            spec.evaluate.intervals is not None
+        ),
+        "stages: `encrypted` does not work in parts, which are read and written piece by piece. "
+        "Write `stages: plain`, and use an encrypted disk": spec.stages == "encrypted",
     }
-    for name, column in spec.columns.items():
-        rules[
-            (
-                f"columns.{name}.hierarchy: a release in parts must publish all leaves, "
-                "because the published labels are known only at the end. Write `{file: "
-                "FILE, public: true}`"
-            )
-        ] = narrows_hierarchy(spec, name)
-        rules[
-            (
-                f"columns.{name}.generated: a release in parts does not number rows. Leave "
-                "generated out"
-            )
-        ] = bool(column.generated)
-        rules[
-            (
-                f"columns.{name}.repeat: finding repeated rows needs all rows at once, which "
-                "parts do not have. Use refuse"
-            )
-        ] = column.repeat != "refuse"
+    for name in spec.columns:
+        rules |= _rules_of_column(spec, name)
     return next((fault for fault, broken in rules.items() if broken), None)
+
+
+def _rules_of_column(spec: SpecParts, name: str) -> dict[str, bool]:
+    column = spec.columns[name]
+    return {
+        f"columns.{name}.hierarchy: a release in parts must publish all leaves, because the "
+        "published labels are known only at the end. Write `{file: FILE, public: true}`": (
+            narrows_hierarchy(spec, name)
+        ),
+        f"columns.{name}.generated: a release in parts does not number rows. Leave generated out": (
+            bool(column.generated)
+        ),
+        f"columns.{name}.repeat: finding repeated rows needs all rows at once, which parts do not "
+        "have. Use refuse": column.repeat != "refuse",
+    }
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (_parts,)

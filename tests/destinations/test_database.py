@@ -350,7 +350,7 @@ class TestWhatIsSaid:
             reader.execute("SELECT COUNT(*) FROM wages.microdata")
             delivery = bring(line, database)
         assert (
-            "somebody reads the line there for too long: deliver again (55P03)" in delivery.behind
+            "a long query is reading the line there. Deliver again later (55P03)" in delivery.behind
         )
         assert bring(line, database).behind is None
 

@@ -282,7 +282,7 @@ def elsewhere(store, **changes):
 
 def test_there_is_no_such_bucket(with_versions, store):
     delivery = bring(with_versions(1), elsewhere(store, uri="s3://nobody-has-this/x"))
-    assert delivery.behind == "the bucket does not exist"
+    assert delivery.behind == "the bucket does not exist. Make it first"
 
 
 def test_nobody_answers(with_versions, store):
@@ -491,7 +491,8 @@ def test_a_destination_that_is_none_any_more_is_forgotten_and_told(with_versions
     bring(line, store)
     other = StoreDestination(uri="s3://other/place")
     message = (
-        f"{store.declared.uri} is no destination any more: what is there stays, withdrawn or not"
+        f"{store.declared.uri} is not a destination any more. Its files stay there, also of "
+        "withdrawn versions"
     )
     assert remember(line, (other,)) == [message]
     assert [destination.place for destination in read_destinations(line.private).destinations] == [

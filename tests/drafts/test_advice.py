@@ -30,7 +30,10 @@ def test_the_narrower_form_is_named_with_its_figure_and_its_limits(small):
     assert verdict.startswith("±95 % is too wide for most uses")
     last = better[-1]
     assert "form permuted, promises instead: ke-anonymity (e 10, k 2): ±" in last
-    assert last.endswith("It publishes age, town unchanged: it hides")
+    assert last.endswith(
+        "It publishes age, town unchanged: it hides which sensitive value a person has, and "
+        "does not hide who is in the table."
+    )
     assert all(text.endswith("It keeps the same promises.") for text in better[:-1])
 
 

@@ -76,7 +76,9 @@ def test_a_release_whose_store_is_down_is_published(ran, prefect_api):
     messages = [
         run["state"]["message"] or "" for run in runs if run["state"]["name"] == "Published"
     ]
-    warning = f"; behind {store.declared.uri} (the next run or sfumato deliver completes it)"
+    warning = (
+        f"; not yet complete in {store.declared.uri} (the next run or sfumato deliver completes it)"
+    )
     assert any(message.endswith(warning) for message in messages)
 
 

@@ -113,6 +113,6 @@ def test_a_server_that_nobody_reaches_is_said_in_a_line(small):
     )
     assert (done.returncode, done.stdout) == (0, f"{version}: withdrawn; current: none\n")
     *_, last = done.stderr.splitlines()
-    assert last.endswith("/api: the server did not answer, so it sent")
+    assert last.endswith("/api: the server did not answer, so it sent no notification")
     for word in ("CANARY", "EventsWorker", "websocket", "items"):
         assert word not in done.stderr

@@ -19,7 +19,7 @@ def test_absent_file(tmp_path):
 
 def test_directory(tmp_path):
     message = refusal(lambda: ingest(Source(uri="."), AB, "refuse", tmp_path, {}), InputError)
-    assert message == ".: has no file *.csv in it"
+    assert message == ".: contains no file *.csv"
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,16 @@ def test_nothing_in_it(tmp_path, content, header, rule):
             f"{CANARY},b\n1,2\n",
             "2 faults: column 'a': is missing; column 1 of 2 is not in the spec",
         ),
-        (f"a,b,a\n1,2,{CANARY}\n", "column 3 has the same name as column 1. Give each column"),
+        (
+            f"a,b,a\n1,2,{CANARY}\n",
+            "column 3 has the same name as column 1. Give each column its own name",
+        ),
         (
             "a, b\n1,2\n",
             "2 faults: column 'b': is missing (column 2 has nearly its name); "
             "column 2 of 2 is not in the spec",
         ),
-        ("a;b\n1;2\n", "has one column: is it separated by ';' (source.csv.delimiter)?"),
+        ("a;b\n1;2\n", "has one column: it may be separated by ';' (source.csv.delimiter)"),
     ],
 )
 def test_wrong_columns(tmp_path, content, rule):
@@ -102,14 +105,15 @@ def test_ragged_row(tmp_path, content, header, row, fields):
         (
             f"a\tb\n1,5\t{CANARY},5\n",
             {"delimiter": ";"},
-            ["has one column: is it separated by '\\t' (source.csv.delimiter)?"],
+            ["has one column: it may be separated by '\\t' (source.csv.delimiter)"],
         ),
         (
             f"1,5;{CANARY}\n2,5;3\n",
             {"header": ("a", "b", "c")},
             [
                 "row 1: 2 fields, 3 columns: it may be separated by ';' (source.csv.delimiter)",
-                "row 1: 2 fields, 3 columns: a line break in a value that is not quoted?",
+                "row 1: 2 fields, 3 columns: a value with a line break may have no quotes around "
+                "it",
             ],
         ),
         (
@@ -271,7 +275,7 @@ def test_some_timestamps_with_an_offset(tmp_path, first, second):
 )
 def test_bad_encoding(tmp_path, encoding, content):
     message = refusal(lambda: ingest_csv(tmp_path, content, AB, encoding=encoding), InputError)
-    assert message.removesuffix("(try source.csv.encoding: windows-1252)") == (
+    assert message.removesuffix(" (try source.csv.encoding: windows-1252)") == (
         f"{FILE}: row 2: column 'b': not {encoding}"
     )
 
@@ -322,13 +326,13 @@ def test_a_quoted_value_after_a_blank(tmp_path, content):
 )
 def test_a_stray_quote_does_not_swallow_rows(tmp_path, content, row):
     message = refusal(lambda: ingest_csv(tmp_path, content, AB), InputError)
-    assert message == f"{FILE}: row {row}: a quote that is not closed, or a value after one"
+    assert message == f"{FILE}: row {row}: a quote does not close, or text follows a closing quote"
 
 
 def test_a_stray_quote_in_a_large_file(tmp_path):
     content = f'a,b\n1,"{CANARY}\n' + "1,2\n" * 600_000
     message = refusal(lambda: ingest_csv(tmp_path, content, AB), InputError)
-    assert message == f"{FILE}: cannot be parsed as CSV: a quote that is not closed?"
+    assert message == f"{FILE}: cannot be parsed as CSV; a quote may not close"
 
 
 def test_null_where_nulls_are_refused(tmp_path):

@@ -57,16 +57,16 @@ def test_labels_may_hold_the_other_delimiter(tmp_path):
     ("content", "row", "rule"),
     [
         (f"a;x;*\n{CANARY};*\n", 2, "2 labels, 3 in row 1"),
-        (f"a;x;*\n\n{CANARY};x;*\n", 2, "the row has only a leaf"),
-        (f"{CANARY}\n", 1, "the row has only a leaf"),
+        (f"a;x;*\n\n{CANARY};x;*\n", 2, "the row has only a leaf. Write the root behind it also"),
+        (f"{CANARY}\n", 1, "the row has only a leaf. Write the root behind it also"),
         (f"a;*\n{CANARY};*\n{CANARY};*\n", 3, "the leaf is in an earlier row already"),
-        (f"a;*\nb;{CANARY}\n", 2, "the last label is not the root '*'"),
+        (f"a;*\nb;{CANARY}\n", 2, "the last label is not the root '*', which all rows need"),
         (f"a;x;*\n{CANARY};;*\n", 2, "an empty label"),
-        (f"a;*\n;{CANARY}\n", 2, "the last label is not the root '*'"),
+        (f"a;*\n;{CANARY}\n", 2, "the last label is not the root '*', which all rows need"),
         (
             f"a;x;u;*\nb;y;u;*\n{CANARY};x;v;*\n",
             3,
-            "the label of level 1 has other labels behind it in an",
+            "the label of level 1 has other labels behind it in an earlier row",
         ),
         (f'a;*\n"{CANARY};*\n', 2, "cannot be parsed as CSV"),
     ],
@@ -85,7 +85,9 @@ def test_files_that_cannot_be_read(tmp_path):
     assert text == "lists/h.csv: not UTF-8"
     for content in ("", "\n\n"):
         empty = refusal(lambda content=content: read(tmp_path, content), InputError)
-        assert empty == "lists/h.csv: has no leaf"
+        assert (
+            empty == "lists/h.csv: has no leaf. Write at least one row with a value and its labels"
+        )
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=2, max_size=2), min_size=1, max_size=5))
@@ -139,7 +141,7 @@ def test_a_value_absent_from_its_hierarchy(tmp_path):
     message = refusal(
         lambda: ingest_csv(tmp_path, content, columns, where="city <> 'Bonn'"), InputError
     )
-    assert message == (f"{FILE}: row 3: column 'city': a value absent from its hierarchy h.csv")
+    assert message == (f"{FILE}: row 3: column 'city': a value is not in the hierarchy h.csv")
     result = ingest_csv(tmp_path, content, columns, where="id IN ('1', '4')")
     assert values(result, "city") == ["Rome", "Oslo"]
 
@@ -164,7 +166,7 @@ def test_leaves_are_compared_as_text(tmp_path):
     assert list(read) == ["i", "d", "n"]
     assert read["n"].rows == (("-3", "-10 to -1", "*"), ("7", "0-9", "*"))
     message = refusal(lambda: ingest_csv(tmp_path, "i,d,n\n1,2020-02-29,7\n", columns), InputError)
-    assert message.endswith("row 1: column 'i': a value absent from its hierarchy i.csv")
+    assert message.endswith("row 1: column 'i': a value is not in the hierarchy i.csv")
 
 
 def test_intervals_of_a_column_without_values(tmp_path):
@@ -263,4 +265,4 @@ def test_an_order_is_a_hierarchy_of_a_source(tmp_path):
     tree = hierarchies(columns, ingested.microdata, tmp_path)["n"]
     assert tree.rows == (("1", "1 to 2", "*"), ("2", "1 to 2", "*"), ("3", "3", "*"))
     message = refusal(lambda: ingest_csv(tmp_path, "n\n4\n", columns), InputError)
-    assert message.endswith("row 1: column 'n': a value absent from its hierarchy n")
+    assert message.endswith("row 1: column 'n': a value is not in the hierarchy n")

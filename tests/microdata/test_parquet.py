@@ -142,7 +142,7 @@ def test_damaged_file(tmp_path):
     [
         (["x"], "column 'y': is missing"),
         (["x", "y", "z"], "column 3 of 3 is not in the spec"),
-        (["x", "y", "x"], "column 3 has the same name as column 1. Give each column"),
+        (["x", "y", "x"], "column 3 has the same name as column 1. Give each column its own name"),
     ],
 )
 def test_wrong_columns(tmp_path, names, rule):

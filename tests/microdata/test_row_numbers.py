@@ -49,7 +49,7 @@ def test_a_column_of_that_name_is_another_one(source, tmp_path):
             True,
             ("generated: row numbers need `role: identifier` and `type"),
         ),
-        ({"role": "identifier", "type": "integer", "unit": True}, False, "pin it"),
+        ({"role": "identifier", "type": "integer", "unit": True}, False, "Write the file's digest"),
     ],
 )
 def test_what_row_numbers_cannot_be(column, pinned, why, tmp_path):

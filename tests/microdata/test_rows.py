@@ -90,15 +90,15 @@ def test_rows_that_the_filter_drops_may_have_nulls_but_not_errors(tmp_path):
 
 UNITS = f"id,age,city\n1,30,Rome\n{CANARY},,Oslo\n\n2,41,Oslo\n{CANARY},50,Bonn\n{CANARY},60,Pisa\n"
 
-KEEP = "Write `repeat: keep-one` to keep the first row of each"
+KEEP = "Write `repeat: keep-one` to keep the first row of each, or `repeat: all` to keep every row"
 
 
 def test_a_repeated_unit_is_refused_with_both_rows(tmp_path):
     message = refusal(lambda: ingest_csv(tmp_path, UNITS, people(id={"unit": True})), InputError)
-    assert message == f"{FILE}: row 4: column 'id': the unit of row 2 again {KEEP}"
+    assert message == f"{FILE}: row 4: column 'id': the same unit as in row 2. {KEEP}"
     columns = people(id={"unit": True}, age={"nulls": "drop-row"})
     message = refusal(lambda: ingest_csv(tmp_path, UNITS, columns), InputError)
-    assert message == f"{FILE}: row 5: column 'id': the unit of row 4 again {KEEP}"
+    assert message == f"{FILE}: row 5: column 'id': the same unit as in row 4. {KEEP}"
 
 
 def test_the_first_of_the_rows_that_are_left_is_kept(tmp_path):
@@ -117,7 +117,7 @@ def test_the_first_of_the_rows_that_are_left_is_kept(tmp_path):
     )
 
 
-NOBODYS = "missing value, of a unit: nulls: drop-row leaves such rows out"
+NOBODYS = "missing value in the unit (nulls: drop-row leaves such rows out)"
 
 
 @pytest.mark.parametrize("repeat", ["refuse", "keep-one", "all"])

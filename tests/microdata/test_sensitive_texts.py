@@ -58,9 +58,7 @@ def test_a_text_that_nearly_all_differ_in_is_asked_about(parts):
 
 
 def test_spellings_matter_to_promises_alone():
-    assert (
-        count_faults(FOUR * 5, unprotected="is published unchanged beside each person's row") == []
-    )
+    assert count_faults(FOUR * 5, unprotected="nobody is harmed by it") == []
 
 
 def test_only_sensitive_texts_are_counted():

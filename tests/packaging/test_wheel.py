@@ -218,6 +218,6 @@ def test_the_old_names_say_the_new_one(name):
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        f"ImportError: this package is sfumato.{name}: import it by that name, "
+        f"ImportError: this package is sfumato.{name}. Import it by that name, "
         "and deploy flows again"
     )

@@ -204,7 +204,7 @@ def test_a_part_left_no_rows_out_before_it_was_cut(writable):
         rows=counts.model_copy(update={"read": counts.read + 9, "dropped_by_filter": 9}),
     )
     told_anew(writable)
-    with pytest.raises(PromiseError, match="parts/0002: tells of rows that were left out"):
+    with pytest.raises(PromiseError, match="parts/0002: counts rows that were left out"):
         check(writable)
 
 

@@ -210,7 +210,7 @@ def test_a_value_that_is_none_is_named_by_its_place(divided_line, monkeypatch):
     with pytest.raises(InputError) as refused:
         divided_line.publish("one")
     assert str(refused.value) == (
-        "visits (behind the first 200 rows): row 51: column 'age': missing value"
+        "visits (after the first 200 rows): row 51: column 'age': missing value"
     )
 
 
@@ -240,7 +240,7 @@ def test_what_is_no_parquet_is_told(divided_line):
         divided_line.publish("one")
     for path in (divided_line.folder / "visits").iterdir():
         path.unlink()
-    with pytest.raises(InputError, match=r"visits: has no file \*.parquet in it"):
+    with pytest.raises(InputError, match=r"visits: contains no file \*.parquet"):
         divided_line.publish("two")
 
 
@@ -272,7 +272,9 @@ def test_links_that_are_not_followed_are_refused(divided_line):
     (source / "2.parquet").unlink()
     for name, target in {"more": aside, "again": source, "2.parquet": aside / "gone"}.items():
         (source / name).symlink_to(target)
-        with pytest.raises(InputError, match="visits: has a link in it to a directory or nothing"):
+        with pytest.raises(
+            InputError, match="visits: contains a link to a directory, or to nothing"
+        ):
             divided_line.divide(name)
         (source / name).unlink()
 

@@ -152,7 +152,7 @@ def test_identifiers_are_never_published(tmp_path):
         ({"roles": {"age": "secret"}}, "--role age: no role 'secret'; choose from"),
         ({"format": "odt"}, "--format: no format 'odt'; choose from"),
         ({"delimiter": ";;"}, "--delimiter: must be one character, such as --delimiter"),
-        ({"date_formats": {"born": "%y"}}, "--date-formats.born: may use"),
+        ({"date_formats": {"born": "%y"}}, "--date-formats.born: uses %y. Use only"),
     ],
 )
 def test_options_that_are_none(options, words):

@@ -347,7 +347,7 @@ def test_a_rekeyed_line_recognises_everybody_by_another_key(small, line, two_sou
 def test_a_line_is_not_rekeyed_without_every_source(small, line, two_sources, capsys):
     before = state_of(line)
     assert rekey_line(small, "--source=0001=first.csv") == 2
-    assert "--source 0002: give its source" in capsys.readouterr().err
+    assert "--source 0002: its source is missing" in capsys.readouterr().err
     options = ["--source=0001=first.csv", "--source=0002=people.csv"]
     assert rekey_line(small, *options, "--source=0009=people.csv") == 2
     assert "--source 0009: is not a version of the line" in capsys.readouterr().err

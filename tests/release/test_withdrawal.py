@@ -268,7 +268,7 @@ class TestOnTheCommandLine:
     @pytest.mark.parametrize("reason", ["", "  ", "two\nlines", "x" * 501, "\x1b[2J"])
     def test_a_reason_is_a_line_of_text(self, two, call, reason):
         code, _, error = call("withdraw", two.public / "0002", "--reason", reason, "--yes")
-        assert (code, "reason: is not a line of text" in error) == (2, True)
+        assert (code, "reason: must be one line of text" in error) == (2, True)
 
     def test_done_again_it_says_so(self, two, call):
         assert call("withdraw", two.public / "0002", "--reason", REASON, "--yes")[0] == 0

@@ -117,7 +117,10 @@ def test_a_pattern_is_all_files_that_match(folder):
     assert read(folder, "visits/2026-*.csv")["n"] == [3]
     assert read(folder, "visits/2026-*")["n"] == [1, 2, 3]
     assert read(folder, "visi*/**/2026-0[23].csv")["n"] == [3, 4]
-    assert refusal_of(folder, "visits/2027-*") == "visits/2027-*: no file is of this pattern"
+    assert (
+        refusal_of(folder, "visits/2027-*")
+        == "visits/2027-*: no file matches this pattern. Correct it"
+    )
     (folder / "visits" / "[1].csv").write_text("n,s\n9,z\n", encoding="utf-8")
     assert read(folder, "visits/[1].csv")["n"] == [9]
 
@@ -136,7 +139,7 @@ def test_what_files_must_have_in_common(tmp_path):
     (tmp_path / "a.csv").write_text("t\n2024-01-01T10:00Z\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("t\n2024-01-01T10:00\n", encoding="utf-8")
     message = refusal_of(tmp_path, "*.csv", {"t": "timestamp"})
-    assert "*.csv: row 2: column 't': some timestamps have an offset and some have none" in message
+    assert "*.csv: row 2: column 't': some timestamps have an offset, and others do not" in message
     (tmp_path / "a.csv").write_text("t\n1.5\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("t\n1.25\n", encoding="utf-8")
     assert read(tmp_path, "*.csv", {"t": "decimal"})["t"] == [Decimal("1.50"), Decimal("1.25")]
@@ -176,7 +179,7 @@ def test_several_files_are_pinned_as_sha256sum_lists_them(folder):
     assert read(folder, "visits", sha256=pin)["n"] == [1, 2, 3, 4]
     (folder / "visits" / "b" / "2026-03.csv").rename(folder / "visits" / "b" / "2026-04.csv")
     assert refusal_of(folder, "visits", sha256=pin).endswith(
-        "its SHA-256 differs from source.sha256, so the file"
+        "If the change is intended, write the new digest"
     )
 
 
@@ -291,7 +294,7 @@ def test_cells_of_a_workbook(workbook):
     message = refusal_of(workbook, "a.xlsx", SHEET, **AS_BOOK)
     assert message.startswith("a.xlsx: row 2: column 'code': not a text")
     message = refusal_of(workbook, "a.xlsx", SHEET, **AS_BOOK | {"sheet": "2025"})
-    assert message == "a.xlsx: has no sheet '2025' (source.sheet)"
+    assert message == "a.xlsx: has no sheet '2025'. Correct source.sheet"
     assert "the sheet is empty" in refusal_of(
         workbook, "a.xlsx", SHEET, **AS_BOOK | {"sheet": "notes"}
     )

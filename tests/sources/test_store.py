@@ -63,7 +63,7 @@ def test_a_pattern_is_one_of_objects_as_of_files(read, store, tmp_path):
     assert read("s3://bucket/v*/*/2026-0?.csv.gz") == [3]
     assert read("s3://bucket/visits/**/*.csv*") == [1, 2, 3]
     for uri in ("s3://bucket/visits/2027-*.csv", "s3://bucket/nowhere/*.csv"):
-        assert refusal_of(read, uri) == f"{uri}: no file is of this pattern"
+        assert refusal_of(read, uri) == f"{uri}: no file matches this pattern. Correct it"
     place.fetch(Source(uri="s3://bucket/visits/*.csv"), store, tmp_path / "fetched")
     fetched = [path.name for path in (tmp_path / "fetched").rglob("*")]
     assert fetched == ["2026-01.csv"]  # and nothing else
@@ -81,7 +81,10 @@ def test_a_pattern_is_pinned_as_one_of_files_is(read):
 
 def test_keys_that_are_no_paths_are_refused(read):
     uri = "s3://bucket/odd/"
-    assert refusal_of(read, uri) == f"{uri}: a key has nothing between two slashes"
+    assert (
+        refusal_of(read, uri)
+        == f"{uri}: a key of an object has two slashes in a row. Rename the object"
+    )
 
 
 def test_the_endpoint_may_stand_in_the_spec(read, store):

@@ -27,18 +27,18 @@ def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
-        ({"uri": "postgresql://me:hunter2@db/clinic"}, "source.uri: a password stands in it"),
-        ({"uri": "jdbc:postgresql://me:hunter2@db/c"}, "source.uri: a password stands in it"),
-        ({"uri": "postgresql:/me:hunter2@db/c"}, "source.uri: a password stands in it"),
-        ({"uri": "${SCHEME}://me:hunter2@db/c"}, "source.uri: a password stands in it"),
-        ({"uri": "postgresql://db/c?password=hunter2"}, "source.uri: a password stands in it"),
-        ({"uri": "postgresql://me:hunter${X}@db/c"}, "source.uri: a password stands in it"),
-        ({"format": "csv"}, "source: query: and format: sql need each other"),
-        ({"query": ABSENT}, "source: parameters: are of a query"),
-        ({"sha256": "0" * 64}, "source: sha256: pins files"),
-        ({"sheet": "a"}, "source: sheet: and format: excel need each other"),
-        ({"endpoint": "http://h"}, "source: endpoint: is of a store"),
-        ({"parameters": {}}, "source.query: parameter :month is not declared"),
+        ({"uri": "postgresql://me:hunter2@db/clinic"}, "source.uri: contains a password"),
+        ({"uri": "jdbc:postgresql://me:hunter2@db/c"}, "source.uri: contains a password"),
+        ({"uri": "postgresql:/me:hunter2@db/c"}, "source.uri: contains a password"),
+        ({"uri": "${SCHEME}://me:hunter2@db/c"}, "source.uri: contains a password"),
+        ({"uri": "postgresql://db/c?password=hunter2"}, "source.uri: contains a password"),
+        ({"uri": "postgresql://me:hunter${X}@db/c"}, "source.uri: contains a password"),
+        ({"format": "csv"}, "source: query: needs `format: sql`"),
+        ({"query": ABSENT}, "source: parameters: belong to a query"),
+        ({"sha256": "0" * 64}, "source: sha256: is the digest of files"),
+        ({"sheet": "a"}, "source: sheet: needs `format: excel`"),
+        ({"endpoint": "http://h"}, "source: endpoint: belongs to a store"),
+        ({"parameters": {}}, "source.query: :month is not declared"),
         (
             {"parameters": {**MONTH, "more": {"type": "string", "value": "x"}}},
             "source.query: parameter :more is not used",
@@ -47,14 +47,14 @@ def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
         ({"parameters": {"month": {"value": "2026-05-31"}}}, "source.parameters.month.type: is"),
         ({"query": "DELETE FROM people WHERE month = :month"}, "source.query: must be a SELECT"),
         ({"query": f"{QUERY}; {QUERY}"}, "source.query: must be one statement"),
-        ({"query": f"{QUERY} FOR UPDATE"}, "source.query: may only read, so LOCK"),
-        ({"query": "SELECT nextval('s'), :month"}, "source.query: may only read, but the function"),
-        ({"timezone": "Amsterdam"}, "source: timezone: must be one of the IANA database"),
+        ({"query": f"{QUERY} FOR UPDATE"}, "source.query: only reads: LOCK"),
+        ({"query": "SELECT nextval('s'), :month"}, "source.query: only reads: the function"),
+        ({"timezone": "Amsterdam"}, "source: timezone: must be a time zone of the IANA"),
         (
             {"date-formats": {"age": "%d.%m.%Y"}},
             ("source.date-formats.age: the spec has no column of this"),
         ),
-        ({"date-formats": {"age": "%d.%m.%y"}}, "source: date-formats.age: may use"),
+        ({"date-formats": {"age": "%d.%m.%y"}}, "source: date-formats.age: uses %y. Use only"),
     ],
 )
 def test_what_is_refused(read, changes, place):  # noqa: F811
@@ -83,7 +83,10 @@ def test_parameters_may_be_overridden_and_the_query_may_not(read):  # noqa: F811
         assert "only source, publish" in refusal(read_overrides, {name: value})
     other = read_overrides({"source.parameters.year.value": "2026"})
     message = refusal(read, with_source(**CLINIC), other)
-    assert message == "--set source.parameters.year: the spec has no such"
+    assert message == (
+        "--set source.parameters.year: the spec has no such parameter. Correct the name, or add it "
+        "under source.parameters"
+    )
 
 
 def test_no_password_is_a_parameter_of_a_run():

@@ -30,11 +30,8 @@ ONLY_THE_OWNER = (
 )
 """Facts that no files of versions can show, however many are compared."""
 UNSEEN = (
-    (
-        "that the published rows are those of the source: the publisher states their "
-        "values, and how many rows were read, filtered, left out for missing values or "
-        "suppressed"
-    ),
+    "that the published rows are those of the source; their values, and how many rows were read, "
+    "filtered, left out or suppressed, are statements of the publisher",
     "what the source was, and when it was read",
     "whom a row is about: that each row, or each value of the declared unit, is one person",
     (
