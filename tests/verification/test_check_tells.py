@@ -57,5 +57,5 @@ def test_promises_of_one_model_are_told_by_their_columns(small, capsys):
     small.write(people(rows=80), **keys, partition={"method": "anatomy"}, form={"method": "split"})
     assert run(["check", str(small.publish("one").directory)]) == 0
     output = capsys.readouterr().out
-    assert "l-diversity of town holds in all" in output
-    assert "l-diversity of wage holds in all" in output
+    assert "l-diversity of town is kept in all" in output
+    assert "l-diversity of wage is kept in all" in output
