@@ -29,9 +29,9 @@ _OPPOSED = 2  # most quasi-identifiers that are counted together
 _SELECTED = (50, 200)  # rows of selections across all quasi-identifiers
 _TENS = (1, 2, 5)
 _ROWS = (
-    "Labels hide rows: with the quasi-identifiers, nobody can be distinguished from k - 1 others, "
-    "and each group has l different values of what is sensitive. Larger numbers promise more and "
-    "make answers less accurate."
+    "Labels hide rows: each person has the same quasi-identifiers as k - 1 others or more. Each "
+    "group has l different sensitive values. Larger numbers protect more and make answers less "
+    "accurate."
 )
 _NUMBERS = (
     "Only which {name} a person has is hidden. Exact values of {columns} are published, so anyone "

@@ -156,7 +156,5 @@ def test_between_two_renames_readers_are_told(place, capfd):
     for command in (["check"], ["query"], ["load"]):
         rest = {"query": ["SELECT COUNT(*) FROM microdata"], "load": ["sqlite:///x.db"]}
         assert run([*command, str(version), *rest.get(command[0], [])]) == 3
-        assert (
-            f"{version}: was withdrawn, according to the record beside it" in capfd.readouterr().err
-        )
+        assert f"{version}: was withdrawn, " in capfd.readouterr().err
     assert run(["check", str(version.with_name("0003"))]) == 2

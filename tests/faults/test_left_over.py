@@ -218,7 +218,7 @@ class TestTold:
         assert call("keys", "generate", "town")[0] == 0
         code, out, error = call("keys", "sign", "town", full_for_pages.public / "0002")
         assert (code, "is signed by town" in out) == (0, True)
-        assert "index.html: is out of date, and cannot be written (no space is left on" in error
+        assert "index.html: is out of date and cannot be written (no space is left on" in error
 
     def test_of_a_record_that_cannot_be_written(self, small, line, monkeypatch):
         mend_lines()
@@ -227,7 +227,7 @@ class TestTold:
             raise FULL
 
         monkeypatch.setattr(amendments, "replace_record", full)
-        with pytest.raises(Fault, match=r"version 0002 stands in .*no space is left on"):
+        with pytest.raises(Fault, match=r"version 0002 is published in .*no space is left on"):
             record_accuracy(small.plan().line, "0002", MeasuredBounds([]))
 
 

@@ -47,7 +47,6 @@ REASONS = {
         "flows/api/published.py::VerifiedRelease.verified",
     ],
     "a parameter that a command's option gives": [
-        "flows/cli/choice/init.py::init",
         "flows/cli/steward/keys.py::revoke",
     ],
     "a parameter of a Prefect task": [

@@ -56,4 +56,4 @@ def test_pin(tmp_path):
     assert values(ingested, "x") == ["yes"]
     source = Source(uri="a.csv", sha256="0" * 64)
     message = refusal(lambda: ingest(source, X, "refuse", tmp_path, {}), InputError)
-    assert message == "a.csv: its SHA-256 differs from source.sha256"
+    assert message.startswith("a.csv: its SHA-256 differs from source.sha256, so the file changed")

@@ -143,7 +143,7 @@ ORDERED: tuple[tuple[str, str | None], ...] = (
 """Queries, and what their rows are ordered by where that is not exact."""
 
 REFUSED: tuple[tuple[str, str], ...] = (
-    ("SELECT * FROM microdata", "rows stand in the published tables"),
+    ("SELECT * FROM microdata", "rows are in the published tables"),
     ("SELECT age, AVG(loss) FROM microdata GROUP BY age ORDER BY 2 LIMIT 1", "LIMIT"),
     ("SELECT SUM(DISTINCT loss) FROM microdata WHERE age = 1", "its result has no bounds"),
     ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "one question"),

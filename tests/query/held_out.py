@@ -119,7 +119,7 @@ HELD_OUT: tuple[str, ...] = (
 )
 
 REFUSED: dict[int, str] = {
-    7: "rows stand in the published tables",
+    7: "rows are in the published tables",
     23: "SUBQUERY among values",
     38: "function CORR",
     41: "function MODE",

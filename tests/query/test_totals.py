@@ -127,14 +127,14 @@ def test_answers_on_other_forms_hold_those_of_every_world(form):
 
 
 REFUSED = (
-    ("SELECT COUNT(*) OVER () FROM microdata", "only totals"),
-    ("SELECT sex, SUM(COUNT(*)) OVER (PARTITION BY sex) FROM microdata GROUP BY sex", "only"),
-    ("SELECT SUM(COUNT(*)) OVER (ORDER BY sex) FROM microdata GROUP BY sex", "only totals"),
-    ("SELECT SUM(AVG(loss)) OVER () FROM microdata GROUP BY sex", "only totals"),
+    ("SELECT COUNT(*) OVER () FROM microdata", "Only totals"),
+    ("SELECT sex, SUM(COUNT(*)) OVER (PARTITION BY sex) FROM microdata GROUP BY sex", "Only"),
+    ("SELECT SUM(COUNT(*)) OVER (ORDER BY sex) FROM microdata GROUP BY sex", "Only totals"),
+    ("SELECT SUM(AVG(loss)) OVER () FROM microdata GROUP BY sex", "Only totals"),
     (
         "SELECT sex, COUNT(*) / SUM(COUNT(*)) OVER () FROM microdata GROUP BY sex "
         "HAVING COUNT(*) > 1",
-        "beside HAVING",
+        "together with HAVING",
     ),
     ("SELECT COUNT(*) / (SELECT age FROM microdata) FROM microdata", "SUBQUERY"),
     ("SELECT COUNT(*) / (SELECT COUNT(*) FROM microdata GROUP BY sex) FROM microdata", "GROUP"),

@@ -360,14 +360,14 @@ def test_what_is_too_large_says_by_how_much(monkeypatch):
 def test_a_value_that_no_group_admits_is_refused(outside):
     groups = groups_of_boxes([(4, [{0, 1}, {0, 1, 2}])])
     codes = np.array([[0, 0], [0, outside], [1, outside]])
-    with pytest.raises(InputError, match=r"^2 rows have a value that no group admits$"):
+    with pytest.raises(InputError, match=r"^2 rows have a value that their groups do not admit$"):
         exposure(groups, codes, Fraction(1, 3))
 
 
 def test_rows_that_are_in_no_group_are_refused():
     groups = groups_of_boxes([(1, [{0}, {0}]), (1, [{1}, {1}])])
     codes = np.array([[0, 0], [0, 1], [0, 1], [1, 0]])
-    with pytest.raises(InputError, match=r"^3 rows are covered by no group$"):
+    with pytest.raises(InputError, match=r"^3 rows are not covered by any group$"):
         exposure(groups, codes, Fraction(1, 3))
 
 

@@ -249,7 +249,7 @@ def test_another_reference_is_told_from_the_one_that_was_meant(release_and_refer
     other.write_text("\n".join(rows[:30]) + "\n", encoding="utf-8")
     with pytest.raises(PromiseError, match="is broken"):
         check(directory, reference_paths=(other,))
-    with pytest.raises(InputError, match="speak of 1 references, and 2 are given"):
+    with pytest.raises(InputError, match="use 1 reference tables, but 2 are given"):
         check(directory, reference_paths=(reference, reference))
 
 

@@ -226,7 +226,7 @@ SECOND = {**COLUMNS, "note": {**WEIGHT, "type": "integer"}}
         ),
         (
             {"columns": {**COLUMNS, "w": {"role": "weight", "type": "decimal"}}},
-            "w: unprotected: a weight tells how people were drawn",
+            "w: unprotected: is missing. A weight shows how people were sampled",
         ),
         ({"nulls": "category"}, "columns.w: needs its own null policy, because the spec's"),
         ({"columns": SPEC["columns"]}, "k-map sums weights, and no column has role weight"),
@@ -265,5 +265,5 @@ def test_k_map_is_measured_on_any_table(tmp_path, capsys):
     (outcome,) = json.loads(capsys.readouterr().out)["promises"]
     assert (outcome["holds"], outcome["observed"]["k"]) == (True, 5)
     assert outcome["promise"]["weight"] == "w"
-    with pytest.raises(SpecError, match="k-map: name the `weight` column"):
+    with pytest.raises(SpecError, match="Name the `weight` column"):
         cli.main([*arguments[:5], "{model: k-map, k: 5}"], standalone_mode=False)

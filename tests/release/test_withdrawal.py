@@ -108,7 +108,11 @@ def test_readers_are_told_before_the_files_are_gone(two, call):
     for command in (("check",), ("query",)):
         sql = ("SELECT COUNT(*) FROM microdata",) if command == ("query",) else ()
         code, out, error = call(*command, two.public / "0002", *sql)
-        assert (code, out, "was withdrawn, according to the record beside" in error) == (
+        assert (
+            code,
+            out,
+            "0002: was withdrawn, " in error and "the record beside it" in error,
+        ) == (
             3,
             "",
             True,

@@ -147,7 +147,9 @@ def test_no_row_is_refused(database):
 def test_what_a_server_quotes_is_not_told():
     uri = in_postgres(None)
     cast = refusal_of(uri, "SELECT CAST(note AS integer) AS n FROM people", types={"n": "integer"})
-    assert cast == f"{uri}: the query fails on a value (SQLSTATE 22P02)"
+    assert cast == (
+        f"{uri}: the query fails on a value, such as a text that is not a number (SQLSTATE 22P02)"
+    )
     late = "SELECT CASE WHEN g < 90000 THEN g ELSE CAST(note AS integer) END AS n "
     late += "FROM generate_series(1, 100000) AS g, people"
     assert "SQLSTATE 22P02" in refusal_of(uri, late, types={"n": "integer"})
@@ -162,7 +164,7 @@ def test_it_cannot_write_whatever_the_query_calls():
             "'DELETE FROM people RETURNING person'"
         )
     message = refusal_of(uri, "SELECT harmless() AS n", types={"n": "integer"})
-    assert message == f"{uri}: the query tries to write (SQLSTATE 25006)"
+    assert message == f"{uri}: the query tries to write, and it may only read (SQLSTATE 25006)"
     assert len(read(uri)) == 3
 
 

@@ -104,7 +104,7 @@ def test_what_is_not_there(read):
     for uri in ("s3://bucket/none.csv", "s3://nobody/one.csv"):
         assert refusal_of(read, uri).startswith(f"{uri}: the ")
     for uri in ("s3://bucket", "s3://bucket/", "s3:///one.csv"):
-        assert refusal_of(read, uri, SpecError) == f"{uri}: must have the form s3://bucket/key"
+        assert refusal_of(read, uri, SpecError) == f"{uri}: must be s3://bucket/key"
 
 
 def test_keys_come_from_the_environment_alone(read):
@@ -116,7 +116,10 @@ def test_keys_come_from_the_environment_alone(read):
 def test_a_large_object_is_refused_before_it_is_fetched(read, tmp_path):
     uri = "s3://bucket/one.csv"
     limit = {"max-gigabytes": (len(WHOLE) - 1) / 10**9}
-    assert refusal_of(read, uri, **limit) == f"{uri}: is larger than source.max-gigabytes"
+    assert (
+        refusal_of(read, uri, **limit)
+        == f"{uri}: is larger than source.max-gigabytes. Raise this number"
+    )
     assert list((tmp_path / "scratch").iterdir()) == []
     assert read(uri, **{"max-gigabytes": len(WHOLE) / 10**9}) == [1, 2]
 

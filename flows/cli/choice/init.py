@@ -19,8 +19,9 @@ _QUESTIONS = (
     (
         "hide",
         "Must the row of a person be hidden (rows), or only which sensitive value the person has "
-        "(values)? With values, exact ages, towns and the like are published: answers are far more "
-        "accurate, and anyone who knows these of a person sees that the person is in the table.",
+        "(values)? With values, exact ages, towns and the like are published. Answers are then far "
+        "more accurate. But anyone who knows these of a person sees that the person is in the "
+        "table.",
         ("rows", "values"),
     ),
     (
@@ -69,8 +70,8 @@ _QUESTIONS = (
 @click.option(
     "--hide",
     type=click.Choice(["rows", "values"]),
-    help="rows: publish labels in place of exact values; values: publish exact values, and hide "
-    "only which sensitive value a person has",
+    help="with rows, labels replace exact values; with values, exact values are published, and "
+    "only which sensitive value a person has is hidden",
 )
 @click.option(
     "--about",
