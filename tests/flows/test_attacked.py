@@ -21,7 +21,7 @@ def test_candidates_are_attacked_before_they_are_published(small, run_apart, pre
     for _ in range(2):
         code, _, error = run_apart("release", spec)
         assert code == 3, error
-        assert "attacks.background.max-share-above: 0 of 'wage': is not kept" in error
+        assert "attacks.background.max-share-above: 0 of 'wage': this limit is not kept" in error
         assert not list((small.folder / "public" / "wages").glob("0*"))
     bars = {"background": {"known": 1, **SURE}, "definetti": {"max-lift": 1}}
     small.write(people(rows=300), **SPEC, attacks=bars)
