@@ -58,7 +58,6 @@ SHORT = {
     "tasks/publication/parts_files.py": "makes pages, which reading parts does without",
     "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
     "tasks/sql/parted.py": "imports no DuckDB",
-    "tasks/terms/people.py": "whose rows are, apart from what a release declares",
     "tasks/verification/elsewhere/place.py": "the contract of places",
 }
 """Shorter modules that stand by themselves, and why."""

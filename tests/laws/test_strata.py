@@ -113,7 +113,7 @@ def test_dates_have_an_order_for_a_normal_distribution_and_texts_have_not():
     normal = asks({"normal": {"mean": 1, "variance": 1}})
     (target,) = make_partition("stratum", days, normal).target_distributions.distributions
     assert target[0] == target[2] < target[1]
-    with pytest.raises(SpecError, match="a normal distribution needs a column of numbers"):
+    with pytest.raises(SpecError, match="has no order, which a normal distribution needs"):
         make_partition("stratum", [("n", 0, 0, "a")], normal)
 
 

@@ -192,7 +192,7 @@ def test_rounded_annotations_are_as_near_as_the_denominator_allows(weights, arit
         (sum(above[c] > 0 for c in children) for children in families(tree).values()), default=0
     )
     if most > denominator:
-        with pytest.raises(SpecError, match=f"a node has {most} parts"):
+        with pytest.raises(SpecError, match=f"a node has {most} possible parts"):
             annotate(tree, np.array(weights), denominator)
         return
     annotated = annotate(tree, np.array(weights), denominator)
@@ -236,7 +236,7 @@ def test_of_two_parts_none_is_rounded_away():
 )
 def test_a_denominator_smaller_than_the_parts_is_refused(weights, arity, denominator):
     tree = balanced_tree(len(weights), arity)
-    with pytest.raises(SpecError, match=r"target: a node has \d parts, .* larger"):
+    with pytest.raises(SpecError, match=r"target: a node has \d possible parts, .* larger"):
         annotate(tree, np.array(weights), denominator)
 
 

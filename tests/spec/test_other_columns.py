@@ -83,7 +83,7 @@ def test_a_later_column_is_refused_and_seen_ones_are_not_read(tmp_path):
     source(tmp_path, [*NAMES, "hiv"])
     with pytest.raises(InputError) as caught:
         prepare(spec, tmp_path / "again", seeded_keys(1))
-    message = "people.csv: column 6 of 6 is not in the spec and was not seen when it was written"
+    message = "people.csv: column 6 of 6 is not in the spec and is not in source.seen"
     assert str(caught.value) == message
 
 
@@ -177,7 +177,8 @@ def test_values_that_a_hierarchy_lacks_are_listed_privately(tmp_path, work):
     with pytest.raises(InputError) as caught:
         prepare(spec, line / "runs" / "0123456789abcdef", seeded_keys(1))
     listed = line / "absent-leaves.csv"
-    assert f"(2 values are) (values that have no leaf: {listed}" in str(caught.value)
+    text = f"(2 values are) (a private list of the values without a leaf is in {listed})"
+    assert text in str(caught.value)
     assert listed.read_text(encoding="utf-8") == "column,value\ntown,c\ntown,d\n"
     assert listed.stat().st_mode & 0o777 == 0o600
 

@@ -38,7 +38,7 @@ def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
         ({"sha256": "0" * 64}, "source: sha256: is the digest of files"),
         ({"sheet": "a"}, "source: sheet: needs `format: excel`"),
         ({"endpoint": "http://h"}, "source: endpoint: belongs to a store"),
-        ({"parameters": {}}, "source.query: :month is not declared"),
+        ({"parameters": {}}, "source.query: parameter :month is not declared"),
         (
             {"parameters": {**MONTH, "more": {"type": "string", "value": "x"}}},
             "source.query: parameter :more is not used",
@@ -47,8 +47,8 @@ def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
         ({"parameters": {"month": {"value": "2026-05-31"}}}, "source.parameters.month.type: is"),
         ({"query": "DELETE FROM people WHERE month = :month"}, "source.query: must be a SELECT"),
         ({"query": f"{QUERY}; {QUERY}"}, "source.query: must be one statement"),
-        ({"query": f"{QUERY} FOR UPDATE"}, "source.query: only reads: LOCK"),
-        ({"query": "SELECT nextval('s'), :month"}, "source.query: only reads: the function"),
+        ({"query": f"{QUERY} FOR UPDATE"}, "source.query: may only read, so LOCK"),
+        ({"query": "SELECT nextval('s'), :month"}, "source.query: may only read, but the function"),
         ({"timezone": "Amsterdam"}, "source: timezone: must be a time zone of the IANA"),
         (
             {"date-formats": {"age": "%d.%m.%Y"}},
