@@ -2,5 +2,5 @@
 
 if __name__ != "sfumato.expectations":
     raise ImportError(
-        "this package is sfumato.expectations: import it by that name, and deploy flows again"
+        "this package is sfumato.expectations. Import it by that name, and deploy flows again"
     )

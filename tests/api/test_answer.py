@@ -49,7 +49,7 @@ def test_what_the_command_says_of_an_answer_is_said_here():
             "≈ is an estimate, without guarantee; rows that may not be in the answer: 1 of 2"
             in (text)
         )
-        assert "ordered by estimates; some bounds are calculated of others" in text
+        assert "ordered by estimates; some bounds are computed from other" in text
         assert text.index("some bounds") < text.index(
             "guaranteed bounds for the rows in the release"
         )

@@ -68,7 +68,7 @@ def test_the_steward_sees_totals_under_a_mark(outputs):
     marked = [output for output in outputs["steward"] if "PRIVATE" in output]
     assert len(marked) == 3
     assert "rows</td><td>1,519" in marked[0]
-    assert "k-anonymity</td><td>does not hold" in marked[0]
+    assert "k-anonymity</td><td>not kept" in marked[0]
     assert "accuracy" in marked[1]
     assert "capital-losses/0001" in marked[2]
     assert "yes; not signed" in outputs["steward"][-1]

@@ -196,7 +196,9 @@ def test_the_next_version_waits_beside_the_one_before(waiting):
 
 def test_a_candidate_whose_truths_lie_outside_its_bounds_never_waits(reviewed_line, monkeypatch):
     monkeypatch.setattr(Measured, "inside", property(lambda _measured: False))
-    with pytest.raises(Fault, match=r"was not kept: the truth is outside the bounds of 10 of 10"):
+    with pytest.raises(
+        Fault, match=r"could not be kept for review: the truth is outside the bounds for 10 of 10"
+    ):
         reviewed_line.release()
     assert reviewed_line.candidate is None
 

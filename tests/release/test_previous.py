@@ -464,7 +464,7 @@ def test_the_command(lines, capsys):
     assert run(["check", third, "--previous", first, "--previous", second]) == 0
     out = capsys.readouterr().out
     assert f"{third} continues {second}: " in out
-    assert out.endswith("  - what other lines tell of the same people\n")
+    assert out.endswith("  - what other lines reveal about the same people\n")
     assert run(["check", third, "--previous", second]) == 0
     assert "Versions before these were not named, so nothing was" in capsys.readouterr().out
     assert run(["check", third, "--previous", first]) == 2

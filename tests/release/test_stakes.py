@@ -187,7 +187,7 @@ def test_a_population_of_other_types_is_refused(small, lives):
         lives("register.csv", ("price",))
     assert "SECRET" not in str(refused.value)
     pq.write_table(pa.table({"zip": [2139] * 60}), small.folder / "register.parquet")
-    with pytest.raises(InputError, match="column 'zip': values of type int64"):
+    with pytest.raises(InputError, match="column 'zip': the file has values of type int64"):
         lives("register.parquet", ("zip",))
 
 
