@@ -325,7 +325,7 @@ class TestTheWeb:
 
     def test_a_server_that_is_not_there(self, cache):
         message = refusal(sfumato.TransientFault, "http://127.0.0.1:1/wages/0001")
-        assert message.endswith("cannot be reached, or the connection broke")
+        assert message.endswith("cannot be reached, or the connection broke. Try again later")
 
     def test_redirections_lead_to_safe_places_alone(self, address, web, cache):
         web.instead["releases.json"] = f"{web.address}/{LINE.name}/0001/index.html"
