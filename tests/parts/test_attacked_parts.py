@@ -115,7 +115,9 @@ def test_bars_are_judged_stated_and_told_in_private(attack_in_parts):
 
 def test_what_breaks_a_bar_is_refused_and_not_drawn_anew(attack_in_parts):
     broken = {"background": {"known": 2, **SURE}}
-    with pytest.raises(PromiseError, match=r"background\.max-share-above: 0 of 'cost': is not"):
+    with pytest.raises(
+        PromiseError, match=r"background\.max-share-above: 0 of 'cost': this limit is not"
+    ):
         attack_in_parts("one", broken)
     judged = []
     with pytest.raises(PromiseError, match="this candidate stays refused"):

@@ -153,7 +153,7 @@ def test_people_in_two_parts_are_refused_by_the_gate(line, monkeypatch):
     line.people |= {n: line.person(n, year=2021, job=f"job {n % 3 + 1}") for n in (900, 901)}
     real = continued.people_out
     monkeypatch.setattr(continued, "people_out", lambda place, part: real(place, part)[:0])
-    with pytest.raises(PromiseError, match="1 people have slots in two parts"):
+    with pytest.raises(PromiseError, match="1 people have places in two parts"):
         line.publish()
     assert len(line.versions) == 1
 
@@ -167,7 +167,7 @@ def test_a_map_with_people_in_two_parts_is_refused_before_anything_is_made(line,
         return real(maps, 0) if number == 1 else real(maps, number)
 
     monkeypatch.setattr(people.MapInParts, "names", double_first)
-    with pytest.raises(PromiseError, match="people have slots in two parts"):
+    with pytest.raises(PromiseError, match="people have places in two parts"):
         line.publish()
 
 

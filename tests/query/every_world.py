@@ -27,6 +27,10 @@ class EveryWorld:
         self._database.register("rows", rows)
         self._database.execute("CREATE TABLE worlds AS FROM rows")
 
+    def register(self, name: str, table: pa.Table) -> None:
+        """Add a table that is the same in every world."""
+        self._database.register(name, table)
+
     def answers(self, query: str) -> list[list[tuple[object, ...]]]:
         """Return the rows of each world's answer, in no order."""
         answers: list[list[tuple[object, ...]]] = [[] for _ in range(self.size)]

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -51,8 +50,8 @@ JOINS = (
 @pytest.fixture(scope="module", params=FORMS, ids=str)
 def all_worlds(request):
     worlds_known = AllWorlds(*request.param, 3)
-    for world, (name, table) in product(worlds_known.worlds, OWN.items()):
-        world.register(name, table)
+    for name, table in OWN.items():
+        worlds_known.register(name, table)
     return worlds_known
 
 

@@ -61,6 +61,10 @@ class AllWorlds:
         columns = {column: [row[column] for row in world] for column in self.table.column_names}
         return pa.Table.from_pydict(columns, self.table.schema)
 
+    def register(self, name, table):
+        """Add a table that is the same in every world."""
+        self._worlds.register(name, table)
+
     def answers(self, query):
         """Return the rows of each world's answer."""
         return self._worlds.answers(query)
