@@ -302,7 +302,7 @@ class TestListed:
 
         line: Line = delivered_line.plan().line
         describe(line, {"title": "Other words"})
-        message = f"  {store.declared.uri}: behind: the line has changed since\n"
+        message = f"  {store.declared.uri}: behind: the line has changed since the last delivery\n"
         assert message in call("releases", line.public)[1]
 
     def test_readers_who_have_no_private_state_see_none(self, delivered_line, call, monkeypatch):
