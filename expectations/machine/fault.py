@@ -7,6 +7,7 @@ an exception, which may quote data.
 
 import errno
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -84,6 +85,9 @@ _IN_TEXTS: Mapping[str, int] = {
     "Could not allocate": errno.ENOMEM,  # DuckDB
 }
 """Texts of exceptions without an error number of their own, by what they contain."""
+_ABOUT_DATA = {"ArrowInvalid", "ArrowTypeError", "DataError", "ProgrammingError"}
+"""Classes of exceptions of Arrow and of databases' drivers whose texts are about values."""
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 
 def explain(error: BaseException) -> MachineFault | None:
@@ -113,10 +117,16 @@ def failure_of(error: BaseException) -> SfumatoError:
 
 
 def error_number(error: BaseException) -> int | None:
-    """Return the system's number of an error, also of one that only quotes the system's text."""
+    """Return the system's number of an error, also of one that only repeats the system's text.
+
+    A value of a table may read like the system's text: errors about data are left out, and what is
+    quoted.
+    """
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    text = str(error)
+    if _ABOUT_DATA & {class_.__name__ for class_ in type(error).__mro__}:
+        return None
+    text = str(error) if isinstance(error, OSError) else _QUOTED.sub("", str(error))
     return next((number for words, number in _IN_TEXTS.items() if words in text), None)
 
 

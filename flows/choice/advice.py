@@ -12,16 +12,20 @@ from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.choice.compare import ask_few_alternatives
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
+from sfumato.tasks.private.failure import stage
+from sfumato.tasks.report.steward.draft import DraftContent
 from sfumato.tasks.report.utility import half_width
 
 TOO_WIDE = 0.5
 """The width of bounds, relative to their middle, from which plan looks for something narrower."""
+_MOST_ROWS = 200_000  # of a table on which others are tried: with more, that takes minutes
 _NARROWER = 0.8  # of the own width: less is worth a word
 _TRIED = {
     False: {"full-domain", "mondrian", "auto", "anatomy", "ke", "disjoint-cover"},
     True: {"ke", "anatomy", "auto"},
 }
 """The partitions that are tried, with the spec's own promises and with others."""
+Tried = tuple[Alternative, TriedOutcome]
 
 
 def typical_accuracy(accuracy: Sequence[Mapping[str, Any]]) -> float | None:
@@ -38,25 +42,37 @@ def typical_accuracy(accuracy: Sequence[Mapping[str, Any]]) -> float | None:
     return median(map(median, by_workload.values())) if by_workload else None
 
 
-def advise(path: Path, overrides: Overrides, accuracy: Sequence[Mapping[str, Any]]) -> list[str]:
+def advise(path: Path, overrides: Overrides, drafted: DraftContent) -> list[str]:
     """Return what answers more narrowly than a draft; empty if its answers are narrow enough.
 
     Args:
         path: the spec.
         overrides: the keys that the run changes.
-        accuracy: the widths of the draft's answers by workload and level.
+        drafted: the content of the draft's report, with its rows and its accuracy.
 
     Returns:
         A verdict, then at most one alternative with the spec's own promises and one with others,
         each with its accuracy and what it does not protect.
     """
-    own = typical_accuracy(accuracy)
+    own = typical_accuracy(drafted.accuracy)
     if own is None or own <= TOO_WIDE:
         return []
+    verdict = f"{half_width(own)} is too wide for most uses (median of the workloads' queries)"
+    if drafted.rows.get("published", 0) > _MOST_ROWS:
+        return [f"{verdict}; to try other partitions and forms, type sfumato compare {path}"]
     try:
-        tried = ask_few_alternatives(path, overrides, _few)
-    except SfumatoError:  # a table in parts, or a spec that admits no alternative
-        tried = []
+        with stage("compare"):
+            tried = ask_few_alternatives(path, overrides, _few)
+    except SfumatoError as error:  # a table in parts, or a spec that admits no alternative
+        return [f"{verdict}; other partitions and forms could not be tried: {error}"]
+    better = [_in_words(*pair) for pair in _better(tried, own)]
+    if not better:
+        return [f"{verdict}; none of {len(tried)} other methods is better on this table"]
+    return [f"{verdict}; on this table these are better, by a few queries of each:", *better]
+
+
+def _better(tried: Sequence[Tried], own: float) -> list[Tried]:
+    """Return the narrowest alternative with the spec's own promises, and that with others."""
     useful = [
         (alternative, outcome)
         for alternative, outcome in tried
@@ -65,11 +81,7 @@ def advise(path: Path, overrides: Overrides, accuracy: Sequence[Mapping[str, Any
         and not outcome.emptied_columns
     ]
     best = [_narrowest(useful, other=other) for other in (False, True)]
-    better = [_in_words(*pair) for pair in best if pair is not None]
-    verdict = f"{half_width(own)} is too wide for most uses (median of the workloads' queries)"
-    if not better:
-        return [f"{verdict}; no other partition, form or promise is better on this table"]
-    return [f"{verdict}; on this table these are better:", *better]
+    return [pair for pair in best if pair is not None]
 
 
 def _few(admitted: Sequence[Alternative]) -> list[Alternative]:
@@ -82,9 +94,7 @@ def _few(admitted: Sequence[Alternative]) -> list[Alternative]:
     return list(by_choice.values())[::-1]
 
 
-def _narrowest(
-    tried: Sequence[tuple[Alternative, TriedOutcome]], *, other: bool
-) -> tuple[Alternative, TriedOutcome] | None:
+def _narrowest(tried: Sequence[Tried], *, other: bool) -> Tried | None:
     pairs = [pair for pair in tried if pair[0].other_promise == other]
     return min(pairs, key=lambda pair: (pair[1].typical, pair[1].suppressed), default=None)
 

@@ -7,8 +7,8 @@ is made from the source, answers the same queries and is attacked; none is publi
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from os import environ
@@ -49,6 +49,7 @@ from sfumato.tasks.stages.verify import require_population
 
 _ENDING = ".recommended"
 KEPT_HOURS = 24 * 7  # hours for which the results of a comparison can be used again
+_KEPT_FORMAT = 2  # of queries and outcomes on disk: those of another format are not used again
 _FINALISTS = 6  # alternatives with the spec's promises that are asked all queries and attacked
 _COMPARED = b"a comparison"  # key of the digests made here, in place of a line's secret key
 
@@ -219,42 +220,63 @@ def compare_alternatives(
             f"{path}: evaluate: compare needs queries. Write workloads in the spec, or "
             "name a file (--queries FILE)"
         )
-    encrypted = resolved.spec.stages == "encrypted"
-    processes = 1 if encrypted else request.processes  # the key is in this process alone
+    is_encrypted = resolved.spec.stages == "encrypted"
+    processes = 1 if is_encrypted else request.processes  # the key is in this process alone
     admitted, refused, changes = alternatives_of(path, overrides, request.grid)
     tried = [_as_in_a_release(alternative, resolved) for alternative in admitted]
-    with (
-        scratch_directory(environ) as scratch,
-        sanitise_errors("compare"),
-        source_secrets(resolved.spec.source, environ),
-        encrypted_below(scratch) if encrypted else nullcontext(),
-    ):
-        table = _table(resolved, scratch)
-        _require_populations(table, tried)
+    with _rows_to_compare(resolved, tried) as (table, scratch):
         key = _key(resolved, table, request)
         with comparison_directory(resolved.line.work, key, request.hours) as place:
             comparison = KeptComparison(place, table, scratch, request.sql)
             finalists = None if request.sweep else _FINALISTS
             outcomes = compare(comparison, tried, workloads, processes, progress, finalists)
-            queries = comparison.queries(workloads)
-            ranked = rank(outcomes, [query.topic for query in queries])
+            ranked = rank(outcomes, [query.topic for query in comparison.queries(workloads)])
             others = frozenset(
                 alternative.name for alternative in tried if alternative.other_promise
             )
-            # only alternatives with the spec's own promises can be recommended
-            same = [outcome for outcome in ranked if outcome.outcome.name not in others]
-            chosen = None if request.sweep else recommend(same)
+            chosen = None if request.sweep else _recommended(ranked, others)
             name = None if chosen is None else chosen.outcome.name
             spec = None if name is None else write_recommended(path, changes[name], overrides)
-            if request.sweep:
-                ranked = _in_order_of_trial(ranked, outcomes)
-            broken = {outcome.name: outcome.refused for outcome in outcomes if outcome.refused}
             content = ComparisonContent(
-                ranked, chosen, broken, refused, queries, spec, request.sweep, others
+                ranked=_in_order_of_trial(ranked, outcomes) if request.sweep else ranked,
+                chosen=chosen,
+                broken={outcome.name: outcome.refused for outcome in outcomes if outcome.refused},
+                refused=refused,
+                queries=comparison.queries(workloads),
+                spec=spec,
+                sweep=request.sweep,
+                others=others,
             )
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)
-            return Compared(page, ranked, chosen, spec, others, refused)
+            return Compared(page, list(content.ranked), chosen, spec, others, refused)
+
+
+def _recommended(ranked: Sequence[Ranked], others: frozenset[str]) -> Ranked | None:
+    """Return the recommended alternative, which has the spec's own promises."""
+    return recommend([entry for entry in ranked if entry.outcome.name not in others])
+
+
+@contextmanager
+def _rows_to_compare(
+    resolved: ResolvedRun, tried: Sequence[Alternative]
+) -> Iterator[tuple[Path, Path]]:
+    """Yield the stage of the rows, and the scratch directory, which goes at the end.
+
+    Raises:
+        InputError: if the source is not as declared, or a reference cannot be read.
+        PromiseError: if a reference lacks people of the table.
+    """
+    is_encrypted = resolved.spec.stages == "encrypted"
+    with (
+        scratch_directory(environ) as scratch,
+        sanitise_errors("compare"),
+        source_secrets(resolved.spec.source, environ),
+        encrypted_below(scratch) if is_encrypted else nullcontext(),
+    ):
+        table = _table(resolved, scratch)
+        _require_populations(table, tried)
+        yield table, scratch
 
 
 @passphrases(environ)
@@ -276,15 +298,7 @@ def ask_few_alternatives(
     resolved = require_in_memory(resolve_run(path, overrides))
     admitted, _, _ = alternatives_of(path, overrides, {})
     tried = [_as_in_a_release(alternative, resolved) for alternative in chosen(admitted)]
-    encrypted = resolved.spec.stages == "encrypted"
-    with (
-        scratch_directory(environ) as scratch,
-        sanitise_errors("compare"),
-        source_secrets(resolved.spec.source, environ),
-        encrypted_below(scratch) if encrypted else nullcontext(),
-    ):
-        table = _table(resolved, scratch)
-        _require_populations(table, tried)
+    with _rows_to_compare(resolved, tried) as (table, scratch):
         place = private_directory(scratch / "comparison")
         comparison = KeptComparison(place, table, scratch, by_values=False)
         workloads = resolved.spec.evaluate.workloads
@@ -339,5 +353,5 @@ def _key(resolved: ResolvedRun, table: Path, request: AskedComparison) -> str:
     """Return sixteen hexadecimal digits that identify the line, its rows and the queries."""
     workloads = [workload.model_dump(mode="json") for workload in resolved.spec.evaluate.workloads]
     rows = fingerprint(load(table), _COMPARED)
-    identity = json.dumps([resolved.line.name, rows, workloads, request.sql])
+    identity = json.dumps([_KEPT_FORMAT, resolved.line.name, rows, workloads, request.sql])
     return hashlib.sha256(identity.encode()).hexdigest()[:16]

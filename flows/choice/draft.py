@@ -7,7 +7,7 @@ release. Exposure together with other lines is not judged, and the line does not
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -75,10 +75,8 @@ from sfumato.tasks.workers.workers import InTurn
 
 KEPT_HOURS = 24
 """Hours for which a draft stays, unless the spec retains a run's stages for longer."""
-Widths = Sequence[Mapping[str, Any]]
-"""The widths of a draft's answers, by workload and level."""
-Advisor = Callable[[Path, Overrides, Widths], list[str]]
-"""Returns what would answer more narrowly than widths, given a spec and what is changed of it."""
+Advisor = Callable[[Path, Overrides, DraftContent], list[str]]
+"""Returns what would answer more narrowly than a draft, given its spec and the changed keys."""
 _OF_GROUPS = ("groups_continued", "groups_new", "groups_retired")
 
 
@@ -154,7 +152,10 @@ class _JudgedDraft:
 
 
 def _make_draft(
-    resolved: ResolvedRun, place: Path, run: Path, advise: Callable[[Widths], list[str]] | None
+    resolved: ResolvedRun,
+    place: Path,
+    run: Path,
+    advise: Callable[[DraftContent], list[str]] | None,
 ) -> Draft:
     judge_draft = _judge_whole if resolved.terms.parts is None else _judge_parts
     made = judge_draft(resolved, run)
@@ -172,7 +173,7 @@ def _make_draft(
     shutil.copytree(made.candidate / RELEASE, place / RELEASE)
     content = made.content(measured)
     if advise is not None:
-        content = replace(content, advice=advise(content.accuracy))
+        content = replace(content, advice=advise(content))
     page = write_draft_page(report, open_release(place / RELEASE), content)
     summary = content.document()
     about_texts = warnings_of_texts(made.deidentified)

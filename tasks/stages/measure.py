@@ -150,9 +150,12 @@ def diversity(groups: Groups, name: str) -> dict[str, Any]:
 
 
 def _entropy(groups: Groups, name: str) -> float | None:
-    """Return the smallest exp(entropy) of a group, rounded downwards."""
+    """Return the smallest exp(entropy) of a group, rounded downwards.
+
+    It is 1 or more, which floats may miss.
+    """
     scores = EntropyLDiversity(l=Decimal(1), sensitive=name).measure(groups)["l"]
-    return _round_down(Fraction(float(scores.min()))) if len(scores) else None
+    return max(1.0, _round_down(Fraction(float(scores.min())))) if len(scores) else None
 
 
 def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | None:

@@ -4,6 +4,8 @@ import errno
 import os
 import shutil
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 from sfumato.expectations.machine import disks
@@ -89,6 +91,25 @@ class TestWords:
         assert explain(KeyError("Permission")) is None
         assert explain(FileNotFoundError(2, "No such file")) is None
         assert reason_of(FileNotFoundError(2, "CANARY")) == "No such file or directory"
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            pa.ArrowInvalid("CSV conversion error to int64: invalid value No space left on device"),
+            duckdb.ConversionException("Could not convert string No space left on device to INT32"),
+            RuntimeError("column 'a': 'No space left on device' is no number"),
+        ],
+        ids=lambda error: type(error).__name__,
+    )
+    def test_values_that_read_like_the_systems_words_are_none(self, error):
+        assert explain(error) is None
+
+    def test_a_table_with_such_a_value_is_to_blame_itself(self, tmp_path, call):
+        table = tmp_path / "table.csv"
+        table.write_text("age,sex\n30,f\nNo space left on device,m\n", encoding="utf-8")
+        code, _, error = call("measure", table, "--qi", "age", "--types", "age=integer")
+        assert code == 2
+        assert "free on" not in error
 
     def test_words_in_parentheses_have_the_ways_out_below(self):
         message, *ways_out = with_remedies("here: cannot be written", failure(30)).splitlines()
@@ -245,7 +266,9 @@ class TestPlacesOfOthers:
         closed_place(place, 0o755)
         code, message = run("plan", small.spec, SFUMATO_WORK=place / "work")
         assert code == 2
-        reason = f"cannot be a private directory (permission denied: {place} belongs to nobody"
+        reason = (
+            f"cannot be used as a private directory (permission denied: {place} belongs to nobody"
+        )
         assert f"{place / 'work'}: {reason}" in message
 
     def test_prefects_home(self, machine, tmp_path):
@@ -255,7 +278,10 @@ class TestPlacesOfOthers:
         closed_place(place, 0o755)
         code, message = run("release", small.spec, PREFECT_HOME=place)
         assert code == 1
-        assert f"PREFECT_HOME: {place} cannot be written (permission denied: {place}" in message
+        assert (
+            f"PREFECT_HOME: files in {place} cannot be written (permission denied: {place}"
+            in message
+        )
         assert len(message.splitlines()) < 6
 
     def test_an_output(self, machine, tmp_path):

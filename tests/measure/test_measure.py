@@ -123,9 +123,8 @@ def test_any_table_as_rows_tell(tmp_path_factory, rows):
             for g in groups.values()
             for v in share
         ]
-        assert report["delta"] == pytest.approx(
-            max(abs(math.log(part)) for part in parts), abs=1e-6
-        )
+        largest = max(abs(math.log(part)) for part in parts)
+        assert largest < report["delta"] <= largest + 2e-6
 
 
 def test_partitions_patterns_and_folders(tmp_path, patients):
