@@ -38,7 +38,7 @@ def _require_limits(low: float | None, high: float | None) -> None:
 
 
 class OwnedParameters(BaseModel):
-    """What an expectation is asked with: of which columns, and of which types these must be."""
+    """Parameters of an expectation: the columns that it is about, and their types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     kinds: ClassVar[frozenset[str]] = frozenset()  # any, where there is none
@@ -189,7 +189,7 @@ class OwnedRule(BaseModel):
 
 
 class OwnedRules(BaseModel):
-    """What the owner of a line expects of its source and of what is published."""
+    """Expectations of a line's owner about the source and about the published tables."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -61,7 +61,7 @@ def _over_versions(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
 
 
 class ExpectAtomsToKeep(Described):
-    """What all versions together tell of the people shown here keeps each of these promises."""
+    """Expect all versions together to keep each of these promises about the people shown here."""
 
     metric_dependencies: ClassVar = (GroupsOfTable.metric_name,)
     success_keys: ClassVar = ("promises", "route")

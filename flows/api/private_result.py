@@ -18,10 +18,10 @@ _NOTE = "whole: .to_pandas(), .document"
 
 
 class PrivateResult:
-    """What an owner learns of a table that nobody else may see.
+    """A result about a private table, for its owner only.
 
-    Its repr, and what a notebook shows, has totals alone, under the mark PRIVATE: never a value,
-    and no count below 20. All of it is given on request.
+    Its repr, and its display in a notebook, contain only totals, under the mark PRIVATE: never a
+    value, and no count below 20. The document contains everything.
 
     Attributes:
         document: all that was found, as JSON has it.

@@ -97,12 +97,12 @@ class VerifiedRelease:
 
     @property
     def directory(self) -> Path:
-        """Where the release lies; of one from elsewhere, its copy here."""
+        """The directory of the release; for a release from elsewhere, of its copy here."""
         return self._release.directory
 
     @property
     def verified(self) -> bool:
-        """Whether a trusted signature, an announced digest or a check vouches for the files."""
+        """True if a trusted signature, an announced digest or a check vouches for the files."""
         return self._release.verified
 
     @property

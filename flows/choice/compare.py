@@ -234,7 +234,7 @@ def compare_alternatives(
             others = frozenset(
                 alternative.name for alternative in tried if alternative.other_promise
             )
-            chosen = None if request.sweep else _recommended(ranked, others)
+            chosen = None if request.sweep else _recommend_own(ranked, others)
             name = None if chosen is None else chosen.outcome.name
             spec = None if name is None else write_recommended(path, changes[name], overrides)
             content = ComparisonContent(
@@ -252,7 +252,7 @@ def compare_alternatives(
             return Compared(page, list(content.ranked), chosen, spec, others, refused)
 
 
-def _recommended(ranked: Sequence[Ranked], others: frozenset[str]) -> Ranked | None:
+def _recommend_own(ranked: Sequence[Ranked], others: frozenset[str]) -> Ranked | None:
     """Return the recommended alternative, which has the spec's own promises."""
     return recommend([entry for entry in ranked if entry.outcome.name not in others])
 

@@ -89,7 +89,7 @@ class Publish(StrictPart):
 
 
 class ApprovalWish(StrictPart):
-    """How many reviewers have to approve a version before it appears, and for how long it waits."""
+    """Approval before a version appears: the number of reviewers, and how long it waits for them."""
 
     reviewers: Annotated[
         int,

@@ -105,7 +105,7 @@ class BelievedBar(Part):
 
 
 class Bar(Part):
-    """How well one attack may do; one limit at least, or how it is to be made."""
+    """Limits on the success of one attack, and settings of the attack; at least one of them."""
 
     max_lift: Annotated[
         Share | None,

@@ -37,7 +37,7 @@ Vacancies = Literal["keep", "paired", "refill"]
 
 
 class ComposedVersions(Part):
-    """What a composed line declares of how its versions go on.
+    """Rules by which the versions of a composed line continue, as a release declares them.
 
     Attributes:
         vacancies: what becomes of the values of people who left: they stay, or newcomers who have
@@ -88,7 +88,7 @@ Versions = Literal["disjoint", "accepted-risk"] | ComposedVersions
 
 
 class ContinuedVersions(ComposedVersions):
-    """What a spec says of a composed line: the declared part, and what only this run decides.
+    """Rules by which the versions of a composed line continue: declared ones, and those of a run.
 
     Attributes:
         cohort: fewer newcomers than these wait for a later version.

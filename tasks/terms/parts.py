@@ -20,7 +20,7 @@ PARTS = "parts"
 
 
 class PartsOfTable(Part):
-    """How a table larger than memory is cut.
+    """Division of a table that is larger than memory.
 
     Attributes:
         rows: how many rows a part has at most.

@@ -69,8 +69,8 @@ def compare(
         echo(f"recommended: {comparison.chosen.outcome.name}: {comparison.spec}")
     elif comparison.ranked:
         echo(
-            "recommended: nothing; each alternative hides a column, or has other promises "
-            "than the spec"
+            "recommended: nothing, because each alternative hides a column or has other promises "
+            "than the spec. If a column may go, write `role: drop` for it and compare again"
         )
     echo(str(comparison.page))
 
@@ -97,8 +97,8 @@ def tell_apart(comparison: "Compared") -> None:
 
     if comparison.others:
         show.say(
-            f"{len(comparison.others)} alternatives have other promises than the spec, "
-            "so they are never recommended"
+            "never recommended, because of other promises than the spec's: "
+            f"{len(comparison.others)} of the alternatives"
         )
     reasons = names_by_reason(comparison.refused)
     for why, names in list(reasons.items())[:_SHOWN]:

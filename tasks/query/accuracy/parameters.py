@@ -81,9 +81,9 @@ Workload = Annotated[
 
 
 class Goal(Part):
-    """How wide the bounds of half of all queries may be, by their middle, and what follows if not.
+    """Goal of accuracy: the largest median width of bounds, and the consequence of missing it.
 
-    Widths are those that the public record tells: nothing of the truth decides.
+    Widths are those of the public record; the truth decides nothing.
     """
 
     median_relative_width: Annotated[
