@@ -237,8 +237,9 @@ def compare_alternatives(
             chosen = None if request.sweep else _recommend_own(ranked, others)
             name = None if chosen is None else chosen.outcome.name
             spec = None if name is None else write_recommended(path, changes[name], overrides)
+            listed = _in_order_of_trial(ranked, outcomes) if request.sweep else ranked
             content = ComparisonContent(
-                ranked=_in_order_of_trial(ranked, outcomes) if request.sweep else ranked,
+                ranked=listed,
                 chosen=chosen,
                 broken={outcome.name: outcome.refused for outcome in outcomes if outcome.refused},
                 refused=refused,
@@ -249,7 +250,7 @@ def compare_alternatives(
             )
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)
-            return Compared(page, list(content.ranked), chosen, spec, others, refused)
+            return Compared(page, listed, chosen, spec, others, refused)
 
 
 def _recommend_own(ranked: Sequence[Ranked], others: frozenset[str]) -> Ranked | None:

@@ -89,7 +89,7 @@ class Publish(StrictPart):
 
 
 class ApprovalWish(StrictPart):
-    """Approval before a version appears: the number of reviewers, and how long it waits for them."""
+    """Approval before a version appears: how many reviewers, and how long it waits for them."""
 
     reviewers: Annotated[
         int,
