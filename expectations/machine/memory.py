@@ -44,8 +44,10 @@ def killed_worker(_error: BaseException) -> MachineFault:
     )
 
 
-def no_process(_error: BaseException) -> MachineFault:
+def no_process(error: BaseException) -> MachineFault:
     """Return the words for a process or thread that the system did not let begin."""
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return out_of_memory(error)  # a thread's stack counts, and is refused as a thread
     limit, _ = resource.getrlimit(resource.RLIMIT_NPROC)
     allowed = "" if limit == resource.RLIM_INFINITY else f": this user may have {limit:,}"
     return MachineFault(

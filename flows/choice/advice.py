@@ -64,10 +64,10 @@ def advise(path: Path, overrides: Overrides, drafted: DraftContent) -> list[str]
         with stage("compare"):
             tried = ask_few_alternatives(path, overrides, _few)
     except SfumatoError as error:  # a table in parts, or a spec that admits no alternative
-        return [f"{verdict}; other partitions and forms could not be tried: {error}"]
+        return [f"{verdict}; other partitions and forms could not be tried ({error})"]
     better = [_in_words(*pair) for pair in _better(tried, own)]
     if not better:
-        return [f"{verdict}; none of {len(tried)} other methods is better on this table"]
+        return [f"{verdict}; the {len(tried)} other methods are not better on this table"]
     return [f"{verdict}; on this table these are better, by a few queries of each:", *better]
 
 

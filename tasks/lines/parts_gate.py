@@ -276,7 +276,7 @@ def _require_one_part_each(now: MapInParts) -> None:
             buckets.add(names[names != b""], number)
         people = sum(_in_two(names, parts) for names, parts, _ in buckets.each())
     if people:
-        raise refusal(f"{people} people have slots in two parts")
+        raise refusal(f"people with slots in two parts: {people}")
 
 
 def _in_two(names: np.ndarray, parts: np.ndarray) -> int:

@@ -224,7 +224,7 @@ class TestStage:
             },
             "definetti",
         ),
-        ({"versions": "composed"}, "definetti: is not judged of composed versions"),
+        ({"versions": "composed"}, "definetti: cannot be judged for composed versions"),
     ],
 )
 def test_bars_that_cannot_be_judged_are_refused_when_the_spec_is_read(line, changes, message):
@@ -269,5 +269,5 @@ def test_the_command_scores_a_version(line, small, capsys):
     assert document["bars"][0]["kept"] is False
     line({"background": {"known": 2, **SURE}})
     assert run(["attack", str(version), "--truth", str(small.spec)]) == 3
-    assert "is not kept" in capsys.readouterr().err
+    assert "limits that are not kept" in capsys.readouterr().err
     assert run(["attack", str(version), "--truth", str(small.folder / "none.yaml")]) == 2

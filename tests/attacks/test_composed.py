@@ -65,7 +65,7 @@ def test_the_attacks_are_those_of_groups(tmp_path):
 
 def test_other_bars_are_refused_when_the_spec_is_read(tmp_path):
     path = Evolving(tmp_path / "line", "split").write(attacks={"definetti": SURE})
-    with pytest.raises(SpecError, match=r"definetti: is not judged of composed versions"):
+    with pytest.raises(SpecError, match=r"definetti: cannot be judged for composed versions"):
         resolve_run(path)
 
 

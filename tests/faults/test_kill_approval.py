@@ -56,7 +56,7 @@ def _build_in_between(line):
     try:
         line.release()
     except SfumatoError as error:
-        assert "begun and not finished" in str(error), error
+        assert "began but did not finish" in str(error), error
 
 
 def test_a_candidate_appears_whole_or_not_at_all(reviewed_line, start):  # noqa: F811

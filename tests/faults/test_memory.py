@@ -90,10 +90,12 @@ def test_a_command_with_a_limit_says_it(tmp_path):
         file.write("age,town\n")
         file.writelines(f"{n % 90},town of number {n}\n" for n in range(600_000))
     code = (
-        "import resource\n"
+        "import io, resource, sys\n"
         "from pathlib import Path\n"
         "import sfumato.flows.cli.main as main, sfumato.flows.cli.analyst.measure\n"
         "import sfumato.tasks.stages.measure, pyarrow.csv, pyarrow.compute\n"
+        "first = io.BytesIO(Path(sys.argv[2]).read_bytes()[: 4 << 20])\n"
+        "pyarrow.csv.read_csv(first)  # starts the threads, whose stacks count as well\n"
         "pages = int(Path('/proc/self/statm').read_text().split()[0])\n"
         "limit = pages * resource.getpagesize() + 48_000_000\n"
         "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"

@@ -105,7 +105,7 @@ def test_a_block_that_is_none_is_told_in_one_line(reader, blocks, monkeypatch, c
 
 def test_a_passphrase_is_given_in_one_way():
     environ = {SIGNING: "x", f"{SIGNING}_BLOCK": "y"}
-    with pytest.raises(InputError, match="keep one"), passphrases(environ):
+    with pytest.raises(InputError, match="Keep one"), passphrases(environ):
         pass
 
 
@@ -113,5 +113,5 @@ def test_a_missing_passphrase_says_both_ways(reader, monkeypatch, capsys):
     monkeypatch.setenv(SIGNING, "x")
     assert run(["keys", "generate", "town"]) == 0
     monkeypatch.delenv(SIGNING)
-    with pytest.raises(InputError, match=f"set {SIGNING} .*or {SIGNING}_BLOCK"):
+    with pytest.raises(InputError, match=f"Set {SIGNING} .*or {SIGNING}_BLOCK"):
         open_signer(reader, {})

@@ -112,7 +112,7 @@ def test_publishes_and_shows_what_watchers_need(small, run_apart, prefect_api):
     code, out, error = run_apart("release", str(small.spec))
     assert (code, out.splitlines()[-1]) == (0, str(version))
     assert latest_end(prefect_api)[:2] == ("COMPLETED", "Stands")
-    stands = "version 0001 was already made from this source and spec"
+    stands = "version 0001 was already made from this source and spec, so no new version was made"
     assert error.splitlines().count(stands) == 1
     assert "evaluate:" not in error  # its accuracy is in the public record
 

@@ -82,7 +82,7 @@ def test_rows_of_a_month_are_published_with_a_secret_in_a_block(ran):
 def test_a_failing_cast_is_one_line_without_the_value(ran):
     _, states, worker_log = ran
     assert states["cast"] == "FAILED", worker_log
-    assert "the query fails on a value (SQLSTATE 22P02)" in worker_log
+    assert "such as a text that is not a number (SQLSTATE 22P02)" in worker_log
 
 
 def test_neither_secret_nor_cell_is_anywhere(ran, prefect_api):

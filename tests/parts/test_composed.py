@@ -153,7 +153,7 @@ def test_people_in_two_parts_are_refused_by_the_gate(line, monkeypatch):
     line.people |= {n: line.person(n, year=2021, job=f"job {n % 3 + 1}") for n in (900, 901)}
     real = continued.people_out
     monkeypatch.setattr(continued, "people_out", lambda place, part: real(place, part)[:0])
-    with pytest.raises(PromiseError, match="1 people have places in two parts"):
+    with pytest.raises(PromiseError, match="people with slots in two parts: 1"):
         line.publish()
     assert len(line.versions) == 1
 

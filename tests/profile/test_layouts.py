@@ -292,7 +292,7 @@ def test_a_release_of_a_folder_of_another_format_is_told_the_key(tmp_path):
     from sfumato.tasks.microdata.source_files import source_files
 
     written_folder(tmp_path / "t")
-    with pytest.raises(InputError, match=r"has no file \*\.csv in it, but .* format: parquet\?"):
+    with pytest.raises(InputError, match=r"contains no file \*\.csv, .* Write format: parquet"):
         source_files(Source(uri="t"), tmp_path, {}, None)
 
 

@@ -138,7 +138,7 @@ REFUSED = (
     ),
     ("SELECT COUNT(*) / (SELECT age FROM microdata) FROM microdata", "SUBQUERY"),
     ("SELECT COUNT(*) / (SELECT COUNT(*) FROM microdata GROUP BY sex) FROM microdata", "GROUP"),
-    ("SELECT COUNT(*) / (SELECT COUNT(*) FROM other) FROM microdata", "and no other"),
+    ("SELECT COUNT(*) / (SELECT COUNT(*) FROM other) FROM microdata", "FROM names another table"),
     ("SELECT COUNT(*) / (SELECT COUNT(*) FROM microdata WHERE x = 1) FROM microdata", "unknown"),
     ("SELECT COUNT(*) FROM microdata WHERE age > (SELECT AVG(age) FROM microdata)", "SUBQUERY"),
     ("SELECT SQRT(MIN(loss)) FROM microdata WHERE age < 9", "may be negative"),

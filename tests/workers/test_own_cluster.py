@@ -82,7 +82,7 @@ def test_a_killed_worker_loses_nothing(cluster, run):
 
 
 def test_what_kills_every_worker_is_a_fault_in_one_line(cluster):
-    with pytest.raises(Fault, match=r"die: 4 workers died on the same part: .*parts\.rows"):
+    with pytest.raises(Fault, match=r"die: 4 workers died on the same part, .*parts\.rows"):
         list(cluster.each(jobs.die, [1]))
 
 

@@ -19,6 +19,7 @@ from sfumato.tasks.sql.refusals import construct, refusal
 _INNER = frozenset({"expressions", "from_", "where", "with_"})
 _CLAUSES = {"group": "GROUP BY", "order": "ORDER BY"}
 _NESTED = 20
+_OTHER_TABLE = f"FROM names another table. A release has one, so write FROM {TABLE}"
 
 
 def name_among(written: str, names: Iterable[str]) -> str | None:
@@ -171,7 +172,7 @@ def read_source(
         _require_plain(table, frozenset({"this", "alias"}), "a query in FROM")
         return _of_query(table.this, columns, named, table.alias or None)
     if isinstance(table, exp.Table) and not isinstance(table.this, exp.Identifier):
-        raise QueryError(f"the table is {TABLE}, and no other")
+        raise QueryError(_OTHER_TABLE)
     if not isinstance(table, exp.Table):
         what = f", not {construct(table)}" if table is not None else f": {_without_table(select)}"
         raise QueryError(f"the table is {TABLE}{what}")
@@ -186,7 +187,7 @@ def read_source(
         before = dict(list(named.items())[: list(named.values()).index(inner)])
         return _of_query(inner, columns, before, called)
     if table.name.casefold() != TABLE:
-        raise QueryError(f"the table is {TABLE}, and no other")
+        raise QueryError(_OTHER_TABLE)
     return RowSource({name: exp.column(name, quoted=True) for name in columns}, (), called)
 
 
