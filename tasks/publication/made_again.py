@@ -2,8 +2,8 @@
 
 Different versions of the packages that write files lay out the same tables, queries and pages
 differently. So tables are compared as tables, SQL as trees, documents as documents, and pages by
-their numbers. A file must have the same bytes if its makers, the packages that lay it out, have the
-versions that run here.
+their numbers, their policy and their styles. A file must have the same bytes if its makers, the
+packages that lay it out, have the versions that run here.
 """
 
 import filecmp
@@ -23,6 +23,7 @@ from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.scratch import scratch_directory
+from sfumato.tasks.publication.page_markup import is_passive
 from sfumato.tasks.schema.files import read_bytes, read_json, read_text, regular
 from sfumato.tasks.schema.formats import LAYOUT, other_software
 from sfumato.tasks.terms.assessment import Verdicts
@@ -90,9 +91,10 @@ def _same_json(published: Path, made: Path) -> bool:
     return bool(documents[0] == documents[1])
 
 
-def _same_numbers(published: Path, made: Path) -> bool:
-    numbers = [_numbers(read_text(path)) for path in (published, made)]
-    return numbers[0] == numbers[1]
+def _same_page(published: Path, made: Path) -> bool:
+    """Compare the numbers that pages show; the published one may run and load nothing more."""
+    pages = [read_text(path) for path in (published, made)]
+    return is_passive(*pages) and _numbers(pages[0]) == _numbers(pages[1])
 
 
 def _numbers(page: str) -> Counter[str]:
@@ -129,7 +131,7 @@ _COMPARED: Mapping[str, tuple[frozenset[str], Callable[[Path, Path], bool]]] = {
     ".csv": (frozenset({"pyarrow"}), _same_csv),
     ".sql": (frozenset({"sqlglot", "sfumato"}), _same_sql),
     ".json": (frozenset({"sfumato"}), _same_json),
-    ".html": (frozenset({"sfumato", LAYOUT}), _same_numbers),
+    ".html": (frozenset({"sfumato", LAYOUT}), _same_page),
 }
 """By the ending of files: the packages that lay them out, and how two layouts are compared."""
 

@@ -28,9 +28,6 @@ VARIABLE = re.compile(
 )
 DEFINED = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 REASONS = {
-    "a word of the Python face": [
-        "flows/api/published.py::VerifiedRelease.verified",
-    ],
     "a parameter that a command's option gives": [
         "flows/cli/steward/keys.py::revoke",
     ],

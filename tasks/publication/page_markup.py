@@ -1,0 +1,75 @@
+"""The markup of a release's page: a head that this software wrote, and a body that runs nothing.
+
+A page made by another version is compared by the numbers that it shows. Its head holds the policy
+and the styles, and is one of a few texts; its body is text in known elements. So nothing that a
+browser would run or load can be added to it, also where the page claims other software.
+"""
+
+import hashlib
+import re
+
+_HEADS = frozenset(
+    {
+        "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
+        "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
+        "c3340742ab042d58e156c7870cb756ecc90b296861085b4970b628a5ddd2e105",
+        "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
+    }
+)
+"""SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
+_TITLE = re.compile(r"(?<=<title>)[^<]*(?=</title>)")
+_TAG = re.compile(
+    r"<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9]*)"
+    r"(?P<attributes>(?:\s+[A-Za-z-]+(?:=\"[^\"<]*\")?)*)\s*/?>"
+)
+_ATTRIBUTE = re.compile(r"\s([A-Za-z-]+)(?:=\"([^\"<]*)\")?")
+_TAGS = re.compile(
+    r"a|blockquote|body|br|caption|circle|code|dd|defs|desc|details|div|dl|dt|figcaption|"
+    r"figure|footer|h1|h2|h3|header|html|li|linearGradient|main|nav|p|path|pre|section|span|"
+    r"stop|strong|summary|svg|table|tbody|td|text|th|thead|title|tr|ul"
+)
+_ATTRIBUTES = re.compile(
+    r"aria-hidden|aria-label|aria-labelledby|class|colspan|cx|cy|d|dy|fill|href|id|offset|open|"
+    r"preserveAspectRatio|r|role|scope|stop-opacity|tabindex|text-anchor|viewBox|x|y"
+)
+_NEAR = re.compile(r"#|\.\.?/(?!/)")
+
+
+def is_passive(page: str, made: str) -> bool:
+    """Decide whether a page runs and loads nothing that its own version did not write.
+
+    Args:
+        page: the published page.
+        made: the page that this software makes of the same release, which names the same addresses.
+    """
+    head, begin, body = page.partition("<body>")
+    return (
+        head_digest(head) in _HEADS
+        and bool(begin)
+        and (links := _links(body)) is not None
+        and links == _links(made.partition("<body>")[2])
+    )
+
+
+def head_digest(head: str) -> str:
+    """Return the SHA-256 of a page's head, in hexadecimal digits, without its title."""
+    return hashlib.sha256(_TITLE.sub("", head, count=1).encode()).hexdigest()
+
+
+def _links(body: str) -> set[str] | None:
+    """Return the addresses elsewhere that a body links to, or None if it has unknown markup.
+
+    Attributes stand in double quotes, and there are no comments: what this pattern leaves is text,
+    to a browser as well, since no element is allowed whose content is read in another way.
+    """
+    links = set()
+    for tag in _TAG.finditer(body):
+        pairs = _ATTRIBUTE.findall(tag["attributes"])
+        attributes = dict(pairs)
+        twice = len(pairs) > len(attributes)  # of two, browsers read the first
+        known = _TAGS.fullmatch(tag["name"]) and all(map(_ATTRIBUTES.fullmatch, attributes))
+        if twice or not known:
+            return None
+        if not _NEAR.match(address := attributes.get("href", "#")):
+            links.add(address)
+    return None if "<" in _TAG.sub("", body) else links
