@@ -7,6 +7,7 @@ from sfumato.tasks.attacks.from_files import Guesses, attacks_from_files, guess_
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.publication.manifest import files, manifest
+from sfumato.tasks.query.first_answers import FirstAnswer, first_answers
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
@@ -89,9 +90,18 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         over_people=assessment.over_people,
         tables=tables if tells("codebook", declared.software) else None,
         guesses=_guesses(assessment),
+        answers=_answers(directory, assessment),
         warnings=little_left(groups, declared) if tells("little left", declared.software) else (),
         tool=declared.software.get("sfumato") if tells("tool", declared.software) else None,
     )
+
+
+def _answers(directory: Path, assessment: Assessment) -> tuple[FirstAnswer, ...]:
+    """Answer three questions from the published tables, and the help tables beside them."""
+    declared = assessment.declared
+    if not tells("answers", declared.software):
+        return ()
+    return first_answers(declared, assessment.tables, directory / "sql")
 
 
 def _guesses(assessment: Assessment) -> Guesses:

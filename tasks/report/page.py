@@ -18,6 +18,8 @@ from sfumato.expectations.shared.exact import Exact
 from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LineageTotals
+from sfumato.tasks.query.first_answers import FirstAnswer
+from sfumato.tasks.report.answers import shown_answers
 from sfumato.tasks.report.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
 from sfumato.tasks.report.group_plots import ranges_plot, sizes_plot
@@ -63,6 +65,7 @@ class PageContent:
         tables: the published tables, if the page has a codebook.
         guesses: the guesses of each sensitive column by an attacker with only the files.
         over_people: each promise with what its publisher measured over people with several rows.
+        answers: the answers that the page shows before anybody asks.
         warnings: reasons in its files why it may be of no use.
         tool: the version of Sfumato that made it, if the page explains how to get it.
     """
@@ -77,6 +80,7 @@ class PageContent:
     tables: Tables | None = None
     over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
     guesses: Guesses = field(default_factory=dict)
+    answers: tuple[FirstAnswer, ...] = ()
     tool: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -96,6 +100,7 @@ def page(content: PageContent) -> str:
     """Return the page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
     view = _promises(content) | _tables(content) | _asking(content.declared)
     view["tool"], view["warnings"] = content.tool, content.warnings
+    view["answers"] = shown_answers(content.answers)
     view["lost"] = _losses(content)
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)

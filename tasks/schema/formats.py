@@ -55,7 +55,7 @@ COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
 """The key of the layout of a release's page, files and ready SQL."""
-_LAYOUT = "6"
+_LAYOUT = "7"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -65,6 +65,7 @@ ToldByPages = Literal[
     "little left",  # a warning that little is left
     "learning",  # what all groups teach
     "references",  # what would be guessed of values that are dealt at random
+    "answers",  # to three questions, with their bounds
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
@@ -77,6 +78,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "learning": 5,
     "references": 5,
     "outward bounds": 6,
+    "answers": 7,
 }
 
 

@@ -1,0 +1,137 @@
+"""The answers that a release's page shows before anybody asks: three questions by a fixed rule.
+
+The rule needs the declaration and the published tables alone, so that whoever checks a release
+asks the same. Bounds are exact; estimates are left out, since other software may round them in
+another way.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.query.ask import ask_inquiry, open_tables
+from sfumato.tasks.query.engines.engine import Source
+from sfumato.tasks.query.engines.registry import ENGINES
+from sfumato.tasks.query.help_tables.registry import help_names
+from sfumato.tasks.query.inquiries.answer import Answer
+from sfumato.tasks.query.inquiries.answering import OpenTables
+from sfumato.tasks.query.language.several import read_inquiries
+from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.terms.terms import Declared
+
+_NUMBERS = ("integer", "decimal", "float")
+_FEW = ("string", "boolean")
+_MOST_ROWS = 24
+_MOST_VALUES = 12
+_TRIED = 3  # columns with few values
+
+
+@dataclass(frozen=True)
+class FirstQuestion:
+    """A count, or the mean of a column, for each combination of some columns' values."""
+
+    averaged: str | None = None
+    by: tuple[str, ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """The question as SQL."""
+        aggregate = f"AVG({_quoted(self.averaged)})" if self.averaged else "COUNT(*)"
+        keys = [*map(_quoted, self.by)]
+        query = ["SELECT", ", ".join([*keys, aggregate]), "FROM", TABLE]
+        if keys:
+            query += ["GROUP BY", ", ".join(keys), "ORDER BY", ", ".join(keys)]
+        return " ".join(query)
+
+
+@dataclass(frozen=True)
+class FirstAnswer:
+    """A question with its answer."""
+
+    question: FirstQuestion
+    answer: Answer
+
+
+def first_questions(declared: Declared, tables: Tables) -> list[list[FirstQuestion]]:
+    """Return the questions for a release, each with others for where its answer is too long.
+
+    The mean of the first sensitive number, over all rows and by a column with few values, or
+    counts by the first sensitive column; counts by a column with few values, and by both. A table
+    without sensitive columns is counted by two columns, and by both.
+    """
+    few = [(name,) for name in _columns_with_few_values(declared, tables)[:_TRIED]]
+    counts = [FirstQuestion(by=by) for by in few]
+    sensitive = sorted(declared.names_with_roles("sensitive"))
+    if not sensitive:
+        together = FirstQuestion(by=tuple(name for by in few[:2] for name in by))
+        return [counts[:1], counts[1:], [together]]
+    numbers = [name for name in sensitive if declared.columns[name].type in _NUMBERS]
+    if numbers and not declared.form.counts_alone:
+        means = [FirstQuestion(numbers[0], by) for by in few]
+        return [[FirstQuestion(numbers[0])], means, counts]
+    first = sensitive[0]
+    return [[FirstQuestion(by=(first,))], counts, [FirstQuestion(by=(*by, first)) for by in few]]
+
+
+def first_answers(declared: Declared, tables: Tables, sql: Path) -> tuple[FirstAnswer, ...]:
+    """Return the answers that a release gives in few lines, at most three.
+
+    Args:
+        declared: the release as its manifest declares it.
+        tables: the published tables.
+        sql: the directory of the help tables.
+    """
+    if not declared.rows.published:
+        return ()
+    sensitive = declared.names_with_roles("sensitive")
+    helped: dict[str, Source] = {
+        name: sql / f"{name}.parquet" for name in help_names(declared, sensitive)
+    }
+    read: dict[str, Source] = {**tables, **helped}
+    with ENGINES[declared.form.shows](read, declared, "weighted") as engine:
+        opened = open_tables(read, declared, engine)
+        tried = (
+            next(filter(None, (_answered(opened, question) for question in questions)), None)
+            for questions in first_questions(declared, tables)
+        )
+        return tuple(filter(None, tried))
+
+
+def _answered(opened: OpenTables, question: FirstQuestion) -> FirstAnswer | None:
+    """Return the answer to a question, or None if there is none or it is too long for a page."""
+    try:
+        (inquiry,) = read_inquiries(question.sql, opened.declared).inquiries
+        answer = ask_inquiry(opened, inquiry, estimates=False)
+    except QueryError:  # not every form answers every question
+        return None
+    return FirstAnswer(question, answer) if 0 < len(answer.rows) <= _MOST_ROWS else None
+
+
+def _columns_with_few_values(declared: Declared, tables: Tables) -> list[str]:
+    """Return the quasi-identifiers of at least two, and few, published values: the fewest first."""
+    counts = {
+        name: _distinct(name, tables)
+        for name in declared.names_with_roles("quasi-identifier")
+        if declared.columns[name].type in _FEW
+    }
+    few = [name for name, count in counts.items() if 2 <= count <= _MOST_VALUES]
+    return sorted(few, key=lambda name: (counts[name], name))
+
+
+def _distinct(name: str, tables: Tables) -> int:
+    """Return the number of published values of a column, or 0 if no table has it."""
+    columns = [table.column(name) for table in tables.values() if name in table.schema.names]
+    return max((_count_of(column) for column in columns), default=0)
+
+
+def _count_of(column: pa.ChunkedArray) -> int:
+    return int(pc.count_distinct(column, mode="only_valid").as_py())
+
+
+def _quoted(name: str) -> str:
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"'

@@ -1,0 +1,142 @@
+"""Answers as a page shows them: a question in words, and each bound as a number and as a bar.
+
+Numbers are rounded outward to four digits, so what is shown contains the truth as well. All bars
+of one aggregate have the same scale.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.first_answers import FirstAnswer, FirstQuestion
+from sfumato.tasks.query.question.rest import REST
+from sfumato.tasks.report.axes import thousands
+from sfumato.tasks.report.snippets import query_command
+from sfumato.tasks.report.utility import width_in_words
+
+_DIGITS = 4
+_WIDTH = 1000  # of the picture of bounds, in its own units
+_LEAST = 6  # that a bar can still be seen
+
+
+@dataclass(frozen=True)
+class AnswerLine:
+    """A line of an answer: the values that it is about, its bounds in words, and its bar."""
+
+    labels: tuple[str, ...]
+    bounds: str
+    accuracy: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """An answer on a page: its question in words and as a command, and its lines."""
+
+    averaged: str | None
+    by: tuple[str, ...]
+    command: str
+    lines: tuple[AnswerLine, ...]
+
+
+def shown_answers(answers: Sequence[FirstAnswer]) -> list[ShownAnswer]:
+    """Return what a page shows of answers."""
+    scales = {
+        averaged: _scale(_all_bounds(answers, averaged))
+        for averaged in {answer.question.averaged for answer in answers}
+    }
+    return [_shown(answer, *scales[answer.question.averaged]) for answer in answers]
+
+
+def _shown(first: FirstAnswer, low: Fraction, high: Fraction) -> ShownAnswer:
+    question = first.question
+    lines = tuple(_line(question, row, low, high) for row in first.answer.rows)
+    return ShownAnswer(question.averaged, question.by, query_command(question.sql), lines)
+
+
+def _line(
+    question: FirstQuestion, row: Mapping[str, Any], low: Fraction, high: Fraction
+) -> AnswerLine:
+    bounds = _bounds_of(row)
+    labels = tuple(_label(row[name]) for name in question.by)
+    if (ends := _ends(bounds)) is None:
+        return AnswerLine(labels, "no rows", "", 0, 0)
+    start, end = (_place(number, low, high) for number in ends)
+    empty = ", or no rows" if bounds.may_be_empty else ""
+    return AnswerLine(
+        labels,
+        f"{between(*ends)}{empty}",
+        _accuracy(*ends),
+        min(start, _WIDTH - _LEAST),
+        max(end - start, _LEAST),
+    )
+
+
+def between(lower: Fraction, upper: Fraction) -> str:
+    """Return bounds in words, rounded outward; an exact answer is one number.
+
+    >>> between(Fraction(9198232, 47), Fraction(9610823, 47)), between(Fraction(47), Fraction(47))
+    ('195,707 to 204,486', '47')
+    >>> between(Fraction(1, 3), Fraction(1, 3)), between(Fraction(-1, 3), Fraction(2, 3))
+    ('0.3333', '-0.3334 to 0.6667')
+    """
+    if lower == upper:
+        return _rounded(lower, 0)
+    return f"{_rounded(lower, -1)} to {_rounded(upper, 1)}"
+
+
+def _rounded(number: Fraction, towards: int) -> str:
+    """Return a number with four digits or all before the point: below it, nearest or above it."""
+    whole = abs(number.numerator) // number.denominator
+    decimals = max(0, _DIGITS - len(str(whole))) if whole else _DIGITS
+    scaled = number * 10**decimals
+    nearest = {-1: scaled.__floor__, 0: scaled.__round__, 1: scaled.__ceil__}[towards]()
+    return thousands(Fraction(nearest, 10**decimals))
+
+
+def _accuracy(lower: Fraction, upper: Fraction) -> str:
+    middle = abs(lower + upper) / 2
+    return width_in_words(float((upper - lower) / middle) if middle else None if upper else 0.0)
+
+
+def _all_bounds(answers: Iterable[FirstAnswer], averaged: str | None) -> list[Bounds]:
+    """Return the bounds of all answers about one aggregate."""
+    return [
+        _bounds_of(row)
+        for answer in answers
+        if answer.question.averaged == averaged
+        for row in answer.answer.rows
+    ]
+
+
+def _scale(bounds: Sequence[Bounds]) -> tuple[Fraction, Fraction]:
+    """Return the ends of the scale of bars, which has 0 in it."""
+    numbers = [number for ends in map(_ends, bounds) if ends for number in ends]
+    return min([Fraction(0), *numbers]), max([Fraction(0), *numbers])
+
+
+def _place(number: Fraction, low: Fraction, high: Fraction) -> int:
+    return int((number - low) * _WIDTH / (high - low)) if high > low else 0
+
+
+def _bounds_of(row: Mapping[str, Any]) -> Bounds:
+    (bounds,) = (cell for cell in row.values() if isinstance(cell, Bounds))
+    return bounds
+
+
+def _ends(bounds: Bounds) -> tuple[Fraction, Fraction] | None:
+    ends = (bounds.lower, bounds.upper)
+    numbers = [Fraction(end) for end in ends if isinstance(end, int | Fraction | Decimal)]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
+
+
+def _label(value: Any) -> str:
+    if value is REST:
+        return "any other"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "missing" if value is None else str(value)

@@ -1,0 +1,123 @@
+"""The answers on a release's page: three questions by a fixed rule, rounded outward."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.query.ask import answers
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.first_answers import first_answers, first_questions
+from sfumato.tasks.report.answers import between
+from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.tables import read_tables
+from tests.release.forge import made_with, reseal
+from tests.release.small import people
+
+LABELS = {
+    "promises": [{"model": "l-diversity", "variant": "distinct", "l": 3}],
+    "partition": {"method": "mondrian"},
+    "form": {"method": "generalized"},
+}
+
+
+def page_of(directory):
+    return (directory / "index.html").read_text(encoding="utf-8")
+
+
+def section_of(page):
+    return re.search(r'<section aria-labelledby="answers">.*?</section>', page, re.DOTALL)[0]
+
+
+def asked(directory):
+    release = open_release(directory)
+    tables = read_tables(release.declared, directory / "data")
+    return release, first_answers(release.declared, tables, directory / "sql")
+
+
+def ends(row):
+    return [(cell.lower, cell.upper) for cell in row.values() if isinstance(cell, Bounds)]
+
+
+def test_the_page_shows_a_mean_means_by_a_column_and_counts(release):
+    section = section_of(page_of(release))
+    captions = re.findall(r"<caption>(.*?)</caption>", section)
+    assert captions == [
+        "Average of <code>wage</code>",
+        "Average of <code>wage</code> by <code>town</code>",
+        "Number of people by <code>town</code>",
+    ]
+    assert section.count("sfumato query . ") == 3
+    assert page_of(release).index("What it answers") < page_of(release).index("What is promised")
+
+
+@pytest.mark.parametrize("terms", [{}, LABELS], ids=["permuted", "generalized"])
+def test_they_are_the_answers_that_the_command_gives(small, terms):
+    release, first = asked(small.write(people(), **terms).publish("one").directory)
+    assert first
+    for shown, again in zip(first, answers(release, [f.question.sql for f in first]), strict=True):
+        assert list(map(ends, shown.answer.rows)) == list(map(ends, again.rows))
+
+
+def test_a_page_of_an_earlier_layout_has_no_answers(release, writable):
+    made_with(writable, **{"sfumato-page": "6"})
+    assert "What it answers" not in page_of(writable)
+    check(writable)
+
+
+def test_an_answer_that_is_forged_is_refused_of_older_software_as_well(writable):
+    made_with(writable, sfumato="0.0.3")
+    page = page_of(writable)
+    found = re.search(r"<td class=\"role\">([^<]*)</td>", section_of(page))
+    (writable / "index.html").write_text(page.replace(found[0], found[0].replace(found[1], "7")))
+    reseal(writable)
+    with pytest.raises(PromiseError, match=r"index\.html: differs"):
+        check(writable)
+
+
+def test_names_and_values_are_text(small):
+    rows = [{**row, "town": f'<b onclick="x">{row["town"]}</b>'} for row in people()]
+    section = section_of(page_of(small.write(rows).publish("one").directory))
+    assert "<b onclick" not in section
+    assert "&lt;b onclick" in section
+
+
+NUMBERS = st.fractions(-(10**9), 10**9) | st.fractions(-1, 1) | st.integers(-50, 50).map(Fraction)
+
+
+@given(ends=st.tuples(NUMBERS, NUMBERS).map(sorted))
+def test_what_is_shown_contains_the_bounds(ends):
+    lower, upper = ends
+    shown = [Fraction(Decimal(n)) for n in between(lower, upper).replace(",", "").split(" to ")]
+    if lower == upper:
+        assert len(shown) == 1
+        assert abs(shown[0] - lower) <= max(abs(lower) / 1000, Fraction(1, 20_000))
+    else:
+        assert shown[0] <= lower
+        assert upper <= shown[1]
+        slack = max(abs(lower), abs(upper)) / 100 + Fraction(1, 1000)
+        assert lower - shown[0] <= slack
+        assert shown[1] - upper <= slack
+
+
+def test_questions_name_few_values_first(release):
+    opened = open_release(release)
+    tables = read_tables(opened.declared, release / "data")
+    places = first_questions(opened.declared, tables)
+    assert [len(place) for place in places] == [1, 1, 1]
+    assert places[1][0].sql == (
+        'SELECT "town", AVG("wage") FROM microdata GROUP BY "town" ORDER BY "town"'
+    )
+
+
+def test_a_table_without_rows_or_words_has_fewer_answers(small):
+    rows = [{**row, "town": "T"} for row in people()]
+    directory = small.write(rows).publish("one").directory
+    captions = re.findall(r"<caption>(.*?)</caption>", section_of(page_of(directory)))
+    assert captions == ["Average of <code>wage</code>"]
+    check(directory)
