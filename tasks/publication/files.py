@@ -7,6 +7,7 @@ from sfumato.tasks.attacks.from_files import Guesses, attacks_from_files, guess_
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.publication.manifest import files, manifest
+from sfumato.tasks.query.ask import files_below
 from sfumato.tasks.query.first_answers import FirstAnswer, first_answers
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
@@ -58,6 +59,16 @@ def write_hierarchies(directory: Path, declared: Declared) -> None:
                 csv.writer(file, lineterminator="\n").writerows(rows)
 
 
+def answers_beside(
+    directory: Path, declared: Declared, tables: Tables | None = None
+) -> tuple[FirstAnswer, ...]:
+    """Answer three questions from published tables, in memory or in the directory's files."""
+    if not tells("answers", declared.software):
+        return ()
+    read = files_below(directory, declared, declared.names_with_roles("sensitive"))
+    return first_answers(declared, {**read, **(tables or {})})
+
+
 def write_help_tables(directory: Path, tables: Tables, declared: Declared) -> None:
     """Write the tables that queries need beside the data into a new directory."""
     directory.mkdir()
@@ -90,18 +101,10 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         over_people=assessment.over_people,
         tables=tables if tells("codebook", declared.software) else None,
         guesses=_guesses(assessment),
-        answers=_answers(directory, assessment),
+        answers=answers_beside(directory, declared, tables),
         warnings=little_left(groups, declared) if tells("little left", declared.software) else (),
         tool=declared.software.get("sfumato") if tells("tool", declared.software) else None,
     )
-
-
-def _answers(directory: Path, assessment: Assessment) -> tuple[FirstAnswer, ...]:
-    """Answer three questions from the published tables, and the help tables beside them."""
-    declared = assessment.declared
-    if not tells("answers", declared.software):
-        return ()
-    return first_answers(declared, assessment.tables, directory / "sql")
 
 
 def _guesses(assessment: Assessment) -> Guesses:

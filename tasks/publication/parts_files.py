@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.tasks.publication.files import write_hierarchies
+from sfumato.tasks.publication.files import answers_beside, write_hierarchies
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.publication.parts import SeenParts, findings_of, observations_of
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
@@ -41,15 +41,16 @@ def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenPar
     )
     of_parts = {path: directory for path in files(directory) if path.parts[0] == PARTS}
     beside = {path: place for path in files(place) if path.parts[0] != PARTS}
-    (place / PAGE).write_text(_page(of_parts | beside, declared, seen), encoding="utf-8")
+    text = _page(of_parts | beside, declared, seen, directory)
+    (place / PAGE).write_text(text, encoding="utf-8")
 
 
 def page_of_whole(directory: Path, declared: Declared, seen: SeenParts) -> str:
     """Return the page that belongs beside all other files of a directory, which it lists."""
-    return _page(dict.fromkeys(files(directory), directory), declared, seen)
+    return _page(dict.fromkeys(files(directory), directory), declared, seen, directory)
 
 
-def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts) -> str:
+def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts, directory: Path) -> str:
     sizes = {path: (place / path).stat().st_size for path, place in listed.items()}
     content = PageContent(
         declared=declared,
@@ -60,5 +61,6 @@ def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts) -> s
             for path, size in sorted(sizes.items(), key=lambda item: item[0].as_posix())
             if path != Path(PAGE)
         ),
+        answers=answers_beside(directory, declared),
     )
     return page(content)

@@ -174,17 +174,22 @@ def answer_on(
 
 def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Source]:
     """Return the files that queries on sensitive columns read, by the names of their tables."""
-    places = dict.fromkeys(schemas(release.declared), "data")
-    places |= dict.fromkeys(help_names(release.declared, sensitive), "sql")
+    return files_below(release.directory, release.declared, sensitive)
+
+
+def files_below(directory: Path, declared: Declared, sensitive: Sequence[str]) -> dict[str, Source]:
+    """Return the files in a release's directory that queries on sensitive columns read."""
+    places = dict.fromkeys(schemas(declared), "data")
+    places |= dict.fromkeys(help_names(declared, sensitive), "sql")
     paths = {name: Path(place, f"{name}.parquet") for name, place in places.items()}
-    parts = release.declared.made_of
+    parts = declared.made_of
     if not parts:
-        return {name: release.directory / path for name, path in paths.items()}
-    folders = [release.directory / PARTS / part.name for part in parts]
+        return {name: directory / path for name, path in paths.items()}
+    folders = [directory / PARTS / part.name for part in parts]
     return {
         name: TableInParts(
             tuple(folder / path for folder in folders),
-            tuple(part.added_to(release.declared.numbered_columns(name)) for part in parts),
+            tuple(part.added_to(declared.numbered_columns(name)) for part in parts),
         )
         for name, path in paths.items()
     }

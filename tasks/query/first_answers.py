@@ -5,22 +5,23 @@ asks the same. Bounds are exact; estimates are left out, since other software ma
 another way.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from sfumato.expectations.shared.errors import QueryError
-from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.query.ask import ask_inquiry, open_tables
-from sfumato.tasks.query.engines.engine import Source
+from sfumato.tasks.query.engines.engine import Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.help_tables.registry import help_names
 from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.inquiries.answering import OpenTables
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.schema.files import regular
+from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.terms.terms import Declared
 
 _NUMBERS = ("integer", "decimal", "float")
@@ -56,14 +57,14 @@ class FirstAnswer:
     answer: Answer
 
 
-def first_questions(declared: Declared, tables: Tables) -> list[list[FirstQuestion]]:
+def first_questions(declared: Declared, read: Files) -> list[list[FirstQuestion]]:
     """Return the questions for a release, each with others for where its answer is too long.
 
     The mean of the first sensitive number, over all rows and by a column with few values, or
     counts by the first sensitive column; counts by a column with few values, and by both. A table
     without sensitive columns is counted by two columns, and by both.
     """
-    few = [(name,) for name in _columns_with_few_values(declared, tables)[:_TRIED]]
+    few = [(name,) for name in _columns_with_few_values(declared, read)[:_TRIED]]
     counts = [FirstQuestion(by=by) for by in few]
     sensitive = sorted(declared.names_with_roles("sensitive"))
     if not sensitive:
@@ -77,26 +78,20 @@ def first_questions(declared: Declared, tables: Tables) -> list[list[FirstQuesti
     return [[FirstQuestion(by=(first,))], counts, [FirstQuestion(by=(*by, first)) for by in few]]
 
 
-def first_answers(declared: Declared, tables: Tables, sql: Path) -> tuple[FirstAnswer, ...]:
+def first_answers(declared: Declared, read: Files) -> tuple[FirstAnswer, ...]:
     """Return the answers that a release gives in few lines, at most three.
 
     Args:
         declared: the release as its manifest declares it.
-        tables: the published tables.
-        sql: the directory of the help tables.
+        read: the published tables and the help tables, in memory or in files.
     """
     if not declared.rows.published:
         return ()
-    sensitive = declared.names_with_roles("sensitive")
-    helped: dict[str, Source] = {
-        name: sql / f"{name}.parquet" for name in help_names(declared, sensitive)
-    }
-    read: dict[str, Source] = {**tables, **helped}
     with ENGINES[declared.form.shows](read, declared, "weighted") as engine:
         opened = open_tables(read, declared, engine)
         tried = (
             next(filter(None, (_answered(opened, question) for question in questions)), None)
-            for questions in first_questions(declared, tables)
+            for questions in first_questions(declared, read)
         )
         return tuple(filter(None, tried))
 
@@ -111,10 +106,10 @@ def _answered(opened: OpenTables, question: FirstQuestion) -> FirstAnswer | None
     return FirstAnswer(question, answer) if 0 < len(answer.rows) <= _MOST_ROWS else None
 
 
-def _columns_with_few_values(declared: Declared, tables: Tables) -> list[str]:
+def _columns_with_few_values(declared: Declared, read: Files) -> list[str]:
     """Return the quasi-identifiers of at least two, and few, published values: the fewest first."""
     counts = {
-        name: _distinct(name, tables)
+        name: _distinct(name, read)
         for name in declared.names_with_roles("quasi-identifier")
         if declared.columns[name].type in _FEW
     }
@@ -122,14 +117,21 @@ def _columns_with_few_values(declared: Declared, tables: Tables) -> list[str]:
     return sorted(few, key=lambda name: (counts[name], name))
 
 
-def _distinct(name: str, tables: Tables) -> int:
-    """Return the number of published values of a column, or 0 if no table has it."""
-    columns = [table.column(name) for table in tables.values() if name in table.schema.names]
-    return max((_count_of(column) for column in columns), default=0)
+def _distinct(name: str, read: Files) -> int:
+    """Return the number of published values of a column, or 0 if no table in memory has it."""
+    values: set[object] = set()
+    for table in read.values():
+        for columns in _with_column(name, table):
+            values |= {value for value in pc.unique(columns[name]).to_pylist() if value is not None}
+    return len(values)
 
 
-def _count_of(column: pa.ChunkedArray) -> int:
-    return int(pc.count_distinct(column, mode="only_valid").as_py())
+def _with_column(name: str, table: Source) -> Iterator[pa.Table]:
+    """Yield the tables of a source that have a column, with this column alone where it can be."""
+    if isinstance(table, pa.Table):
+        yield from [table] if name in table.schema.names else []
+    elif isinstance(table, TableInParts) and name in pq.read_schema(regular(table.files[0])).names:
+        yield from table.tables([name])
 
 
 def _quoted(name: str) -> str:

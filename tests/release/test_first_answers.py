@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.query.ask import answers
+from sfumato.tasks.query.ask import answers, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.first_answers import first_answers, first_questions
 from sfumato.tasks.report.answers import between
@@ -23,6 +23,7 @@ LABELS = {
     "promises": [{"model": "l-diversity", "variant": "distinct", "l": 3}],
     "partition": {"method": "mondrian"},
     "form": {"method": "generalized"},
+    "evaluate": {"workloads": []},
 }
 
 
@@ -36,8 +37,9 @@ def section_of(page):
 
 def asked(directory):
     release = open_release(directory)
+    read = files_of_tables(release, release.declared.names_with_roles("sensitive"))
     tables = read_tables(release.declared, directory / "data")
-    return release, first_answers(release.declared, tables, directory / "sql")
+    return release, first_answers(release.declared, {**read, **tables})
 
 
 def ends(row):
