@@ -1,19 +1,19 @@
 """Answers as a page shows them: a question in words, and each bound as a number and as a bar.
 
-Numbers are rounded outward to four digits, so what is shown contains the truth as well. All bars
-of one aggregate have the same scale.
+Numbers are rounded outward, to four digits of the largest, so what is shown contains the truth as
+well. All bars of one aggregate have the same scale.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.first_answers import FirstAnswer, FirstQuestion
 from sfumato.tasks.query.question.rest import REST
-from sfumato.tasks.report.axes import thousands
 from sfumato.tasks.report.snippets import query_command
 from sfumato.tasks.report.utility import width_in_words
 
@@ -53,13 +53,14 @@ def shown_answers(answers: Sequence[FirstAnswer]) -> list[ShownAnswer]:
 
 
 def _shown(first: FirstAnswer, low: Fraction, high: Fraction) -> ShownAnswer:
-    question = first.question
-    lines = tuple(_line(question, row, low, high) for row in first.answer.rows)
+    question, rows = first.question, first.answer.rows
+    decimals = decimals_of(_numbers([_bounds_of(row) for row in rows]))
+    lines = tuple(_line(question, row, low, high, decimals) for row in rows)
     return ShownAnswer(question.averaged, question.by, query_command(question.sql), lines)
 
 
 def _line(
-    question: FirstQuestion, row: Mapping[str, Any], low: Fraction, high: Fraction
+    question: FirstQuestion, row: Mapping[str, Any], low: Fraction, high: Fraction, decimals: int
 ) -> AnswerLine:
     bounds = _bounds_of(row)
     labels = tuple(_label(row[name]) for name in question.by)
@@ -69,33 +70,43 @@ def _line(
     empty = ", or no rows" if bounds.may_be_empty else ""
     return AnswerLine(
         labels,
-        f"{between(*ends)}{empty}",
+        f"{between(*ends, decimals)}{empty}",
         _accuracy(*ends),
         min(start, _WIDTH - _LEAST),
         max(end - start, _LEAST),
     )
 
 
-def between(lower: Fraction, upper: Fraction) -> str:
+def between(lower: Fraction, upper: Fraction, decimals: int) -> str:
     """Return bounds in words, rounded outward; an exact answer is one number.
 
-    >>> between(Fraction(9198232, 47), Fraction(9610823, 47)), between(Fraction(47), Fraction(47))
-    ('195,707 to 204,486', '47')
-    >>> between(Fraction(1, 3), Fraction(1, 3)), between(Fraction(-1, 3), Fraction(2, 3))
-    ('0.3333', '-0.3334 to 0.6667')
+    >>> between(Fraction(9198232, 47), Fraction(9610823, 47), 0)
+    '195,707 to 204,486'
+    >>> between(Fraction(1, 3), Fraction(1, 3), 4), between(Fraction(-1, 3), Fraction(2), 2)
+    ('0.3333', '-0.34 to 2.00')
     """
     if lower == upper:
-        return _rounded(lower, 0)
-    return f"{_rounded(lower, -1)} to {_rounded(upper, 1)}"
+        return _with_decimals(round(lower * 10**decimals), decimals)
+    below, above = floor(lower * 10**decimals), ceil(upper * 10**decimals)
+    return f"{_with_decimals(below, decimals)} to {_with_decimals(above, decimals)}"
 
 
-def _rounded(number: Fraction, towards: int) -> str:
-    """Return a number with four digits or all before the point: below it, nearest or above it."""
-    whole = abs(number.numerator) // number.denominator
-    decimals = max(0, _DIGITS - len(str(whole))) if whole else _DIGITS
-    scaled = number * 10**decimals
-    nearest = {-1: scaled.__floor__, 0: scaled.__round__, 1: scaled.__ceil__}[towards]()
-    return thousands(Fraction(nearest, 10**decimals))
+def decimals_of(numbers: Collection[Fraction]) -> int:
+    """Return the decimals that numbers are shown with: four digits of the largest in all.
+
+    >>> decimals_of([Fraction(1, 3), Fraction(31, 2)]), decimals_of([Fraction(15), Fraction(7)])
+    (2, 0)
+    """
+    if all(number.denominator == 1 for number in numbers):
+        return 0  # also where there are none
+    whole = int(max(map(abs, numbers)))
+    return max(0, _DIGITS - len(str(whole))) if whole else _DIGITS
+
+
+def _with_decimals(scaled: int, decimals: int) -> str:
+    whole, rest = divmod(abs(scaled), 10**decimals)
+    point = f".{rest:0{decimals}}" if decimals else ""
+    return f"{'-' if scaled < 0 else ''}{whole:,}{point}"
 
 
 def _accuracy(lower: Fraction, upper: Fraction) -> str:
@@ -115,8 +126,12 @@ def _all_bounds(answers: Iterable[FirstAnswer], averaged: str | None) -> list[Bo
 
 def _scale(bounds: Sequence[Bounds]) -> tuple[Fraction, Fraction]:
     """Return the ends of the scale of bars, which has 0 in it."""
-    numbers = [number for ends in map(_ends, bounds) if ends for number in ends]
+    numbers = _numbers(bounds)
     return min([Fraction(0), *numbers]), max([Fraction(0), *numbers])
+
+
+def _numbers(bounds: Iterable[Bounds]) -> list[Fraction]:
+    return [number for ends in map(_ends, bounds) if ends for number in ends]
 
 
 def _place(number: Fraction, low: Fraction, high: Fraction) -> int:

@@ -13,7 +13,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answers, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.first_answers import first_answers, first_questions
-from sfumato.tasks.report.answers import between
+from sfumato.tasks.report.answers import between, decimals_of
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.release.forge import made_with, reseal
@@ -95,16 +95,19 @@ NUMBERS = st.fractions(-(10**9), 10**9) | st.fractions(-1, 1) | st.integers(-50,
 @given(ends=st.tuples(NUMBERS, NUMBERS).map(sorted))
 def test_what_is_shown_contains_the_bounds(ends):
     lower, upper = ends
-    shown = [Fraction(Decimal(n)) for n in between(lower, upper).replace(",", "").split(" to ")]
+    decimals = decimals_of(ends)
+    words = between(lower, upper, decimals).replace(",", "").split(" to ")
+    shown = [Fraction(Decimal(number)) for number in words]
+    step = Fraction(1, 10**decimals)
+    assert decimals <= 4
     if lower == upper:
         assert len(shown) == 1
-        assert abs(shown[0] - lower) <= max(abs(lower) / 1000, Fraction(1, 20_000))
+        assert abs(shown[0] - lower) <= step / 2
     else:
-        assert shown[0] <= lower
-        assert upper <= shown[1]
-        slack = max(abs(lower), abs(upper)) / 100 + Fraction(1, 1000)
-        assert lower - shown[0] <= slack
-        assert shown[1] - upper <= slack
+        assert 0 <= lower - shown[0] < step
+        assert 0 <= shown[1] - upper < step
+    whole = all(end.denominator == 1 for end in ends)
+    assert whole or decimals == 4 or 1000 * step <= max(map(abs, ends))
 
 
 def test_questions_name_few_values_first(release):
