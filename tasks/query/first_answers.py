@@ -60,7 +60,7 @@ class FirstAnswer:
 def first_questions(declared: Declared, read: Files) -> list[list[FirstQuestion]]:
     """Return the questions for a release, each with others for where its answer is too long.
 
-    The mean of the first sensitive number, over all rows and by a column with few values, or
+    The mean of the first sensitive number, by a column with few values and over all rows, or
     counts by the first sensitive column; counts by a column with few values, and by both. A table
     without sensitive columns is counted by two columns, and by both.
     """
@@ -73,7 +73,7 @@ def first_questions(declared: Declared, read: Files) -> list[list[FirstQuestion]
     numbers = [name for name in sensitive if declared.columns[name].type in _NUMBERS]
     if numbers and not declared.form.counts_alone:
         means = [FirstQuestion(numbers[0], by) for by in few]
-        return [[FirstQuestion(numbers[0])], means, counts]
+        return [means, [FirstQuestion(numbers[0])], counts]
     first = sensitive[0]
     return [[FirstQuestion(by=(first,))], counts, [FirstQuestion(by=(*by, first)) for by in few]]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import sync_playwright
 from tests.guide.page import PAGES
 
 PICTURE = PAGES / "pictures" / "release-page.png"
-WIDTH, HEIGHT, COLOURS = 1100, 800, 128
+WIDTH, HEIGHT, COLOURS = 1100, 880, 128
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
 
 
