@@ -21,6 +21,7 @@ from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.people.identity import without_suppressed
 from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.publication.files import write_help_tables
+from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, write_candidate_of_part
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.stages.validate import assess_candidate
@@ -82,7 +83,7 @@ def run_trial(
     candidate = write_candidate_of_part(microdata, terms, directory, randomness, partitioner)
     assessment = assess_candidate(candidate, references=references)
     place, declared = candidate / RELEASE, assessment.declared
-    write_help_tables(place / "sql", assessment.tables, declared)
+    write_help_tables(place / "sql", build_help_tables(assessment.tables, declared))
     return Trial(
         release=Release(place, declared, {}, verified=True),
         represented=_published_rows(microdata, candidate),

@@ -29,10 +29,8 @@ from sfumato.tasks.private.references import (
 )
 from sfumato.tasks.publication.files import page_beside, write_release
 from sfumato.tasks.publication.made_again import Checked, compare_made_again
-from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.publication.manifest import manifest, require_counts
 from sfumato.tasks.publication.parts import findings_of, observations_of
-from sfumato.tasks.publication.parts_files import page_of_whole, write_beside
-from sfumato.tasks.publication.parts_read import read_whole, require_counts
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.files import read_canonical
 from sfumato.tasks.schema.formats import other_software, require_readable
@@ -237,6 +235,9 @@ def _verify_parts(
     release: Release, *, vouched: bool, made_again: Mapping[str, str] | None
 ) -> Checked:
     """Verify every part as a release of its own, and then the statements about all of them."""
+    from sfumato.tasks.publication.parts_files import page_of_whole, write_beside
+    from sfumato.tasks.publication.parts_read import read_whole
+
     seen, made = read_whole(
         release,
         lambda part: _verify(

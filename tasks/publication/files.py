@@ -2,13 +2,12 @@
 
 import csv
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.tasks.attacks.from_files import Guesses, attacks_from_files, guess_from_files
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.publication.manifest import files, manifest
-from sfumato.tasks.query.ask import files_below
-from sfumato.tasks.query.first_answers import FirstAnswer, first_answers
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
@@ -21,6 +20,9 @@ from sfumato.tasks.terms.opened import MANIFEST, PAGE
 from sfumato.tasks.terms.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.terms.utility import utility
+
+if TYPE_CHECKING:
+    from sfumato.tasks.query.first_answers import FirstAnswer
 
 
 def write_release(directory: Path, assessment: Assessment) -> None:
@@ -38,16 +40,21 @@ def complete_release(directory: Path, assessment: Assessment) -> None:
     """
     declared = assessment.declared
     write_hierarchies(directory / "hierarchies", declared)
-    _write_sql(directory / "sql", assessment.tables, declared)
+    helps = build_help_tables(assessment.tables, declared)
+    write_help_tables(directory / "sql", helps)
+    _write(directory / "sql" / "duckdb.sql", duckdb_script(declared).encode())
     _write(directory / "validation.json", canonical_json(assessment.validation()))
-    _write(directory / PAGE, page_beside(directory, assessment).encode())
+    _write(directory / PAGE, page_beside(directory, assessment, helps).encode())
     listed = manifest(directory, declared, assessment.verdict_documents())
     _write(directory / MANIFEST, canonical_json(listed))
 
 
-def page_beside(directory: Path, assessment: Assessment) -> str:
-    """Return the page that belongs beside a directory's files, which it lists with sizes."""
-    return page(_content(directory, assessment))
+def page_beside(directory: Path, assessment: Assessment, helps: Tables | None = None) -> str:
+    """Return the page that belongs beside a directory's files, which it lists with sizes.
+
+    `helps` are the help tables of its published tables, if they have been made.
+    """
+    return page(_content(directory, assessment, helps))
 
 
 def write_hierarchies(directory: Path, declared: Declared) -> None:
@@ -59,30 +66,14 @@ def write_hierarchies(directory: Path, declared: Declared) -> None:
                 csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def answers_beside(
-    directory: Path, declared: Declared, tables: Tables | None = None
-) -> tuple[FirstAnswer, ...]:
-    """Answer three questions from published tables, in memory or in the directory's files."""
-    if not tells("answers", declared.software):
-        return ()
-    read = files_below(directory, declared, declared.names_with_roles("sensitive"))
-    return first_answers(declared, {**read, **(tables or {})})
-
-
-def write_help_tables(directory: Path, tables: Tables, declared: Declared) -> None:
+def write_help_tables(directory: Path, helps: Tables) -> None:
     """Write the tables that queries need beside the data into a new directory."""
     directory.mkdir()
-    for name, table in build_help_tables(tables, declared).items():
+    for name, table in helps.items():
         write_table(table, directory / f"{name}.parquet")
 
 
-def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
-    """Write the help tables, and ready SQL."""
-    write_help_tables(directory, tables, declared)
-    _write(directory / "duckdb.sql", duckdb_script(declared).encode())
-
-
-def _content(directory: Path, assessment: Assessment) -> PageContent:
+def _content(directory: Path, assessment: Assessment, helps: Tables | None) -> PageContent:
     """Collect the content of the page: promises, verdicts, and the files beside it."""
     declared, groups = assessment.declared, assessment.groups.of_all()
     tables = assessment.tables
@@ -101,10 +92,21 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         over_people=assessment.over_people,
         tables=tables if tells("codebook", declared.software) else None,
         guesses=_guesses(assessment),
-        answers=answers_beside(directory, declared, tables),
+        answers=_answers(assessment, helps),
         warnings=little_left(groups, declared) if tells("little left", declared.software) else (),
         tool=declared.software.get("sfumato") if tells("tool", declared.software) else None,
     )
+
+
+def _answers(assessment: Assessment, helps: Tables | None) -> "tuple[FirstAnswer, ...]":
+    """Answer three questions, if the page's layout shows them."""
+    declared, tables = assessment.declared, assessment.tables
+    if not tells("answers", declared.software):
+        return ()
+    from sfumato.tasks.query.first_answers import first_answers
+
+    read = build_help_tables(tables, declared) if helps is None else helps
+    return first_answers(declared, {**tables, **read})
 
 
 def _guesses(assessment: Assessment) -> Guesses:

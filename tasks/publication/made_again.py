@@ -7,11 +7,8 @@ packages that lay it out, have the versions that run here.
 """
 
 import filecmp
-import re
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +20,6 @@ from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.scratch import scratch_directory
-from sfumato.tasks.publication.page_markup import is_passive
 from sfumato.tasks.schema.files import read_bytes, read_json, read_text, regular
 from sfumato.tasks.schema.formats import LAYOUT, other_software
 from sfumato.tasks.terms.assessment import Verdicts
@@ -32,9 +28,6 @@ from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.tables import read_parquet
 from sfumato.tasks.terms.terms import Declared
 
-_NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
-# tags of a page whose text is not compared
-_UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
 _AS_WRITTEN = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 
 
@@ -92,38 +85,9 @@ def _same_json(published: Path, made: Path) -> bool:
 
 
 def _same_page(published: Path, made: Path) -> bool:
-    """Compare the numbers that pages show; the published one may run and load nothing more."""
-    pages = [read_text(path) for path in (published, made)]
-    return is_passive(*pages) and _numbers(pages[0]) == _numbers(pages[1])
+    from sfumato.tasks.publication.compared_pages import same_page
 
-
-def _numbers(page: str) -> Counter[str]:
-    """Return every number that a page shows, with how often."""
-    text = _ShownText()
-    text.feed(page)
-    return Counter(_NUMBER.findall(" ".join(text.shown)))
-
-
-class _ShownText(HTMLParser):
-    """The text of a page outside of plots, styles, code and the line about the software."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shown: list[str] = []
-        self._unread = 0
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as it is called
-        """Stop reading if the tag is one of those that are not read."""
-        self._unread += tag in _UNREAD
-
-    def handle_endtag(self, tag: str) -> None:
-        """Continue reading after such a tag."""
-        self._unread -= tag in _UNREAD
-
-    def handle_data(self, data: str) -> None:
-        """Keep text that is shown."""
-        if not self._unread:
-            self.shown.append(data)
+    return same_page(read_text(published), read_text(made))
 
 
 _COMPARED: Mapping[str, tuple[frozenset[str], Callable[[Path, Path], bool]]] = {

@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.expectations.machine.fault import require_machine
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.schema.files import regular, sha256_of
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.schema.stated import CodeLabels, PublishedWords, mail_address, web_address
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.terms.tables import FORMULA, schemas
-from sfumato.tasks.terms.terms import Declared
+from sfumato.tasks.terms.terms import Declared, RowCounts
 from sfumato.tasks.verification.integrity import digest
 
 MEDIA = {
@@ -204,3 +205,15 @@ def _contact(text: str) -> dict[str, str]:
     if mail_address(text):
         return {"title": text, "email": text}
     return {"title": text, "path": text} if web_address(text) else {"title": text}
+
+
+def require_counts(rows: RowCounts) -> None:
+    """Make sure that rows were published, or left out, as many as were read.
+
+    Raises:
+        PromiseError: where row counts contradict each other.
+    """
+    lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
+    lost += rows.suppressed + rows.not_represented_versions
+    if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
+        raise PromiseError(f"{MANIFEST}: its row counts contradict each other")

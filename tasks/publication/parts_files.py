@@ -2,18 +2,26 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.tasks.publication.files import answers_beside, write_hierarchies
+from sfumato.tasks.publication.files import write_hierarchies
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.publication.parts import SeenParts, findings_of, observations_of
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.schema.files import canonical_json
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.terms.assessment import documents, stated_bars
 from sfumato.tasks.terms.opened import MANIFEST, PAGE
 from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.terms import Declared
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from sfumato.tasks.query.first_answers import FirstAnswer
 
 
 def complete_whole(directory: Path, declared: Declared, seen: SeenParts) -> None:
@@ -50,6 +58,17 @@ def page_of_whole(directory: Path, declared: Declared, seen: SeenParts) -> str:
     return _page(dict.fromkeys(files(directory), directory), declared, seen, directory)
 
 
+def answers_of_parts(directory: Path, declared: Declared) -> "tuple[FirstAnswer, ...]":
+    """Answer three questions from the tables of all parts, if the page's layout shows them."""
+    if not tells("answers", declared.software):
+        return ()
+    from sfumato.tasks.query.ask import files_below
+    from sfumato.tasks.query.first_answers import first_answers
+
+    sensitive = declared.names_with_roles("sensitive")
+    return first_answers(declared, files_below(directory, declared, sensitive))
+
+
 def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts, directory: Path) -> str:
     sizes = {path: (place / path).stat().st_size for path, place in listed.items()}
     content = PageContent(
@@ -61,6 +80,6 @@ def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts, dire
             for path, size in sorted(sizes.items(), key=lambda item: item[0].as_posix())
             if path != Path(PAGE)
         ),
-        answers=answers_beside(directory, declared),
+        answers=answers_of_parts(directory, declared),
     )
     return page(content)

@@ -20,6 +20,7 @@ from sfumato.expectations.rules.verdicts import Finding, examine
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.publication.manifest import require_counts
 from sfumato.tasks.publication.parts import (
     SUMMED,
     JudgePromises,
@@ -34,7 +35,7 @@ from sfumato.tasks.terms.assessment import Assessment, SeenGroups
 from sfumato.tasks.terms.opened import MANIFEST, Release, open_release
 from sfumato.tasks.terms.parts import PARTS, PublishedPart, Share, Where
 from sfumato.tasks.terms.tables import read_tables
-from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
+from sfumato.tasks.terms.terms import Declared, Terms
 
 _OWN = ("promises", "title", "parts")
 _Admitted = dict[str, frozenset[object]]
@@ -271,15 +272,3 @@ def _require_rows(declared: Declared, seen: SeenParts) -> None:
         if getattr(rows, name) < of_parts or (getattr(rows, name) > of_parts and not away):
             raise PromiseError(f"{MANIFEST}: its row counts differ from those of its parts")
     require_counts(rows)
-
-
-def require_counts(rows: RowCounts) -> None:
-    """Make sure that rows were published, or left out, as many as were read.
-
-    Raises:
-        PromiseError: where row counts contradict each other.
-    """
-    lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
-    lost += rows.suppressed + rows.not_represented_versions
-    if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
-        raise PromiseError(f"{MANIFEST}: its row counts contradict each other")

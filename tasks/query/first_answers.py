@@ -41,8 +41,8 @@ class FirstQuestion:
     @property
     def sql(self) -> str:
         """The question as SQL."""
-        aggregate = f"AVG({_quoted(self.averaged)})" if self.averaged else "COUNT(*)"
-        keys = [*map(_quoted, self.by)]
+        aggregate = f"AVG({_identifier(self.averaged)})" if self.averaged else "COUNT(*)"
+        keys = [*map(_identifier, self.by)]
         query = ["SELECT", ", ".join([*keys, aggregate]), "FROM", TABLE]
         if keys:
             query += ["GROUP BY", ", ".join(keys), "ORDER BY", ", ".join(keys)]
@@ -65,17 +65,21 @@ def first_questions(declared: Declared, read: Files) -> list[list[FirstQuestion]
     without sensitive columns is counted by two columns, and by both.
     """
     few = [(name,) for name in _columns_with_few_values(declared, read)[:_TRIED]]
-    counts = [FirstQuestion(by=by) for by in few]
+    counts = [FirstQuestion(by=keys) for keys in few]
     sensitive = sorted(declared.names_with_roles("sensitive"))
     if not sensitive:
-        together = FirstQuestion(by=tuple(name for by in few[:2] for name in by))
+        together = FirstQuestion(by=tuple(name for keys in few[:2] for name in keys))
         return [counts[:1], counts[1:], [together]]
     numbers = [name for name in sensitive if declared.columns[name].type in _NUMBERS]
     if numbers and not declared.form.counts_alone:
-        means = [FirstQuestion(numbers[0], by) for by in few]
+        means = [FirstQuestion(numbers[0], keys) for keys in few]
         return [means, [FirstQuestion(numbers[0])], counts]
     first = sensitive[0]
-    return [[FirstQuestion(by=(first,))], counts, [FirstQuestion(by=(*by, first)) for by in few]]
+    return [
+        [FirstQuestion(by=(first,))],
+        counts,
+        [FirstQuestion(by=(*keys, first)) for keys in few],
+    ]
 
 
 def first_answers(declared: Declared, read: Files) -> tuple[FirstAnswer, ...]:
@@ -89,14 +93,14 @@ def first_answers(declared: Declared, read: Files) -> tuple[FirstAnswer, ...]:
         return ()
     with ENGINES[declared.form.shows](read, declared, "weighted") as engine:
         opened = open_tables(read, declared, engine)
-        tried = (
-            next(filter(None, (_answered(opened, question) for question in questions)), None)
+        answers = (
+            next(filter(None, (_answer_or_none(opened, question) for question in questions)), None)
             for questions in first_questions(declared, read)
         )
-        return tuple(filter(None, tried))
+        return tuple(filter(None, answers))
 
 
-def _answered(opened: OpenTables, question: FirstQuestion) -> FirstAnswer | None:
+def _answer_or_none(opened: OpenTables, question: FirstQuestion) -> FirstAnswer | None:
     """Return the answer to a question, or None if there is none or it is too long for a page."""
     try:
         (inquiry,) = read_inquiries(question.sql, opened.declared).inquiries
@@ -134,6 +138,6 @@ def _with_column(name: str, table: Source) -> Iterator[pa.Table]:
         yield from table.tables([name])
 
 
-def _quoted(name: str) -> str:
+def _identifier(name: str) -> str:
     quoted = name.replace('"', '""')
     return f'"{quoted}"'

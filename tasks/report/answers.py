@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.first_answers import FirstAnswer, FirstQuestion
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.report.snippets import query_command
 from sfumato.tasks.report.utility import width_in_words
+
+if TYPE_CHECKING:
+    from sfumato.tasks.query.first_answers import FirstAnswer, FirstQuestion
 
 _DIGITS = 4
 _WIDTH = 1000  # of the picture of bounds, in its own units
@@ -43,16 +45,16 @@ class ShownAnswer:
     lines: tuple[AnswerLine, ...]
 
 
-def shown_answers(answers: Sequence[FirstAnswer]) -> list[ShownAnswer]:
+def shown_answers(answers: "Sequence[FirstAnswer]") -> list[ShownAnswer]:
     """Return what a page shows of answers."""
     scales = {
         averaged: _scale(_all_bounds(answers, averaged))
         for averaged in {answer.question.averaged for answer in answers}
     }
-    return [_shown(answer, *scales[answer.question.averaged]) for answer in answers]
+    return [_view(answer, *scales[answer.question.averaged]) for answer in answers]
 
 
-def _shown(first: FirstAnswer, low: Fraction, high: Fraction) -> ShownAnswer:
+def _view(first: "FirstAnswer", low: Fraction, high: Fraction) -> ShownAnswer:
     question, rows = first.question, first.answer.rows
     decimals = decimals_of(_numbers([_bounds_of(row) for row in rows]))
     lines = tuple(_line(question, row, low, high, decimals) for row in rows)
@@ -60,7 +62,7 @@ def _shown(first: FirstAnswer, low: Fraction, high: Fraction) -> ShownAnswer:
 
 
 def _line(
-    question: FirstQuestion, row: Mapping[str, Any], low: Fraction, high: Fraction, decimals: int
+    question: "FirstQuestion", row: Mapping[str, Any], low: Fraction, high: Fraction, decimals: int
 ) -> AnswerLine:
     bounds = _bounds_of(row)
     labels = tuple(_label(row[name]) for name in question.by)
@@ -70,20 +72,22 @@ def _line(
     empty = ", or no rows" if bounds.may_be_empty else ""
     return AnswerLine(
         labels,
-        f"{between(*ends, decimals)}{empty}",
+        f"{bounds_in_words(*ends, decimals)}{empty}",
         _accuracy(*ends),
         min(start, _WIDTH - _LEAST),
         max(end - start, _LEAST),
     )
 
 
-def between(lower: Fraction, upper: Fraction, decimals: int) -> str:
+def bounds_in_words(lower: Fraction, upper: Fraction, decimals: int) -> str:
     """Return bounds in words, rounded outward; an exact answer is one number.
 
-    >>> between(Fraction(9198232, 47), Fraction(9610823, 47), 0)
+    >>> bounds_in_words(Fraction(9198232, 47), Fraction(9610823, 47), 0)
     '195,707 to 204,486'
-    >>> between(Fraction(1, 3), Fraction(1, 3), 4), between(Fraction(-1, 3), Fraction(2), 2)
-    ('0.3333', '-0.34 to 2.00')
+    >>> bounds_in_words(Fraction(1, 3), Fraction(1, 3), 4)
+    '0.3333'
+    >>> bounds_in_words(Fraction(-1, 3), Fraction(2), 2)
+    '-0.34 to 2.00'
     """
     if lower == upper:
         return _with_decimals(round(lower * 10**decimals), decimals)
@@ -114,7 +118,7 @@ def _accuracy(lower: Fraction, upper: Fraction) -> str:
     return width_in_words(float((upper - lower) / middle) if middle else None if upper else 0.0)
 
 
-def _all_bounds(answers: Iterable[FirstAnswer], averaged: str | None) -> list[Bounds]:
+def _all_bounds(answers: "Iterable[FirstAnswer]", averaged: str | None) -> list[Bounds]:
     """Return the bounds of all answers about one aggregate."""
     return [
         _bounds_of(row)

@@ -7,7 +7,7 @@ nothing that is learned after staging (version number, digest, accuracy).
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from sfumato.expectations.shared.exact import Exact
 from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LineageTotals
-from sfumato.tasks.query.first_answers import FirstAnswer
 from sfumato.tasks.report.answers import shown_answers
 from sfumato.tasks.report.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
@@ -38,6 +37,9 @@ from sfumato.tasks.report.stated import guess_lines, likely_intervals
 from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.terms.utility import Utility
+
+if TYPE_CHECKING:
+    from sfumato.tasks.query.first_answers import FirstAnswer
 
 _ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
@@ -80,7 +82,7 @@ class PageContent:
     tables: Tables | None = None
     over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
     guesses: Guesses = field(default_factory=dict)
-    answers: tuple[FirstAnswer, ...] = ()
+    answers: "tuple[FirstAnswer, ...]" = ()
     tool: str | None = None
     warnings: tuple[str, ...] = ()
 

@@ -55,7 +55,6 @@ SHORT = {
     "tasks/forms/lineage.py": "read without the forms",
     "tasks/microdata/databases/faults.py": "imported without a driver",
     "tasks/microdata/readers/reader.py": "the contract of readers",
-    "tasks/publication/parts_files.py": "makes pages, which reading parts does without",
     "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
     "tasks/sql/parted.py": "imports no DuckDB",
     "tasks/verification/elsewhere/place.py": "the contract of places",

@@ -11,7 +11,7 @@ import pytest
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.publication.files import answers_beside
+from sfumato.tasks.publication.parts_files import answers_of_parts
 from sfumato.tasks.query.ask import answer, answer_on, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import read_table
@@ -203,11 +203,11 @@ def test_parts_are_asked_one_after_another(release, monkeypatch):
 def test_the_page_of_the_whole_shows_answers_about_all_parts(published_as, name):
     directory, _ = published_as(name, FORMS[name])
     opened = open_release(directory)
-    first = answers_beside(directory, opened.declared)
+    first = answers_of_parts(directory, opened.declared)
     assert first
-    for shown in first:
-        again = answer(opened, shown.question.sql)
-        assert [bounds_of(row) for row in shown.answer.rows] == list(map(bounds_of, again.rows))
+    for own in first:
+        again = answer(opened, own.question.sql)
+        assert [bounds_of(row) for row in own.answer.rows] == list(map(bounds_of, again.rows))
     assert "What it answers" in (directory / "index.html").read_text(encoding="utf-8")
 
 

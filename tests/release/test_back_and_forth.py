@@ -64,7 +64,7 @@ def counted_calls(monkeypatch):
     count(pq, "write_table", "written")
     count(pq, "ParquetFile", "read")
     count(files, "page", "pages")
-    count(files, "_write_sql", "help tables")
+    count(files, "write_help_tables", "help tables")
     return calls
 
 

@@ -13,7 +13,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answers, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.first_answers import first_answers, first_questions
-from sfumato.tasks.report.answers import between, decimals_of
+from sfumato.tasks.report.answers import bounds_in_words, decimals_of
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.release.forge import made_with, reseal
@@ -35,7 +35,7 @@ def section_of(page):
     return re.search(r'<section aria-labelledby="answers">.*?</section>', page, re.DOTALL)[0]
 
 
-def asked(directory):
+def asked_of(directory):
     release = open_release(directory)
     read = files_of_tables(release, release.declared.names_with_roles("sensitive"))
     tables = read_tables(release.declared, directory / "data")
@@ -60,10 +60,10 @@ def test_the_page_shows_means_by_a_column_a_mean_and_counts(release):
 
 @pytest.mark.parametrize("terms", [{}, LABELS], ids=["permuted", "generalized"])
 def test_they_are_the_answers_that_the_command_gives(small, terms):
-    release, first = asked(small.write(people(), **terms).publish("one").directory)
+    release, first = asked_of(small.write(people(), **terms).publish("one").directory)
     assert first
-    for shown, again in zip(first, answers(release, [f.question.sql for f in first]), strict=True):
-        assert list(map(ends, shown.answer.rows)) == list(map(ends, again.rows))
+    for own, again in zip(first, answers(release, [f.question.sql for f in first]), strict=True):
+        assert list(map(ends, own.answer.rows)) == list(map(ends, again.rows))
 
 
 def test_a_page_of_an_earlier_layout_has_no_answers(release, writable):
@@ -75,8 +75,8 @@ def test_a_page_of_an_earlier_layout_has_no_answers(release, writable):
 def test_an_answer_that_is_forged_is_refused_of_older_software_as_well(writable):
     made_with(writable, sfumato="0.0.3")
     page = page_of(writable)
-    found = re.search(r"<td class=\"role\">([^<]*)</td>", section_of(page))
-    (writable / "index.html").write_text(page.replace(found[0], found[0].replace(found[1], "7")))
+    match = re.search(r"<td class=\"role\">([^<]*)</td>", section_of(page))
+    (writable / "index.html").write_text(page.replace(match[0], match[0].replace(match[1], "7")))
     reseal(writable)
     with pytest.raises(PromiseError, match=r"index\.html: differs"):
         check(writable)
@@ -96,16 +96,16 @@ NUMBERS = st.fractions(-(10**9), 10**9) | st.fractions(-1, 1) | st.integers(-50,
 def test_what_is_shown_contains_the_bounds(ends):
     lower, upper = ends
     decimals = decimals_of(ends)
-    words = between(lower, upper, decimals).replace(",", "").split(" to ")
-    shown = [Fraction(Decimal(number)) for number in words]
+    words = bounds_in_words(lower, upper, decimals).replace(",", "").split(" to ")
+    numbers = [Fraction(Decimal(number)) for number in words]
     step = Fraction(1, 10**decimals)
     assert decimals <= 4
     if lower == upper:
-        assert len(shown) == 1
-        assert abs(shown[0] - lower) <= step / 2
+        assert len(numbers) == 1
+        assert abs(numbers[0] - lower) <= step / 2
     else:
-        assert 0 <= lower - shown[0] < step
-        assert 0 <= shown[1] - upper < step
+        assert 0 <= lower - numbers[0] < step
+        assert 0 <= numbers[1] - upper < step
     whole = all(end.denominator == 1 for end in ends)
     assert whole or decimals == 4 or 1000 * step <= max(map(abs, ends))
 

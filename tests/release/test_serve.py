@@ -107,7 +107,10 @@ def test_answers_are_those_of_the_command_with_an_id(serve, release, capsys):
         (b"{}", 'query: is missing or not a text. Write {"query": "SELECT …"}'),
         (request(COUNT, estimator="best"), "estimator: unknown; choose from weighted, uniform"),
         (request(COUNT, having="certain"), "no key 'having'; the keys are query, id, estimator"),
-        (request("SELECT * FROM people"), "the table is microdata, and no other"),
+        (
+            request("SELECT * FROM people"),
+            "FROM names another table. A release has one, so write FROM microdata",
+        ),
         (b'{"query": "", "id": 1e999}', "id: has a number that JSON cannot write, such as NaN"),
     ],
 )

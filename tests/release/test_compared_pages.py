@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.page_markup import _HEADS, head_digest, is_passive
+from sfumato.tasks.publication.compared_pages import _HEADS, head_digest, is_passive
 from tests.release.forge import made_with, reseal
 from tests.release.small import people
 
@@ -26,17 +26,17 @@ def sha256(text):
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def before(place, more):
+def insert_before(place, more):
     return lambda page: page.replace(place, more + place, 1)
 
 
-def instead(place, other):
+def replace_once(place, other):
     return lambda page: page.replace(place, other, 1)
 
 
 def with_allowed_script(page):
     policy = f"script-src 'sha256-{sha256('alert(1)')}'; style-src"
-    return before("</body>", SCRIPT)(page.replace("style-src", policy, 1))
+    return insert_before("</body>", SCRIPT)(page.replace("style-src", policy, 1))
 
 
 def with_other_style(page):
@@ -47,50 +47,50 @@ def with_other_style(page):
 
 
 MUTANTS = {
-    "script": before("</body>", SCRIPT),
-    "script in the head": before("</head>", SCRIPT),
+    "script": insert_before("</body>", SCRIPT),
+    "script in the head": insert_before("</head>", SCRIPT),
     "script with a policy": with_allowed_script,
     "script before the document": lambda page: SCRIPT + page,
     "script after the document": lambda page: page + SCRIPT,
-    "module": before("</body>", '<script type="module" src="./data/x.js"></script>'),
-    "script in capitals": before("</body>", "<SCRIPT>alert(1)</SCRIPT>"),
-    "script of a picture": before("</svg>", SCRIPT),
-    "handler": instead("<h1>", '<h1 onclick="alert(1)">'),
-    "handler without quotes": instead("<h1>", "<h1 onclick=alert(1)>"),
-    "handler in single quotes": instead("<h1>", "<h1 onclick='alert(1)'>"),
-    "handler after a slash": instead("<h1>", '<h1/onclick="alert(1)">'),
+    "module": insert_before("</body>", '<script type="module" src="./data/x.js"></script>'),
+    "script in capitals": insert_before("</body>", "<SCRIPT>alert(1)</SCRIPT>"),
+    "script of a picture": insert_before("</svg>", SCRIPT),
+    "handler": replace_once("<h1>", '<h1 onclick="alert(1)">'),
+    "handler without quotes": replace_once("<h1>", "<h1 onclick=alert(1)>"),
+    "handler in single quotes": replace_once("<h1>", "<h1 onclick='alert(1)'>"),
+    "handler after a slash": replace_once("<h1>", '<h1/onclick="alert(1)">'),
     "no policy": lambda page: re.sub(r"<meta http-equiv[^>]*>\n", "", page),
-    "looser policy": instead("default-src 'none'", "default-src *"),
-    "inline styles": instead("style-src '", "style-src 'unsafe-inline' '"),
-    "base": instead("base-uri 'none'", "base-uri *"),
-    "policy behind a comment": instead("<meta http-equiv", "<!-- --><meta http-equiv"),
+    "looser policy": replace_once("default-src 'none'", "default-src *"),
+    "inline styles": replace_once("style-src '", "style-src 'unsafe-inline' '"),
+    "base": replace_once("base-uri 'none'", "base-uri *"),
+    "policy behind a comment": replace_once("<meta http-equiv", "<!-- --><meta http-equiv"),
     "style": with_other_style,
-    "style in the body": before("</body>", "<style>.broken{display:none}</style>"),
-    "style attribute": instead("<h1>", '<h1 style="display:none">'),
-    "picture from elsewhere": before("</main>", '<img src="https://example.org/x">'),
-    "frame": before("</main>", '<iframe src="./data/x.html"></iframe>'),
-    "object": before("</main>", '<object data="./x"></object>'),
-    "form": before("</main>", '<form action="https://example.org"><input></form>'),
-    "refresh": before("<title>", '<meta http-equiv="refresh" content="0;url=//example.org">'),
-    "manifest": before("<title>", '<link rel="manifest" href="//example.org">'),
-    "base address": before("<title>", '<base href="//example.org">'),
-    "link elsewhere": instead('href="./', 'href="https://example.org/'),
-    "link to a host": instead('href="./', 'href="//example.org/'),
-    "link that runs": instead('href="#promise"', 'href="javascript:alert(1)"'),
-    "link in digits": instead('href="#promise"', 'href="&#106;avascript:alert(1)"'),
-    "link twice": instead('href="#promise"', 'href="https://example.org" href="#promise"'),
-    "link of a picture": instead("<path ", '<path xlink:href="javascript:alert(1)" '),
-    "animation": before("</svg>", '<set attributeName="href" to="//example.org"/>'),
-    "foreign content": before("</svg>", "<foreignObject><p></p></foreignObject>"),
-    "comment": before("</main>", "<!-- x -->"),
-    "comment that hides": before("</main>", "<!-- <p> --"),
-    "text that is raw": before("</main>", "<noscript><p></p></noscript>"),
-    "template": before("</main>", "<template><p></p></template>"),
-    "section of data": before("</svg>", "<![CDATA[<p>]]>"),
-    "instruction": before("</main>", "<?xml-stylesheet href='//example.org'?>"),
-    "title with markup": instead("<title>", "<title></title><style></style><title>"),
+    "style in the body": insert_before("</body>", "<style>.broken{display:none}</style>"),
+    "style attribute": replace_once("<h1>", '<h1 style="display:none">'),
+    "picture from elsewhere": insert_before("</main>", '<img src="https://example.org/x">'),
+    "frame": insert_before("</main>", '<iframe src="./data/x.html"></iframe>'),
+    "object": insert_before("</main>", '<object data="./x"></object>'),
+    "form": insert_before("</main>", '<form action="https://example.org"><input></form>'),
+    "refresh": insert_before("<title>", '<meta http-equiv="refresh" content="0;url=//x.org">'),
+    "manifest": insert_before("<title>", '<link rel="manifest" href="//example.org">'),
+    "base address": insert_before("<title>", '<base href="//example.org">'),
+    "link elsewhere": replace_once('href="./', 'href="https://example.org/'),
+    "link to a host": replace_once('href="./', 'href="//example.org/'),
+    "link that runs": replace_once('href="#promise"', 'href="javascript:alert(1)"'),
+    "link in digits": replace_once('href="#promise"', 'href="&#106;avascript:alert(1)"'),
+    "link twice": replace_once('href="#promise"', 'href="https://example.org" href="#promise"'),
+    "link of a picture": replace_once("<path ", '<path xlink:href="javascript:alert(1)" '),
+    "animation": insert_before("</svg>", '<set attributeName="href" to="//example.org"/>'),
+    "foreign content": insert_before("</svg>", "<foreignObject><p></p></foreignObject>"),
+    "comment": insert_before("</main>", "<!-- x -->"),
+    "comment that hides": insert_before("</main>", "<!-- <p> --"),
+    "text that is raw": insert_before("</main>", "<noscript><p></p></noscript>"),
+    "template": insert_before("</main>", "<template><p></p></template>"),
+    "section of data": insert_before("</svg>", "<![CDATA[<p>]]>"),
+    "instruction": insert_before("</main>", "<?xml-stylesheet href='//example.org'?>"),
+    "title with markup": replace_once("<title>", "<title></title><style></style><title>"),
     "no head": lambda page: page[page.index("<body>") :],
-    "no body": instead("<body>", "<body >"),
+    "no body": replace_once("<body>", "<body >"),
 }
 
 

@@ -1,12 +1,14 @@
-"""The markup of a release's page: a head that this software wrote, and a body that runs nothing.
+"""A release's page by another version of the software, compared with the page made here.
 
-A page made by another version is compared by the numbers that it shows. Its head holds the policy
+Their numbers are compared, and what the published page may run or load. Its head holds the policy
 and the styles, and is one of a few texts; its body is text in known elements. So nothing that a
 browser would run or load can be added to it, also where the page claims other software.
 """
 
 import hashlib
 import re
+from collections import Counter
+from html.parser import HTMLParser
 
 _HEADS = frozenset(
     {
@@ -17,6 +19,9 @@ _HEADS = frozenset(
     }
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
+_NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
+# tags of a page whose text is not compared
+_UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
 _TITLE = re.compile(r"(?<=<title>)[^<]*(?=</title>)")
 _TAG = re.compile(
     r"<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9]*)"
@@ -33,6 +38,11 @@ _ATTRIBUTES = re.compile(
     r"preserveAspectRatio|r|role|scope|stop-opacity|tabindex|text-anchor|viewBox|x|y"
 )
 _NEAR = re.compile(r"#|\.\.?/(?!/)")
+
+
+def same_page(published: str, made: str) -> bool:
+    """Compare the numbers that pages show; the published one may run and load nothing more."""
+    return is_passive(published, made) and _numbers(published) == _numbers(made)
 
 
 def is_passive(page: str, made: str) -> bool:
@@ -67,9 +77,38 @@ def _links(body: str) -> set[str] | None:
         pairs = _ATTRIBUTE.findall(tag["attributes"])
         attributes = dict(pairs)
         twice = len(pairs) > len(attributes)  # of two, browsers read the first
-        known = _TAGS.fullmatch(tag["name"]) and all(map(_ATTRIBUTES.fullmatch, attributes))
-        if twice or not known:
+        ours = _TAGS.fullmatch(tag["name"]) and all(map(_ATTRIBUTES.fullmatch, attributes))
+        if twice or not ours:
             return None
         if not _NEAR.match(address := attributes.get("href", "#")):
             links.add(address)
     return None if "<" in _TAG.sub("", body) else links
+
+
+def _numbers(page: str) -> Counter[str]:
+    """Return every number that a page shows, with how often."""
+    text = _ShownText()
+    text.feed(page)
+    return Counter(_NUMBER.findall(" ".join(text.shown)))
+
+
+class _ShownText(HTMLParser):
+    """The text of a page outside of plots, styles, code and the line about the software."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self._unread = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - as it is called
+        """Stop reading if the tag is one of those that are not read."""
+        self._unread += tag in _UNREAD
+
+    def handle_endtag(self, tag: str) -> None:
+        """Continue reading after such a tag."""
+        self._unread -= tag in _UNREAD
+
+    def handle_data(self, data: str) -> None:
+        """Keep text that is shown."""
+        if not self._unread:
+            self.shown.append(data)
