@@ -35,6 +35,7 @@ from sfumato.tasks.report.rendering import render
 from sfumato.tasks.report.snippets import SNIPPETS, example_query, pandas_snippet, query_command
 from sfumato.tasks.report.stated import guess_lines, likely_intervals
 from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.terms.utility import Utility
 
@@ -103,6 +104,7 @@ def page(content: PageContent) -> str:
     view = _promises(content) | _tables(content) | _asking(content.declared)
     view["tool"], view["warnings"] = content.tool, content.warnings
     view["answers"] = shown_answers(content.answers)
+    view["at_a_glance"] = tells("at a glance", content.declared.software)
     view["lost"] = _losses(content)
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)

@@ -66,6 +66,7 @@ ToldByPages = Literal[
     "learning",  # what all groups teach
     "references",  # what would be guessed of values that are dealt at random
     "answers",  # to three questions, with their bounds
+    "at a glance",  # the publisher's description, files and licence, on the first screen
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
@@ -79,6 +80,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "references": 5,
     "outward bounds": 6,
     "answers": 7,
+    "at a glance": 7,
 }
 
 
