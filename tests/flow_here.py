@@ -40,6 +40,8 @@ def leave_prefect_out(patch: Any) -> None:
     for function in ("create_progress_artifact", "update_progress_artifact"):
         patch.setattr(policy, function, lambda *_arguments, **_named: None)
     _leave_out(patch, import_module("sfumato.flows.life.copies"), {"deliver": "deliver"})
+    servers = import_module("sfumato.flows.operation.servers")
+    patch.setattr(servers, "note_servers", lambda _environ: None)  # imports Prefect's: none starts
 
 
 def _leave_out(patch: Any, flow: Any, of_modules: Mapping[str, str]) -> None:

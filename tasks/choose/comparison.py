@@ -205,7 +205,7 @@ def _try(
 ) -> TriedOutcome:
     """Try an alternative, save its outcome, and remove its tables."""
     table, queries = load(comparison.table), load_queries(comparison.place / _QUERIES)
-    truths = _truths(table, alternative, queries, comparison.place)
+    truths = _truths(table, alternative, queries, comparison.place, positions)
     own = private_directory(comparison.scratch / token_hex(8))
     try:
         outcome = try_alternative(
@@ -221,17 +221,24 @@ _truths_by_digest: dict[bytes, list[Cells]] = {}
 
 
 def _truths(
-    table: Microdata, alternative: Alternative, queries: Sequence[PairedQuery], place: Path
+    table: Microdata,
+    alternative: Alternative,
+    queries: Sequence[PairedQuery],
+    place: Path,
+    positions: tuple[int, ...] | None,
 ) -> list[Cells]:
-    """Return the true answers, computed once in each process."""
-    digest = hashlib.sha256("\n".join(query.sql for query in queries).encode())
+    """Return the true answers, computed once in each process; none to what is not to be asked."""
+    places = range(len(queries)) if positions is None else positions
+    queries_to_ask = [queries[position] for position in places]
+    digest = hashlib.sha256("\n".join(query.sql for query in queries_to_ask).encode())
     digest.update(str(place).encode())
     key = digest.digest()
     if key not in _truths_by_digest:
         _truths_by_digest[key] = answers_over_all(
-            table, alternative.terms, queries, operating_system
+            table, alternative.terms, queries_to_ask, operating_system
         )
-    return _truths_by_digest[key]
+    answers = dict(zip(places, _truths_by_digest[key], strict=True))
+    return [answers.get(position, {}) for position in range(len(queries))]
 
 
 def _digest(alternative: Alternative) -> str:

@@ -154,6 +154,32 @@ def test_the_true_answers_are_found_without_a_file(small, compare, monkeypatch):
     assert len(answers_found) == 1
 
 
+def test_no_true_answer_is_found_that_is_not_asked_for(small, compare, monkeypatch):
+    sought, tried = [], []
+    answers, try_one = running.answers_over_all, running.try_alternative
+
+    def watch(table, terms, queries, draw):
+        sought.append([query.sql for query in queries])
+        return answers(table, terms, queries, draw)
+
+    def look(alternative, table, queries, truths, *others):
+        tried.append((queries, truths, others[-1]))
+        return try_one(alternative, table, queries, truths, *others)
+
+    monkeypatch.setattr(running, "_truths_by_digest", {})
+    monkeypatch.setattr(running, "answers_over_all", watch)
+    monkeypatch.setattr(running, "try_alternative", look)
+    monkeypatch.setattr(running, "_FIRST_QUERIES", 3)
+    monkeypatch.setattr("sfumato.flows.choice.compare._FINALISTS", 1)
+    compare()
+    queries, truths, positions = tried[0]
+    few = [queries[position].sql for position in positions]
+    assert len(few) < len(queries)
+    assert sought == [few, [query.sql for query in queries]]
+    of_all = tried[-1][1]
+    assert all(truths[position] == of_all[position] for position in positions)
+
+
 def test_what_stands_beside_a_spec_is_not_written_over(small):
     own = small.spec.with_name("wages.recommended.yaml")
     own.write_text("mine", encoding="utf-8")

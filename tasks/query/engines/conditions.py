@@ -18,6 +18,7 @@ from sfumato.tasks.query.engines.published_columns import NotDirectError, Publis
 from sfumato.tasks.sql.session import fetch_table
 
 _HOLDS = "holds"
+_MOST_CONDITIONS, _MOST_BYTES = 4096, 4096  # so what is remembered takes 16 MB at most
 _VALUES = "\x01values"  # no published table can have this name
 
 
@@ -28,6 +29,7 @@ class ValueConditions:
         """Take a connection, which may see other tables."""
         self._connection = connection
         self._views: dict[tuple[PublishedColumns, str], str] = {}
+        self._decided: dict[tuple[str, str, bool], np.ndarray] = {}
 
     def rows(self, table: PublishedColumns, condition: exp.Expr) -> np.ndarray:
         """Return the rows on which a condition holds (bool, one per row).
@@ -79,10 +81,25 @@ class ValueConditions:
         return self._views[key]
 
     def _values(self, node: exp.Expr, view: str, *, holds: bool) -> np.ndarray:
-        """Return the values on which a condition, or its negation, holds (bool, by code)."""
+        """Return the values on which a condition, or its negation, holds (bool, by code).
+
+        Queries repeat conditions: those about few values are decided once.
+        """
+        key = view, node.sql("duckdb"), holds
+        decided = self._decided.get(key)
+        if decided is None:
+            decided = self._decide(node, view, holds=holds)
+            small = len(key[1]) + len(decided) <= _MOST_BYTES
+            if small and len(self._decided) < _MOST_CONDITIONS:
+                self._decided[key] = decided
+        return decided
+
+    def _decide(self, node: exp.Expr, view: str, *, holds: bool) -> np.ndarray:
         query = exp.select(_holds_column(node, holds=holds)).from_(exp.table_(view, quoted=True))
         outcomes = fetch_table(self._connection, query)[_HOLDS].combine_chunks()
-        return as_numpy(outcomes.cast(pa.uint8())).view(bool)
+        decided = as_numpy(outcomes.cast(pa.uint8())).view(bool)
+        decided.flags.writeable = False  # it is shared by all who ask
+        return decided
 
     def _constant(self, node: exp.Expr, *, holds: bool) -> bool:
         outcomes = fetch_table(self._connection, exp.select(_holds_column(node, holds=holds)))
