@@ -370,7 +370,7 @@ def test_a_document_says_where_an_answer_may_be_null():
     [
         ("SELECT AVG(sex) FROM microdata", "AVG needs numbers"),
         ("SELECT COUNT(*) FROM microdata WHERE nothing = 1", "unknown column"),
-        ("SELECT COUNT(*) FROM elsewhere", "the table is microdata"),
+        ("SELECT COUNT(*) FROM elsewhere", "write FROM microdata"),
     ],
 )
 def test_refusals(query, reason):
