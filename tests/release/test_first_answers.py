@@ -75,7 +75,7 @@ def test_a_page_of_an_earlier_layout_has_no_answers(release, writable):
 def test_an_answer_that_is_forged_is_refused_of_older_software_as_well(writable):
     made_with(writable, sfumato="0.0.3")
     page = page_of(writable)
-    match = re.search(r"<td class=\"role\">([^<]*)</td>", section_of(page))
+    match = re.search(r"<span class=\"role\">([^<]*)</span>", section_of(page))
     (writable / "index.html").write_text(page.replace(match[0], match[0].replace(match[1], "7")))
     reseal(writable)
     with pytest.raises(PromiseError, match=r"index\.html: differs"):
