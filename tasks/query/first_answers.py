@@ -75,11 +75,10 @@ def first_questions(declared: Declared, read: Files) -> list[list[FirstQuestion]
         means = [FirstQuestion(numbers[0], keys) for keys in few]
         return [means, [FirstQuestion(numbers[0])], counts]
     first = sensitive[0]
-    return [
-        [FirstQuestion(by=(first,))],
-        counts,
-        [FirstQuestion(by=(*keys, first)) for keys in few],
-    ]
+    if _distinct(first, read) > _MOST_ROWS:  # each value is a line: too many for a page
+        return [counts]
+    both = [FirstQuestion(by=(*keys, first)) for keys in few]
+    return [[FirstQuestion(by=(first,))], counts, both]
 
 
 def first_answers(declared: Declared, read: Files) -> tuple[FirstAnswer, ...]:
@@ -122,7 +121,10 @@ def _columns_with_few_values(declared: Declared, read: Files) -> list[str]:
 
 
 def _distinct(name: str, read: Files) -> int:
-    """Return the number of published values of a column, or 0 if no table in memory has it."""
+    """Return the number of published values of a column, or 0 if no table here shows them.
+
+    Tables that are one file each, those of help, are not read.
+    """
     values: set[object] = set()
     for table in read.values():
         for columns in _with_column(name, table):
