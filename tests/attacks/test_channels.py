@@ -52,8 +52,8 @@ FORMS = {
     },
 }
 DRAWN = "microdata."
-SIZE = re.compile(rb"(?<=data/microdata)(.{3,8}</a></th><td class=.number.>)[^<]*")
-"""What the page tells of the size of a file that is drawn."""
+SIZE = re.compile(rb"(?<=data/microdata)(.{3,8}</a></th><td class=.number.>|[^<]{3,8}</a> )[^<]*")
+"""What the page tells, in its two lists, of the size of a file that is drawn."""
 
 
 @pytest.fixture(scope="module")
