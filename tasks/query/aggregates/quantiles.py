@@ -28,10 +28,12 @@ def _bounds(counted: CountedValues, share: Fraction, *, between: bool) -> Bounds
 
 
 def _expected_quantile(counted: CountedValues, share: Fraction) -> Fraction | None:
-    """Return the value below which the share of the expected rows lies; None without any."""
+    """Return the value below which the share of the expected rows lies; None if it is unknown."""
     if counted.expected is None or not counted.expected.any():
         return None
     below = np.cumsum(counted.expected)
+    if np.isnan(below[-1]):
+        return None
     place = int(np.searchsorted(below, float(share) * below[-1]))
     units = counted.numbers.units
     return Fraction(int(units[min(place, len(units) - 1)]), 10**counted.numbers.digits)

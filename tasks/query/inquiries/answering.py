@@ -211,7 +211,8 @@ class _Cells:
         }
         if part.exact:
             for key, bounds in self._exact_answers(question, part).items():
-                by_key.setdefault(key, {}).update(bounds)
+                cell = by_key.setdefault(key, {})
+                cell.update({a: self._with_estimate(ends) for a, ends in bounds.items()})
         return by_key
 
     def _with_estimate(self, bounds: Bounds) -> Bounds:

@@ -185,7 +185,15 @@ def untrue(node: exp.Expr) -> exp.Expr:
     if isinstance(inner, exp.And | exp.Or):
         parts = [untrue(inner.this), untrue(inner.args["expression"])]
         return exp.or_(*parts) if isinstance(inner, exp.And) else exp.and_(*parts)
+    if isinstance(inner, exp.Not) and isinstance(negated := inner.this.unnest(), exp.And | exp.Or):
+        # NOT (a AND b) is not true where neither NOT a nor NOT b is
+        parts = [untrue(exp.Not(this=exp.paren(part.copy()))) for part in _both(negated)]
+        return exp.and_(*parts) if isinstance(negated, exp.And) else exp.or_(*parts)
     return exp.Not(this=exp.func("COALESCE", inner.copy(), exp.false()))
+
+
+def _both(node: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    return node.this, node.args["expression"]
 
 
 def is_never_null(condition: exp.Expr, terms: Terms) -> bool:

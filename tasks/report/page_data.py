@@ -1,0 +1,280 @@
+"""The published tables as a page holds them, so that its script answers questions without a server.
+
+Each column is its different values, ascending, and the code of each row, in as few bits as the
+codes need. The text follows from the tables alone: whoever checks a release makes it again. No
+compressor is used, since its bytes would depend on its version.
+"""
+
+import base64
+import json
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.shared.arrow import as_array, as_integers
+from sfumato.expectations.shared.sorting import lengths, stable_order, starts
+from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.forms.composed import VACANCIES
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, Prefixed
+from sfumato.tasks.forms.lineage import LINEAGE, VACANT_ROWS
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.forms.recoded import TABLE
+from sfumato.tasks.forms.targets import LOWER, UPPER, PublishedTargets, locate
+from sfumato.tasks.microdata.table import Column, encode, key
+from sfumato.tasks.query.help_tables.subdomains import read_nodes
+from sfumato.tasks.query.question.ways import relations, tables_of_counts
+from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.terms.tables import form_of
+from sfumato.tasks.terms.terms import Declared
+
+MOST_TEXT = 2_000_000
+"""The longest text that a page holds, in characters."""
+_SAFE = 2**53  # integers below this are numbers in JSON, others are texts
+_MOST_BITS = 24  # what the script unpacks at once
+_NODE = "node"
+Document = dict[str, Any]
+
+
+def page_data(tables: Tables, declared: Declared) -> str | None:
+    """Return the published tables as JSON, in the way that the script of a page reads.
+
+    Returns None if the text would be too long, if a table has values that JSON cannot hold (NaN,
+    infinity), or if the script answers no questions about such a release: without rows, in parts,
+    or with labels whose versions are composed.
+
+    Args:
+        tables: the published tables.
+        declared: the release as its manifest declares it.
+    """
+    shows = declared.form.shows
+    unanswered = declared.made_of or (declared.is_composed and shows == "labels")
+    if unanswered or not declared.rows.published or _least_length(tables) > MOST_TEXT:
+        return None
+    try:
+        document = {
+            "shows": shows,
+            "counts": declared.form.counts_alone,
+            "columns": [_described(name, column) for name, column in declared.columns.items()],
+            **_TABLES[shows](tables, declared),
+        }
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:  # of NaN, infinity, or too many different values
+        return None
+    return text.replace("<", "\\u003c") if len(text) <= MOST_TEXT else None
+
+
+def _least_length(tables: Tables) -> int:
+    """Return a length that the text of some tables has at least."""
+    cells = sum(int(table.num_rows * table.num_columns) for table in tables.values())
+    return cells // 8
+
+
+def _described(name: str, column: DeclaredColumn) -> Document:
+    described: Document = {
+        "name": name,
+        "type": column.type,
+        "scale": column.scale or 0,
+        "role": column.role,
+        "nulls": column.nulls,
+    }
+    if column.round is None and (isinstance(column.bottom, str) or isinstance(column.top, str)):
+        described["ends"] = [
+            end if isinstance(end, str) else None for end in (column.bottom, column.top)
+        ]
+    return described
+
+
+def _rows_of_groups(tables: Tables, declared: Declared) -> Document:
+    """Return exact rows with their groups, and the values of each group with their counts."""
+    names = relations(declared)
+    rows = tables[names.rows]
+    exact = [n for n in (GROUP_ID, *declared.columns) if n in rows.column_names]
+    shown = rows.select([n for n in exact if not _is_sensitive(n, declared)])
+    return {"rows": _table(shown), **_values_of_groups(tables, declared)}
+
+
+def _is_sensitive(name: str, declared: Declared) -> bool:
+    return name in declared.columns and declared.columns[name].role == "sensitive"
+
+
+def _values_of_groups(tables: Tables, declared: Declared) -> Document:
+    """Return the values of each group in each set of sensitive columns, with their counts."""
+    composed = declared.is_composed
+    whole = VACANCIES[declared.form.method].whole(tables) if composed else tables
+    packed = []
+    for columns in tables_of_counts(declared):
+        table = next(table for table in whole.values() if columns[0] in table.column_names)
+        packed.append(_table(_with_counts(table.select([GROUP_ID, *columns]), _times(table))))
+    return {"values": packed}
+
+
+def _times(table: pa.Table) -> np.ndarray:
+    """Return how often each row of a table of values occurs (int64, one per row)."""
+    if COUNT in table.column_names:
+        return as_integers(table[COUNT])
+    return np.ones(table.num_rows, dtype=np.int64)
+
+
+def _with_counts(table: pa.Table, times: np.ndarray) -> pa.Table:
+    """Return each different row once, ascending, with the sum of `times` (int64, one per row)."""
+    columns = [encode(name, "insensitive", table[name]) for name in table.column_names]
+    keys, _ = key(columns, table.num_rows)
+    order = stable_order(keys)
+    first = starts(keys[order])
+    counts = np.add.reduceat(times[order], first)
+    return table.take(as_array(order[first], pa.int64())).append_column(
+        COUNT, as_array(counts, pa.int64())
+    )
+
+
+def _columns_apart(tables: Tables, declared: Declared) -> Document:
+    """Return the values of each quasi-identifier that groups admit, and their sensitive values."""
+    names = declared.names_with_roles("quasi-identifier")
+    document = {
+        "admitted": [
+            _table(_by_group(tables[table_of(name)].select([GROUP_ID, name]))) for name in names
+        ],
+        **_values_of_groups(tables, declared),
+    }
+    if declared.is_composed:
+        document["lineage"] = _table(tables[LINEAGE].select([VACANT_ROWS]))
+    return document
+
+
+def _by_group(table: pa.Table) -> pa.Table:
+    order = stable_order(as_integers(table[GROUP_ID]))
+    return table.take(as_array(order, pa.int64()))
+
+
+def _labelled_rows(tables: Tables, declared: Declared) -> Document:
+    """Return rows with labels, and the values that each label admits."""
+    table = tables[TABLE]
+    reader_of = reader_for(form_of(declared))
+    labels = {}
+    for name in declared.names_with_roles("quasi-identifier"):
+        column = encode(name, "quasi-identifier", table[name])
+        read = reader_of(name, declared.columns[name])
+        texts = [*column.values.to_pylist(), *([None] if column.has_null else [])]
+        labels[name] = [_label(read(text)) for text in texts]
+    return {"rows": _table(table.select(list(declared.columns))), "labels": labels}
+
+
+def _label(admitted: Admitted) -> Document:
+    label: Document = {}
+    if isinstance(admitted, ListedValues):
+        label["listed"] = [_plain(value) for value in admitted.values]
+    elif isinstance(admitted, Between):
+        label["between"] = [_plain(admitted.low), _plain(admitted.high)]
+    elif isinstance(admitted, Prefixed):
+        label["prefix"] = [admitted.kept, admitted.length]
+    return label | ({"null": True} if admitted.null else {})
+
+
+def _rows_and_subdomains(tables: Tables, declared: Declared) -> Document:
+    """Return exact rows with their groups, the subdomains of groups, and those of all targets."""
+    (name,) = declared.names_with_roles("sensitive")
+    column = declared.columns[name]
+    nodes = read_nodes(tables[TARGETS], name, column)
+    (values_table,) = tables_of_counts(declared).values()
+    shown = tables[values_table]
+    group = as_integers(shown[GROUP_ID])
+    aim = _aims(tables[AIMS])[group]
+    published = nodes.subdomains
+    node = locate(published, aim, shown[LOWER], shown[UPPER])
+    places = pa.table({GROUP_ID: group, _NODE: node, COUNT: shown[COUNT]})
+    rows = tables[relations(declared).rows]
+    exact = [n for n in (GROUP_ID, *declared.columns) if n in rows.column_names]
+    return {
+        "rows": _table(rows.select(exact)),
+        "shown": _table(_by_group(places)),
+        "domain": {
+            "values": [_plain(value) for value in nodes.values.to_pylist()],
+            "order": nodes.order.tolist(),
+            "first": published.first.tolist(),
+            "last": published.last.tolist(),
+            "parent": _parents(published),
+            "weight": np.concatenate([t.weight for t in published.targets]).tolist(),
+        },
+    }
+
+
+def _aims(table: pa.Table) -> np.ndarray:
+    """Return the target of each group (int64)."""
+    order = stable_order(as_integers(table[GROUP_ID]))
+    target: np.ndarray = as_integers(table[TARGET])[order]
+    return target
+
+
+def _parents(published: PublishedTargets) -> list[int]:
+    """Return the node above each node of all targets, -1 for those of whole domains."""
+    parent = np.concatenate([target.parent for target in published.targets])
+    first = np.arange(len(parent)) - published.node
+    above: list[int] = np.where(parent < 0, -1, parent + first).tolist()
+    return above
+
+
+_TABLES: Mapping[str, Callable[[Tables, Declared], Document]] = {
+    "rows": _rows_of_groups,
+    "columns": _columns_apart,
+    "labels": _labelled_rows,
+    "subdomains": _rows_and_subdomains,
+}
+
+
+def _table(table: pa.Table) -> Document:
+    columns = {
+        name: _column(encode(name, "insensitive", table[name])) for name in table.column_names
+    }
+    return {"rows": table.num_rows, "columns": columns}
+
+
+def _column(column: Column) -> Document:
+    """Return a column's values and packed codes; of ascending codes, how often each occurs."""
+    values = [_plain(value) for value in column.values.to_pylist()]
+    if len(column.codes) and not column.has_null and (np.diff(column.codes) >= 0).all():
+        runs = lengths(starts(column.codes), len(column.codes))
+        return {"values": values, "runs": True, **_packed(runs)}
+    codes = np.where(column.codes < 0, len(values), column.codes)
+    nulls = {"nulls": True} if column.has_null else {}
+    return {"values": values, **nulls, **_packed(codes)}
+
+
+def _packed(numbers: np.ndarray) -> Document:
+    """Return numbers in as few bits as the largest needs, the lowest bits first, in base64.
+
+    >>> _packed(np.array([1, 0, 3]))
+    {'bits': 2, 'codes': 'MQ=='}
+
+    Raises:
+        ValueError: if the largest needs too many bits.
+    """
+    bits = int(numbers.max(initial=0)).bit_length()
+    if bits > _MOST_BITS:
+        raise ValueError(bits)
+    each = (numbers.astype(np.int64)[:, None] >> np.arange(bits)) & 1
+    octets = np.packbits(each.astype(np.uint8).ravel(), bitorder="little")
+    return {"bits": bits, "codes": base64.b64encode(octets.tobytes()).decode()}
+
+
+def _plain(value: Any) -> str | int | float | bool | None:
+    """Return a published value as JSON has it; numbers that JSON would round are texts.
+
+    Raises:
+        ValueError: if it is not finite.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not finite")
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _SAFE:
+        return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,258 @@
+/** What engines share: the question that each answers, and the cells of its answer. */
+
+import { bounds, boundsOver, NOTHING, noneCounted, withEstimate } from "./bounds.js";
+import { fraction } from "./fractions.js";
+import { comparePlaces, isNumber, placeOfValue, Refusal } from "./scales.js";
+import { columnOf, unitsOf } from "./tables.js";
+
+/** @typedef {import("./bounds.js").Aggregate} Aggregate */
+/** @typedef {import("./bounds.js").Bounds} Bounds */
+/** @typedef {import("./bounds.js").Counted} Counted */
+/** @typedef {import("./bounds.js").Domain} Domain */
+/** @typedef {import("./conditions.js").Condition} Condition */
+/** @typedef {import("./tables.js").Column} Column */
+/** @typedef {import("./tables.js").Described} Described */
+/** @typedef {import("./scales.js").Literal} Literal */
+/** @typedef {import("./tables.js").Packed} Packed */
+/** @typedef {import("./tables.js").Table} Table */
+
+/** The rest of a column's values: all that no published label names. */
+export const REST = Symbol("any other value");
+
+/**
+ * A value of a group column; null for a missing one.
+ * @typedef {string | number | boolean | null | typeof REST} KeyValue
+ */
+
+/**
+ * Rows, and an aggregate that is asked of them.
+ * @typedef {object} Part
+ * @property {Aggregate} aggregate
+ * @property {string | null} column the aggregated column; null for COUNT(*)
+ * @property {string[]} by columns whose values make the rows of the answer
+ * @property {Condition | null} condition
+ */
+
+/** @typedef {{key: KeyValue[], bounds: Bounds}} Cell */
+
+/**
+ * @typedef {object} Engine
+ * @property {(column: string) => string | undefined} bundleOf
+ * @property {(part: Part) => Map<string, Cell>} ask
+ */
+
+export const MOST_CELLS = 2_000;
+export const GROUP = "group_id";
+const MOST_BINS = 4_000_000;
+
+/**
+ * Returns the engine of a release. A page has the engine of its own form alone.
+ * @typedef {(packed: Packed) => Engine} Opening
+ */
+
+/** @type {Map<Packed["shows"], Opening>} */
+const ENGINES = new Map();
+
+/** @param {Packed["shows"]} shows @param {Opening} opening */
+export function register(shows, opening) {
+  ENGINES.set(shows, opening);
+}
+
+/** @param {Packed} packed @returns {Engine} */
+export const engineOf = (packed) => /** @type {Opening} */ (ENGINES.get(packed.shows))(packed);
+
+/** @param {KeyValue[]} key a text that only this key has */
+export const textOf = (key) =>
+  JSON.stringify(key.map((value) => (value === REST ? { rest: true } : value)));
+
+/**
+ * The values of a column as a domain of bounds.
+ * @param {Described} described
+ * @param {readonly (string | number | boolean)[]} values
+ * @returns {Domain}
+ */
+export function domainOf(described, values) {
+  const { units, digits } = isNumber(described.type) ? unitsOf(values) : { units: [], digits: 0 };
+  return { type: described.type, values, units, digits };
+}
+
+/** @param {Aggregate} aggregate @param {Described} described */
+export function requireType(aggregate, described) {
+  if (["sum", "avg", "median"].includes(aggregate) && !isNumber(described.type)) {
+    throw new Refusal(
+      `${aggregate.toUpperCase()} needs numbers, but ${described.name} holds values of type ${described.type}`,
+    );
+  }
+}
+
+/**
+ * The cells of the rows that are selected: one for each combination of values in the group columns.
+ * @param {Table} table
+ * @param {string[]} by
+ * @param {Uint8Array} selected one per row
+ * @returns {{cell: Int32Array, keys: KeyValue[][]}} the cell of each row, -1 if it is not selected
+ */
+export function cellsOf(table, by, selected) {
+  const cell = new Int32Array(table.rows).fill(-1);
+  const columns = by.map((name) => /** @type {Column} */ (table.columns.get(name)));
+  /** @type {Map<number, number>} */
+  const places = new Map();
+  /** @type {KeyValue[][]} */
+  const keys = by.length ? [] : [[]];
+  for (let row = 0; row < table.rows; row += 1) {
+    if (!selected[row]) {
+      continue;
+    }
+    let packed = 0;
+    for (const column of columns) {
+      packed = packed * (column.values.length + 1) + column.codes[row];
+    }
+    let place = by.length ? places.get(packed) : 0;
+    if (place === undefined) {
+      place = keys.length;
+      places.set(packed, place);
+      keys.push(columns.map((column) => column.values[column.codes[row]] ?? null));
+      if (place >= MOST_CELLS) {
+        throw new Refusal(`The answer has more than ${MOST_CELLS} lines. Group by fewer columns`);
+      }
+    }
+    cell[row] = place;
+  }
+  return { cell, keys };
+}
+
+/** The numbers of rows that count in one cell, and the copies of each value of a column. */
+export class CellCounts {
+  /** @param {number} values the number of the column's values; 0 if only rows are counted */
+  constructor(values) {
+    this.least = 0;
+    this.most = 0;
+    this.expected = 0;
+    this.counted = noneCounted(values);
+  }
+
+  /**
+   * Bound an aggregate over the rows that count.
+   * @param {Part} part
+   * @param {Domain | null} domain
+   * @param {Described} [described]
+   * @returns {Bounds}
+   */
+  bound(part, domain, described) {
+    const { aggregate, column } = part;
+    if (column === null || domain === null) {
+      return withEstimate(bounds(fraction(this.least), fraction(this.most), this.expected));
+    }
+    if (this.most < 1 || !this.counted.highAll.some((count) => count > 0)) {
+      return NOTHING;
+    }
+    const found = boundsOver(aggregate, domain, this.counted);
+    return withEstimate({ ...found, mayBeEmpty: this.least < 1 }, described?.type);
+  }
+}
+
+/**
+ * @param {number} cells
+ * @param {number} values
+ * @returns {CellCounts[]}
+ */
+export function countsOfCells(cells, values) {
+  if (cells * values > MOST_BINS) {
+    throw new Refusal("The answer has too many lines for so many values. Group by fewer columns");
+  }
+  return Array.from({ length: cells }, () => new CellCounts(values));
+}
+
+/** @param {number} number @param {number} low @param {number} high */
+export const within = (number, low, high) => (number < low ? low : number > high ? high : number);
+
+/**
+ * @param {KeyValue[][]} keys
+ * @param {(cell: number) => Bounds | null} boundsOf null for a cell that is not in the answer
+ * @returns {Map<string, Cell>}
+ */
+export function answered(keys, boundsOf) {
+  const cells = new Map();
+  keys.forEach((key, place) => {
+    const found = boundsOf(place);
+    if (found !== null) {
+      cells.set(textOf(key), { key, bounds: found });
+    }
+  });
+  return cells;
+}
+
+/**
+ * The rows of each group, one after the other: group g has those from start[g] to start[g + 1].
+ * @param {Int32Array} group of each row
+ * @param {number} groups
+ * @returns {{start: Int32Array, order: Int32Array}}
+ */
+export function byGroup(group, groups) {
+  const start = new Int32Array(groups + 1);
+  for (const number of group) {
+    start[number + 1] += 1;
+  }
+  for (let number = 0; number < groups; number += 1) {
+    start[number + 1] += start[number];
+  }
+  const next = start.slice();
+  const order = new Int32Array(group.length);
+  group.forEach((number, row) => {
+    order[next[number]] = row;
+    next[number] += 1;
+  });
+  return { start, order };
+}
+
+/**
+ * @template T
+ * @param {T[][]} lists
+ * @returns {T[][]} every choice of one element of each list
+ */
+export function combinations(lists) {
+  return lists.reduce(
+    (chosen, list) => chosen.flatMap((some) => list.map((element) => [...some, element])),
+    /** @type {T[][]} */ ([[]]),
+  );
+}
+
+/** @param {Table} table @returns {number} one more than its last group */
+export function groupsIn(table) {
+  const { values } = columnOf(table, GROUP);
+  return values.length ? Number(values[values.length - 1]) + 1 : 0;
+}
+
+/**
+ * @param {Described} described
+ * @param {KeyValue} value a published value
+ * @returns {Literal}
+ */
+export function literalOf(described, value) {
+  switch (described.type) {
+    case "boolean":
+      return { kind: "truth", text: value ? "true" : "false" };
+    case "date":
+    case "timestamp":
+      return { kind: described.type, text: String(value) };
+    default:
+      return { kind: described.type === "string" ? "text" : "number", text: String(value) };
+  }
+}
+
+/**
+ * Order the values of a group column: ascending, then the rest, then nulls.
+ * @param {Described} described
+ * @param {KeyValue} a
+ * @param {KeyValue} b
+ */
+export function compareKeys(described, a, b) {
+  const [first, second] = [a, b].map((value) => (value === null ? 2 : value === REST ? 1 : 0));
+  if (first || second) {
+    return first - second;
+  }
+  return comparePlaces(
+    placeOfValue(described, /** @type {string} */ (a)),
+    placeOfValue(described, /** @type {string} */ (b)),
+  );
+}

@@ -1,0 +1,395 @@
+/**
+ * Bounds on releases that show labels in place of quasi-identifiers.
+ *
+ * A condition surely holds on a row if it holds on all values behind its labels, and possibly if on
+ * some. The rows that surely count and the best of the others bound an aggregate; an aggregated value
+ * behind a label lies between the least and the greatest that the condition leaves.
+ */
+
+import {
+  ALWAYS, certain, compareListed, LabelledColumn, must, negated, surely, together,
+} from "./behind.js";
+import { bounds, boundsOver, NOTHING, noneCounted, withEstimate } from "./bounds.js";
+import {
+  allOf, anyOf, both, columnsIn, flatten, isNull, not, outcomesOnPlaces, test,
+} from "./conditions.js";
+import {
+  answered, combinations, domainOf, literalOf, MOST_CELLS, register, requireType, REST, textOf,
+} from "./engine.js";
+import { fraction } from "./fractions.js";
+import { placeOfValue, Refusal } from "./scales.js";
+import { columnOf, decodeTable } from "./tables.js";
+
+/** @typedef {import("./behind.js").Outcomes} Outcomes */
+/** @typedef {import("./bounds.js").Domain} Domain */
+/** @typedef {import("./conditions.js").Condition} Condition */
+/** @typedef {import("./engine.js").Cell} Cell */
+/** @typedef {import("./engine.js").Engine} Engine */
+/** @typedef {import("./engine.js").KeyValue} KeyValue */
+/** @typedef {import("./engine.js").Part} Part */
+/** @typedef {import("./scales.js").Literal} Literal */
+/** @typedef {import("./tables.js").Column} Column */
+/** @typedef {import("./tables.js").Described} Described */
+/** @typedef {import("./tables.js").Packed} Packed */
+/** @typedef {import("./tables.js").PackedTable} PackedTable */
+
+
+/**
+ * Equal rows, with the codes of the columns that a question uses.
+ * @typedef {{codes: Map<string, Int32Array>, times: Int32Array}} Distinct
+ */
+
+/**
+ * The values of an aggregated column: the place of each code's least and greatest.
+ * @typedef {{domain: Domain, low: Int32Array, high: Int32Array, listed: Int32Array[]}} Values
+ */
+
+/** @implements {Engine} */
+export class LabelsEngine {
+  /** @param {Packed} packed */
+  constructor(packed) {
+    this.described = new Map(packed.columns.map((column) => [column.name, column]));
+    this.rows = decodeTable(/** @type {PackedTable} */ (packed.rows));
+    /** @type {Map<string, LabelledColumn>} */
+    this.labelled = new Map();
+    for (const [name, labels] of Object.entries(packed.labels ?? {})) {
+      this.labelled.set(name, new LabelledColumn(this.column(name), labels));
+    }
+  }
+
+  /** @returns {undefined} no columns are apart from rows */
+  bundleOf() {
+    return undefined;
+  }
+
+  /** @param {string} name @returns {Described} */
+  column(name) {
+    return /** @type {Described} */ (this.described.get(name));
+  }
+
+  /** @param {Part} part @returns {Map<string, Cell>} */
+  ask(part) {
+    const recoded = part.by.filter((name) => this.labelled.has(name));
+    const plain = part.by.filter((name) => !this.labelled.has(name));
+    const used = [...part.by, ...(part.column === null ? [] : [part.column])];
+    const distinct = this.distinctRows([...used, ...(part.condition === null ? [] : columnsIn(part.condition))]);
+    const values = recoded.map((name) => this.groupValues(name));
+    const cells = combinations(values);
+    if (cells.length > MOST_CELLS) {
+      throw new Refusal(`The answer has more than ${MOST_CELLS} lines. Group by fewer columns, or ask about ranges`);
+    }
+    /** @type {Map<string, Cell>} */
+    const answer = new Map();
+    for (const cell of cells) {
+      const own = cell.map((value, place) => this.hasValue(recoded[place], value, values[place]));
+      const condition = both(part.condition, ...own);
+      for (const [text, found] of this.cells(part, condition, distinct, plain, recoded, cell)) {
+        answer.set(text, found);
+      }
+    }
+    return answer;
+  }
+
+  /**
+   * @param {Part} part
+   * @param {Condition | null} condition with the values of the labelled group columns
+   * @param {Distinct} distinct
+   * @param {string[]} plain the other group columns
+   * @param {string[]} recoded
+   * @param {KeyValue[]} cell
+   * @returns {Map<string, Cell>}
+   */
+  cells(part, condition, distinct, plain, recoded, cell) {
+    const outcomes = condition === null ? null : this.outcomes(condition, distinct);
+    /** @type {Map<string, {key: KeyValue[], rows: number[]}>} */
+    const split = new Map(plain.length ? [] : [["", { key: cell, rows: [] }]]);
+    for (let row = 0; row < distinct.times.length; row += 1) {
+      if (outcomes !== null && !outcomes[row].possible[1]) {
+        continue;
+      }
+      const others = plain.map((name) => this.valueOf(name, distinct, row));
+      const text = plain.length ? textOf(others) : "";
+      const found = split.get(text) ?? { key: part.by.map((name) => [...cell, ...others][[...recoded, ...plain].indexOf(name)]), rows: [] };
+      found.rows.push(row);
+      split.set(text, found);
+    }
+    const some = [...split.values()].filter(({ rows }) => rows.length || !part.by.length);
+    const values = part.column === null ? null : this.values(part, condition);
+    return answered(
+      some.map(({ key }) => key),
+      (place) => this.bound(part, some[place].rows, outcomes, distinct, values),
+    );
+  }
+
+  /** @param {string} name @param {Distinct} distinct @param {number} row @returns {KeyValue} */
+  valueOf(name, distinct, row) {
+    const codes = /** @type {Int32Array} */ (distinct.codes.get(name));
+    return columnOf(this.rows, name).values[codes[row]] ?? null;
+  }
+
+  /**
+   * Bound an aggregate over the rows on which a condition may hold.
+   * @param {Part} part
+   * @param {number[]} rows
+   * @param {Outcomes[] | null} outcomes of all rows; null if all count
+   * @param {Distinct} distinct
+   * @param {Values | null} values
+   */
+  bound(part, rows, outcomes, distinct, values) {
+    const counted = noneCounted(values?.domain.values.length ?? 0);
+    const chances = /** @type {Float64Array} */ (counted.expected);
+    const codes = part.column === null ? null : /** @type {Int32Array} */ (distinct.codes.get(part.column));
+    let [least, most, expected, hidden] = [0, 0, 0, 0];
+    for (const row of rows) {
+      const outcome = outcomes === null ? ALWAYS : outcomes[row];
+      const times = distinct.times[row];
+      const code = codes === null ? 0 : codes[row];
+      if (values !== null && values.low[code] < 0) {
+        hidden += values.low[code] === NO_ENDS ? times : 0;
+        continue;
+      }
+      const sure = must(outcome);
+      least += sure ? times : 0;
+      most += times;
+      expected += outcome.chance * times;
+      if (values !== null) {
+        counted.lowAll[values.low[code]] += times;
+        counted.highAll[values.high[code]] += times;
+        counted.lowSure[values.low[code]] += sure ? times : 0;
+        counted.highSure[values.high[code]] += sure ? times : 0;
+        const each = (outcome.chance * times) / values.listed[code].length;
+        values.listed[code].forEach((place) => {
+          chances[place] += each;
+        });
+      }
+    }
+    if (hidden) {
+      throw new Refusal(
+        `${hidden.toLocaleString("en")} rows hide ${part.column} behind *. Add a condition such as ${part.column} BETWEEN … AND …, or ask about another column`,
+      );
+    }
+    if (values === null) {
+      const near = Number.isFinite(expected) ? Math.min(Math.max(expected, least), most) : null;
+      return withEstimate(bounds(fraction(least), fraction(most), near));
+    }
+    if (!most) {
+      return part.aggregate === "count" ? bounds(fraction(0), fraction(0), fraction(0)) : NOTHING;
+    }
+    const found = boundsOver(part.aggregate, values.domain, counted);
+    const type = part.aggregate === "count" ? undefined : values.domain.type;
+    return withEstimate({ ...found, mayBeEmpty: part.aggregate !== "count" && least < 1 }, type);
+  }
+
+  /**
+   * @param {string} name of a labelled column
+   * @returns {KeyValue[]}
+   */
+  groupValues(name) {
+    const found = /** @type {LabelledColumn} */ (this.labelled.get(name)).groupValues();
+    if (found === null) {
+      throw new Refusal(
+        `${name} is published as ranges of too many values to list. Ask about your own ranges with a condition`,
+      );
+    }
+    return found.rest ? [...found.values, REST] : found.values;
+  }
+
+  /**
+   * @param {string} name
+   * @param {KeyValue} value
+   * @param {KeyValue[]} all
+   * @returns {Condition} that a row has a value, or another than all named ones
+   */
+  hasValue(name, value, all) {
+    if (value === null) {
+      return isNull(name);
+    }
+    if (value !== REST) {
+      return test(name, "=", this.literal(name, value));
+    }
+    const named = all.filter((other) => other !== null && other !== REST);
+    return named.length
+      ? not(anyOf(named.map((other) => test(name, "=", this.literal(name, other)))))
+      : not(isNull(name));
+  }
+
+  /** @param {string} name @param {KeyValue} value @returns {Literal} */
+  literal(name, value) {
+    return literalOf(this.column(name), value);
+  }
+
+  /**
+   * Merge rows that are equal in some columns.
+   * @param {string[]} names
+   * @returns {Distinct}
+   */
+  distinctRows(names) {
+    const columns = [...new Set(names)].map((name) => ({ name, column: columnOf(this.rows, name) }));
+    /** @type {Map<string, number>} */
+    const places = new Map();
+    /** @type {number[]} */
+    const first = [];
+    const times = [];
+    for (let row = 0; row < this.rows.rows; row += 1) {
+      const text = columns.map(({ column }) => column.codes[row]).join();
+      const place = places.get(text);
+      if (place === undefined) {
+        places.set(text, first.length);
+        first.push(row);
+        times.push(1);
+      } else {
+        times[place] += 1;
+      }
+    }
+    return {
+      codes: new Map(columns.map(({ name, column }) => [name, Int32Array.from(first, (row) => column.codes[row])])),
+      times: Int32Array.from(times),
+    };
+  }
+
+  /**
+   * The possible outcomes of a condition on each row: a part about one column is decided as a whole.
+   * @param {Condition} condition
+   * @param {Distinct} distinct
+   * @returns {Outcomes[]}
+   */
+  outcomes(condition, distinct) {
+    const names = columnsIn(condition);
+    if (names.size === 1) {
+      const [name] = names;
+      const known = this.outcomesOfColumn(name, condition);
+      return Array.from(/** @type {Int32Array} */ (distinct.codes.get(name)), (code) => known[code]);
+    }
+    if (condition.op === "not") {
+      return this.outcomes(condition.part, distinct).map(negated);
+    }
+    if (condition.op === "sure") {
+      return this.outcomes(condition.part, distinct).map(surely);
+    }
+    const joined = /** @type {{op: "and" | "or", parts: Condition[]}} */ (condition);
+    const parts = partsByColumn(joined).map((part) => this.outcomes(part, distinct));
+    return parts.reduce((first, second) =>
+      first.map((outcome, row) =>
+        joined.op === "and"
+          ? together(outcome, second[row])
+          : negated(together(negated(outcome), negated(second[row]))),
+      ),
+    );
+  }
+
+  /** @param {string} name @param {Condition} condition @returns {Outcomes[]} by code, that of null last */
+  outcomesOfColumn(name, condition) {
+    const labelled = this.labelled.get(name);
+    if (labelled) {
+      return labelled.outcomes(condition);
+    }
+    const places = columnOf(this.rows, name).values.map((value) => placeOfValue(this.column(name), value));
+    return Array.from(outcomesOnPlaces(condition, this.column(name), [...places, null]), certain);
+  }
+
+  /**
+   * @param {Part} part
+   * @param {Condition | null} condition
+   * @returns {Values}
+   */
+  values(part, condition) {
+    const name = /** @type {string} */ (part.column);
+    const described = this.column(name);
+    requireType(part.aggregate, described);
+    const labelled = this.labelled.get(name);
+    if (!labelled) {
+      const domain = domainOf(described, columnOf(this.rows, name).values);
+      const places = Int32Array.from({ length: domain.values.length + 1 }, (_, place) => place);
+      places[domain.values.length] = NO_VALUE;
+      return { domain, low: places, high: places, listed: Array.from(places, (place) => Int32Array.of(place)) };
+    }
+    return valuesBehind(labelled, part, ownPart(condition, name));
+  }
+}
+
+const NO_VALUE = -1; // the place of null
+const NO_ENDS = -2; // that of a label without ends
+
+/**
+ * @param {LabelledColumn} labelled
+ * @param {Part} part
+ * @param {Condition | null} condition about this column alone
+ * @returns {Values}
+ */
+function valuesBehind(labelled, part, condition) {
+  const { described, scale } = labelled;
+  if (scale === null) {
+    return listedBehind(labelled, part, condition);
+  }
+  const left = labelled.numbersLeft(condition);
+  const numbers = [...new Set(left.flatMap((some) => some ?? []))].sort((a, b) => (a < b ? -1 : Number(a > b)));
+  const place = new Map(numbers.map((number, rank) => [number, rank]));
+  return placed(
+    domainOf(described, numbers.map((number) => scale.value(number))),
+    left.map((some) => some && some.map((number) => /** @type {number} */ (place.get(number)))),
+  );
+}
+
+/**
+ * @param {LabelledColumn} labelled a column of texts or truth values
+ * @param {Part} part
+ * @param {Condition | null} condition
+ * @returns {Values}
+ */
+function listedBehind(labelled, part, condition) {
+  const { described, labels } = labelled;
+  if (labels.some((label) => !label.listed && described.type !== "boolean")) {
+    throw new Refusal(`${part.aggregate.toUpperCase()}(${described.name}) has no bounds: a label hides any text. Ask for COUNT(*)`);
+  }
+  const left = labels.map((label) =>
+    labelled.valuesOf(label).filter((value) => condition === null || labelled.outcomeOf(condition, value) === 1),
+  );
+  const values = [...new Set(left.flat())].sort(compareListed);
+  return placed(domainOf(described, values), left.map((some) => some.map((value) => values.indexOf(value))));
+}
+
+/** @param {Domain} domain @param {(number[] | null)[]} left by label @returns {Values} */
+function placed(domain, left) {
+  const ends = left.map((some) =>
+    some === null
+      ? [NO_ENDS, NO_ENDS]
+      : some.length
+        ? [some.reduce((a, b) => Math.min(a, b)), some.reduce((a, b) => Math.max(a, b))]
+        : [NO_VALUE, NO_VALUE],
+  );
+  return {
+    domain,
+    low: Int32Array.from(ends, ([low]) => low),
+    high: Int32Array.from(ends, ([, high]) => high),
+    listed: left.map((some) => Int32Array.from(some ?? [])),
+  };
+}
+
+/**
+ * The parts that a connective joins, with those about one column as one part each.
+ * @param {{op: "and" | "or", parts: Condition[]}} condition
+ * @returns {Condition[]}
+ */
+function partsByColumn(condition) {
+  /** @type {Map<string, Condition[]>} */
+  const parts = new Map();
+  flatten(condition, condition.op).forEach((part, number) => {
+    const names = [...columnsIn(part)];
+    const place = names.length === 1 ? `column ${names[0]}` : `part ${number}`;
+    parts.set(place, [...(parts.get(place) ?? []), part]);
+  });
+  const join = condition.op === "and" ? allOf : anyOf;
+  return [...parts.values()].map(join);
+}
+
+/**
+ * @param {Condition | null} condition
+ * @param {string} name
+ * @returns {Condition | null} the part of a conjunction about this column alone
+ */
+function ownPart(condition, name) {
+  const parts = condition === null ? [] : flatten(condition, "and");
+  return both(...parts.filter((part) => [...columnsIn(part)].join() === name));
+}
+
+register("labels", (packed) => new LabelsEngine(packed));

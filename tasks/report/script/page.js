@@ -1,0 +1,382 @@
+/** The question line of a page: it reads the tables that the page holds, and shows bounds. */
+
+import { keyText, Release } from "./asking.js";
+import { asNumber, isFraction } from "./bounds.js";
+import { approximate, decimalsOf, greater, lesser, ZERO } from "./fractions.js";
+import { conditionSql, identifier, parse, querySql } from "./language.js";
+import { isNumber, Refusal } from "./scales.js";
+import {
+  accuracyText, boundsText, commandOf, estimateText, linkOf, NAMES, placeOn, programOf, queryIn,
+  questionText, visible,
+} from "./words.js";
+
+/** @typedef {import("./asking.js").AnswerRow} AnswerRow */
+/** @typedef {import("./asking.js").Question} Question */
+/** @typedef {import("./fractions.js").Fraction} Fraction */
+/** @typedef {import("./tables.js").Packed} Packed */
+
+const SVG = "http://www.w3.org/2000/svg";
+const MOST_LINES = 500;
+/** @type {readonly (keyof typeof NAMES)[]} */
+const OFFERED = ["count", "share", "avg", "sum", "median", "min", "max"];
+const TESTS = ["=", "<>", "<", "<=", ">", ">="];
+
+/**
+ * Make an element; texts become text, never markup.
+ * @param {string} name
+ * @param {Record<string, string>} attributes
+ * @param {...(Node | string)} children
+ * @returns {HTMLElement}
+ */
+function make(name, attributes, ...children) {
+  const element = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes)) {
+    element.setAttribute(attribute, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/**
+ * @param {string} called
+ * @param {Record<string, string>} options the text of each value
+ * @returns {{label: HTMLElement, select: HTMLSelectElement}}
+ */
+function choice(called, options) {
+  const select = /** @type {HTMLSelectElement} */ (
+    make("select", {}, ...Object.entries(options).map(([value, text]) => make("option", { value }, visible(text))))
+  );
+  return { label: make("label", {}, make("span", {}, called), select), select };
+}
+
+/**
+ * @param {string} called
+ * @param {string} example
+ * @returns {{label: HTMLElement, field: HTMLInputElement}} a field for a condition in SQL
+ */
+function conditionField(called, example) {
+  const attributes = { type: "text", spellcheck: "false", autocomplete: "off", placeholder: example };
+  const field = /** @type {HTMLInputElement} */ (make("input", attributes));
+  return { label: make("label", { class: "wide" }, make("span", {}, called), field), field };
+}
+
+/** @param {string[]} names @returns {Record<string, string>} */
+const named = (names) => Object.fromEntries(names.map((name) => [name, name]));
+
+/** The question line, and the answer below it. */
+class QuestionLine {
+  /** @param {HTMLElement} place @param {Packed} packed */
+  constructor(place, packed) {
+    this.packed = packed;
+    this.units = place.dataset.units ?? "rows";
+    /** @type {Release | null} */
+    this.decoded = null;
+    /** @type {string | null} the query that was asked last */
+    this.asked = null;
+    const names = packed.columns.map(({ name }) => name);
+    const aggregates = packed.counts ? OFFERED.slice(0, 2) : OFFERED;
+    this.aggregate = choice("Compute", Object.fromEntries(aggregates.map((name) => [name, this.offered(name)])));
+    this.column = choice("of", named(packed.columns.filter(({ type }) => isNumber(type)).map(({ name }) => name)));
+    this.by = choice("by", { "": "–", ...named(names) });
+    this.also = choice("and", { "": "–", ...named(names) });
+    this.share = conditionField("of those where", this.example());
+    this.where = conditionField("where", this.example());
+    this.sql = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "3", spellcheck: "false" }));
+    this.answer = make("div", { role: "status", "aria-live": "polite" });
+    const form = make(
+      "form",
+      { class: "question" },
+      this.aggregate.label,
+      this.column.label,
+      this.by.label,
+      this.also.label,
+      this.share.label,
+      this.where.label,
+      make("button", { type: "submit" }, "Answer"),
+    );
+    const builder = this.builder(names);
+    const text = make(
+      "form",
+      { class: "question" },
+      make("label", { class: "wide" }, make("span", {}, "The same in SQL"), this.sql),
+      make("button", { type: "submit" }, "Answer this query"),
+    );
+    form.addEventListener("submit", (event) => this.submit(event, () => this.askLine()));
+    text.addEventListener("submit", (event) => this.submit(event, () => this.ask(this.sql.value)));
+    this.aggregate.select.addEventListener("change", () => this.offerColumns());
+    place.append(form, builder, make("details", {}, make("summary", {}, "Write SQL"), text), this.answer);
+    place.hidden = false;
+    this.offerColumns();
+    window.addEventListener("hashchange", () => this.askFragment());
+    this.askFragment();
+  }
+
+  /** @param {keyof typeof NAMES} aggregate @returns {string} */
+  offered(aggregate) {
+    const rows = { count: `number of ${this.units}`, share: `share of ${this.units}` };
+    return aggregate === "count" || aggregate === "share" ? rows[aggregate] : NAMES[aggregate].toLowerCase();
+  }
+
+  /** @returns {Release} decoded when the first question is asked */
+  get release() {
+    this.decoded ??= new Release(this.packed);
+    return this.decoded;
+  }
+
+  /** @returns {string} an example of a condition */
+  example() {
+    const column = this.packed.columns.find(({ type }) => type === "integer") ?? this.packed.columns[0];
+    return column.type === "integer" ? `${identifier(column.name)} >= 30` : `${identifier(column.name)} IS NOT NULL`;
+  }
+
+  /** Show the column or the condition that an aggregate needs. */
+  offerColumns() {
+    const aggregate = this.aggregate.select.value;
+    this.column.label.hidden = aggregate === "count" || aggregate === "share";
+    this.share.label.hidden = aggregate !== "share";
+  }
+
+  /**
+   * Controls that add a comparison to the condition.
+   * @param {string[]} names
+   * @returns {HTMLElement}
+   */
+  builder(names) {
+    const column = choice("Column", named(names));
+    const test = choice("is", named(TESTS));
+    const value = /** @type {HTMLInputElement} */ (make("input", { type: "text", autocomplete: "off" }));
+    const button = make("button", { type: "button" }, "Add to the condition");
+    button.addEventListener("click", () => {
+      const described = this.packed.columns.find(({ name }) => name === column.select.value);
+      const type = described?.type ?? "string";
+      const text = value.value.replaceAll("'", "''");
+      const bare = isNumber(type) || type === "boolean";
+      const typed = type === "date" || type === "timestamp" ? `${type.toUpperCase()} ` : "";
+      const constant = bare ? value.value : `${typed}'${text}'`;
+      const part = `${identifier(column.select.value)} ${test.select.value} ${constant}`;
+      const { field } = this.where;
+      field.value = field.value.trim() ? `${field.value.trim()} AND ${part}` : part;
+    });
+    const fields = make(
+      "div",
+      { class: "question" },
+      column.label,
+      test.label,
+      make("label", {}, make("span", {}, "value"), value),
+      button,
+    );
+    return make("details", {}, make("summary", {}, "Build a condition"), fields);
+  }
+
+  /** @param {Event} event @param {() => void} ask */
+  submit(event, ask) {
+    event.preventDefault();
+    ask();
+  }
+
+  /** Ask what the controls say. */
+  askLine() {
+    const aggregate = this.aggregate.select.value;
+    const column = aggregate === "count" ? "*" : identifier(this.column.select.value);
+    const share = `AVG(CASE WHEN ${this.share.field.value.trim()} THEN 1 ELSE 0 END)`;
+    const call = aggregate === "share" ? share : `${aggregate.toUpperCase()}(${column})`;
+    const keys = [...new Set([this.by.select.value, this.also.select.value])].filter(Boolean).map(identifier);
+    const where = this.where.field.value.trim();
+    const clauses = [`SELECT ${[...keys, call].join(", ")} FROM microdata`];
+    clauses.push(...(where ? [`WHERE ${where}`] : []), ...(keys.length ? [`GROUP BY ${keys.join(", ")}`] : []));
+    this.ask(clauses.join(" "));
+  }
+
+  /** Ask the query in the page's address, if there is one. */
+  askFragment() {
+    const query = queryIn(window.location.hash);
+    if (query !== null && query !== this.asked) {
+      this.ask(query);
+      this.answer.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  /** @param {string} sql */
+  ask(sql) {
+    this.sql.value = sql;
+    this.asked = sql;
+    try {
+      const question = parse(sql, this.packed.columns.map(({ name }) => name));
+      const rows = this.release.answer(question);
+      this.adopt(question);
+      this.asked = querySql(question);
+      this.sql.value = this.asked;
+      this.show(question, rows, this.asked);
+    } catch (error) {
+      if (!(error instanceof Refusal)) {
+        throw error;
+      }
+      this.refuse(error.message, sql);
+    }
+    window.history.replaceState(null, "", linkOf(window.location.href, this.asked));
+  }
+
+  /** @param {Question} question fill the controls with it, as far as they can say it */
+  adopt({ aggregate, column, share, by, where }) {
+    this.aggregate.select.value = aggregate;
+    this.column.select.value = column ?? this.column.select.value;
+    [this.by, this.also].forEach(({ select }, place) => {
+      select.value = by[place] ?? "";
+    });
+    this.where.field.value = where === null ? "" : conditionSql(where);
+    this.share.field.value = share === null ? "" : conditionSql(share);
+    this.offerColumns();
+  }
+
+  /** @param {string} reason @param {string} sql */
+  refuse(reason, sql) {
+    this.answer.replaceChildren(
+      make("p", { class: "note" }, make("strong", {}, "Not answered on this page: "), `${visible(reason)}.`),
+      make("p", {}, "The command answers more questions:"),
+      make("pre", { tabindex: "0" }, make("code", {}, visible(commandOf(sql)))),
+    );
+  }
+
+  /** @param {Question} question @param {AnswerRow[]} rows @param {string} sql */
+  show(question, rows, sql) {
+    const where = question.where === null ? "" : conditionSql(question.where);
+    const share = question.share === null ? "" : conditionSql(question.share);
+    const shown = rows.slice(0, MOST_LINES);
+    const ends = shown.flatMap(({ bounds }) => [bounds.lower, bounds.upper].filter(isFraction));
+    const decimals = decimalsOf(ends);
+    const low = ends.reduce(lesser, ZERO);
+    const high = ends.reduce(greater, ZERO);
+    const head = make(
+      "tr",
+      {},
+      ...question.by.map((name) => make("th", { scope: "col" }, visible(name))),
+      make("th", { scope: "col" }, "Certain bounds, and accuracy"),
+      make("th", { scope: "col", class: "number" }, "Estimate"),
+      ...(ends.length ? [make("th", { scope: "col" }, "On one scale from 0")] : []),
+    );
+    const lines = shown.map((row) => this.line(row, decimals, ends.length ? [low, high] : null));
+    const table = make(
+      "table",
+      { class: "bars" },
+      make("caption", {}, `${questionText(question, share, where, this.units)}${rows.length > MOST_LINES ? ` (the first ${MOST_LINES} of ${rows.length} lines)` : ""}`),
+      make("thead", {}, head),
+      make("tbody", {}, ...lines),
+    );
+    this.answer.replaceChildren(
+      make("div", { class: "scroll", role: "group", "aria-label": "Answer", tabindex: "0" }, rows.length ? table : make("p", {}, "No row can be in this answer.")),
+      this.trust(),
+      this.copies(sql),
+    );
+  }
+
+  /** @param {AnswerRow} row @param {number} decimals @param {[Fraction, Fraction] | null} scale */
+  line({ key, bounds }, decimals, scale) {
+    const cells = [
+      ...key.map((value) => make("th", { scope: "row" }, visible(keyText(value)))),
+      make(
+        "td",
+        {},
+        make("span", { class: "role" }, boundsText(bounds, decimals)),
+        " ",
+        make("span", { class: "meaning" }, accuracyText(bounds)),
+      ),
+      make("td", { class: "number" }, estimateText(bounds, decimals)),
+    ];
+    return make("tr", {}, ...cells, ...(scale ? [make("td", { class: "bar" }, bar(bounds, scale))] : []));
+  }
+
+  /** @returns {HTMLElement} on what the bounds depend */
+  trust() {
+    return make(
+      "p",
+      { class: "meaning" },
+      "The truth lies within these bounds, for certain, if these files are genuine: ",
+      make("a", { href: "#verify" }, "verify them"),
+      ". An estimate guarantees nothing.",
+    );
+  }
+
+  /** @param {string} sql @returns {HTMLElement} */
+  copies(sql) {
+    const texts = {
+      "Copy link": linkOf(window.location.href, sql),
+      "Copy SQL": sql,
+      "Copy command": commandOf(sql),
+      "Copy Python": programOf(sql),
+    };
+    const buttons = Object.entries(texts).map(([called, text]) => {
+      const button = make("button", { type: "button" }, called);
+      button.addEventListener("click", () => copy(text, button, called));
+      return button;
+    });
+    return make("p", { class: "question" }, ...buttons);
+  }
+}
+
+/**
+ * Copy a text, also from a page on a disk, where browsers may not allow the newer way.
+ * @param {string} text
+ * @param {HTMLElement} button
+ * @param {string} called
+ */
+async function copy(text, button, called) {
+  const done = () => {
+    button.textContent = "Copied";
+    window.setTimeout(() => {
+      button.textContent = called;
+    }, 1500);
+  };
+  try {
+    await window.navigator.clipboard.writeText(text);
+    done();
+  } catch {
+    const area = /** @type {HTMLTextAreaElement} */ (make("textarea", {}));
+    area.value = text;
+    button.after(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    if (copied) {
+      done();
+    }
+  }
+}
+
+/**
+ * Bounds as a bar, with the estimate as a line across it.
+ * @param {import("./bounds.js").Bounds} bounds
+ * @param {[Fraction, Fraction]} scale
+ * @returns {SVGElement}
+ */
+function bar({ lower, upper, estimate }, [low, high]) {
+  const svg = document.createElementNS(SVG, "svg");
+  const attributes = { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" };
+  for (const [name, value] of Object.entries(attributes)) {
+    svg.setAttribute(name, value);
+  }
+  /** @param {string} name @param {string} d */
+  const draw = (name, d) => {
+    const path = document.createElementNS(SVG, "path");
+    path.setAttribute("class", name);
+    path.setAttribute("d", d);
+    svg.append(path);
+  };
+  draw("body", "M0 4H1000V6H0z");
+  if (isFraction(lower) && isFraction(upper)) {
+    const start = Math.min(placeOn(low, high, lower), 994);
+    const length = Math.max(placeOn(low, high, upper) - start, 6);
+    draw("inner", `M${start} 0h${length}V10h-${length}z`);
+    const near = asNumber(estimate);
+    if (near !== null && length > 6) {
+      const [least, most] = [low, high].map(approximate);
+      draw("ruler", `M${Math.round(((near - least) / (most - least)) * 1000)} 0V10`);
+    }
+  }
+  return svg;
+}
+
+const place = document.getElementById("question-line");
+const data = document.getElementById("release-data");
+if (place !== null && data !== null) {
+  new QuestionLine(place, /** @type {Packed} */ (JSON.parse(data.textContent ?? "")));
+}

@@ -1,0 +1,42 @@
+/**
+ * Answer queries as a page does: reads {data, queries} as JSON, writes an answer for each query.
+ * Exact numbers are written as "n/d", estimates as floats.
+ */
+
+import { readFileSync } from "node:fs";
+import "../../tasks/report/script/columns.js";
+import "../../tasks/report/script/labels.js";
+import "../../tasks/report/script/rows.js";
+import "../../tasks/report/script/subdomains.js";
+import { asNumber, isFraction } from "../../tasks/report/script/bounds.js";
+import { REST } from "../../tasks/report/script/engine.js";
+import { Release } from "../../tasks/report/script/asking.js";
+import { parse } from "../../tasks/report/script/language.js";
+import { Refusal } from "../../tasks/report/script/scales.js";
+
+const exact = (value) => (isFraction(value) ? `${value.n}/${value.d}` : value);
+
+function answer(release, sql) {
+  try {
+    const question = parse(sql, [...release.columns.keys()]);
+    return release.answer(question).map(({ key, bounds }) => ({
+      key: key.map((value) => (value === REST ? { rest: true } : value)),
+      lower: exact(bounds.lower),
+      upper: exact(bounds.upper),
+      estimate: typeof bounds.estimate === "object" || typeof bounds.estimate === "number"
+        ? asNumber(bounds.estimate)
+        : bounds.estimate,
+      empty: bounds.mayBeEmpty,
+    }));
+  } catch (error) {
+    if (error instanceof Refusal) {
+      return { refused: error.message };
+    }
+    throw error;
+  }
+}
+
+const asked = JSON.parse(readFileSync(0, "utf8"));
+const release = new Release(asked.data);
+const answers = asked.queries.map((sql) => answer(release, sql));
+process.stdout.write(JSON.stringify(answers));

@@ -1,0 +1,101 @@
+"""Compare the answers of a page's script with those of the engines."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.expectations.shared.errors import Fault, QueryError
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.question.rest import REST
+from sfumato.tasks.report.page_data import page_data
+from sfumato.tasks.terms.terms import Declared
+from tests.script.questions import answer_by_script
+
+_NEAR = 1e-9
+
+
+def differences(
+    tables: Mapping[str, pa.Table], declared: Declared, queries: Sequence[str]
+) -> tuple[list[str], int, int]:
+    """Return what differs, how many queries were compared, and how many the script refused."""
+    published = {n: t for n, t in tables.items() if not n.startswith("help_")}
+    data = page_data(published, declared)
+    assert data is not None
+    found, compared, refused = [], 0, 0
+    for query, by_script in zip(queries, answer_by_script(data, queries), strict=True):
+        if isinstance(by_script, dict):
+            refused += 1
+            continue
+        try:
+            answer = answer_on(tables, declared, query)
+        except (QueryError, Fault) as error:
+            found.append(f"{query}\n  engine refuses: {error}\n  script: {by_script[:3]}")
+            continue
+        compared += 1
+        reason = _difference(answer.rows, by_script)
+        if reason:
+            found.append(f"{query}\n  {reason}")
+    return found, compared, refused
+
+
+def _difference(rows: Sequence[Mapping[str, Any]], by_script: Sequence[Mapping[str, Any]]) -> str:
+    engine = {_key(row): _bounds(row) for row in rows}
+    script = {tuple(map(_hashable, row["key"])): row for row in by_script}
+    if set(engine) != set(script) or len(rows) != len(by_script):
+        return f"lines {sorted(map(str, engine))[:6]} but script {sorted(map(str, script))[:6]}"
+    for key, bounds in engine.items():
+        row = script[key]
+        if (_plain(bounds.lower), _plain(bounds.upper)) != (row["lower"], row["upper"]):
+            return f"{key}: {bounds.lower}..{bounds.upper} but script {row['lower']}..{row['upper']}"
+        if bounds.may_be_empty != row["empty"]:
+            return f"{key}: empty {bounds.may_be_empty} but script {row['empty']}"
+        if not _near(bounds.estimate, row["estimate"]):
+            return f"{key}: estimate {_number(bounds.estimate)} but script {row['estimate']} ({bounds.lower}..{bounds.upper})"
+    return ""
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(_hashable(_value(v)) for v in row.values() if not isinstance(v, Bounds))
+
+
+def _bounds(row: Mapping[str, Any]) -> Bounds:
+    (bounds,) = (value for value in row.values() if isinstance(value, Bounds))
+    return bounds
+
+
+def _value(value: Any) -> Any:
+    if value is REST:
+        return {"rest": True}
+    if isinstance(value, date | Decimal):
+        return str(value)
+    return value
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return "the rest of values"
+    return (type(value).__name__, value) if isinstance(value, bool) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, int | Fraction | Decimal) and not isinstance(value, bool):
+        number = Fraction(value)
+        return f"{number.numerator}/{number.denominator}"
+    return _value(value)
+
+
+def _near(engine: Any, script: Any) -> bool:
+    if engine is None or script is None:
+        return engine is None and script is None
+    if isinstance(engine, int | Fraction | Decimal) and not isinstance(engine, bool):
+        return abs(float(engine) - script) <= _NEAR * max(1.0, abs(float(engine)))
+    return bool(_value(engine) == script)
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction | Decimal) else value
