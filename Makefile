@@ -34,9 +34,9 @@ test: $(STAMP)
 rest: $(STAMP)
 	$(RUN)/python -m pytest -n 3 --part rest
 
-# What needs Chromium, PostgreSQL, MariaDB or a wheel of its own.
+# What needs Chromium, Node, PostgreSQL, MariaDB or a wheel of its own.
 services: $(STAMP)
-	$(RUN)/python -m pytest -n 2 -m "browser or postgres or packaging"
+	$(RUN)/python -m pytest -n 2 -m "browser or node or postgres or packaging"
 
 # The whole suite in one run. Servers are waited for: three workers share two cores.
 all-tests: $(STAMP)

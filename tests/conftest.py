@@ -52,9 +52,10 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """On continuous integration nothing that needs a browser is skipped: there is one."""
+    """On continuous integration nothing that needs a browser or Node is skipped: both are there."""
     report = yield
-    if report.skipped and os.environ.get("CI") and item.get_closest_marker("browser"):
+    needed = item.get_closest_marker("browser") or item.get_closest_marker("node")
+    if report.skipped and os.environ.get("CI") and needed:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: was skipped, and CI is set"
     return report

@@ -128,7 +128,7 @@ LATER = (
 """What starts many processes, though it stands among these."""
 
 PARTS = ("everyday", "rest")
-NEEDS = {"browser", "packaging", "postgres"}
+NEEDS = {"browser", "node", "packaging", "postgres"}
 _UNITS = {file: name for name, files in SHARED.items() for file in files}
 
 

@@ -11,6 +11,7 @@ from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
+from sfumato.tasks.report.page_data import page_data
 from sfumato.tasks.report.stated import little_left
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import tells
@@ -93,6 +94,7 @@ def _content(directory: Path, assessment: Assessment, helps: Tables | None) -> P
         tables=tables if tells("codebook", declared.software) else None,
         guesses=_guesses(assessment),
         answers=_answers(assessment, helps),
+        data=page_data(tables, declared) if tells("asks", declared.software) else None,
         warnings=little_left(groups, declared) if tells("little left", declared.software) else (),
         tool=declared.software.get("sfumato") if tells("tool", declared.software) else None,
     )

@@ -115,6 +115,8 @@ class Checked:
         stated: the promises whose verdicts are stated, and not measured.
         over_people: verdicts over people who have several rows, or households, as they are stated.
         over: the units of these verdicts.
+        wrong_script: why the answers of the page's own script are wrong, if it is a script that
+            turned out to be; None otherwise.
     """
 
     verdicts: Verdicts
@@ -124,6 +126,7 @@ class Checked:
     stated: tuple[PrivacyModel, ...] = ()
     over_people: Verdicts = ()
     over: Literal["people", "households"] = "people"
+    wrong_script: str | None = None
 
 
 def compare_made_again(
@@ -167,7 +170,14 @@ def compare_made_again(
             f"{unlike[0]}: differs from the published tables; it was made with "
             f"{', '.join(made_with)}. Install that software, or add --digest"
         )
-    return Checked(verdicts, "equivalent", made_with, tuple(unlike))
+    wrong = _wrong_script(directory / PAGE)
+    return Checked(verdicts, "equivalent", made_with, tuple(unlike), wrong_script=wrong)
+
+
+def _wrong_script(page: Path) -> str | None:
+    from sfumato.tasks.publication.compared_pages import WRONG_SCRIPTS, script_of
+
+    return WRONG_SCRIPTS.get(script_of(read_text(page)) or "")
 
 
 def _differing_files(directory: Path, again: Path, declared: Declared) -> list[str]:

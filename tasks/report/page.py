@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
@@ -31,7 +32,7 @@ from sfumato.tasks.report.promises import (
     widest_e,
     with_sensitive,
 )
-from sfumato.tasks.report.rendering import render
+from sfumato.tasks.report.rendering import page_script, render, script_sha256
 from sfumato.tasks.report.snippets import SNIPPETS, example_query, pandas_snippet, query_command
 from sfumato.tasks.report.stated import guess_lines, likely_intervals
 from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
@@ -69,6 +70,7 @@ class PageContent:
         guesses: the guesses of each sensitive column by an attacker with only the files.
         over_people: each promise with what its publisher measured over people with several rows.
         answers: the answers that the page shows before anybody asks.
+        data: the published tables as JSON, if the page answers questions itself.
         warnings: reasons in its files why it may be of no use.
         tool: the version of Sfumato that made it, if the page explains how to get it.
     """
@@ -84,6 +86,7 @@ class PageContent:
     over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
     guesses: Guesses = field(default_factory=dict)
     answers: "tuple[FirstAnswer, ...]" = ()
+    data: str | None = None
     tool: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -104,6 +107,7 @@ def page(content: PageContent) -> str:
     view = _promises(content) | _tables(content) | _asking(content.declared)
     view["tool"], view["warnings"] = content.tool, content.warnings
     view["answers"] = shown_answers(content.answers)
+    view |= _script(content)
     view["at_a_glance"] = tells("at a glance", content.declared.software)
     view["lost"] = _losses(content)
     view["coded"] = coding_lines(content.declared)
@@ -113,6 +117,18 @@ def page(content: PageContent) -> str:
     view["said"] = words_of_line(content.declared.words, codebook=content.tables is not None)
     view["codebook"] = {} if content.tables is None else codebook(content.declared, content.tables)
     return render("page.html.j2", declared=content.declared, **view)
+
+
+def _script(content: PageContent) -> dict[str, Any]:
+    """Return the tables and the script of a page that answers questions; both None otherwise."""
+    if content.data is None:
+        return {"data": None, "script": None, "script_hash": None}
+    shows = content.declared.form.shows
+    return {
+        "data": Markup(content.data),  # noqa: S704 -- JSON without markup: see `page_data`
+        "script": Markup(page_script(shows)),  # noqa: S704 -- a file of ours
+        "script_hash": script_sha256(shows),
+    }
 
 
 def _losses(content: PageContent) -> list[UtilityLine]:

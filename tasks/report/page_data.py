@@ -8,6 +8,7 @@ compressor is used, since its bytes would depend on its version.
 import base64
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
@@ -36,6 +37,8 @@ from sfumato.tasks.terms.terms import Declared
 
 MOST_TEXT = 2_000_000
 """The longest text that a page holds, in characters."""
+_MARKUP = re.compile("[<\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Characters that JSON escapes here, since they begin markup, or hide or reorder text."""
 _SAFE = 2**53  # integers below this are numbers in JSON, others are texts
 _MOST_BITS = 24  # what the script unpacks at once
 _NODE = "node"
@@ -61,13 +64,15 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
         document = {
             "shows": shows,
             "counts": declared.form.counts_alone,
-            "columns": [_described(name, column) for name, column in declared.columns.items()],
+            "columns": [_description(name, column) for name, column in declared.columns.items()],
             **_TABLES[shows](tables, declared),
         }
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:  # of NaN, infinity, or too many different values
         return None
-    return text.replace("<", "\\u003c") if len(text) <= MOST_TEXT else None
+    if len(text) > MOST_TEXT:
+        return None
+    return _MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _least_length(tables: Tables) -> int:
@@ -76,8 +81,8 @@ def _least_length(tables: Tables) -> int:
     return cells // 8
 
 
-def _described(name: str, column: DeclaredColumn) -> Document:
-    described: Document = {
+def _description(name: str, column: DeclaredColumn) -> Document:
+    description: Document = {
         "name": name,
         "type": column.type,
         "scale": column.scale or 0,
@@ -85,10 +90,10 @@ def _described(name: str, column: DeclaredColumn) -> Document:
         "nulls": column.nulls,
     }
     if column.round is None and (isinstance(column.bottom, str) or isinstance(column.top, str)):
-        described["ends"] = [
+        description["ends"] = [
             end if isinstance(end, str) else None for end in (column.bottom, column.top)
         ]
-    return described
+    return description
 
 
 def _rows_of_groups(tables: Tables, declared: Declared) -> Document:
@@ -96,8 +101,8 @@ def _rows_of_groups(tables: Tables, declared: Declared) -> Document:
     names = relations(declared)
     rows = tables[names.rows]
     exact = [n for n in (GROUP_ID, *declared.columns) if n in rows.column_names]
-    shown = rows.select([n for n in exact if not _is_sensitive(n, declared)])
-    return {"rows": _table(shown), **_values_of_groups(tables, declared)}
+    rows = rows.select([n for n in exact if not _is_sensitive(n, declared)])
+    return {"rows": _table(rows), **_values_of_groups(tables, declared)}
 
 
 def _is_sensitive(name: str, declared: Declared) -> bool:
@@ -183,12 +188,12 @@ def _rows_and_subdomains(tables: Tables, declared: Declared) -> Document:
     column = declared.columns[name]
     nodes = read_nodes(tables[TARGETS], name, column)
     (values_table,) = tables_of_counts(declared).values()
-    shown = tables[values_table]
-    group = as_integers(shown[GROUP_ID])
+    subdomains = tables[values_table]
+    group = as_integers(subdomains[GROUP_ID])
     aim = _aims(tables[AIMS])[group]
     published = nodes.subdomains
-    node = locate(published, aim, shown[LOWER], shown[UPPER])
-    places = pa.table({GROUP_ID: group, _NODE: node, COUNT: shown[COUNT]})
+    node = locate(published, aim, subdomains[LOWER], subdomains[UPPER])
+    places = pa.table({GROUP_ID: group, _NODE: node, COUNT: subdomains[COUNT]})
     rows = tables[relations(declared).rows]
     exact = [n for n in (GROUP_ID, *declared.columns) if n in rows.column_names]
     return {
@@ -240,16 +245,16 @@ def _column(column: Column) -> Document:
     values = [_plain(value) for value in column.values.to_pylist()]
     if len(column.codes) and not column.has_null and (np.diff(column.codes) >= 0).all():
         runs = lengths(starts(column.codes), len(column.codes))
-        return {"values": values, "runs": True, **_packed(runs)}
+        return {"values": values, "runs": True, **_pack(runs)}
     codes = np.where(column.codes < 0, len(values), column.codes)
     nulls = {"nulls": True} if column.has_null else {}
-    return {"values": values, **nulls, **_packed(codes)}
+    return {"values": values, **nulls, **_pack(codes)}
 
 
-def _packed(numbers: np.ndarray) -> Document:
+def _pack(numbers: np.ndarray) -> Document:
     """Return numbers in as few bits as the largest needs, the lowest bits first, in base64.
 
-    >>> _packed(np.array([1, 0, 3]))
+    >>> _pack(np.array([1, 0, 3]))
     {'bits': 2, 'codes': 'MQ=='}
 
     Raises:

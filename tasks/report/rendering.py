@@ -1,4 +1,7 @@
-"""Common parts of all pages: one look, their templates, and texts that stay texts.
+"""Common parts of all pages: one look, templates, texts that stay texts, and the script.
+
+The script's modules are plain JavaScript, which Node runs and tests as they are. A page holds them
+in order as one text, without comments and indentation, and its policy allows only this text.
 
 Every page is a pure function of what it shows: the same bytes wherever and whenever it is rendered.
 """
@@ -31,6 +34,13 @@ from sfumato.tasks.schema.files import read_text
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _ENDING = ".html.j2"
+_MODULES = Path(__file__).with_name("script")
+_ENTRY = "page.js"
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[a-z]+\.js)";\n', re.MULTILINE)
+_COMMENT = re.compile(r"^ *(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"/\*\* @type \{[^\n]*?\} \*/ ?")
+_EXPORT = re.compile(r"^export (?=(?:class|const|function) )", re.MULTILINE)
+_SPACE = re.compile(r"\n\s*")
 _PARTS: Mapping[str, Mapping[str, type]] = {
     "forms": FORM_PARAMETERS,
     "partitions": PARTITION_PARAMETERS,
@@ -71,6 +81,35 @@ def stylesheet(*more: str) -> Stylesheet:
         Markup(css),  # noqa: S704 -- a file of ours, not of the release
         base64.b64encode(digest).decode(),
     )
+
+
+@cache
+def page_script(shows: str) -> str:
+    """Return the script for releases that show a person in one way; the same text everywhere.
+
+    Args:
+        shows: the way of a form, which has an engine of its own.
+    """
+    modules: dict[str, str] = {}
+    for file in (f"{shows}.js", _ENTRY):
+        _add(file, modules)
+    text = "\n".join(modules.values())
+    return f'"use strict";\n(() => {{\n{_SPACE.sub(chr(10), text)}}})();\n'
+
+
+def _add(file: str, modules: dict[str, str]) -> None:
+    """Add a module behind those that it imports; each once."""
+    source = read_text(_MODULES / file)
+    for imported in _IMPORT.finditer(source):
+        if imported["file"] not in modules:
+            _add(imported["file"], modules)
+    bare = _EXPORT.sub("", _IMPORT.sub("", source))
+    modules[file] = _INLINE.sub("", _COMMENT.sub("", bare)).strip() + "\n"
+
+
+def script_sha256(shows: str) -> str:
+    """Return the digest of a script in base64, as a page's policy names it."""
+    return base64.b64encode(hashlib.sha256(page_script(shows).encode()).digest()).decode()
 
 
 @cache

@@ -55,7 +55,7 @@ COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
 """The key of the layout of a release's page, files and ready SQL."""
-_LAYOUT = "7"
+_LAYOUT = "8"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -67,6 +67,7 @@ ToldByPages = Literal[
     "references",  # what would be guessed of values that are dealt at random
     "answers",  # to three questions, with their bounds
     "at a glance",  # the publisher's description, files and licence, on the first screen
+    "asks",  # a line for questions, with the tables and a script that answers them
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
@@ -81,6 +82,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "outward bounds": 6,
     "answers": 7,
     "at a glance": 7,
+    "asks": 8,
 }
 
 

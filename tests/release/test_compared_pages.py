@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.compared_pages import _HEADS, head_digest, is_passive
+from sfumato.tasks.report.rendering import page_script
 from tests.release.forge import made_with, reseal
 from tests.release.small import people
 
@@ -46,7 +47,52 @@ def with_other_style(page):
     return page.replace(sha256(css), sha256(other)).replace(css, other)
 
 
+def with_script(change):
+    """Return the page with another script, which its policy allows."""
+
+    def changed(page):
+        script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
+        other = change(script)
+        return page.replace(sha256(script), sha256(other)).replace(script, other)
+
+    return changed
+
+
+def with_data(change):
+    def changed(page):
+        data = re.search(r'id="release-data">(.*?)</script>', page)[1]
+        return page.replace(data, change(data))
+
+    return changed
+
+
+def without_script(page):
+    policy = re.sub(r"script-src '[^']*'; ", "", page, count=1)
+    return re.sub(r"<script.*</script>\n", "", policy, flags=re.DOTALL)
+
+
 MUTANTS = {
+    "altered script": replace_once('"use strict";', '"use strict" ;'),
+    "altered script with its policy": with_script(lambda text: text.replace("1n", "2n", 1)),
+    "script of another form": with_script(lambda _: page_script("labels")),
+    "no script": without_script,
+    "script without a policy": lambda page: re.sub(r"script-src '[^']*'; ", "", page, count=1),
+    "policy for two scripts": replace_once("script-src '", "script-src 'unsafe-inline' '"),
+    "other values in the data": with_data(lambda data: data.replace("19", "18", 1)),
+    "other codes in the data": with_data(
+        lambda data: re.sub(r'("codes":")(.)', lambda m: m[1] + "AB"[m[2] == "A"], data, count=1)
+    ),
+    "no data": with_data(lambda _: "{}"),
+    "markup in the data": with_data(lambda data: data + "</script><script>alert(1)"),
+    "hidden limits": replace_once('aria-labelledby="limits"', 'hidden aria-labelledby="limits"'),
+    "hidden page": replace_once(
+        "<main>", '<main><div id="question-line" data-units="rows" hidden>'
+    ),
+    "two places for answers": insert_before(
+        "<main>", '<div id="question-line" data-units="rows" hidden></div>'
+    ),
+    "data twice": lambda page: page.replace("<script>", '<p id="release-data">{}</p><script>', 1),
+    "data before": insert_before("<main>", '<p id="release-data">{}</p>'),
     "script": insert_before("</body>", SCRIPT),
     "script in the head": insert_before("</head>", SCRIPT),
     "script with a policy": with_allowed_script,

@@ -14,9 +14,9 @@ _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 def answer_by_script(data: str, queries: Sequence[str]) -> list[Any]:
     """Answer queries as the page's script does; an answer that it refuses has the reason."""
-    asked = json.dumps({"data": json.loads(data), "queries": list(queries)})
+    question = json.dumps({"data": json.loads(data), "queries": list(queries)})
     run = subprocess.run(
-        ["node", str(_ANSWER)], input=asked, capture_output=True, text=True, check=False
+        ["node", str(_ANSWER)], input=question, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
@@ -40,8 +40,10 @@ class Questions:
         sensitive = [name for name, c in self._columns.items() if c["role"] == "sensitive"]
         self._sensitive = rng.choice(sensitive) if sensitive else None
         where = f" WHERE {self._condition(2)}" if rng.random() < 0.8 else ""
-        by = rng.sample(self._usable(), k=min(rng.choice([0, 0, 1, 1, 2]), len(self._usable())))
-        keys = [_quoted(name) for name in by]
+        group_by = rng.sample(
+            self._usable(), k=min(rng.choice([0, 0, 1, 1, 2]), len(self._usable()))
+        )
+        keys = [_identifier(name) for name in group_by]
         selected = ", ".join([*keys, self._aggregate()])
         grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {selected} FROM microdata{where}{grouped}"
@@ -56,13 +58,15 @@ class Questions:
     def _aggregate(self) -> str:
         rng = self._random
         if self._counts or rng.random() < 0.25:
-            return rng.choice(["COUNT(*)", f"AVG(CASE WHEN {self._condition(1)} THEN 1 ELSE 0 END)"])
+            return rng.choice(
+                ["COUNT(*)", f"AVG(CASE WHEN {self._condition(1)} THEN 1 ELSE 0 END)"]
+            )
         name = self._sensitive
         if name is None or rng.random() < 0.2:
             name = rng.choice(self._usable())
         number = self._columns[name]["type"] in _NUMBERS
         functions = ["SUM", "AVG", "MEDIAN", "MIN", "MAX"] if number else ["MIN", "MAX", "COUNT"]
-        return f"{rng.choice([*functions, 'COUNT'])}({_quoted(name)})"
+        return f"{rng.choice([*functions, 'COUNT'])}({_identifier(name)})"
 
     def _condition(self, depth: int) -> str:
         rng = self._random
@@ -73,12 +77,13 @@ class Questions:
         return self._test(rng.choice(self._usable()))
 
     def _test(self, name: str) -> str:
-        rng, column = self._random, _quoted(name)
+        rng, column = self._random, _identifier(name)
         kind = rng.random()
         if kind < 0.1:
             return f"{column} IS {rng.choice(['', 'NOT '])}NULL"
         if kind < 0.25:
-            return f"{column} {rng.choice(['', 'NOT '])}BETWEEN {self._constant(name)} AND {self._constant(name)}"
+            ends = f"{self._constant(name)} AND {self._constant(name)}"
+            return f"{column} {rng.choice(['', 'NOT '])}BETWEEN {ends}"
         if kind < 0.4:
             listed = ", ".join(self._constant(name) for _ in range(rng.choice([1, 2, 3])))
             return f"{column} {rng.choice(['', 'NOT '])}IN ({listed})"
@@ -98,7 +103,7 @@ class Questions:
         return kind + "'" + text.replace("'", "''") + "'"
 
 
-def _quoted(name: str) -> str:
+def _identifier(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
@@ -125,14 +130,14 @@ def _values(document: Mapping[str, Any]) -> dict[str, list[Any]]:
         for name, column in table["columns"].items()
     }
     for name, labels in document.get("labels", {}).items():
-        values[name] = [value for label in labels for value in _stated(label)]
+        values[name] = [value for label in labels for value in _values_of_label(label)]
     if "domain" in document:
         (name,) = (c["name"] for c in document["columns"] if c["role"] == "sensitive")
         values[name] = document["domain"]["values"]
     return values
 
 
-def _stated(label: Mapping[str, Any]) -> list[Any]:
-    stated = [*label.get("listed", []), *label.get("between", [])]
-    stated += [label["prefix"][0].ljust(label["prefix"][1], "0")] if "prefix" in label else []
-    return [value for value in stated if value is not None]
+def _values_of_label(label: Mapping[str, Any]) -> list[Any]:
+    values = [*label.get("listed", []), *label.get("between", [])]
+    values += [label["prefix"][0].ljust(label["prefix"][1], "0")] if "prefix" in label else []
+    return [value for value in values if value is not None]

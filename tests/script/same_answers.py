@@ -26,7 +26,7 @@ def differences(
     published = {n: t for n, t in tables.items() if not n.startswith("help_")}
     data = page_data(published, declared)
     assert data is not None
-    found, compared, refused = [], 0, 0
+    different, compared, refused = [], 0, 0
     for query, by_script in zip(queries, answer_by_script(data, queries), strict=True):
         if isinstance(by_script, dict):
             refused += 1
@@ -34,13 +34,13 @@ def differences(
         try:
             answer = answer_on(tables, declared, query)
         except (QueryError, Fault) as error:
-            found.append(f"{query}\n  engine refuses: {error}\n  script: {by_script[:3]}")
+            different.append(f"{query}\n  engine refuses: {error}\n  script: {by_script[:3]}")
             continue
         compared += 1
         reason = _difference(answer.rows, by_script)
         if reason:
-            found.append(f"{query}\n  {reason}")
-    return found, compared, refused
+            different.append(f"{query}\n  {reason}")
+    return different, compared, refused
 
 
 def _difference(rows: Sequence[Mapping[str, Any]], by_script: Sequence[Mapping[str, Any]]) -> str:
@@ -51,11 +51,13 @@ def _difference(rows: Sequence[Mapping[str, Any]], by_script: Sequence[Mapping[s
     for key, bounds in engine.items():
         row = script[key]
         if (_plain(bounds.lower), _plain(bounds.upper)) != (row["lower"], row["upper"]):
-            return f"{key}: {bounds.lower}..{bounds.upper} but script {row['lower']}..{row['upper']}"
+            return (
+                f"{key}: {bounds.lower}..{bounds.upper} but script {row['lower']}..{row['upper']}"
+            )
         if bounds.may_be_empty != row["empty"]:
             return f"{key}: empty {bounds.may_be_empty} but script {row['empty']}"
-        if not _near(bounds.estimate, row["estimate"]):
-            return f"{key}: estimate {_number(bounds.estimate)} but script {row['estimate']} ({bounds.lower}..{bounds.upper})"
+        if not _is_near(bounds.estimate, row["estimate"]):
+            return f"{key}: estimate {_number(bounds.estimate)} but script {row['estimate']}"
     return ""
 
 
@@ -89,7 +91,7 @@ def _plain(value: Any) -> Any:
     return _value(value)
 
 
-def _near(engine: Any, script: Any) -> bool:
+def _is_near(engine: Any, script: Any) -> bool:
     if engine is None or script is None:
         return engine is None and script is None
     if isinstance(engine, int | Fraction | Decimal) and not isinstance(engine, bool):

@@ -232,6 +232,7 @@ def _document(
         "derived": checked.derived,
         "made_with": list(checked.made_with),
         "unlike": list(checked.unlike),
+        "wrong_script": checked.wrong_script,
         "previous": succession,
         "unseen": list(_unseen(checked, references)),
     }
@@ -313,4 +314,9 @@ def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
     for name in checked.unlike:
         yield (
             f"{name}: differs from the published tables, and it is the file of the announced digest"
+        )
+    if checked.wrong_script:
+        yield (
+            f"warning: index.html answers some questions wrongly: {checked.wrong_script}. "
+            "Ask with sfumato query"
         )

@@ -1,0 +1,71 @@
+"""The script of pages as one text: what it contains, its types, and its units in Node."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sfumato.tasks.publication.compared_pages import SCRIPTS, WRONG_SCRIPTS
+from sfumato.tasks.query.question.ways import WAYS
+from sfumato.tasks.report import rendering
+from sfumato.tasks.report.rendering import page_script, script_sha256
+
+pytestmark = pytest.mark.node
+MODULES = Path(rendering.__file__).with_name("script")
+UNITS = Path(__file__).with_name("units.test.mjs")
+MOST_BYTES = 100_000
+
+
+def run(*command):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("shows", WAYS)
+def test_a_script_is_one_that_check_knows(shows):
+    assert SCRIPTS.get(script_sha256(shows)) == shows, f"add {script_sha256(shows)} to SCRIPTS"
+
+
+def test_scripts_that_answer_wrongly_are_known_ones():
+    assert set(WRONG_SCRIPTS) <= set(SCRIPTS)
+
+
+@pytest.mark.parametrize("shows", WAYS)
+def test_a_script_is_small_whole_and_plain(shows, tmp_path):
+    script = page_script(shows)
+    assert len(script.encode()) <= MOST_BYTES
+    file = tmp_path / "script.js"
+    file.write_text(script, encoding="utf-8")
+    checked = run("node", "--check", file)
+    assert checked.returncode == 0, checked.stderr
+    assert not re.search(r"/\*|^import |^export |\n\s*\n|</script|<!--", script, re.MULTILINE)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\.style\b",
+        script,
+    )
+    assert not re.search(
+        r"\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|https?://(?!www\.w3\.org)", script
+    )
+
+
+def test_every_module_is_in_a_script():
+    names = {path.stem for path in MODULES.glob("*.js")} - {"page"}
+    entered = set(WAYS)
+    imported = set(
+        re.findall(r'from "\./([a-z]+)\.js"', "".join(p.read_text() for p in MODULES.glob("*.js")))
+    )
+    assert names == entered | imported
+
+
+def test_types_agree():
+    if shutil.which("tsc") is None:
+        pytest.skip("there is no TypeScript")
+    checked = run("tsc", "--project", MODULES)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_units_pass_in_node():
+    passed = run("node", "--test", UNITS)
+    assert passed.returncode == 0, passed.stdout[-3000:]
+    assert "# pass 11" in passed.stdout

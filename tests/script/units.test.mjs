@@ -1,0 +1,132 @@
+/** Units of the page's script, by Node's own test runner. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { boundsOver, noneCounted } from "../../tasks/report/script/bounds.js";
+import { ceiling, compare, decimalsOf, floor, fraction, over, parseNumber, plus, written } from "../../tasks/report/script/fractions.js";
+import { conditionSql, identifier, parse, querySql } from "../../tasks/report/script/language.js";
+import { compareTexts, momentOf, momentText, Refusal, scaleOf } from "../../tasks/report/script/scales.js";
+import { unpack, unitsOf } from "../../tasks/report/script/tables.js";
+import { accuracyText, boundsText, commandOf, linkOf, queryIn } from "../../tasks/report/script/words.js";
+
+const COLUMNS = ["age", "sex", "capital-loss", "order", "day"];
+
+test("fractions are exact, and reduced", () => {
+  assert.deepEqual(plus(fraction(1, 6), fraction(1, 3)), fraction(1, 2));
+  assert.deepEqual(over(fraction(-1), fraction(-3)), fraction(1, 3));
+  assert.equal(compare(fraction(10n ** 30n, 3n), fraction(10n ** 30n + 1n, 3n)), -1);
+  assert.deepEqual([floor(fraction(-1, 2)), ceiling(fraction(-1, 2))], [-1n, 0n]);
+});
+
+test("numbers are rounded outward", () => {
+  const third = fraction(-1, 3);
+  assert.equal(written(third, 2, "down"), "-0.34");
+  assert.equal(written(third, 2, "up"), "-0.33");
+  assert.equal(written(fraction(9198232, 47), 0, "down"), "195,707");
+  assert.equal(decimalsOf([fraction(31, 2), fraction(1, 3)]), 2);
+});
+
+test("numbers are read as they are written", () => {
+  assert.deepEqual(parseNumber("-12.50"), fraction(-25, 2));
+  assert.deepEqual(parseNumber("1e-3"), fraction(1, 1000));
+  assert.equal(parseNumber("12a"), null);
+  assert.deepEqual(unitsOf(["0.1", "2.25", 3]), { units: [10n, 225n, 300n], digits: 2 });
+});
+
+test("codes are unpacked from any number of bits", () => {
+  assert.deepEqual([...unpack("MQ==", 2, 3)], [1, 0, 3]);
+  for (let bits = 1; bits <= 24; bits += 1) {
+    const numbers = Array.from({ length: 50 }, (_, place) => (place * 7_654_321) % 2 ** bits);
+    const bytes = new Uint8Array(Math.ceil((bits * 50) / 8));
+    numbers.forEach((number, place) => {
+      for (let bit = 0; bit < bits; bit += 1) {
+        const at = place * bits + bit;
+        bytes[at >> 3] |= ((number >> bit) & 1) << (at & 7);
+      }
+    });
+    assert.deepEqual([...unpack(Buffer.from(bytes).toString("base64"), bits, 50)], numbers);
+  }
+});
+
+test("texts are ordered by code points, and moments by time", () => {
+  assert.ok(compareTexts("\uffff", "\u{1d4b3}") < 0);
+  assert.equal(momentText(momentOf("1969-12-31 23:59:59.5")), "1969-12-31 23:59:59.500000");
+  assert.equal(momentOf("2023-02-29"), null);
+  const days = scaleOf({ name: "day", type: "date", scale: 0, role: "", nulls: false });
+  assert.equal(days.value(days.whole("0004-02-29")), "0004-02-29");
+});
+
+test("the subset of SQL is read and written", () => {
+  const queries = [
+    "SELECT COUNT(*) FROM microdata",
+    "SELECT sex, AVG(\"capital-loss\") FROM microdata WHERE age >= 30 AND (sex = 'a''b' OR \"order\" IS NULL) GROUP BY sex",
+    "SELECT AVG(CASE WHEN NOT (age < 3 AND sex IS NOT NULL) THEN 1 ELSE 0 END) FROM microdata",
+    "SELECT MAX(\"day\") FROM microdata WHERE \"day\" <= DATE '2024-05-31'",
+  ];
+  for (const query of queries) {
+    assert.equal(querySql(parse(query, COLUMNS)), query);
+  }
+  const where = (text) => conditionSql(parse(`SELECT COUNT(*) FROM microdata WHERE ${text}`, COLUMNS).where);
+  assert.equal(where("AGE not in (1, -2)"), "NOT (age = 1 OR age = -2)");
+  assert.equal(where("5 < age"), "age > 5");
+  assert.equal(where("age BETWEEN 1 AND 2"), "age >= 1 AND age <= 2");
+  assert.equal(identifier('a"b'), '"a""b"');
+});
+
+test("anything else is refused, and never fails", () => {
+  const refused = [
+    "", "SELECT", "DROP TABLE microdata", "SELECT * FROM microdata", "SELECT age FROM microdata",
+    "SELECT COUNT(*) FROM other", "SELECT COUNT(DISTINCT age) FROM microdata",
+    "SELECT COUNT(*), COUNT(*) FROM microdata", "SELECT COUNT(*) FROM microdata LIMIT 3",
+    "SELECT SUM(nobody) FROM microdata", "SELECT COUNT(*) FROM microdata WHERE age = sex",
+    `SELECT COUNT(*) FROM microdata WHERE ${"(".repeat(5000)}`, "x".repeat(20_000), "'",
+  ];
+  for (const query of refused) {
+    assert.throws(() => parse(query, COLUMNS), Refusal, query.slice(0, 40));
+  }
+});
+
+test("hostile texts are read or refused", () => {
+  const pieces = ["SELECT ", "COUNT(*)", " FROM microdata", " WHERE ", "age", "'", "\"", "(", ")", " AND ", " NOT ", "<script>", "\0", "\u202e", "%", "1e999", "-", ",", "--", "/*", "\ud800", "CASE WHEN "];
+  let state = 49;
+  const next = (most) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state % most;
+  };
+  for (let number = 0; number < 20_000; number += 1) {
+    const text = Array.from({ length: 1 + next(12) }, () => pieces[next(pieces.length)]).join("");
+    try {
+      parse(queryIn(`#ask=${text}`) ?? text, COLUMNS);
+    } catch (error) {
+      assert.ok(error instanceof Refusal, `${JSON.stringify(text)}: ${error}`);
+    }
+  }
+});
+
+test("questions survive the page's address", () => {
+  const sql = "SELECT COUNT(*) FROM microdata WHERE sex = 'é#%&'";
+  const link = linkOf("file:///a/index.html#verify", sql);
+  assert.equal(queryIn(link.slice(link.indexOf("#"))), sql);
+  assert.equal(queryIn("#verify"), null);
+  assert.equal(queryIn("#ask=%"), null);
+  assert.equal(commandOf("it's"), `sfumato query . 'it'"'"'s'`);
+});
+
+test("bounds are told in words", () => {
+  const bounds = (low, high) => ({ lower: low, upper: high, estimate: null, mayBeEmpty: false });
+  assert.equal(boundsText(bounds(fraction(181), fraction(29835)), 0), "181 to 29,835");
+  assert.equal(accuracyText(bounds(fraction(181), fraction(29835))), "known within a factor of 165");
+  assert.equal(accuracyText(bounds(fraction(95), fraction(105))), "±5 %");
+  assert.equal(accuracyText(bounds(fraction(0), fraction(5))), "too wide to use");
+  assert.equal(accuracyText(bounds(fraction(3), fraction(3))), "exact");
+});
+
+test("a mean takes the best of the values that may count", () => {
+  const domain = { type: "integer", values: [1, 5, 9], units: [1n, 5n, 9n], digits: 0 };
+  const counted = noneCounted(3);
+  counted.lowSure[1] = counted.highSure[1] = 1;
+  counted.lowAll.set([1, 1, 1]);
+  counted.highAll.set([1, 1, 1]);
+  const found = boundsOver("avg", domain, counted);
+  assert.deepEqual([found.lower, found.upper], [fraction(3), fraction(7)]);
+});
