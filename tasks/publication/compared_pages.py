@@ -24,10 +24,10 @@ _HEADS = frozenset(
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "iZ7KdmS8hJJfvhp1XvnfcfC1gVJFDVE2YTvxzmV3BAc=": "columns",
-    "XsA/8XZQrClHPCd51eLDZBLvazv4IyCqxE0KnFKtlv4=": "labels",
-    "d8JywGMLc6AbfRZmTVruF01eTjIsZRB5u+HB111He7E=": "rows",
-    "/uBh3sWV5zi2eLswww/Bxa6U2s8jmaPTi49lqMvOQWo=": "subdomains",
+    "K0ejXUlxHGIL9fakGgzTOvZ5fDqnb8Oll41wGwB49gM=": "columns",
+    "YZV6qrty47VXgagOHf5EmnDZPwSR3A1aOYTqYVl/DNQ=": "labels",
+    "y1PhgrM08+muXSCe2ZW2xDVSv54OdJBeboNFVXPFXX8=": "rows",
+    "ES0/7bimNE0tH6IljeDQ8X/DncVZkXU6XfCShwu6w4E=": "subdomains",
 }
 """The way of showing that each script of a version is for, by its SHA-256 in base64."""
 WRONG_SCRIPTS: dict[str, str] = {}

@@ -196,9 +196,22 @@ export function rowsWhere(condition, table, columns) {
  * @returns {Uint8Array}
  */
 function outcomesOfValues(test, described, column) {
-  const outcomeOf = outcomeOfTest(test, described);
-  const places = column.values.map((value) => placeOfValue(described, value));
-  return Uint8Array.from([...places, null], outcomeOf);
+  return Uint8Array.from(placesOf(described, column), outcomeOfTest(test, described));
+}
+
+/** @type {WeakMap<Column, (Place | null)[]>} */
+const PLACES = new WeakMap();
+
+/**
+ * @param {Described} described
+ * @param {Column} column
+ * @returns {(Place | null)[]} the places of its values, and null behind them; computed once
+ */
+export function placesOf(described, column) {
+  const known = PLACES.get(column);
+  const places = known ?? [...column.values.map((value) => placeOfValue(described, value)), null];
+  PLACES.set(column, places);
+  return places;
 }
 
 /**

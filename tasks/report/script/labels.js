@@ -11,13 +11,13 @@ import {
 } from "./behind.js";
 import { bounds, boundsOver, NOTHING, noneCounted, withEstimate } from "./bounds.js";
 import {
-  allOf, anyOf, both, columnsIn, flatten, isNull, not, outcomesOnPlaces, test,
+  allOf, anyOf, both, columnsIn, flatten, isNull, not, outcomesOnPlaces, placesOf, test,
 } from "./conditions.js";
 import {
   answered, combinations, domainOf, literalOf, MOST_CELLS, register, requireType, REST, textOf,
 } from "./engine.js";
 import { fraction } from "./fractions.js";
-import { placeOfValue, Refusal } from "./scales.js";
+import { Refusal } from "./scales.js";
 import { columnOf, decodeTable } from "./tables.js";
 
 /** @typedef {import("./behind.js").Outcomes} Outcomes */
@@ -35,8 +35,16 @@ import { columnOf, decodeTable } from "./tables.js";
 
 
 /**
- * Equal rows, with the codes of the columns that a question uses.
- * @typedef {{codes: Map<string, Int32Array>, times: Int32Array}} Distinct
+ * Equal rows, with the codes of the columns that a question uses, and the outcomes of conditions.
+ * @typedef {object} Distinct
+ * @property {Map<string, Int32Array>} codes
+ * @property {Int32Array} times the number of rows that each stands for
+ * @property {Map<string, RowOutcomes>} known
+ */
+
+/**
+ * Outcomes that rows have, and the place of each row's outcomes among them.
+ * @typedef {{outcomes: Outcomes[], place: Int32Array}} RowOutcomes
  */
 
 /**
@@ -104,7 +112,7 @@ export class LabelsEngine {
     /** @type {Map<string, {key: KeyValue[], rows: number[]}>} */
     const split = new Map(plain.length ? [] : [["", { key: cell, rows: [] }]]);
     for (let row = 0; row < distinct.times.length; row += 1) {
-      if (outcomes !== null && !outcomes[row].possible[1]) {
+      if (outcomes !== null && !outcomes.outcomes[outcomes.place[row]].possible[1]) {
         continue;
       }
       const others = plain.map((name) => this.valueOf(name, distinct, row));
@@ -131,7 +139,7 @@ export class LabelsEngine {
    * Bound an aggregate over the rows on which a condition may hold.
    * @param {Part} part
    * @param {number[]} rows
-   * @param {Outcomes[] | null} outcomes of all rows; null if all count
+   * @param {RowOutcomes | null} outcomes of all rows; null if all count
    * @param {Distinct} distinct
    * @param {Values | null} values
    */
@@ -141,7 +149,7 @@ export class LabelsEngine {
     const codes = part.column === null ? null : /** @type {Int32Array} */ (distinct.codes.get(part.column));
     let [least, most, expected, hidden] = [0, 0, 0, 0];
     for (const row of rows) {
-      const outcome = outcomes === null ? ALWAYS : outcomes[row];
+      const outcome = outcomes === null ? ALWAYS : outcomes.outcomes[outcomes.place[row]];
       const times = distinct.times[row];
       const code = codes === null ? 0 : codes[row];
       if (values !== null && values.low[code] < 0) {
@@ -244,6 +252,7 @@ export class LabelsEngine {
     return {
       codes: new Map(columns.map(({ name, column }) => [name, Int32Array.from(first, (row) => column.codes[row])])),
       times: Int32Array.from(times),
+      known: new Map(),
     };
   }
 
@@ -251,30 +260,34 @@ export class LabelsEngine {
    * The possible outcomes of a condition on each row: a part about one column is decided as a whole.
    * @param {Condition} condition
    * @param {Distinct} distinct
-   * @returns {Outcomes[]}
+   * @returns {RowOutcomes}
    */
   outcomes(condition, distinct) {
+    const text = JSON.stringify(condition);
+    const found = distinct.known.get(text) ?? this.decide(condition, distinct);
+    if (distinct.known.size < MOST_KNOWN) {
+      distinct.known.set(text, found);
+    }
+    return found;
+  }
+
+  /** @param {Condition} condition @param {Distinct} distinct @returns {RowOutcomes} */
+  decide(condition, distinct) {
     const names = columnsIn(condition);
     if (names.size === 1) {
       const [name] = names;
-      const known = this.outcomesOfColumn(name, condition);
-      return Array.from(/** @type {Int32Array} */ (distinct.codes.get(name)), (code) => known[code]);
+      const codes = /** @type {Int32Array} */ (distinct.codes.get(name));
+      return eachOnce(this.outcomesOfColumn(name, condition), codes);
     }
-    if (condition.op === "not") {
-      return this.outcomes(condition.part, distinct).map(negated);
-    }
-    if (condition.op === "sure") {
-      return this.outcomes(condition.part, distinct).map(surely);
+    if (condition.op === "not" || condition.op === "sure") {
+      const { outcomes, place } = this.outcomes(condition.part, distinct);
+      return { outcomes: outcomes.map(condition.op === "not" ? negated : surely), place };
     }
     const joined = /** @type {{op: "and" | "or", parts: Condition[]}} */ (condition);
-    const parts = partsByColumn(joined).map((part) => this.outcomes(part, distinct));
-    return parts.reduce((first, second) =>
-      first.map((outcome, row) =>
-        joined.op === "and"
-          ? together(outcome, second[row])
-          : negated(together(negated(outcome), negated(second[row]))),
-      ),
-    );
+    const [last, ...others] = partsByColumn(joined).reverse();
+    const first = others.reverse();
+    const before = this.outcomes(first.length > 1 ? { op: joined.op, parts: first } : first[0], distinct);
+    return joinOutcomes(before, this.outcomes(last, distinct), joined.op);
   }
 
   /** @param {string} name @param {Condition} condition @returns {Outcomes[]} by code, that of null last */
@@ -283,8 +296,8 @@ export class LabelsEngine {
     if (labelled) {
       return labelled.outcomes(condition);
     }
-    const places = columnOf(this.rows, name).values.map((value) => placeOfValue(this.column(name), value));
-    return Array.from(outcomesOnPlaces(condition, this.column(name), [...places, null]), certain);
+    const places = placesOf(this.column(name), columnOf(this.rows, name));
+    return Array.from(outcomesOnPlaces(condition, this.column(name), places), certain);
   }
 
   /**
@@ -307,6 +320,7 @@ export class LabelsEngine {
   }
 }
 
+const MOST_KNOWN = 64; // conditions whose outcomes are kept
 const NO_VALUE = -1; // the place of null
 const NO_ENDS = -2; // that of a label without ends
 
@@ -363,6 +377,50 @@ function placed(domain, left) {
     high: Int32Array.from(ends, ([, high]) => high),
     listed: left.map((some) => Int32Array.from(some ?? [])),
   };
+}
+
+/**
+ * @param {Outcomes[]} outcomes of each code
+ * @param {Int32Array} codes of rows
+ * @returns {RowOutcomes} with equal outcomes once
+ */
+function eachOnce(outcomes, codes) {
+  const places = new Map();
+  const place = outcomes.map((of) => {
+    const text = JSON.stringify([of.possible, of.chance, of.against]);
+    const number = places.get(text) ?? places.size;
+    places.set(text, number);
+    return number;
+  });
+  /** @type {Outcomes[]} */
+  const different = [];
+  place.forEach((number, code) => {
+    different[number] ??= outcomes[code];
+  });
+  return { outcomes: different, place: codes.map((code) => place[code]) };
+}
+
+/**
+ * @param {RowOutcomes} first
+ * @param {RowOutcomes} second
+ * @param {"and" | "or"} op
+ * @returns {RowOutcomes} each pair of outcomes is joined once
+ */
+function joinOutcomes(first, second, op) {
+  const width = second.outcomes.length;
+  const known = new Int32Array(first.outcomes.length * width).fill(-1);
+  /** @type {Outcomes[]} */
+  const outcomes = [];
+  const place = first.place.map((of, row) => {
+    const pair = of * width + second.place[row];
+    if (known[pair] < 0) {
+      const [a, b] = [first.outcomes[of], second.outcomes[second.place[row]]];
+      known[pair] = outcomes.length;
+      outcomes.push(op === "and" ? together(a, b) : negated(together(negated(a), negated(b))));
+    }
+    return known[pair];
+  });
+  return { outcomes, place };
 }
 
 /**
