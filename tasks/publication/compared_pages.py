@@ -24,15 +24,15 @@ _HEADS = frozenset(
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "K0ejXUlxHGIL9fakGgzTOvZ5fDqnb8Oll41wGwB49gM=": "columns",
-    "YZV6qrty47VXgagOHf5EmnDZPwSR3A1aOYTqYVl/DNQ=": "labels",
-    "y1PhgrM08+muXSCe2ZW2xDVSv54OdJBeboNFVXPFXX8=": "rows",
-    "ES0/7bimNE0tH6IljeDQ8X/DncVZkXU6XfCShwu6w4E=": "subdomains",
+    "Y+rnbcspmVpJTXASTCHl+7F9OB4nE9tGkZqWLvc2vaU=": "columns",
+    "XYSxT4NJcl1b63Coltzva/qB22MCtamKIvWKWTInIow=": "labels",
+    "/FDs3SJkjOFZi4Ja358A0n/oPVP3gyTDFQiAxbX5+mg=": "rows",
+    "DHqAySG3wn6OBfoh5Xo1lMeDXJhWZmWU36oolC6l7Z0=": "subdomains",
 }
 """The way of showing that each script of a version is for, by its SHA-256 in base64."""
 WRONG_SCRIPTS: dict[str, str] = {}
 """The scripts among them that turned out to answer wrongly, with what is wrong."""
-_POLICY = re.compile(r"script-src 'sha256-(?P<digest>[A-Za-z0-9+/]{43}=)'; ")
+_POLICY = re.compile(r"script-src 'sha256-(?P<digest>[A-Za-z0-9+/]{43}=)'; connect-src 'self'; ")
 _END = re.compile(
     r'<script type="application/json" id="release-data">(?P<data>[^<]*)</script>\n'
     r"<script>(?P<script>.*)</script>\n(?=</body>\n</html>\s*\Z)",

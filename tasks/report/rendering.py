@@ -39,7 +39,7 @@ _ENTRY = "page.js"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[a-z]+\.js)";\n', re.MULTILINE)
 _COMMENT = re.compile(r"^ *(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"/\*\* @type \{[^\n]*?\} \*/ ?")
-_EXPORT = re.compile(r"^export (?=(?:class|const|function) )", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async|class|const|function) )", re.MULTILINE)
 _SPACE = re.compile(r"\n\s*")
 _PARTS: Mapping[str, Mapping[str, type]] = {
     "forms": FORM_PARAMETERS,

@@ -67,7 +67,7 @@ def with_data(change):
 
 
 def without_script(page):
-    policy = re.sub(r"script-src '[^']*'; ", "", page, count=1)
+    policy = re.sub(r"script-src '[^']*'; connect-src 'self'; ", "", page, count=1)
     return re.sub(r"<script.*</script>\n", "", policy, flags=re.DOTALL)
 
 
@@ -76,7 +76,10 @@ MUTANTS = {
     "altered script with its policy": with_script(lambda text: text.replace("1n", "2n", 1)),
     "script of another form": with_script(lambda _: page_script("labels")),
     "no script": without_script,
-    "script without a policy": lambda page: re.sub(r"script-src '[^']*'; ", "", page, count=1),
+    "script without a policy": lambda page: re.sub(
+        r"script-src '[^']*'; connect-src 'self'; ", "", page, count=1
+    ),
+    "connections elsewhere": replace_once("connect-src 'self'", "connect-src *"),
     "policy for two scripts": replace_once("script-src '", "script-src 'unsafe-inline' '"),
     "other values in the data": with_data(lambda data: data.replace("19", "18", 1)),
     "other codes in the data": with_data(

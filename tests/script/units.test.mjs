@@ -7,6 +7,7 @@ import { ceiling, compare, decimalsOf, floor, fraction, over, parseNumber, plus,
 import { conditionSql, identifier, parse, querySql } from "../../tasks/report/script/language.js";
 import { compareTexts, momentOf, momentText, Refusal, scaleOf } from "../../tasks/report/script/scales.js";
 import { unpack, unitsOf } from "../../tasks/report/script/tables.js";
+import { measuredText, recordedIn, recordText } from "../../tasks/report/script/record.js";
 import { accuracyText, boundsText, commandOf, linkOf, queryIn } from "../../tasks/report/script/words.js";
 
 const COLUMNS = ["age", "sex", "capital-loss", "order", "day"];
@@ -129,4 +130,22 @@ test("a mean takes the best of the values that may count", () => {
   counted.highAll.set([1, 1, 1]);
   const found = boundsOver("avg", domain, counted);
   assert.deepEqual([found.lower, found.upper], [fraction(3), fraction(7)]);
+});
+
+test("the record of a line is read with care", () => {
+  const record = {
+    current: "0002",
+    versions: {
+      "0001": { status: "published", time: "2026-11-29T06:11:20+00:00", accuracy: [{ workload: "avg", level: 5, median: 0.2 }, 3] },
+      "0002": { status: "withdrawn", time: "2026-12-01T00:00:00+00:00" },
+    },
+  };
+  const first = recordedIn(record, "/line/0001/index.html");
+  assert.equal(recordText(first), "Version 0001 of 2, published on 2026-11-29, is not the current one: that is 0002.");
+  assert.deepEqual(first.accuracy.map(measuredText), ["avg (5): ±10 %"]);
+  assert.match(recordText(recordedIn(record, "/line/0002/")), /was withdrawn/);
+  for (const hostile of [null, 3, [], {}, { versions: [] }, { versions: { "0001": 3 } }]) {
+    assert.equal(recordedIn(hostile, "/line/0001/index.html"), null);
+  }
+  assert.equal(recordedIn(record, "/line/__proto__/index.html"), null);
 });

@@ -4,6 +4,7 @@ import { keyText, Release } from "./asking.js";
 import { asNumber, isFraction } from "./bounds.js";
 import { approximate, decimalsOf, greater, lesser, ZERO } from "./fractions.js";
 import { conditionSql, identifier, parse, querySql } from "./language.js";
+import { fetchRecord, measuredText, recordText } from "./record.js";
 import { isNumber, Refusal } from "./scales.js";
 import {
   accuracyText, boundsText, commandOf, estimateText, linkOf, NAMES, placeOn, programOf, queryIn,
@@ -375,8 +376,29 @@ function bar({ lower, upper, estimate }, [low, high]) {
   return svg;
 }
 
+/** Show above the page's content what the record of its line says, which nothing here verifies. */
+async function showRecord() {
+  const recorded = await fetchRecord(window.location);
+  const main = document.querySelector("main");
+  if (recorded === null || main === null) {
+    return;
+  }
+  const link = make("a", { href: "../index.html" }, "All versions");
+  const lines = recorded.accuracy.map((measured) => make("li", {}, measuredText(measured)));
+  const measured = make("details", {}, make("summary", {}, "Accuracy that the publisher measured"), make("ul", {}, ...lines));
+  main.prepend(
+    make(
+      "div",
+      { class: recorded.current === recorded.version ? "about" : "note", role: "note" },
+      make("p", {}, recordText(recorded), " ", link, ". The line's record says so; this page does not verify it."),
+      ...(lines.length ? [measured] : []),
+    ),
+  );
+}
+
 const place = document.getElementById("question-line");
 const data = document.getElementById("release-data");
 if (place !== null && data !== null) {
   new QuestionLine(place, /** @type {Packed} */ (JSON.parse(data.textContent ?? "")));
+  void showRecord();
 }
