@@ -24,10 +24,10 @@ _HEADS = frozenset(
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "Y+rnbcspmVpJTXASTCHl+7F9OB4nE9tGkZqWLvc2vaU=": "columns",
-    "XYSxT4NJcl1b63Coltzva/qB22MCtamKIvWKWTInIow=": "labels",
-    "/FDs3SJkjOFZi4Ja358A0n/oPVP3gyTDFQiAxbX5+mg=": "rows",
-    "DHqAySG3wn6OBfoh5Xo1lMeDXJhWZmWU36oolC6l7Z0=": "subdomains",
+    "EvLVqRe1iF+l1HytHawh9iGE0U8X3Usb/cM6OJwMgYM=": "columns",
+    "1qk8SooFgA1nhP+GGkfKoRe+B5KIXIRqIJbE3+O4dS0=": "labels",
+    "zqDUJtAKeS1z1Mgl8I4NliERc/K5PWXWv6q99Jv7tjU=": "rows",
+    "Tt3YgNKiUAYgPWsJ09ZIrrYR9GVJfVs4yxbm4E+sZHU=": "subdomains",
 }
 """The way of showing that each script of a version is for, by its SHA-256 in base64."""
 WRONG_SCRIPTS: dict[str, str] = {}

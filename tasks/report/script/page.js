@@ -77,7 +77,10 @@ class QuestionLine {
     const names = packed.columns.map(({ name }) => name);
     const aggregates = packed.counts ? OFFERED.slice(0, 2) : OFFERED;
     this.aggregate = choice("Compute", Object.fromEntries(aggregates.map((name) => [name, this.offered(name)])));
-    this.column = choice("of", named(packed.columns.filter(({ type }) => isNumber(type)).map(({ name }) => name)));
+    const numbers = packed.columns.filter(({ type }) => isNumber(type));
+    const sensitive = numbers.filter(({ role }) => role === "sensitive");
+    const offered = [...new Set([...sensitive, ...numbers])].map(({ name }) => name);
+    this.column = choice("of", named(offered));
     this.by = choice("by", { "": "–", ...named(names) });
     this.also = choice("and", { "": "–", ...named(names) });
     this.share = conditionField("of those where", this.example());
