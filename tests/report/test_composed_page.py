@@ -166,7 +166,7 @@ def test_losses_are_those_of_people_who_are_here(method):
 def test_says_what_changed_since_the_version_before(method):
     changed = "What changed since the version before"
     text = page_of(method, lineage=LineageTotals(continued=1_200, new=7, left=2))
-    section = text.split(changed)[1].split("How to ask")[0]
+    section = text.split(changed)[1].split("How to verify")[0]
     assert "Groups that go on from the version before 1,200" in section
     assert "Groups of people who came since 7" in section
     assert ("Groups that somebody has left 2" in section) == (method != "redistributed")
