@@ -115,7 +115,10 @@ def test_pages_are_accessible_and_fit(browser, release_pages, width, scheme, med
     page.emulate_media(media=media)
     for path, columns in release_pages.items():
         page.goto(path.as_uri())
+        page.evaluate("document.querySelector('#question-line form')?.requestSubmit()")
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        if page.get_by_role("button", name="Measure").count():
+            page.get_by_role("button", name="Measure").click()
         if page.evaluate("document.documentElement.scrollWidth") > width:
             wide.append(path.stem)
         if media == "print":

@@ -18,12 +18,12 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def opened(browser):
+def open_page(browser):
     """Open pages, and hold that they complain about nothing and ask nothing of the network."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
     complaints, requests = [], []
 
-    def open_page(address):
+    def show(address):
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -31,7 +31,7 @@ def opened(browser):
         page.goto(address)
         return page
 
-    yield open_page
+    yield show
     context.close()
     assert complaints == []
     assert {address.partition(":")[0] for address in requests} <= {"file"}
@@ -42,8 +42,8 @@ def answer_of(page):
     return page.locator("#question-line [role=status]")
 
 
-def test_a_question_in_the_address_is_answered_from_a_disk(opened, release):
-    page = opened(f"{(release / 'index.html').as_uri()}#ask={quote(SQL)}")
+def test_a_question_in_the_address_is_answered_from_a_disk(open_page, release):
+    page = open_page(f"{(release / 'index.html').as_uri()}#ask={quote(SQL)}")
     answer = answer_of(page)
     assert answer.locator("caption").inner_text() == "Average of wage by town, where age >= 30"
     assert answer.locator("tbody tr").count() >= 3
@@ -59,8 +59,8 @@ def test_a_question_in_the_address_is_answered_from_a_disk(opened, release):
     ]
 
 
-def test_a_question_is_asked_by_keyboard(opened, release):
-    page = opened((release / "index.html").as_uri())
+def test_a_question_is_asked_by_keyboard(open_page, release):
+    page = open_page((release / "index.html").as_uri())
     compute = page.get_by_label("Compute")
     compute.focus()
     page.keyboard.type("average")
@@ -76,34 +76,34 @@ def test_a_question_is_asked_by_keyboard(opened, release):
     assert quote("age > 20") in page.url
 
 
-def test_what_is_not_answered_here_is_given_as_a_command(opened, release):
-    page = opened(f"{(release / 'index.html').as_uri()}#ask={quote('SELECT STDDEV(wage) FROM x')}")
+def test_what_is_not_answered_here_is_given_as_a_command(open_page, release):
+    page = open_page(f"{(release / 'index.html').as_uri()}#ask={quote('SELECT STDDEV(wage) FROM x')}")
     text = answer_of(page).inner_text()
     assert "Not answered on this page: " in text
     assert "sfumato query . 'SELECT STDDEV(wage) FROM x'" in text
 
 
 @pytest.mark.parametrize("fragment", [HOSTILE, "SELECT '" + HOSTILE, "%", "SELECT \u202e FROM"])
-def test_a_hostile_address_is_text(opened, release, fragment):
-    page = opened(f"{(release / 'index.html').as_uri()}#ask={quote(fragment)}")
+def test_a_hostile_address_is_text(open_page, release, fragment):
+    page = open_page(f"{(release / 'index.html').as_uri()}#ask={quote(fragment)}")
     assert page.locator("img").count() == 0
     assert "\u202e" not in page.inner_text("body")
 
 
-def test_hostile_values_are_text(opened, small):
+def test_hostile_values_are_text(open_page, small):
     rows = [{**row, "town": row["town"] and f"{row['town']} {HOSTILE}"} for row in people()]
     directory = small.write(rows).publish("one").directory
-    page = opened(f"{(directory / 'index.html').as_uri()}#ask={quote(SQL)}")
+    page = open_page(f"{(directory / 'index.html').as_uri()}#ask={quote(SQL)}")
     assert HOSTILE in answer_of(page).inner_text()
     assert page.locator("img").count() == 0
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_answers_a_count(opened, small, form):
+def test_every_form_answers_a_count(open_page, small, form):
     changes = {**FORMS[form], "evaluate": {"workloads": []}, "source": {"uri": "people.csv"}}
     directory = small.write(people_of_every_type(60), **changes).publish("one").directory
     sql = "SELECT COUNT(*) FROM microdata WHERE age BETWEEN 20 AND 45"
-    page = opened(f"{(directory / 'index.html').as_uri()}#ask={quote(sql)}")
+    page = open_page(f"{(directory / 'index.html').as_uri()}#ask={quote(sql)}")
     assert answer_of(page).locator("caption").inner_text().startswith("Number of people, where")
     assert answer_of(page).locator("tbody tr").count() == 1
 

@@ -50,20 +50,20 @@ def with_other_style(page):
 def with_script(change):
     """Return the page with another script, which its policy allows."""
 
-    def changed(page):
+    def change_page(page):
         script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
         other = change(script)
         return page.replace(sha256(script), sha256(other)).replace(script, other)
 
-    return changed
+    return change_page
 
 
 def with_data(change):
-    def changed(page):
+    def change_page(page):
         data = re.search(r'id="release-data">(.*?)</script>', page)[1]
         return page.replace(data, change(data))
 
-    return changed
+    return change_page
 
 
 def without_script(page):

@@ -68,4 +68,4 @@ def test_types_agree():
 def test_units_pass_in_node():
     passed = run("node", "--test", UNITS)
     assert passed.returncode == 0, passed.stdout[-3000:]
-    assert "# pass 12" in passed.stdout
+    assert "# pass 14" in passed.stdout

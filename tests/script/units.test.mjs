@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { accuracyOf, medianOf, rangesOf } from "../../tasks/report/script/accuracy.js";
 import { boundsOver, noneCounted } from "../../tasks/report/script/bounds.js";
 import { ceiling, compare, decimalsOf, floor, fraction, over, parseNumber, plus, written } from "../../tasks/report/script/fractions.js";
 import { conditionSql, identifier, parse, querySql } from "../../tasks/report/script/language.js";
@@ -148,4 +149,20 @@ test("the record of a line is read with care", () => {
     assert.equal(recordedIn(hostile, "/line/0001/index.html"), null);
   }
   assert.equal(recordedIn(record, "/line/__proto__/index.html"), null);
+});
+
+test("ranges of one length are spread over all values", () => {
+  assert.deepEqual(rangesOf(0n, 9n, 0.8), [[0n, 7n], [1n, 8n], [2n, 9n]]);
+  assert.equal(rangesOf(0n, 99n, 0.05).length, 8);
+  assert.deepEqual(rangesOf(0n, 99n, 0.05)[7], [95n, 99n]);
+  assert.deepEqual(rangesOf(5n, 5n, 0.05), [[5n, 5n]]);
+  assert.equal(medianOf([3, 1, 2, 4]), 2.5);
+});
+
+test("accuracy is half the width of bounds, relative to their middle", () => {
+  const bounds = (low, high) => ({ lower: low, upper: high, estimate: null, mayBeEmpty: false });
+  assert.equal(accuracyOf(bounds(fraction(95), fraction(105))), 0.05);
+  assert.equal(accuracyOf(bounds(fraction(0), fraction(0))), 0);
+  assert.equal(accuracyOf(bounds(fraction(-5), fraction(5))), 1);
+  assert.equal(accuracyOf(bounds(null, null)), null);
 });

@@ -6,7 +6,7 @@ import {
 } from "./conditions.js";
 import { combinations, compareKeys, engineOf, literalOf, REST, textOf } from "./engine.js";
 import { fraction } from "./fractions.js";
-import { Refusal } from "./scales.js";
+import { Refusal, scaleOf } from "./scales.js";
 
 /** @typedef {import("./bounds.js").Aggregate} Aggregate */
 /** @typedef {import("./bounds.js").Bounds} Bounds */
@@ -47,6 +47,24 @@ export class Release {
       throw new Refusal(`There is no column ${name}. Columns: ${[...this.columns.keys()].join(", ")}`);
     }
     return column;
+  }
+
+  /**
+   * @param {string} name of an ordered column that is not sensitive
+   * @returns {[bigint, bigint] | null} the least and the greatest value that the tables state
+   */
+  endsOf(name) {
+    const { packed } = this;
+    const scale = scaleOf(this.column(name));
+    const tables = [...(packed.rows ? [packed.rows] : []), ...(packed.admitted ?? [])];
+    const labels = packed.labels?.[name];
+    const values = labels
+      ? labels.flatMap(({ listed, between }) => [...(listed ?? []), ...(between ?? [])])
+      : tables.find(({ columns }) => name in columns)?.columns[name].values ?? [];
+    const numbers = values.flatMap((value) => (scale === null || value === null ? [] : [scale.whole(value)]));
+    return numbers.length
+      ? [numbers.reduce((a, b) => (a < b ? a : b)), numbers.reduce((a, b) => (a > b ? a : b))]
+      : null;
   }
 
   /** @param {string} name whether rows show it, or its values beside labels */

@@ -1,5 +1,6 @@
 /** The question line of a page: it reads the tables that the page holds, and shows bounds. */
 
+import { rangedColumns, spansOf } from "./accuracy.js";
 import { keyText, Release } from "./asking.js";
 import { asNumber, isFraction } from "./bounds.js";
 import { approximate, decimalsOf, greater, lesser, ZERO } from "./fractions.js";
@@ -8,7 +9,7 @@ import { fetchRecord, measuredText, recordText } from "./record.js";
 import { isNumber, Refusal } from "./scales.js";
 import {
   accuracyText, boundsText, commandOf, estimateText, linkOf, NAMES, placeOn, programOf, queryIn,
-  questionText, visible,
+  questionText, shareText, visible,
 } from "./words.js";
 
 /** @typedef {import("./asking.js").AnswerRow} AnswerRow */
@@ -38,15 +39,17 @@ function make(name, attributes, ...children) {
   return element;
 }
 
+/** @param {Record<string, string>} options the text of each value @returns {HTMLElement[]} */
+const optionsOf = (options) =>
+  Object.entries(options).map(([value, text]) => make("option", { value }, visible(text)));
+
 /**
  * @param {string} called
  * @param {Record<string, string>} options the text of each value
  * @returns {{label: HTMLElement, select: HTMLSelectElement}}
  */
 function choice(called, options) {
-  const select = /** @type {HTMLSelectElement} */ (
-    make("select", {}, ...Object.entries(options).map(([value, text]) => make("option", { value }, visible(text))))
-  );
+  const select = /** @type {HTMLSelectElement} */ (make("select", {}, ...optionsOf(options)));
   return { label: make("label", {}, make("span", {}, called), select), select };
 }
 
@@ -108,7 +111,8 @@ class QuestionLine {
     form.addEventListener("submit", (event) => this.submit(event, () => this.askLine()));
     text.addEventListener("submit", (event) => this.submit(event, () => this.ask(this.sql.value)));
     this.aggregate.select.addEventListener("change", () => this.offerColumns());
-    place.append(form, builder, make("details", {}, make("summary", {}, "Write SQL"), text), this.answer);
+    const sql = make("details", {}, make("summary", {}, "Write SQL"), text);
+    place.append(form, builder, sql, this.answer, this.accuracies());
     place.hidden = false;
     this.offerColumns();
     window.addEventListener("hashchange", () => this.askFragment());
@@ -170,6 +174,33 @@ class QuestionLine {
       button,
     );
     return make("details", {}, make("summary", {}, "Build a condition"), fields);
+  }
+
+  /** @returns {HTMLElement} what measures the accuracy of the chosen aggregate, when it is opened */
+  accuracies() {
+    const result = make("div", {});
+    const by = choice("over ranges of", {});
+    const button = make("button", { type: "button" }, "Measure");
+    button.addEventListener("click", () => {
+      const aggregate = this.aggregate.select.value;
+      const counted = aggregate === "count" || aggregate === "share";
+      const column = counted ? null : this.column.select.value;
+      const asked = /** @type {Pick<Question, "aggregate" | "column">} */ ({ aggregate: counted ? "count" : aggregate, column });
+      const what = questionText({ ...asked, by: [], where: null, share: null }, "", "", this.units);
+      result.replaceChildren(...accuracyFigure(spansOf(this.release, asked, by.select.value), what, by.select.value));
+    });
+    const controls = make("div", { class: "question" }, by.label, button);
+    const details = make(
+      "details",
+      {},
+      make("summary", {}, "How accurate are answers?"),
+      make("p", {}, "The question above without its condition, over short and long ranges: half the width of the bounds, relative to their middle."),
+      controls,
+      result,
+    );
+    const offer = () => by.select.append(...optionsOf(named(rangedColumns(this.release).map(({ name }) => name))));
+    details.addEventListener("toggle", offer, { once: true });
+    return details;
   }
 
   /** @param {Event} event @param {() => void} ask */
@@ -377,6 +408,50 @@ function bar({ lower, upper, estimate }, [low, high]) {
     }
   }
   return svg;
+}
+
+/**
+ * A chart of the accuracy over ranges of each length, and the medians as a table.
+ * @param {import("./accuracy.js").Span[]} spans
+ * @param {string} what the question in words
+ * @param {string} over the column
+ * @returns {Node[]}
+ */
+function accuracyFigure(spans, what, over) {
+  if (!spans.length) {
+    return [make("p", {}, "No range has an answer.")];
+  }
+  const svg = document.createElementNS(SVG, "svg");
+  /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
+  const draw = (name, attributes, text = "") => {
+    const element = document.createElementNS(SVG, name);
+    for (const [attribute, value] of Object.entries(attributes)) {
+      element.setAttribute(attribute, String(value));
+    }
+    element.textContent = text;
+    svg.append(element);
+  };
+  svg.setAttribute("viewBox", "0 0 480 240");
+  svg.setAttribute("class", "plot");
+  svg.setAttribute("aria-hidden", "true");
+  /** @param {number} share */
+  const height = (share) => 200 - Math.round(share * 180);
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+    draw("path", { class: share ? "grid" : "axis", d: `M60 ${height(share)}H470` });
+    draw("text", { x: 54, y: height(share) + 4, "text-anchor": "end" }, share === 1 ? "≥ 100 %" : share ? `±${share * 100} %` : "exact");
+  }
+  spans.forEach(({ share, accuracies, median }, place) => {
+    const x = 100 + place * 80;
+    accuracies.forEach((accuracy) => draw("circle", { class: "body", cx: x, cy: height(accuracy), r: 4 }));
+    draw("path", { class: "ruler", d: `M${x - 14} ${height(median)}h28` });
+    draw("text", { x, y: 222, "text-anchor": "middle" }, `${share * 100} %`);
+  });
+  const rows = spans.map(({ share, median }) =>
+    make("tr", {}, make("th", { scope: "row" }, `${share * 100} %`), make("td", { class: "number" }, shareText(median))),
+  );
+  const head = make("tr", {}, make("th", { scope: "col" }, "Length of the range"), make("th", { scope: "col", class: "number" }, "Median accuracy"));
+  const caption = make("caption", {}, `${what} over ranges of ${visible(over)}; lengths as shares of all its values`);
+  return [make("figure", { class: "narrow" }, svg), make("table", { class: "narrow" }, caption, make("thead", {}, head), make("tbody", {}, ...rows))];
 }
 
 /** Show above the page's content what the record of its line says, which nothing here verifies. */

@@ -51,10 +51,15 @@ export function accuracyText({ lower, upper }) {
   if (factor !== null && factor >= WIDE) {
     return `known within a factor of ${Math.ceil(factor).toLocaleString("en")}`;
   }
-  if (share === null || share >= 1) {
+  return shareText(share ?? 1);
+}
+
+/** @param {number} share half the width of bounds, relative to their middle @returns {string} */
+export function shareText(share) {
+  if (share >= 1) {
     return "too wide to use";
   }
-  return `±${percentText(share)}`;
+  return share ? `±${percentText(share)}` : "exact";
 }
 
 /** @param {number} share @returns {string} in percent, three digits at most */
