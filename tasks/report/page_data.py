@@ -50,7 +50,7 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
 
     Returns None if the text would be too long, if a table has values that JSON cannot hold (NaN,
     infinity), or if the script answers no questions about such a release: without rows, in parts,
-    or with labels whose versions are composed.
+    with labels whose versions are composed, or of a form that shows a person in a way of its own.
 
     Args:
         tables: the published tables.
@@ -58,7 +58,8 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
     """
     shows = declared.form.shows
     unanswered = declared.made_of or (declared.is_composed and shows == "labels")
-    if unanswered or not declared.rows.published or _least_length(tables) > MOST_TEXT:
+    too_long = _least_length(tables) > MOST_TEXT
+    if unanswered or too_long or not declared.rows.published or shows not in _TABLES:
         return None
     try:
         document = {
