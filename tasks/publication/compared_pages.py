@@ -15,19 +15,19 @@ from html.parser import HTMLParser
 
 _HEADS = frozenset(
     {
-        "02f3647e990fbe9bf05d75d912fe61d804c9f16ca83b32c2ad18c63127de6ff7",
         "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
         "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
         "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
+        "abafc57ca31aacee923e3ddec6d5f3a8bb5a9c63acb1c7b01e3c70086139c3c2",
         "c3340742ab042d58e156c7870cb756ecc90b296861085b4970b628a5ddd2e105",
     }
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "lKTpAgmf5hyvtD837CCw6LtZrn3wFj/t3Kvxg396OPc=": "columns",
-    "F4ttEj55pm7I3r1/hOnVJFkBj3q5d0qwW9xnqxgniYE=": "labels",
-    "RdWLVAmeYSjRh6e66YYK+hSypWFjmUGpcOzuN2HSVjE=": "rows",
-    "Qr4MHbrtRYqPXRYgVmpXf0ZTULOgqYouMWK0XkdriwM=": "subdomains",
+    "hPy7S5vPDD9YUUpKYthKXIQFUb9ygF2fecvOA+1mXM4=": "columns",
+    "mizmrjN22Fbb2SShbYkUhet2lQ0HUaljT0NEidu6CaE=": "labels",
+    "gJyqJPhBXs12siputhJD95o6UR21WeJU0iTECm2AcgM=": "rows",
+    "5frNK5IaQU3aqGxg8Mc7zBQDxqW4E3Jt1un8TXbF3Xg=": "subdomains",
 }
 """The way of showing that each script of a version is for, by its SHA-256 in base64."""
 WRONG_SCRIPTS: dict[str, str] = {}

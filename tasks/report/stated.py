@@ -7,6 +7,7 @@ these. This page judges by one selection that anyone can draw.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import ceil
 from typing import Any
 
 from sfumato.expectations.groups.groups import Groups
@@ -58,16 +59,21 @@ _COUNTED: Mapping[str, str] = {
     "linkability": "halves that the nearest row joins",
     "inference": "own value in the nearest row",
 }
+_SCALE = 200  # the length of the scale on which shares are drawn
 _SHOWN = 6  # factors, before `and so on`
 
 
 @dataclass(frozen=True)
 class GuessLine:
-    """A guess, the share of rows for which it is right, and the shares to compare with."""
+    """A guess, the share of rows for which it is right, and the shares to compare with.
+
+    `place` is the share on a scale from 0 to 200.
+    """
 
     words: str
     share: str
     instead: str
+    place: int
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,16 @@ class GuessesOfAttack:
     attack: str
     who: str
     lines: Sequence[GuessLine]
+
+    @property
+    def right(self) -> list[GuessLine]:
+        """The guesses that are right for some row."""
+        return [line for line in self.lines if line.place]
+
+    @property
+    def never_right(self) -> list[GuessLine]:
+        """The guesses that are right for no row."""
+        return [line for line in self.lines if not line.place]
 
 
 @dataclass(frozen=True)
@@ -111,7 +127,8 @@ def _who(attack: str, parameters: Mapping[str, str]) -> str:
 
 def _guess_line(score: Score) -> GuessLine:
     instead = (f"{words}: {_percent(share)}" for words, share in score.references.items())
-    return GuessLine(score.measure, _percent(score.share), "; ".join(instead))
+    place = ceil(score.share * _SCALE)
+    return GuessLine(score.measure, _percent(score.share), "; ".join(instead), place)
 
 
 def _bar_line(bar: KeptBar) -> BarLine:

@@ -1,3 +1,4 @@
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -48,6 +49,9 @@ CONTRAST = """() => {
   }
   return Math.min(...ratios);
 }"""
+SIDES = ("top", "bottom", "left", "right")
+ON_ONE_SHEET = ("few", "random")
+"""Pages without names and reasons as long as these tests write them."""
 CLIPPED = """() => [...document.querySelectorAll('svg.plot text')].filter(text => {
   const box = text.getBoundingClientRect();
   return box.left < 0 || box.right > innerWidth;
@@ -177,6 +181,12 @@ def test_page_prints_on_paper(browser, file, tmp_path):
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
-    page.pdf(path=tmp_path / "page.pdf", format="A4")
-    assert (tmp_path / "page.pdf").stat().st_size > 10_000
+    assert page.get_by_role("heading", name="What is promised").is_visible()
+    assert page.get_by_text("Printed: promises, numbers and limits").is_visible()
+    assert not page.get_by_role("heading", name="Codebook").is_visible()
+    page.pdf(path=tmp_path / "page.pdf", format="A4", margin=dict.fromkeys(SIDES, "12mm"))
+    pdf = (tmp_path / "page.pdf").read_bytes()
+    assert len(pdf) > 10_000
+    if file.parent.name.startswith(ON_ONE_SHEET):
+        assert len(re.findall(rb"/Type /Page\b", pdf)) == 1
     page.close()

@@ -77,7 +77,9 @@ def test_a_question_is_asked_by_keyboard(open_page, release):
 
 
 def test_what_is_not_answered_here_is_given_as_a_command(open_page, release):
-    page = open_page(f"{(release / 'index.html').as_uri()}#ask={quote('SELECT STDDEV(wage) FROM x')}")
+    page = open_page(
+        f"{(release / 'index.html').as_uri()}#ask={quote('SELECT STDDEV(wage) FROM x')}"
+    )
     text = answer_of(page).inner_text()
     assert "Not answered on this page: " in text
     assert "sfumato query . 'SELECT STDDEV(wage) FROM x'" in text

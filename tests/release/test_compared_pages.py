@@ -21,6 +21,7 @@ from tests.release.small import people
 
 OLDER = {"sfumato": "0.0.3"}
 SCRIPT = "<script>alert(1)</script>"
+MAIN = '<main class="release">'
 
 
 def sha256(text):
@@ -88,14 +89,12 @@ MUTANTS = {
     "no data": with_data(lambda _: "{}"),
     "markup in the data": with_data(lambda data: data + "</script><script>alert(1)"),
     "hidden limits": replace_once('aria-labelledby="limits"', 'hidden aria-labelledby="limits"'),
-    "hidden page": replace_once(
-        "<main>", '<main><div id="question-line" data-units="rows" hidden>'
-    ),
+    "hidden page": replace_once(MAIN, MAIN + '<div id="question-line" data-units="rows" hidden>'),
     "two places for answers": insert_before(
-        "<main>", '<div id="question-line" data-units="rows" hidden></div>'
+        MAIN, '<div id="question-line" data-units="rows" hidden></div>'
     ),
     "data twice": lambda page: page.replace("<script>", '<p id="release-data">{}</p><script>', 1),
-    "data before": insert_before("<main>", '<p id="release-data">{}</p>'),
+    "data before": insert_before(MAIN, '<p id="release-data">{}</p>'),
     "script": insert_before("</body>", SCRIPT),
     "script in the head": insert_before("</head>", SCRIPT),
     "script with a policy": with_allowed_script,

@@ -131,7 +131,7 @@ def test_a_table_without_rows_or_words_has_fewer_answers(small):
 def test_the_first_screen_has_the_publishers_words_the_data_and_the_licence(small):
     words = {"description": "Wages in a town.\n\nBy survey.", "licence": "CC-BY-4.0"}
     page = page_of(small.write(people(), **words).publish("one").directory)
-    screen, _, rest = page.partition("<main>")
+    screen, _, rest = page.partition('<main class="release">')
     assert '<p class="lead">Wages in a town.</p>' in screen
     assert re.search(
         r'<a href="./data/microdata.parquet">microdata.parquet</a> \([\d.]+ kB\)', screen
@@ -144,6 +144,6 @@ def test_the_first_screen_has_the_publishers_words_the_data_and_the_licence(smal
 
 def test_the_first_screen_of_an_earlier_layout_is_as_it_was(writable):
     made_with(writable, **{"sfumato-page": "6"})
-    screen, _, _ = page_of(writable).partition("<main>")
+    screen, _, _ = page_of(writable).partition('<main class="release">')
     assert "A table about people" in screen
     assert "CITATION.cff" not in screen

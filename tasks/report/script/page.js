@@ -454,6 +454,13 @@ function accuracyFigure(spans, what, over) {
   return [make("figure", { class: "narrow" }, svg), make("table", { class: "narrow" }, caption, make("thead", {}, head), make("tbody", {}, ...rows))];
 }
 
+/** Put the page's address on paper, where it has one that others can open. */
+function printAddress() {
+  if (/^https?:$/.test(window.location.protocol)) {
+    document.querySelector(".on-paper")?.append(" ", visible(window.location.href.split("#")[0]));
+  }
+}
+
 /** Show above the page's content what the record of its line says, which nothing here verifies. */
 async function showRecord() {
   const recorded = await fetchRecord(window.location);
@@ -478,5 +485,6 @@ const place = document.getElementById("question-line");
 const data = document.getElementById("release-data");
 if (place !== null && data !== null) {
   new QuestionLine(place, /** @type {Packed} */ (JSON.parse(data.textContent ?? "")));
+  printAddress();
   void showRecord();
 }
