@@ -24,10 +24,10 @@ _HEADS = frozenset(
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "hPy7S5vPDD9YUUpKYthKXIQFUb9ygF2fecvOA+1mXM4=": "columns",
-    "mizmrjN22Fbb2SShbYkUhet2lQ0HUaljT0NEidu6CaE=": "labels",
-    "gJyqJPhBXs12siputhJD95o6UR21WeJU0iTECm2AcgM=": "rows",
-    "5frNK5IaQU3aqGxg8Mc7zBQDxqW4E3Jt1un8TXbF3Xg=": "subdomains",
+    "jwOzPQdEB9FqoasNmxGml8xyruf5o1k0mZGzBujYkRo=": "columns",
+    "g8yS/ZLjKicbs3EUpFoSuJKDpqEfboOiTFDYSxB2Eho=": "labels",
+    "x2e1JF/LUdGvCt6P1tOyHzrEAc+y0CtD+//cEIZIyNA=": "rows",
+    "btnB8yH0+WlWp+bFmzBfUQfUbSjv1wwoXW9ymKzvO80=": "subdomains",
 }
 """The way of showing that each script of a version is for, by its SHA-256 in base64."""
 WRONG_SCRIPTS: dict[str, str] = {}

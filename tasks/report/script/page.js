@@ -112,7 +112,7 @@ class QuestionLine {
     text.addEventListener("submit", (event) => this.submit(event, () => this.ask(this.sql.value)));
     this.aggregate.select.addEventListener("change", () => this.offerColumns());
     const sql = make("details", {}, make("summary", {}, "Write SQL"), text);
-    place.append(form, builder, sql, this.answer, this.accuracies());
+    place.append(form, this.answer, builder, sql, this.accuracies());
     place.hidden = false;
     this.offerColumns();
     window.addEventListener("hashchange", () => this.askFragment());
