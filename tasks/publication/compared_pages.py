@@ -11,6 +11,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Mapping
 from html.parser import HTMLParser
 
 _HEADS = frozenset(
@@ -24,39 +25,85 @@ _HEADS = frozenset(
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "jwOzPQdEB9FqoasNmxGml8xyruf5o1k0mZGzBujYkRo=": "columns",
-    "g8yS/ZLjKicbs3EUpFoSuJKDpqEfboOiTFDYSxB2Eho=": "labels",
-    "x2e1JF/LUdGvCt6P1tOyHzrEAc+y0CtD+//cEIZIyNA=": "rows",
-    "btnB8yH0+WlWp+bFmzBfUQfUbSjv1wwoXW9ymKzvO80=": "subdomains",
+    "DR3yHCvLYNWaxa7CoL5LPPtZdXjIhrtS5hhgN4aMs1c=": "columns",
+    "AqGdntP3ku/mhJdO0c9zrz14UBDzadyYUORHgWaru2g=": "labels",
+    "AxMj0adusOlZm81Qo8GvDVEKuKSJMbVuoiLG3Kw5yUQ=": "rows",
+    "TVdNL1x1dVFDCiFFCNXwTCp9MnRvE6HfwSo4KcZIHig=": "subdomains",
+    "bkKLrLSoVwhYZptSFWaQueCQXJjFwJ734RdU7nEYaQU=": "columns, fetched",
+    "MlDZrxcPTkkn+fJeZUujl5cRk0lncwt3PAYqa9rzCNc=": "labels, fetched",
+    "i518D0x3rPNT7BYHqWKECYHN5aPWnRPeFMx095SZR1M=": "rows, fetched",
 }
-"""The way of showing that each script of a version is for, by its SHA-256 in base64."""
+"""The way of showing, and of reading tables, of each script of a version.
+
+Keys are SHA-256 in base64, as policies name scripts.
+"""
 WRONG_SCRIPTS: dict[str, str] = {}
 """The scripts among them that turned out to answer wrongly, with what is wrong."""
-_POLICY = re.compile(r"script-src 'sha256-(?P<digest>[A-Za-z0-9+/]{43}=)'; connect-src 'self'; ")
+_POLICY = re.compile(
+    r"(?P<before><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+    r"style-src 'sha256-[A-Za-z0-9+/]{43}='; )"
+    r"script-src 'sha256-(?P<digest>[A-Za-z0-9+/]{43}=)'; connect-src 'self'; "
+    r"(?=base-uri 'none'; form-action 'none'\">)"
+)
 _END = re.compile(
     r'<script type="application/json" id="release-data">(?P<data>[^<]*)</script>\n'
     r"<script>(?P<script>.*)</script>\n(?=</body>\n</html>\s*\Z)",
     re.DOTALL,
 )
-_PLACE = re.compile('<div id="question-line" data-units="(?:people|rows)" hidden></div>')
 _NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
 # tags of a page whose text is not compared
-_UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
+_UNREAD = ("style", "script", "svg", "head")
 _TITLE = re.compile(r"(?<=<title>)[^<]*(?=</title>)")
 _TAG = re.compile(
     r"<(?P<end>/?)(?P<name>[A-Za-z][A-Za-z0-9]*)"
-    r"(?P<attributes>(?:\s+[A-Za-z-]+(?:=\"[^\"<]*\")?)*)\s*/?>"
+    r"(?P<attributes>(?:\s+[A-Za-z-]+(?:=\"[^\"<]*\")?)*)\s*(?P<empty>/?)>"
 )
 _ATTRIBUTE = re.compile(r"\s([A-Za-z-]+)(?:=\"([^\"<]*)\")?")
+_PARENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("header", "main", "footer"), ("body",)),
+    "section": ("main",),
+    "summary": ("details",),
+}
+"""Elements that stand in no others."""
+_CHILDREN: Mapping[str, tuple[str, ...]] = {
+    "body": ("header", "main", "footer"),
+    "main": ("section",),
+    "pre": ("code",),
+    "svg": ("title", "desc", "defs", "path", "circle", "text"),
+    "defs": ("linearGradient",),
+    "linearGradient": ("stop",),
+    **dict.fromkeys(("title", "desc", "text"), ()),
+}
+"""Elements that contain no others: browsers would hide them, or what is in them."""
+_INNER = frozenset({"title", "desc", "defs", "path", "circle", "text", "linearGradient", "stop"})
+_EMPTY = frozenset({"path", "circle", "stop", "br"})
 _TAGS = re.compile(
-    r"a|blockquote|body|br|caption|circle|code|dd|defs|desc|details|div|dl|dt|figcaption|"
-    r"figure|footer|h1|h2|h3|header|html|li|linearGradient|main|nav|p|path|pre|section|span|"
-    r"stop|strong|summary|svg|table|tbody|td|text|th|thead|title|tr|ul"
+    r"a|blockquote|br|caption|circle|code|dd|defs|desc|details|div|dl|dt|figcaption|figure|footer|"
+    r"h1|h2|h3|header|li|linearGradient|main|nav|p|path|pre|section|span|stop|strong|summary|svg|"
+    r"table|tbody|td|text|th|thead|title|tr|ul"
 )
-_ATTRIBUTES = re.compile(
-    r"aria-hidden|aria-label|aria-labelledby|class|colspan|cx|cy|d|dy|fill|href|id|offset|open|"
-    r"preserveAspectRatio|r|role|scope|stop-opacity|tabindex|text-anchor|viewBox|x|y"
-)
+_TEXT = re.compile("[^&]*")
+_VALUES: Mapping[str, re.Pattern[str]] = {
+    **dict.fromkeys(
+        (
+            *("aria-hidden", "colspan", "cx", "cy", "d", "dy", "offset", "open", "r", "role"),
+            *("preserveAspectRatio", "scope", "stop-opacity", "tabindex", "text-anchor"),
+            *("viewBox", "x", "y"),
+        ),
+        _TEXT,
+    ),
+    **dict.fromkeys(("aria-label", "aria-labelledby", "href"), re.compile(".*", re.DOTALL)),
+    "class": re.compile(r"(?!on-paper$)[a-z -]*"),
+    "fill": re.compile(r"url\(#[a-z-]+\)"),
+    "id": re.compile(r"(?!release-data$|question-line$)[A-Za-z][A-Za-z0-9-]*"),
+}
+"""The attributes of elements, and the values that they can have."""
+_PLACE = re.compile(r' id="question-line" data-units="(?:people|rows)" hidden')
+"""The attributes of the element in which a script shows answers."""
+_PRINTED = ("p", "footer", ' class="on-paper"')
+"""The element that only paper shows."""
+_UNFOLDED = (["promise"], ["limits"])
+"""Sections that nothing in them may fold."""
 _NEAR = re.compile(r"#|\.\.?/(?!/)")
 
 
@@ -77,14 +124,14 @@ def is_passive(page: str, made: str) -> bool:
         head_digest(head) in _HEADS
         and bool(begin)
         and _runs_what_is_known(page, made)
-        and (links := _links(_without_script(body))) is not None
-        and links == _links(_without_script(made.partition("<body>")[2]))
+        and (links := _links(_END.sub("", body))) is not None
+        and links == _links(_END.sub("", made.partition("<body>")[2]))
     )
 
 
 def head_digest(head: str) -> str:
     """Return the SHA-256 of a page's head, in hexadecimal digits, without its title and script."""
-    bare = _POLICY.sub("", _TITLE.sub("", head, count=1), count=1)
+    bare = _POLICY.sub(r"\g<before>", _TITLE.sub("", head, count=1), count=1)
     return hashlib.sha256(bare.encode()).hexdigest()
 
 
@@ -111,11 +158,6 @@ def _runs_what_is_known(page: str, made: str) -> bool:
     )
 
 
-def _without_script(body: str) -> str:
-    """Return a body without its tables and script, and without the place where answers appear."""
-    return _PLACE.sub("", _END.sub("", body), count=1)
-
-
 def script_digest(script: str) -> str:
     """Return the SHA-256 of a script in base64, as policies name it."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -124,21 +166,75 @@ def script_digest(script: str) -> str:
 def _links(body: str) -> set[str] | None:
     """Return the addresses elsewhere that a body links to, or None if it has unknown markup.
 
-    Attributes stand in double quotes, and there are no comments: what this pattern leaves is text,
-    to a browser as well, since no element is allowed whose content is read in another way.
+    Attributes stand in double quotes, every element ends, and there are no comments. What this
+    pattern leaves is text, to a browser as well, since no element is allowed whose content is read
+    in another way. The place that the script fills is one of the addresses.
     """
-    links, ids = set(), {"release-data", "question-line"}  # the script finds its places by name
-    for tag in _TAG.finditer(body):
-        pairs = _ATTRIBUTE.findall(tag["attributes"])
+    elements = _Elements()
+    if "<" in _TAG.sub("", body) or not all(map(elements.read, _TAG.finditer(body))):
+        return None
+    return elements.links if elements.is_whole else None
+
+
+class _Elements:
+    """The elements of a body, read tag by tag."""
+
+    def __init__(self) -> None:
+        self.links: set[str] = set()
+        self._within = ["html", "body"]
+        self._sections: list[str] = []
+        self._ids: set[str] = set()
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all elements have ended."""
+        return not self._within
+
+    def read(self, tag: re.Match[str]) -> bool:
+        """Read a tag; return False if no version writes it there."""
+        name = tag["name"]
+        if tag["end"]:
+            ends = not tag["attributes"] and self._within[-1:] == [name]
+            return ends and bool(self._within.pop())
+        parent = self._within[-1] if self._within else ""
+        if not _TAGS.fullmatch(name) or not _may_contain(parent, name):
+            return False
+        if (name in _EMPTY) != (bool(tag["empty"]) or name == "br"):
+            return False
+        if name not in _EMPTY:
+            self._within.append(name)
+        if (name, parent, tag["attributes"]) == _PRINTED:
+            return self._is_new("on-paper")
+        if (name, parent) == ("div", "section") and _PLACE.fullmatch(tag["attributes"]):
+            self.links.add("question-line")
+            return self._is_new("question-line")
+        return self._read_attributes(name, _ATTRIBUTE.findall(tag["attributes"]))
+
+    def _read_attributes(self, name: str, pairs: list[tuple[str, str]]) -> bool:
         attributes = dict(pairs)
+        known = all(key in _VALUES and _VALUES[key].fullmatch(text) for key, text in pairs)
         twice = len(pairs) > len(attributes)  # of two, browsers read the first
-        ours = _TAGS.fullmatch(tag["name"]) and all(map(_ATTRIBUTES.fullmatch, attributes))
-        if twice or not ours or (identity := attributes.get("id")) in ids:
-            return None
-        ids |= set() if identity is None else {identity}
+        if not known or twice or not self._is_new(attributes.get("id")):
+            return False
+        if name == "section":
+            self._sections.append(attributes.get("aria-labelledby", ""))
         if not _NEAR.match(address := attributes.get("href", "#")):
-            links.add(address)
-    return None if "<" in _TAG.sub("", body) else links
+            self.links.add(address)
+        return name != "details" or self._sections[-1:] not in _UNFOLDED
+
+    def _is_new(self, identity: str | None) -> bool:
+        """Decide whether no element had this id before."""
+        is_new = identity not in self._ids
+        self._ids |= set() if identity is None else {identity}
+        return is_new
+
+
+def _may_contain(parent: str, name: str) -> bool:
+    """Decide whether an element may stand in another one, whose content browsers show."""
+    children = _CHILDREN.get(parent)
+    if children is not None:
+        return name in children
+    return name not in _INNER and parent in _PARENTS.get(name, (parent,)) and parent != ""
 
 
 def _numbers(page: str) -> Counter[str]:

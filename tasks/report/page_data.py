@@ -32,7 +32,7 @@ from sfumato.tasks.query.help_tables.subdomains import read_nodes
 from sfumato.tasks.query.question.ways import relations, tables_of_counts
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.terms.tables import form_of
+from sfumato.tasks.terms.tables import TABLES, form_of
 from sfumato.tasks.terms.terms import Declared
 
 MOST_TEXT = 2_000_000
@@ -42,13 +42,15 @@ _MARKUP = re.compile("[<\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _SAFE = 2**53  # integers below this are numbers in JSON, others are texts
 _MOST_BITS = 24  # what the script unpacks at once
 _NODE = "node"
+_FETCHED = '{"fetched":true,'
 Document = dict[str, Any]
 
 
 def page_data(tables: Tables, declared: Declared) -> str | None:
     """Return the published tables as JSON, in the way that the script of a page reads.
 
-    Returns None if the text would be too long, if a table has values that JSON cannot hold (NaN,
+    Where the text would be too long, it names the columns of the Parquet files beside the page.
+    Returns None if that is too long as well, if a table has values that JSON cannot hold (NaN,
     infinity), or if the script answers no questions about such a release: without rows, in parts,
     with labels whose versions are composed, or of a form that shows a person in a way of its own.
 
@@ -58,15 +60,32 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
     """
     shows = declared.form.shows
     unanswered = declared.made_of or (declared.is_composed and shows == "labels")
-    too_long = _least_length(tables) > MOST_TEXT
-    if unanswered or too_long or not declared.rows.published or shows not in _TABLES:
+    if unanswered or not declared.rows.published or shows not in _TABLES:
         return None
+    text = None
+    if _least_length(tables) <= MOST_TEXT:
+        text = _text(declared, _TABLES[shows], tables)
+    if text is None and shows in _FILES:
+        text = _text(declared, _FILES[shows], tables)
+    return text
+
+
+def is_fetched(data: str) -> bool:
+    """Decide whether a page's data names files in place of holding tables."""
+    return data.startswith(_FETCHED)
+
+
+def _text(
+    declared: Declared, describe: Callable[[Tables, Declared], Document], tables: Tables
+) -> str | None:
+    """Return a description of the tables as JSON, or None if it would be too long."""
     try:
         document = {
-            "shows": shows,
+            **({"fetched": True} if describe in _FILES.values() else {}),
+            "shows": declared.form.shows,
             "counts": declared.form.counts_alone,
             "columns": [_description(name, column) for name, column in declared.columns.items()],
-            **_TABLES[shows](tables, declared),
+            **describe(tables, declared),
         }
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:  # of NaN, infinity, or too many different values
@@ -162,6 +181,12 @@ def _by_group(table: pa.Table) -> pa.Table:
 def _labelled_rows(tables: Tables, declared: Declared) -> Document:
     """Return rows with labels, and the values that each label admits."""
     table = tables[TABLE]
+    rows = _table(table.select(list(declared.columns)))
+    return {"rows": rows, "labels": _labels(table, declared)}
+
+
+def _labels(table: pa.Table, declared: Declared) -> Document:
+    """Return the values that each label admits, by column, in the order of the labels."""
     reader_of = reader_for(form_of(declared))
     labels = {}
     for name in declared.names_with_roles("quasi-identifier"):
@@ -169,7 +194,7 @@ def _labelled_rows(tables: Tables, declared: Declared) -> Document:
         read = reader_of(name, declared.columns[name])
         texts = [*column.values.to_pylist(), *([None] if column.has_null else [])]
         labels[name] = [_label(read(text)) for text in texts]
-    return {"rows": _table(table.select(list(declared.columns))), "labels": labels}
+    return labels
 
 
 def _label(admitted: Admitted) -> Document:
@@ -232,6 +257,57 @@ _TABLES: Mapping[str, Callable[[Tables, Declared], Document]] = {
     "labels": _labelled_rows,
     "subdomains": _rows_and_subdomains,
 }
+
+
+def _rows_in_files(tables: Tables, declared: Declared) -> Document:
+    """Name the files with exact rows and groups, and with the values of groups."""
+    rows = relations(declared).rows
+    exact = [n for n in tables[rows].column_names if not _is_sensitive(n, declared)]
+    return {"rows": _files([rows], exact), **_values_in_files(tables, declared)}
+
+
+def _values_in_files(tables: Tables, declared: Declared) -> Document:
+    """Name the files with the values of groups in each set of sensitive columns."""
+    named = []
+    for columns in tables_of_counts(declared):
+        of_columns = [n for n, table in tables.items() if columns[0] in table.column_names]
+        counted = COUNT in tables[of_columns[0]].column_names
+        names = [GROUP_ID, *columns, *([COUNT] if counted else [])]
+        named.append(_files(of_columns, names, **({} if counted else {"once": True})))
+    return {"values": named}
+
+
+def _columns_in_files(tables: Tables, declared: Declared) -> Document:
+    """Name the files with the values that groups admit, and with their sensitive values."""
+    names = declared.names_with_roles("quasi-identifier")
+    document = {
+        "admitted": [_files([table_of(name)], [GROUP_ID, name]) for name in names],
+        **_values_in_files(tables, declared),
+    }
+    if declared.is_composed:
+        document["lineage"] = _files([LINEAGE], [VACANT_ROWS])
+    return document
+
+
+def _labels_in_files(tables: Tables, declared: Declared) -> Document:
+    """Name the file with rows, and describe the values that each label admits."""
+    names = declared.names_with_roles("quasi-identifier")
+    return {
+        "rows": _files([TABLE], list(declared.columns), labelled=names),
+        "labels": _labels(tables[TABLE], declared),
+    }
+
+
+def _files(tables: list[str], names: list[str], **more: Any) -> Document:
+    return {"files": [f"./data/{table}.{TABLES}" for table in tables], "names": names, **more}
+
+
+_FILES: Mapping[str, Callable[[Tables, Declared], Document]] = {
+    "rows": _rows_in_files,
+    "columns": _columns_in_files,
+    "labels": _labels_in_files,
+}
+"""Descriptions of tables that stay in files; subdomains are located in their targets here."""
 
 
 def _table(table: pa.Table) -> Document:

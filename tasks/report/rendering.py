@@ -36,7 +36,8 @@ _TEMPLATES = Path(__file__).with_name("templates")
 _ENDING = ".html.j2"
 _MODULES = Path(__file__).with_name("script")
 _ENTRY = "page.js"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[a-z]+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[a-z/]+\.js)";\n', re.MULTILINE)
+_BUNDLED = re.compile(r"(?P<body>.*)export\{(?P<names>[^{}]*)\};\n?", re.DOTALL)
 _COMMENT = re.compile(r"^ *(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"/\*\* @type \{[^\n]*?\} \*/ ?")
 _EXPORT = re.compile(r"^export (?=(?:async|class|const|function) )", re.MULTILINE)
@@ -84,14 +85,15 @@ def stylesheet(*more: str) -> Stylesheet:
 
 
 @cache
-def page_script(shows: str) -> str:
+def page_script(shows: str, *, fetched: bool = False) -> str:
     """Return the script for releases that show a person in one way; the same text everywhere.
 
     Args:
         shows: the way of a form, which has an engine of its own.
+        fetched: whether the tables are read from files beside the page.
     """
     modules: dict[str, str] = {}
-    for file in (f"{shows}.js", _ENTRY):
+    for file in (f"{shows}.js", *(["fetched.js"] if fetched else []), _ENTRY):
         _add(file, modules)
     text = "\n".join(modules.values())
     return f'"use strict";\n(() => {{\n{_SPACE.sub(chr(10), text)}}})();\n'
@@ -100,6 +102,10 @@ def page_script(shows: str) -> str:
 def _add(file: str, modules: dict[str, str]) -> None:
     """Add a module behind those that it imports; each once."""
     source = read_text(_MODULES / file)
+    bundle = _BUNDLED.fullmatch(source)
+    if bundle is not None:
+        modules[file] = _within_function(bundle["body"], bundle["names"])
+        return
     for imported in _IMPORT.finditer(source):
         if imported["file"] not in modules:
             _add(imported["file"], modules)
@@ -107,9 +113,18 @@ def _add(file: str, modules: dict[str, str]) -> None:
     modules[file] = _INLINE.sub("", _COMMENT.sub("", bare)).strip() + "\n"
 
 
-def script_sha256(shows: str) -> str:
+def _within_function(body: str, exported: str) -> str:
+    """Return a bundle of others' modules as a function that returns what they export."""
+    pairs = [pair.split(" as ") for pair in exported.split(",")]
+    names = ", ".join(name for _, name in pairs)
+    returned = ", ".join(f"{name}: {own}" for own, name in pairs)
+    return f"const {{ {names} }} = (() => {{\n{body}\nreturn {{ {returned} }};\n}})();\n"
+
+
+def script_sha256(shows: str, *, fetched: bool = False) -> str:
     """Return the digest of a script in base64, as a page's policy names it."""
-    return base64.b64encode(hashlib.sha256(page_script(shows).encode()).digest()).decode()
+    script = page_script(shows, fetched=fetched).encode()
+    return base64.b64encode(hashlib.sha256(script).digest()).decode()
 
 
 @cache

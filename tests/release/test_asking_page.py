@@ -2,11 +2,13 @@
 
 import http.server
 import threading
+from contextlib import contextmanager
 from functools import partial
 from urllib.parse import quote
 
 import pytest
 
+from sfumato.tasks.publication.check import check
 from tests.browser.test_page import browser
 from tests.release.small import people
 from tests.script.test_same_answers import FORMS, people_of_every_type
@@ -115,14 +117,37 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_a_served_page_shows_what_the_lines_record_says(browser, two):
-    handler = partial(Quiet, directory=str(two.public))
+@contextmanager
+def served(directory):
+    """Serve a directory on this machine, and give its address."""
+    handler = partial(Quiet, directory=str(directory))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_page_reads_tables_that_are_too_long_for_it(browser, small, monkeypatch):
+    monkeypatch.setattr("sfumato.tasks.report.page_data._least_length", lambda _: 10**9)
+    directory = small.write(people()).publish("one").directory
+    check(directory)
+    page = browser.new_page()
+    page.goto(f"{(directory / 'index.html').as_uri()}#ask={quote(SQL)}")
+    refused = answer_of(page).get_by_text("Opened from a disk it cannot")
+    refused.wait_for()
+    with served(directory.parent) as address:
+        page.goto(f"{address}/0001/index.html#ask={quote(SQL)}")
+        caption = answer_of(page).locator("caption")
+        caption.wait_for()
+        assert caption.inner_text() == "Average of wage by town, where age >= 30"
+    page.close()
+
+
+def test_a_served_page_shows_what_the_lines_record_says(browser, two):
+    with served(two.public) as address:
         page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/0001/index.html")
+        page.goto(f"{address}/0001/index.html")
         note = page.get_by_text("is not the current one: that is 0002")
         note.wait_for()
         assert "this page does not verify it" in note.inner_text()
         page.close()
-        server.shutdown()

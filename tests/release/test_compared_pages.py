@@ -72,7 +72,68 @@ def without_script(page):
     return re.sub(r"<script.*</script>\n", "", policy, flags=re.DOTALL)
 
 
+PLACE = re.compile(r'<div id="question-line"[^>]*></div>')
+
+
+def main_within(before, after):
+    """Return a change that puts the main part of a page between two texts."""
+    return lambda page: page.replace(MAIN, before + MAIN, 1).replace(
+        "</main>", "</main>" + after, 1
+    )
+
+
+def policy_in_its_name(page):
+    policy = re.search(r"script-src '[^']*'; connect-src 'self'; ", page)[0]
+    moved = page.replace(policy, "", 1)
+    return moved.replace('http-equiv="Content', f'http-equiv="{policy}Content', 1)
+
+
+def place_in_a_label(page):
+    place = PLACE.search(page)[0]
+    return page.replace(place, "", 1).replace(MAIN, MAIN[:-1] + f' aria-label="{place}">', 1)
+
+
+def folded_place(page):
+    place = PLACE.search(page)[0]
+    return page.replace(place, f"<details><summary>x</summary>{place}</details>", 1)
+
+
 MUTANTS = {
+    "tables under an escaped name": insert_before(
+        MAIN, '<div class="note"><pre id="release&#45;data">{"rows":0}</pre></div>'
+    ),
+    "place under an escaped name": insert_before(MAIN, '<p id="question&#45;line"></p>'),
+    "policy in another attribute": policy_in_its_name,
+    "fill from elsewhere": replace_once("url(#soft)", "url(http://127.0.0.1/x.svg#a)"),
+    "main part in a title": main_within("<title>", "</title>"),
+    "main part in a picture": main_within("<svg><desc>", "</desc></svg>"),
+    "main part folded": main_within("<details><summary>x</summary>", "</details>"),
+    "main part for paper": main_within('<div class="on-paper">', "</div>"),
+    "body for paper": insert_before(MAIN, '<body class="on-paper">'),
+    "document for paper": insert_before(MAIN, '<html class="on-paper">'),
+    "place in a label": place_in_a_label,
+    "place folded": folded_place,
+    "no place": lambda page: PLACE.sub("", page, count=1),
+    "another main part": insert_before(MAIN, "<details><main></main></details>"),
+    "limits folded": lambda page: re.sub(
+        r'(<section aria-labelledby="limits">)(.*?)(</section>)',
+        r"\1<details><summary>x</summary>\2</details>\3",
+        page,
+        count=1,
+        flags=re.DOTALL,
+    ),
+    "limits in a picture": lambda page: re.sub(
+        r'(<section aria-labelledby="limits">)(.*?)(</section>)',
+        r"\1<svg><desc>\2</desc></svg>\3",
+        page,
+        count=1,
+        flags=re.DOTALL,
+    ),
+    "limits left open": replace_once('<div class="sides">', '<div class="sides"/>'),
+    "other number in code": insert_before("</main>", "<section><pre>99,999</pre></section>"),
+    "other number behind stray ends": insert_before(
+        "</main>", "<section></footer></code></code><p>The average is 99,999</p></section>"
+    ),
     "altered script": replace_once('"use strict";', '"use strict" ;'),
     "altered script with its policy": with_script(lambda text: text.replace("1n", "2n", 1)),
     "script of another form": with_script(lambda _: page_script("labels")),

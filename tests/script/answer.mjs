@@ -10,7 +10,8 @@ import "../../tasks/report/script/rows.js";
 import "../../tasks/report/script/subdomains.js";
 import { asNumber, isFraction } from "../../tasks/report/script/bounds.js";
 import { REST } from "../../tasks/report/script/engine.js";
-import { Release } from "../../tasks/report/script/asking.js";
+import { openRelease, Release } from "../../tasks/report/script/asking.js";
+import { readTables } from "../../tasks/report/script/fetched.js";
 import { parse } from "../../tasks/report/script/language.js";
 import { Refusal } from "../../tasks/report/script/scales.js";
 
@@ -37,6 +38,12 @@ function answer(release, sql) {
 }
 
 const asked = JSON.parse(readFileSync(0, "utf8"));
-const release = new Release(asked.data);
+const readFile = async (path) => {
+  const bytes = readFileSync(`${asked.directory}/${path}`);
+  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+};
+const release = asked.data.fetched
+  ? new Release(await readTables(asked.data, readFile))
+  : await openRelease(asked.data);
 const answers = asked.queries.map((sql) => answer(release, sql));
 process.stdout.write(JSON.stringify(answers));

@@ -12,9 +12,14 @@ _NUMBERS = ("integer", "decimal", "float")
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
-def answer_by_script(data: str, queries: Sequence[str]) -> list[Any]:
-    """Answer queries as the page's script does; an answer that it refuses has the reason."""
-    question = json.dumps({"data": json.loads(data), "queries": list(queries)})
+def answer_by_script(data: str, queries: Sequence[str], directory: Path | None = None) -> list[Any]:
+    """Answer queries as the page's script does; an answer that it refuses has the reason.
+
+    `directory` is that of the release, if the data names its files.
+    """
+    question = json.dumps(
+        {"data": json.loads(data), "queries": list(queries), "directory": str(directory)}
+    )
     run = subprocess.run(
         ["node", str(_ANSWER)], input=question, capture_output=True, text=True, check=False
     )

@@ -73,7 +73,7 @@ def _bounds(row: Mapping[str, Any]) -> Bounds:
 def _value(value: Any) -> Any:
     if value is REST:
         return {"rest": True}
-    if isinstance(value, date | Decimal):
+    if isinstance(value, date | Decimal) or (isinstance(value, int) and abs(value) >= 2**53):
         return str(value)
     return value
 

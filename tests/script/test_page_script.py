@@ -1,5 +1,7 @@
 """The script of pages as one text: what it contains, its types, and its units in Node."""
 
+import hashlib
+import json
 import re
 import shutil
 import subprocess
@@ -15,6 +17,7 @@ from sfumato.tasks.report.rendering import page_script, script_sha256
 pytestmark = pytest.mark.node
 MODULES = Path(rendering.__file__).with_name("script")
 UNITS = Path(__file__).with_name("units.test.mjs")
+BUNDLE = MODULES / "vendor" / "parquet.js"
 MOST_BYTES = 100_000
 
 
@@ -22,19 +25,24 @@ def run(*command):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("shows", WAYS)
-def test_a_script_is_one_that_check_knows(shows):
-    assert SCRIPTS.get(script_sha256(shows)) == shows, f"add {script_sha256(shows)} to SCRIPTS"
+FETCHED = ("columns", "labels", "rows")
+SCRIPTS_OF_PAGES = [(shows, False) for shows in WAYS] + [(shows, True) for shows in FETCHED]
+
+
+@pytest.mark.parametrize(("shows", "fetched"), SCRIPTS_OF_PAGES)
+def test_a_script_is_one_that_check_knows(shows, fetched):
+    digest = script_sha256(shows, fetched=fetched)
+    assert SCRIPTS.get(digest) == shows + (", fetched" if fetched else ""), f"add {digest}"
 
 
 def test_scripts_that_answer_wrongly_are_known_ones():
     assert set(WRONG_SCRIPTS) <= set(SCRIPTS)
 
 
-@pytest.mark.parametrize("shows", WAYS)
-def test_a_script_is_small_whole_and_plain(shows, tmp_path):
-    script = page_script(shows)
-    assert len(script.encode()) <= MOST_BYTES
+@pytest.mark.parametrize(("shows", "fetched"), SCRIPTS_OF_PAGES)
+def test_a_script_is_small_whole_and_plain(shows, fetched, tmp_path):
+    script = page_script(shows, fetched=fetched)
+    assert len(script.encode()) <= MOST_BYTES + fetched * BUNDLE.stat().st_size
     file = tmp_path / "script.js"
     file.write_text(script, encoding="utf-8")
     checked = run("node", "--check", file)
@@ -44,7 +52,9 @@ def test_a_script_is_small_whole_and_plain(shows, tmp_path):
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\.style\b",
         script,
     )
-    assert re.findall(r"\bfetch\([^,]*", script) == ['fetch(new URL("../releases.json"']
+    addresses = re.findall(r"\bfetch\(new URL\(([^,]*)", script)
+    assert sorted(addresses) == ['"../releases.json"', *(["path"] if fetched else [])]
+    assert script.count("fetch(") == len(addresses)
     assert not re.search(r"XMLHttpRequest|WebSocket|sendBeacon|\bimport\(", script)
     assert set(re.findall(r"https?://[^\"]*", script)) == {"http://www.w3.org/2000/svg"}
 
@@ -55,7 +65,31 @@ def test_every_module_is_in_a_script():
     imported = set(
         re.findall(r'from "\./([a-z]+)\.js"', "".join(p.read_text() for p in MODULES.glob("*.js")))
     )
-    assert names == entered | imported
+    assert names == entered | imported | {"fetched"}
+
+
+def test_the_bundle_of_others_modules_is_the_one_that_is_described():
+    described = (BUNDLE.parent / "LICENSES").read_text(encoding="utf-8")
+    assert hashlib.sha256(BUNDLE.read_bytes()).hexdigest() in described
+    for name, version in json.loads((BUNDLE.parent / "package.json").read_text())[
+        "dependencies"
+    ].items():
+        assert f"{name} {version}" in described
+
+
+def test_the_bundle_is_what_its_packages_give(tmp_path):
+    for file in ("entry.js", "package.json"):
+        shutil.copy(BUNDLE.parent / file, tmp_path)
+    installed = subprocess.run(
+        ["npm", "install", "--silent", "--no-audit", "--no-fund"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    if installed.returncode:
+        pytest.xfail("the packages cannot be fetched here")
+    subprocess.run(["npm", "run", "--silent", "build"], cwd=tmp_path, check=True)
+    assert (tmp_path / "parquet.js").read_bytes() == BUNDLE.read_bytes()
 
 
 def test_types_agree():

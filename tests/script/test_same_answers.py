@@ -7,12 +7,12 @@ import random
 import pytest
 
 from sfumato.tasks.query.ask import files_of_tables
-from sfumato.tasks.report.page_data import page_data
+from sfumato.tasks.report.page_data import is_fetched, page_data
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.query.test_language_of_forms import of_composed, of_labels, of_marginals, of_subdomains
 from tests.release.small import Small
-from tests.script.questions import Questions
+from tests.script.questions import Questions, answer_by_script
 from tests.script.same_answers import differences
 
 pytestmark = pytest.mark.node
@@ -103,3 +103,78 @@ def test_answers_on_columns_of_every_type_are_the_same(form, tmp_path, monkeypat
     different, compared, _ = differences(read, release.declared, queries)
     assert not different, "\n".join(different)
     assert compared >= len(queries) // 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_answers_from_files_are_those_from_the_page(form, tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    changes = {**FORMS[form], "evaluate": {"workloads": []}, "source": {"uri": "people.csv"}}
+    small = Small(tmp_path / "line").write(people_of_every_type(120), **changes)
+    release = open_release(small.publish("one").directory)
+    tables = read_tables(release.declared, release.directory / "data")
+    data = page_data(tables, release.declared)
+    monkeypatch.setattr("sfumato.tasks.report.page_data._least_length", lambda _: 10**9)
+    named = page_data(tables, release.declared)
+    assert is_fetched(named)
+    assert not is_fetched(data)
+    questions = Questions(data, 11)
+    queries = [questions.query() for _ in range(QUERIES)]
+    from_page = answer_by_script(data, queries)
+    from_files = answer_by_script(named, queries, release.directory)
+    assert [rounded(answer) for answer in from_files] == [rounded(answer) for answer in from_page]
+
+
+def test_names_and_texts_that_trip_scripts(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    rng = random.Random(3)
+    rows = [
+        {
+            "person": f"I-{number}",
+            "constructor": rng.randint(-5, 5),
+            "toString": rng.choice(["\U0001d4b3s", "\uff21x", "it's", ""]),
+            "valueOf": rng.choice([2**53 + 1, -(2**60), 0, 7, 8, 9]),
+        }
+        for number in range(60)
+    ]
+    columns = {
+        "person": {"role": "identifier", "unit": True},
+        "constructor": {"role": "quasi-identifier", "type": "integer"},
+        "toString": {"role": "quasi-identifier", "nulls": "category"},
+        "valueOf": {"role": "sensitive", "type": "integer"},
+    }
+    source = {"uri": "people.csv"}
+    promises = [{"model": "ke-anonymity", "k": 2, "e": 1}]
+    small = Small(tmp_path / "line").write(
+        rows, columns=columns, source=source, promises=promises, evaluate={"workloads": []}
+    )
+    release = open_release(small.publish("one").directory)
+    tables = read_tables(release.declared, release.directory / "data")
+    read = {**files_of_tables(release, ["valueOf"]), **tables}
+    queries = [
+        'SELECT "valueOf", COUNT(*) FROM microdata GROUP BY "valueOf"',
+        'SELECT MAX("toString") FROM microdata WHERE "toString" = \'\uff21x\' OR "valueOf" > 10',
+        'SELECT "constructor", SUM("valueOf") FROM microdata GROUP BY "constructor"',
+        'SELECT COUNT(*) FROM microdata WHERE "constructor" < 99999999999999999999',
+    ]
+    different, compared, _ = differences(read, release.declared, queries)
+    assert not different, "\n".join(different)
+    assert compared == len(queries)
+    refused = [
+        'SELECT COUNT(*) FROM microdata WHERE "constructor" < 1e30',
+        "SELECT COUNT(*) FROM microdata WHERE \"toString\" = DATE '2020-01-01'",
+        "SELECT COUNT(*) AS",
+    ]
+    assert all(
+        "refused" in answer
+        for answer in answer_by_script(page_data(tables, release.declared), refused)
+    )
+
+
+def rounded(answer):
+    """Return an answer with estimates as far as two orders of adding up agree."""
+    if isinstance(answer, dict):
+        return answer
+    return [
+        {**row, "estimate": f"{row['estimate']:.9g}"} if isinstance(row["estimate"], float) else row
+        for row in answer
+    ]

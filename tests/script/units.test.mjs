@@ -80,6 +80,7 @@ test("anything else is refused, and never fails", () => {
     "", "SELECT", "DROP TABLE microdata", "SELECT * FROM microdata", "SELECT age FROM microdata",
     "SELECT COUNT(*) FROM other", "SELECT COUNT(DISTINCT age) FROM microdata",
     "SELECT COUNT(*), COUNT(*) FROM microdata", "SELECT COUNT(*) FROM microdata LIMIT 3",
+    "SELECT COUNT(*) AS", "SELECT COUNT(*) FROM microdata WHERE sex = 'a\u001b[201~'",
     "SELECT SUM(nobody) FROM microdata", "SELECT COUNT(*) FROM microdata WHERE age = sex",
     `SELECT COUNT(*) FROM microdata WHERE ${"(".repeat(5000)}`, "x".repeat(20_000), "'",
   ];
@@ -149,6 +150,9 @@ test("the record of a line is read with care", () => {
     assert.equal(recordedIn(hostile, "/line/0001/index.html"), null);
   }
   assert.equal(recordedIn(record, "/line/__proto__/index.html"), null);
+  const odd = { versions: { "0001": { status: "withdrawn", time: { toString: 1 }, accuracy: [{ workload: "w", level: { toString: 1 }, median: 1 }] } } };
+  assert.match(recordText(recordedIn(odd, "/line/0001/index.html")), /was withdrawn/);
+  assert.deepEqual(recordedIn(odd, "/line/0001/index.html").accuracy, []);
 });
 
 test("ranges of one length are spread over all values", () => {

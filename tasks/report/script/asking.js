@@ -1,11 +1,11 @@
 /** Questions about a release, answered with bounds: a query's parts are asked, and put together. */
 
-import { bounds, compareValues, narrowed, NOTHING, POOLED, proportion } from "./bounds.js";
+import { bounds, compareValues, isFraction, narrowed, NOTHING, POOLED, proportion } from "./bounds.js";
 import {
   both, columnsIn, disjointConditions, isNeverNull, isNull, not, surroundings, test, untrue,
 } from "./conditions.js";
 import { combinations, compareKeys, engineOf, literalOf, REST, textOf } from "./engine.js";
-import { fraction } from "./fractions.js";
+import { approximate, fraction } from "./fractions.js";
 import { Refusal, scaleOf } from "./scales.js";
 
 /** @typedef {import("./bounds.js").Aggregate} Aggregate */
@@ -30,6 +30,24 @@ import { Refusal, scaleOf } from "./scales.js";
 /** @typedef {{key: KeyValue[], bounds: Bounds}} AnswerRow */
 
 const MOST_VALUES = 500;
+
+/**
+ * Reads the tables of a page that only names them.
+ * @typedef {(packed: Packed) => Promise<Packed>} Reader
+ */
+
+/** @type {Reader | null} */
+let reader = null;
+
+/** @param {Reader} found */
+export function registerReader(found) {
+  reader = found;
+}
+
+/** @param {Packed} packed @returns {Promise<Release>} with its tables, which may have to be read */
+export async function openRelease(packed) {
+  return new Release(packed.fetched && reader ? await reader(packed) : packed);
+}
 
 /** A release whose tables are in memory. */
 export class Release {
@@ -57,10 +75,10 @@ export class Release {
     const { packed } = this;
     const scale = scaleOf(this.column(name));
     const tables = [...(packed.rows ? [packed.rows] : []), ...(packed.admitted ?? [])];
-    const labels = packed.labels?.[name];
+    const labels = packed.labels && Object.hasOwn(packed.labels, name) ? packed.labels[name] : null;
     const values = labels
       ? labels.flatMap(({ listed, between }) => [...(listed ?? []), ...(between ?? [])])
-      : tables.find(({ columns }) => name in columns)?.columns[name].values ?? [];
+      : tables.find(({ columns }) => Object.hasOwn(columns, name))?.columns[name].values ?? [];
     const numbers = values.flatMap((value) => (scale === null || value === null ? [] : [scale.whole(value)]));
     return numbers.length
       ? [numbers.reduce((a, b) => (a < b ? a : b)), numbers.reduce((a, b) => (a > b ? a : b))]
@@ -91,6 +109,7 @@ export class Release {
       throw new Refusal(`The answer has more than ${MOST_VALUES} lines. Group by fewer columns`);
     }
     const rows = combinations(values).flatMap((own) => this.rowsOf(question, banded, own));
+    rows.forEach(({ bounds: ends }) => [ends.lower, ends.upper].forEach(requireFloat));
     return rows.sort((a, b) => this.compareRows(question.by, a, b));
   }
 
@@ -113,7 +132,7 @@ export class Release {
     if (this.packed.shows === "subdomains") {
       throw new Refusal(`The values of ${name} are published as ranges. Ask for each value with a condition`);
     }
-    const table = (this.packed.values ?? []).find(({ columns }) => name in columns);
+    const table = (this.packed.values ?? []).find(({ columns }) => Object.hasOwn(columns, name));
     const values = table?.columns[name].values ?? [];
     const nulls = table && hasNulls(table.columns[name]) ? [null] : [];
     return [...values, ...nulls];
@@ -157,6 +176,13 @@ export class Release {
       }
     }
     return 0;
+  }
+}
+
+/** @param {import("./bounds.js").Value | null} end */
+function requireFloat(end) {
+  if (isFraction(end) && !Number.isFinite(approximate(end))) {
+    throw new Refusal("A result is larger than the largest floating-point number, 1.8e308");
   }
 }
 

@@ -1,9 +1,9 @@
 /** Bounds of aggregates over values of which some copies surely count, and others may. */
 
 import {
-  approximate, compare, fraction, greater, lesser, minus, ONE, over, plus, times, ZERO,
+  approximate, compare, floor, fraction, greater, lesser, minus, ONE, over, plus, times, ZERO,
 } from "./fractions.js";
-import { momentOf, momentText } from "./scales.js";
+import { compareTexts, momentOf, momentText } from "./scales.js";
 
 /** @typedef {import("./fractions.js").Fraction} Fraction */
 /** @typedef {import("./tables.js").Type} Type */
@@ -382,7 +382,7 @@ function middleOf(lower, upper, type) {
   if ((type !== "date" && type !== "timestamp") || first === null || last === null) {
     return null;
   }
-  const text = momentText((first + last) / 2n);
+  const text = momentText(floor(fraction(first + last, 2n)));
   return type === "date" ? text.slice(0, 10) : text;
 }
 
@@ -483,8 +483,7 @@ export function compareValues(a, b) {
   if (isFraction(a) && isFraction(b)) {
     return compare(a, b);
   }
-  const [first, second] = [String(a), String(b)];
-  return first < second ? -1 : first > second ? 1 : 0;
+  return compareTexts(String(a), String(b));
 }
 
 /**

@@ -44,6 +44,8 @@ export const REST = Symbol("any other value");
 export const MOST_CELLS = 2_000;
 export const GROUP = "group_id";
 const MOST_BINS = 4_000_000;
+const MOST_DIGITS = 38; // that sums are computed with
+const LONG = 10n ** BigInt(MOST_DIGITS);
 
 /**
  * Returns the engine of a release. A page has the engine of its own form alone.
@@ -73,6 +75,9 @@ export const textOf = (key) =>
  */
 export function domainOf(described, values) {
   const { units, digits } = isNumber(described.type) ? unitsOf(values) : { units: [], digits: 0 };
+  if (digits > MOST_DIGITS || units.some((unit) => unit >= LONG || unit <= -LONG)) {
+    throw new Refusal(`A value of ${described.name} has more than ${MOST_DIGITS} digits`);
+  }
   return { type: described.type, values, units, digits };
 }
 

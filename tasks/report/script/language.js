@@ -1,7 +1,7 @@
 /** A subset of SQL: one aggregate, by columns, over rows with a condition. */
 
 import { allOf, anyOf, isNull, not, test } from "./conditions.js";
-import { Refusal } from "./scales.js";
+import { HIDDEN, Refusal } from "./scales.js";
 
 /** @typedef {import("./asking.js").Question} Question */
 /** @typedef {import("./conditions.js").Comparison} Comparison */
@@ -42,6 +42,9 @@ export function parse(sql, columns) {
 function tokensOf(text) {
   if (text.length > MOST_CHARACTERS) {
     throw new Refusal(`A query on this page has at most ${MOST_CHARACTERS} characters`);
+  }
+  if (HIDDEN.test(text)) {
+    throw new Refusal("The query has characters that cannot be seen, which this page does not read");
   }
   /** @type {Token[]} */
   const tokens = [];
@@ -150,9 +153,17 @@ class Parser {
     const called = kind === "word" && after.kind === "symbol" && after.text === "(";
     const item = called ? this.call(text.toLowerCase()) : this.column();
     if (this.takes("as")) {
-      this.place += 1;
+      this.alias();
     }
     return item;
+  }
+
+  /** Pass the name of an answer's column, which this page does not show. */
+  alias() {
+    if (this.next.kind !== "word" && this.next.kind !== "name") {
+      throw new Refusal(`A name is expected before ${this.next.text}`);
+    }
+    this.place += 1;
   }
 
   /** @param {string} name @returns {Pick<Question, "aggregate" | "column" | "share">} */

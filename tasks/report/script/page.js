@@ -1,7 +1,7 @@
 /** The question line of a page: it reads the tables that the page holds, and shows bounds. */
 
 import { rangedColumns, spansOf } from "./accuracy.js";
-import { keyText, Release } from "./asking.js";
+import { keyText, openRelease } from "./asking.js";
 import { asNumber, isFraction } from "./bounds.js";
 import { approximate, decimalsOf, greater, lesser, ZERO } from "./fractions.js";
 import { conditionSql, identifier, parse, querySql } from "./language.js";
@@ -13,6 +13,7 @@ import {
 } from "./words.js";
 
 /** @typedef {import("./asking.js").AnswerRow} AnswerRow */
+/** @typedef {import("./asking.js").Release} Release */
 /** @typedef {import("./asking.js").Question} Question */
 /** @typedef {import("./fractions.js").Fraction} Fraction */
 /** @typedef {import("./tables.js").Packed} Packed */
@@ -74,7 +75,7 @@ class QuestionLine {
     this.packed = packed;
     this.units = place.dataset.units ?? "rows";
     /** @type {Release | null} */
-    this.decoded = null;
+    this.release = null;
     /** @type {string | null} the query that was asked last */
     this.asked = null;
     const names = packed.columns.map(({ name }) => name);
@@ -109,7 +110,7 @@ class QuestionLine {
       make("button", { type: "submit" }, "Answer this query"),
     );
     form.addEventListener("submit", (event) => this.submit(event, () => this.askLine()));
-    text.addEventListener("submit", (event) => this.submit(event, () => this.ask(this.sql.value)));
+    text.addEventListener("submit", (event) => this.submit(event, () => void this.ask(this.sql.value)));
     this.aggregate.select.addEventListener("change", () => this.offerColumns());
     const sql = make("details", {}, make("summary", {}, "Write SQL"), text);
     place.append(form, this.answer, builder, sql, this.accuracies());
@@ -125,10 +126,16 @@ class QuestionLine {
     return aggregate === "count" || aggregate === "share" ? rows[aggregate] : NAMES[aggregate].toLowerCase();
   }
 
-  /** @returns {Release} decoded when the first question is asked */
-  get release() {
-    this.decoded ??= new Release(this.packed);
-    return this.decoded;
+  /** @returns {Promise<Release>} opened when the first question is asked */
+  async open() {
+    if (this.release === null) {
+      if (this.packed.fetched) {
+        this.answer.textContent = "Reading the published tables …";
+      }
+      this.release = await openRelease(this.packed);
+      this.answer.replaceChildren();
+    }
+    return this.release;
   }
 
   /** @returns {string} an example of a condition */
@@ -181,14 +188,16 @@ class QuestionLine {
     const result = make("div", {});
     const by = choice("over ranges of", {});
     const button = make("button", { type: "button" }, "Measure");
-    button.addEventListener("click", () => {
+    const measure = async () => {
       const aggregate = this.aggregate.select.value;
       const counted = aggregate === "count" || aggregate === "share";
       const column = counted ? null : this.column.select.value;
       const asked = /** @type {Pick<Question, "aggregate" | "column">} */ ({ aggregate: counted ? "count" : aggregate, column });
       const what = questionText({ ...asked, by: [], where: null, share: null }, "", "", this.units);
-      result.replaceChildren(...accuracyFigure(spansOf(this.release, asked, by.select.value), what, by.select.value));
-    });
+      const spans = spansOf(await this.open(), asked, by.select.value);
+      result.replaceChildren(...accuracyFigure(spans, what, by.select.value));
+    };
+    button.addEventListener("click", () => void this.refuseOr(measure, result));
     const controls = make("div", { class: "question" }, by.label, button);
     const details = make(
       "details",
@@ -198,9 +207,24 @@ class QuestionLine {
       controls,
       result,
     );
-    const offer = () => by.select.append(...optionsOf(named(rangedColumns(this.release).map(({ name }) => name))));
-    details.addEventListener("toggle", offer, { once: true });
+    const offer = async () => {
+      const columns = rangedColumns(await this.open()).map(({ name }) => name);
+      by.select.append(...optionsOf(named(columns)));
+    };
+    details.addEventListener("toggle", () => void this.refuseOr(offer, result), { once: true });
     return details;
+  }
+
+  /** @param {() => Promise<void>} act @param {HTMLElement} place where a refusal is shown */
+  async refuseOr(act, place) {
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof Refusal)) {
+        throw error;
+      }
+      place.replaceChildren(make("p", { class: "note" }, `${visible(error.message)}.`));
+    }
   }
 
   /** @param {Event} event @param {() => void} ask */
@@ -219,25 +243,25 @@ class QuestionLine {
     const where = this.where.field.value.trim();
     const clauses = [`SELECT ${[...keys, call].join(", ")} FROM microdata`];
     clauses.push(...(where ? [`WHERE ${where}`] : []), ...(keys.length ? [`GROUP BY ${keys.join(", ")}`] : []));
-    this.ask(clauses.join(" "));
+    void this.ask(clauses.join(" "));
   }
 
   /** Ask the query in the page's address, if there is one. */
   askFragment() {
     const query = queryIn(window.location.hash);
     if (query !== null && query !== this.asked) {
-      this.ask(query);
+      void this.ask(query);
       this.answer.scrollIntoView({ block: "nearest" });
     }
   }
 
   /** @param {string} sql */
-  ask(sql) {
+  async ask(sql) {
     this.sql.value = sql;
     this.asked = sql;
     try {
       const question = parse(sql, this.packed.columns.map(({ name }) => name));
-      const rows = this.release.answer(question);
+      const rows = (await this.open()).answer(question);
       this.adopt(question);
       this.asked = querySql(question);
       this.sql.value = this.asked;
@@ -482,8 +506,8 @@ async function showRecord() {
 }
 
 const place = document.getElementById("question-line");
-const data = document.getElementById("release-data");
-if (place !== null && data !== null) {
+const data = document.currentScript?.previousElementSibling;
+if (place !== null && data instanceof HTMLScriptElement && data.id === "release-data") {
   new QuestionLine(place, /** @type {Packed} */ (JSON.parse(data.textContent ?? "")));
   printAddress();
   void showRecord();

@@ -39,15 +39,21 @@ export function recordedIn(record, path) {
     version,
     versions: Object.keys(versions).length,
     current: typeof record.current === "string" ? record.current : null,
-    status: String(own.status),
-    day: String(own.time).slice(0, 10),
+    status: textOfField(own.status),
+    day: textOfField(own.time).slice(0, 10),
     accuracy: (Array.isArray(own.accuracy) ? own.accuracy : []).filter(isMeasured),
   };
 }
 
 /** @param {unknown} measured @returns {measured is Measured} */
 const isMeasured = (measured) =>
-  isObject(measured) && typeof measured.workload === "string" && typeof measured.median === "number";
+  isObject(measured) &&
+  typeof measured.workload === "string" &&
+  typeof measured.median === "number" &&
+  ["string", "number"].includes(typeof measured.level);
+
+/** @param {unknown} field @returns {string} "?" for what is no text */
+const textOfField = (field) => (typeof field === "string" ? field : "?");
 
 /**
  * @param {Recorded} recorded

@@ -11,6 +11,9 @@ import { compare, floor, fraction, parseNumber } from "./fractions.js";
  * @typedef {{kind: "number" | "text" | "truth" | "date" | "timestamp", text: string}} Literal
  */
 
+/** Characters that hide or reorder others, or that a terminal obeys. */
+export const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+
 /** Something that this page does not answer; its message says why and what to do. */
 export class Refusal extends Error {}
 
@@ -19,7 +22,9 @@ export class Refusal extends Error {}
  * @typedef {Fraction | number | string} Place
  */
 
-const DAY = 86_400_000_000n;
+export const DAY = 86_400_000_000n;
+const DATE_LENGTH = 10;
+const PLAIN = /^[+-]?(?=\D*\d)\d{0,30}(?:\.\d{0,30})?$/; // what databases compare exactly
 /** @type {readonly Type[]} */
 const NUMBERS = ["integer", "decimal", "float"];
 
@@ -111,7 +116,7 @@ export function placeOfValue(column, value) {
  */
 export function placeOfLiteral(column, literal) {
   const { kind, text } = literal;
-  if (isNumber(column.type) && kind === "number") {
+  if (isNumber(column.type) && kind === "number" && (column.type === "float" || PLAIN.test(text))) {
     return column.type === "float" ? Number(text) : /** @type {Fraction} */ (parseNumber(text));
   }
   if (column.type === "boolean" && kind === "truth") {
@@ -120,7 +125,7 @@ export function placeOfLiteral(column, literal) {
   if (column.type === "string" && kind === "text") {
     return text;
   }
-  const moment = kind === column.type ? momentOf(text) : null;
+  const moment = kind === column.type && (kind !== "date" || text.length === DATE_LENGTH) ? momentOf(text) : null;
   if (moment !== null) {
     return fraction(moment);
   }

@@ -11,12 +11,18 @@ import { fraction, parseNumber } from "./fractions.js";
  * @property {string} codes base64
  * @property {boolean} [runs]
  * @property {boolean} [nulls] whether a row has no value
+ * @property {Int32Array} [ready] the codes, where they are unpacked already
  */
 
 /**
+ * A table in the page, or the columns to read of Parquet files beside it, one below the other.
  * @typedef {object} PackedTable
  * @property {number} rows
  * @property {Record<string, PackedColumn>} columns
+ * @property {string[]} [files]
+ * @property {string[]} [names] of columns in these files
+ * @property {string[]} [labelled] those of them that hold labels
+ * @property {boolean} [once] whether each row is one value, without a count
  */
 
 /**
@@ -47,6 +53,7 @@ import { fraction, parseNumber } from "./fractions.js";
  * @typedef {object} Packed
  * @property {"rows" | "columns" | "labels" | "subdomains"} shows
  * @property {boolean} counts whether COUNT alone has bounds
+ * @property {boolean} [fetched] whether its tables are in files beside the page
  * @property {Described[]} columns
  * @property {PackedTable} [rows] exact columns beside the group of each row
  * @property {PackedTable[]} [values] the sensitive values of groups, with counts
@@ -123,6 +130,9 @@ export function unpack(packed, bits, length) {
  * @returns {Column}
  */
 function decodeColumn(packed, rows) {
+  if (packed.ready) {
+    return { values: packed.values, codes: packed.ready };
+  }
   if (!packed.runs) {
     return { values: packed.values, codes: unpack(packed.codes, packed.bits, rows) };
   }

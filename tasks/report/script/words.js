@@ -2,17 +2,18 @@
 
 import { apart, asNumber, isFraction } from "./bounds.js";
 import { approximate, compare, fraction, written } from "./fractions.js";
+import { HIDDEN } from "./scales.js";
 
 /** @typedef {import("./asking.js").Question} Question */
 /** @typedef {import("./bounds.js").Bounds} Bounds */
 /** @typedef {import("./bounds.js").Value} Value */
 /** @typedef {import("./fractions.js").Fraction} Fraction */
 
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+const EACH_HIDDEN = new RegExp(HIDDEN, "g");
 const WIDE = 3; // bounds as far apart are told by their ratio
 
 /** @param {string} text @returns {string} it without characters that hide or reorder others */
-export const visible = (text) => text.replace(HIDDEN, "\ufffd");
+export const visible = (text) => text.replace(EACH_HIDDEN, "\ufffd");
 
 /** @param {Value} value @param {number} decimals @param {"down" | "up" | "nearest"} direction */
 function valueText(value, decimals, direction) {
@@ -78,8 +79,8 @@ export function estimateText({ lower, upper, estimate }, decimals) {
     return "";
   }
   const number = asNumber(estimate);
-  if (number === null) {
-    return visible(String(estimate));
+  if (number === null || !Number.isFinite(number)) {
+    return number === null ? visible(String(estimate)) : "";
   }
   const scale = 10 ** decimals;
   return written(fraction(BigInt(Math.round(number * scale)), BigInt(scale)), decimals, "nearest");
@@ -122,7 +123,7 @@ export const programOf = (sql) =>
   `import sfumato\n\nrelease = sfumato.open(".")\nprint(release.query(${JSON.stringify(sql)}))`;
 
 /** @param {string} address @param {string} sql @returns {string} the page's address with the question in it */
-export const linkOf = (address, sql) => `${address.split("#")[0]}#ask=${encodeURIComponent(sql)}`;
+export const linkOf = (address, sql) => `${address.split("#")[0]}#ask=${encodeURIComponent(sql.replace(/\p{Cs}/gu, "\ufffd"))}`;
 
 /**
  * @param {string} fragment of the page's address
