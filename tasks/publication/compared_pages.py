@@ -29,9 +29,9 @@ SCRIPTS: dict[str, str] = {
     "AqGdntP3ku/mhJdO0c9zrz14UBDzadyYUORHgWaru2g=": "labels",
     "AxMj0adusOlZm81Qo8GvDVEKuKSJMbVuoiLG3Kw5yUQ=": "rows",
     "TVdNL1x1dVFDCiFFCNXwTCp9MnRvE6HfwSo4KcZIHig=": "subdomains",
-    "bkKLrLSoVwhYZptSFWaQueCQXJjFwJ734RdU7nEYaQU=": "columns, fetched",
-    "MlDZrxcPTkkn+fJeZUujl5cRk0lncwt3PAYqa9rzCNc=": "labels, fetched",
-    "i518D0x3rPNT7BYHqWKECYHN5aPWnRPeFMx095SZR1M=": "rows, fetched",
+    "lWOV5ZgYR5AJZP3h1l3B8blPsjMJ/AXaWT0yUC5i39o=": "columns, fetched",
+    "m/Eh7+19gX9KHkoWX/QO1bVvzh30AodQNPRGzpG16iQ=": "labels, fetched",
+    "7Nx7lHI4Zm1hIaI3ve21Qy51JSam9HJM88Sj5lh8yxA=": "rows, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

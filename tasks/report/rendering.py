@@ -104,7 +104,8 @@ def _add(file: str, modules: dict[str, str]) -> None:
     source = read_text(_MODULES / file)
     bundle = _BUNDLED.fullmatch(source)
     if bundle is not None:
-        modules[file] = _within_function(bundle["body"], bundle["names"])
+        licences = read_text((_MODULES / file).with_name("LICENSES"))
+        modules[file] = f"/*\n{licences}*/\n{_within_function(bundle['body'], bundle['names'])}"
         return
     for imported in _IMPORT.finditer(source):
         if imported["file"] not in modules:
