@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from sfumato.tasks.report.utility import MeasuredLevel
 from sfumato.tasks.schema.stated import CodeLabels, PublishedWords, link_of
 from sfumato.tasks.terms.line_words import LineWords
 from sfumato.tasks.terms.tombstone import Tombstone
@@ -111,6 +112,7 @@ class VersionEntry:
         approvals: the keys that approved it, with reasons, if approval was needed.
         warnings: reasons why it may be of no use.
         accuracy: the accuracy of its answers, in words.
+        levels: the same by workload and level.
         signature: the signer and the key, in words; None without a signature.
         described: the content of its manifest, if that was read.
     """
@@ -124,6 +126,7 @@ class VersionEntry:
     approvals: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     accuracy: tuple[str, ...] = ()
+    levels: tuple[MeasuredLevel, ...] = ()
     signature: str | None = None
     described: DescribedVersion | None = None
 

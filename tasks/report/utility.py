@@ -138,6 +138,46 @@ def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{name}: {_levels(levels)}" for name, levels in by_workload.items()]
 
 
+@dataclass(frozen=True)
+class MeasuredLevel:
+    """The accuracy of a workload at one level, as a page shows it.
+
+    Attributes:
+        workload: its name.
+        level: the length of its ranges, say, as a text.
+        queries: the number of queries; empty if it is not known.
+        words: half the width of bounds, relative to their middle.
+        place: the same on a scale from 0 to 200, which ends at 100 %.
+    """
+
+    workload: str
+    level: str
+    queries: str
+    words: str
+    place: int
+
+
+def measured_levels(summaries: Sequence[Mapping[str, Any]]) -> list[MeasuredLevel]:
+    """Return the accuracy of each workload of a public summary at each of its levels.
+
+    >>> ranges = {"workload": "avg(cost) by range of age", "queries": 1000, "level": 5}
+    >>> (level,) = measured_levels([{**ranges, "median": 0.2}])
+    >>> level.level, level.queries, level.words, level.place
+    ('5', '1,000', '±10 %', 20)
+    """
+    return [
+        MeasuredLevel(
+            str(summary["workload"]),
+            str(summary["level"]),
+            f"{summary['queries']:,}" if summary.get("queries") else "",
+            width_in_words(summary["median"]),
+            200 if summary["median"] is None else round(min(summary["median"], 2.0) * 100),
+        )
+        for summary in summaries
+        if {"workload", "level", "median"} <= set(summary)
+    ]
+
+
 def _levels(levels: Sequence[Mapping[str, Any]]) -> str:
     """Return the accuracy of a workload at each level, and the number of queries if it is one."""
     texts = [f"{width_in_words(level['median'])} ({level['level']})" for level in levels]

@@ -52,7 +52,7 @@ FORMS = {
     },
 }
 DRAWN = "microdata."
-SIZE = re.compile(rb"(?<=data/microdata)(.{3,8}</a></th><td class=.number.>|[^<]{3,8}</a> )[^<]*")
+SIZE = re.compile(rb"(?<=data/microdata)\.[^<]{2,40}</a>(?:</th><td class=.number.>| \()[^<)]*")
 """What the page tells, in its two lists, of the size of a file that is drawn."""
 
 

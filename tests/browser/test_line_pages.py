@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 HEADINGS = {
     "line": ["Versions", "How to use them"],
-    "catalogue": ["Releases", "Versions"],
+    "catalogue": ["Releases"],
     "tombstone": ["What this means"],
 }
 
