@@ -12,28 +12,27 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.shared.arrow import as_array, as_integers
 from sfumato.expectations.shared.sorting import lengths, stable_order, starts
-from sfumato.tasks.forms.ambiguous import table_of
 from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.labels import Admitted, Between, ListedValues, Prefixed
 from sfumato.tasks.forms.lineage import LINEAGE, VACANT_ROWS
-from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE
-from sfumato.tasks.forms.targets import LOWER, UPPER, PublishedTargets, locate
 from sfumato.tasks.microdata.table import Column, encode, key
-from sfumato.tasks.query.help_tables.subdomains import read_nodes
 from sfumato.tasks.query.question.ways import relations, tables_of_counts
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.tables import TABLES, form_of
 from sfumato.tasks.terms.terms import Declared
+
+if TYPE_CHECKING:
+    from sfumato.tasks.forms.labels import Admitted
+    from sfumato.tasks.forms.targets import PublishedTargets
 
 MOST_TEXT = 2_000_000
 """The longest text that a page holds, in characters."""
@@ -161,6 +160,8 @@ def _with_counts(table: pa.Table, times: np.ndarray) -> pa.Table:
 
 def _columns_apart(tables: Tables, declared: Declared) -> Document:
     """Return the values of each quasi-identifier that groups admit, and their sensitive values."""
+    from sfumato.tasks.forms.ambiguous import table_of
+
     names = declared.names_with_roles("quasi-identifier")
     document = {
         "admitted": [
@@ -187,6 +188,8 @@ def _labelled_rows(tables: Tables, declared: Declared) -> Document:
 
 def _labels(table: pa.Table, declared: Declared) -> Document:
     """Return the values that each label admits, by column, in the order of the labels."""
+    from sfumato.tasks.forms.optional import reader_for
+
     reader_of = reader_for(form_of(declared))
     labels = {}
     for name in declared.names_with_roles("quasi-identifier"):
@@ -197,7 +200,9 @@ def _labels(table: pa.Table, declared: Declared) -> Document:
     return labels
 
 
-def _label(admitted: Admitted) -> Document:
+def _label(admitted: "Admitted") -> Document:
+    from sfumato.tasks.forms.labels import Between, ListedValues, Prefixed
+
     label: Document = {}
     if isinstance(admitted, ListedValues):
         label["listed"] = [_plain(value) for value in admitted.values]
@@ -210,6 +215,9 @@ def _label(admitted: Admitted) -> Document:
 
 def _rows_and_subdomains(tables: Tables, declared: Declared) -> Document:
     """Return exact rows with their groups, the subdomains of groups, and those of all targets."""
+    from sfumato.tasks.forms.targets import LOWER, UPPER, locate
+    from sfumato.tasks.query.help_tables.subdomains import read_nodes
+
     (name,) = declared.names_with_roles("sensitive")
     column = declared.columns[name]
     nodes = read_nodes(tables[TARGETS], name, column)
@@ -243,7 +251,7 @@ def _aims(table: pa.Table) -> np.ndarray:
     return target
 
 
-def _parents(published: PublishedTargets) -> list[int]:
+def _parents(published: "PublishedTargets") -> list[int]:
     """Return the node above each node of all targets, -1 for those of whole domains."""
     parent = np.concatenate([target.parent for target in published.targets])
     first = np.arange(len(parent)) - published.node
@@ -279,6 +287,8 @@ def _values_in_files(tables: Tables, declared: Declared) -> Document:
 
 def _columns_in_files(tables: Tables, declared: Declared) -> Document:
     """Name the files with the values that groups admit, and with their sensitive values."""
+    from sfumato.tasks.forms.ambiguous import table_of
+
     names = declared.names_with_roles("quasi-identifier")
     document = {
         "admitted": [_files([table_of(name)], [GROUP_ID, name]) for name in names],
