@@ -18,7 +18,6 @@ from sfumato.tasks.private.people.store import has_map, read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.amendments import record_accuracy
 from sfumato.tasks.publication.exposure import exposure
-from sfumato.tasks.publication.withdrawal import withdraw_after_evaluation
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.usefulness import (
@@ -62,6 +61,8 @@ def evaluate_release(
     reports = line.reports(release.name)
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
+        from sfumato.tasks.publication.withdrawal import withdraw_after_evaluation
+
         withdrawn = withdraw_after_evaluation(line, release.name, measured.fault.reason)
         reasons = "; ".join((measured.fault.told, *withdrawn.notices))
         raise Fault(f"{release}: withdrawn: {reasons}")
