@@ -44,6 +44,8 @@ from sfumato.tasks.terms.utility import Utility
 if TYPE_CHECKING:
     from sfumato.tasks.query.first_answers import FirstAnswer
 
+_WIDE = 300
+"""Columns, beyond which a page lists them once and shows no counts of their values."""
 _ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
 
@@ -109,13 +111,15 @@ def page(content: PageContent) -> str:
     view["tool"], view["warnings"] = content.tool, content.warnings
     view["answers"] = shown_answers(content.answers)
     view |= _script(content)
-    view["at_a_glance"] = tells("at a glance", content.declared.software)
+    software = content.declared.software
+    view["at_a_glance"] = tells("at a glance", software)
     view["lost"] = _losses(content)
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)
     view |= likely_intervals(content.declared)
     view |= guess_lines(content.guesses, content.declared)
     view["said"] = words_of_line(content.declared.words, codebook=content.tables is not None)
+    view["wide"] = tells("asks", software) and len(content.declared.columns) > _WIDE
     view["codebook"] = {} if content.tables is None else codebook(content.declared, content.tables)
     return render("page.html.j2", declared=content.declared, **view)
 

@@ -1,7 +1,6 @@
 """A release of coded values: what is published, verified, asked and said of it."""
 
 import json
-import re
 from collections import Counter
 from datetime import date, timedelta
 from decimal import Decimal
@@ -28,6 +27,7 @@ from sfumato.tasks.terms.opened import open_release
 from tests.codings.stays import COLUMNS, EXACT, SPEC, jobs_of, stays, table_of
 from tests.codings.test_offsets import days_of
 from tests.codings.test_oracles import nearest
+from tests.release.plain import without_tables
 from tests.release.small import people
 from tests.report.html import Read
 
@@ -97,11 +97,6 @@ def test_all_stages_after_the_first_see_coded_values(line):
     ]
 
 
-def words_of(page):
-    """Return a page without the published tables and its script."""
-    return re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-
-
 def test_the_release_says_what_was_coded_and_no_computed_threshold(line):
     rows = stays()
     release = line.publish("one").directory
@@ -111,7 +106,9 @@ def test_the_release_says_what_was_coded_and_no_computed_threshold(line):
     assert columns["age"]["round"] == {"to": "2", "ties": "even"}
     assert columns["cost"]["top"] == {"share": "0.02"}
     assert columns["left"]["shift"] == {"days": 30}
-    text = words_of(release / "index.html") + json.dumps(declared)
+    text = without_tables((release / "index.html").read_text(encoding="utf-8")) + json.dumps(
+        declared
+    )
     for threshold_ in (threshold(rows), nearest(threshold(rows), 100, "even")):
         assert str(threshold_) not in text
     assert not any(job in text for job in ("nurse", RARE))
@@ -143,7 +140,9 @@ def test_dates_that_stay_beside_dates_that_move_are_named(line):
 
 
 def test_a_page_without_codings_says_nothing_of_them(small):
-    page = words_of(small.publish("one").directory / "index.html")
+    page = without_tables(
+        (small.publish("one").directory / "index.html").read_text(encoding="utf-8")
+    )
     assert "coded" not in page.lower()
 
 

@@ -1,6 +1,5 @@
 """A line remembers: a draw stays, what would betray is refused, what was cut short heals."""
 
-import re
 import shutil
 
 import numpy as np
@@ -15,6 +14,7 @@ from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication import staging
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw
+from tests.release.plain import without_script
 from tests.release.small import people
 
 
@@ -167,7 +167,7 @@ def test_what_killed_runs_staged_is_swept(small, line):
 def test_nothing_published_says_who_a_row_is_about(small, first, line):
     for path in line.rglob("*"):
         if path.is_file():
-            raw = re.sub(rb"<script>.*?</script>", b"", path.read_bytes(), flags=re.DOTALL)
+            raw = without_script(path.read_bytes())
             if path.suffix == ".parquet":
                 raw += str(pq.read_table(path).to_pydict()).encode()
             assert not any(word in raw for word in (b"IDENT", b"NOTE", b'"person"', b'"note"'))

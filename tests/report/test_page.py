@@ -23,6 +23,7 @@ from sfumato.tasks.report import page as page_module
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.report.snippets import example_query, pandas_snippet
 from sfumato.tasks.report.utility import four_decimals
+from sfumato.tasks.schema.formats import software
 from sfumato.tasks.terms.utility import Utility
 from tests.report.content import ADULT_COLUMNS, content, losses, make_release
 from tests.report.html import Read
@@ -625,3 +626,13 @@ def test_hostile_names_of_split_columns_are_text(hostile, sensitive):
         strata=[hostile],
     )
     assert len(read(content_).all("style")) == 1
+
+
+@pytest.mark.parametrize("number", [300, 301])
+def test_many_columns_are_listed_in_the_codebook_alone(number):
+    names = [f"c{place}" for place in range(number - len(ADULT_COLUMNS))]
+    more = {name: {"role": "insensitive", "type": "integer"} for name in names}
+    columns = {**ADULT_COLUMNS, **more}
+    html = page(losses([5, 5], columns=columns, software=software()))
+    assert ('aria-label="Columns"' in html) == (number <= 300)
+    assert (f"It has {number} columns, which" in html) == (number > 300)
