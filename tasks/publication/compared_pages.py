@@ -212,9 +212,9 @@ class _Elements:
 
     def _read_attributes(self, name: str, pairs: list[tuple[str, str]]) -> bool:
         attributes = dict(pairs)
-        known = all(key in _VALUES and _VALUES[key].fullmatch(text) for key, text in pairs)
+        allowed = all(key in _VALUES and _VALUES[key].fullmatch(text) for key, text in pairs)
         twice = len(pairs) > len(attributes)  # of two, browsers read the first
-        if not known or twice or not self._is_new(attributes.get("id")):
+        if not allowed or twice or not self._is_new(attributes.get("id")):
             return False
         if name == "section":
             self._sections.append(attributes.get("aria-labelledby", ""))

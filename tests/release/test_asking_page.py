@@ -118,7 +118,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(directory):
+def serve(directory):
     """Serve a directory on this machine, and give its address."""
     handler = partial(Quiet, directory=str(directory))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -135,7 +135,7 @@ def test_a_page_reads_tables_that_are_too_long_for_it(browser, small, monkeypatc
     page.goto(f"{(directory / 'index.html').as_uri()}#ask={quote(SQL)}")
     refused = answer_of(page).get_by_text("Opened from a disk it cannot")
     refused.wait_for()
-    with served(directory.parent) as address:
+    with serve(directory.parent) as address:
         page.goto(f"{address}/0001/index.html#ask={quote(SQL)}")
         caption = answer_of(page).locator("caption")
         caption.wait_for()
@@ -144,7 +144,7 @@ def test_a_page_reads_tables_that_are_too_long_for_it(browser, small, monkeypatc
 
 
 def test_a_served_page_shows_what_the_lines_record_says(browser, two):
-    with served(two.public) as address:
+    with serve(two.public) as address:
         page = browser.new_page()
         page.goto(f"{address}/0001/index.html")
         note = page.get_by_text("is not the current one: that is 0002")

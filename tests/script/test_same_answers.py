@@ -121,7 +121,9 @@ def test_answers_from_files_are_those_from_the_page(form, tmp_path, monkeypatch)
     queries = [questions.query() for _ in range(QUERIES)]
     from_page = answer_by_script(data, queries)
     from_files = answer_by_script(named, queries, release.directory)
-    assert [rounded(answer) for answer in from_files] == [rounded(answer) for answer in from_page]
+    assert [with_rounded_estimates(answer) for answer in from_files] == [
+        with_rounded_estimates(answer) for answer in from_page
+    ]
 
 
 def test_names_and_texts_that_trip_scripts(tmp_path, monkeypatch):
@@ -170,7 +172,7 @@ def test_names_and_texts_that_trip_scripts(tmp_path, monkeypatch):
     )
 
 
-def rounded(answer):
+def with_rounded_estimates(answer):
     """Return an answer with estimates as far as two orders of adding up agree."""
     if isinstance(answer, dict):
         return answer
