@@ -19,19 +19,19 @@ _HEADS = frozenset(
         "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
         "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
         "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
-        "abafc57ca31aacee923e3ddec6d5f3a8bb5a9c63acb1c7b01e3c70086139c3c2",
         "c3340742ab042d58e156c7870cb756ecc90b296861085b4970b628a5ddd2e105",
+        "fd04884fd8e4db47e5e0dc02d4c6fcaf4498d20e107482d151270141bc0d1883",
     }
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "DR3yHCvLYNWaxa7CoL5LPPtZdXjIhrtS5hhgN4aMs1c=": "columns",
-    "AqGdntP3ku/mhJdO0c9zrz14UBDzadyYUORHgWaru2g=": "labels",
-    "AxMj0adusOlZm81Qo8GvDVEKuKSJMbVuoiLG3Kw5yUQ=": "rows",
-    "TVdNL1x1dVFDCiFFCNXwTCp9MnRvE6HfwSo4KcZIHig=": "subdomains",
-    "lWOV5ZgYR5AJZP3h1l3B8blPsjMJ/AXaWT0yUC5i39o=": "columns, fetched",
-    "m/Eh7+19gX9KHkoWX/QO1bVvzh30AodQNPRGzpG16iQ=": "labels, fetched",
-    "7Nx7lHI4Zm1hIaI3ve21Qy51JSam9HJM88Sj5lh8yxA=": "rows, fetched",
+    "kTClKybvvof6pErbD4G9kUEUrDwCMWQM+9w1pcuspo0=": "columns",
+    "kZBbrrN6iveFewx0e8mnbt0DxVtBUVhHdCCZdy0YMkE=": "labels",
+    "c+b0HUYHiWftAJLxfZ4ZTVKq2Nmhi+BHcHPFVqlVuxM=": "rows",
+    "69TIONBz/rLOtPzgyWf3lR1tzXIz0+nods7v8AIQJC0=": "subdomains",
+    "CnFGcTCN6gePG9cY+U3uj7yvk2plWJU5dTqPKYTJXxw=": "columns, fetched",
+    "KaOfIfruf0XxWbHwD63regebHDJLkvGF7fgvSzd7ryk=": "labels, fetched",
+    "t9siRliHaY5LiUbZhfYZzJUVeh6/mPGIRsDHLvRcsJ4=": "rows, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

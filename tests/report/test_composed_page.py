@@ -74,11 +74,11 @@ def test_tells_what_versions_tell_together(method):
 @pytest.mark.parametrize("method", FORMS)
 def test_accounts_for_people_and_for_what_they_left(method):
     text, ranges = page_of(method), method == "redistributed"
-    assert "4 represented rows" in text
+    assert "The release has 4 rows" in text
     assert "Kept out because of earlier versions 3 Published 4" in text
     assert f"Values of people who have left, still shown {0 if ranges else 2}" in text
     assert (
-        f"made up besides (fakes){', those of people who have left among them 2' * ranges}" in text
+        f"Invented sensitive values (fakes){', those of people who have left among them 2' * ranges}" in text
     )
     assert "3 people whom earlier versions keep out" in text
     assert "previous_group_id the group of the version before" in text

@@ -137,7 +137,7 @@ def test_accounts_for_rows_and_what_is_not_represented():
         "fakes": 7,
     }
     text = read(losses([4, 5], rows=rows)).text
-    assert "880 represented rows" in text
+    assert "The release has 880 rows" in text
     assert "here 20 with missing values and 4 suppressed" in text
     for line in ("repeats of a person 3", "filter 100", "(fakes) 7", "Published 880"):
         assert line in text

@@ -6,6 +6,7 @@ import { accuracyOf, medianOf, rangesOf } from "../../tasks/report/script/accura
 import { boundsOver, noneCounted } from "../../tasks/report/script/bounds.js";
 import { ceiling, compare, decimalsOf, floor, fraction, over, parseNumber, plus, written } from "../../tasks/report/script/fractions.js";
 import { conditionSql, identifier, parse, querySql } from "../../tasks/report/script/language.js";
+import { distance } from "../../tasks/report/script/nearest.js";
 import { compareTexts, momentOf, momentText, Refusal, scaleOf } from "../../tasks/report/script/scales.js";
 import { unpack, unitsOf } from "../../tasks/report/script/tables.js";
 import { measuredText, recordedIn, recordText } from "../../tasks/report/script/record.js";
@@ -169,4 +170,23 @@ test("accuracy is half the width of bounds, relative to their middle", () => {
   assert.equal(accuracyOf(bounds(fraction(0), fraction(0))), 0);
   assert.equal(accuracyOf(bounds(fraction(-5), fraction(5))), 1);
   assert.equal(accuracyOf(bounds(null, null)), null);
+});
+
+test("the nearest of some texts is found", () => {
+  const nearest = (text) => ["Male", "Female"].sort((a, b) => distance(a, text) - distance(b, text))[0];
+  assert.deepEqual([nearest("Mal"), nearest("male"), nearest("femal")], ["Male", "Male", "Female"]);
+  assert.equal(distance("", "abc"), 3);
+});
+
+test("mistakes say what to write", () => {
+  const said = (query, pattern) => assert.throws(() => parse(query, COLUMNS), pattern);
+  said("SELECT COUNT(*) FROM microdata WHERE sexx = 'a'", /no column sexx. Did you mean sex/);
+  said("SELECT COUNT(*) FROM microdata WHERE sex = Male", /single quotes: 'Male'/);
+  said("SELECT COUNT(*) FROM microdata WHERE age > 3 und", /und is not understood here/);
+  said("SELECT AVG('age') FROM microdata", /"age" in double quotes/);
+  said("", /Write a query/);
+  said("SELECT * FROM microdata", /one aggregate/);
+  said("SELECT sex, AVG(age) FROM microdata GROUP BY sex ORDER BY mean", /ORDER BY takes/);
+  const question = parse("SELECT AVG(capital-loss) FROM microdata WHERE capital-loss > 3", COLUMNS);
+  assert.equal(question.column, "capital-loss");
 });

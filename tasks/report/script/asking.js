@@ -6,7 +6,7 @@ import {
 } from "./conditions.js";
 import { combinations, compareKeys, engineOf, literalOf, REST, textOf } from "./engine.js";
 import { approximate, fraction } from "./fractions.js";
-import { Refusal, scaleOf } from "./scales.js";
+import { Mistake, Refusal, scaleOf } from "./scales.js";
 
 /** @typedef {import("./bounds.js").Aggregate} Aggregate */
 /** @typedef {import("./bounds.js").Bounds} Bounds */
@@ -62,7 +62,7 @@ export class Release {
   column(name) {
     const column = this.columns.get(name);
     if (!column) {
-      throw new Refusal(`There is no column ${name}. Columns: ${[...this.columns.keys()].join(", ")}`);
+      throw new Mistake(`There is no column ${name}. Columns: ${[...this.columns.keys()].join(", ")}`);
     }
     return column;
   }
@@ -83,6 +83,20 @@ export class Release {
     return numbers.length
       ? [numbers.reduce((a, b) => (a < b ? a : b)), numbers.reduce((a, b) => (a > b ? a : b))]
       : null;
+  }
+
+  /**
+   * @param {string} name
+   * @returns {readonly (string | number | boolean)[] | null} its published values, ascending; null if
+   *   labels or ranges show it
+   */
+  valuesOf(name) {
+    const { rows, values, admitted, labels } = this.packed;
+    if (labels && Object.hasOwn(labels, name)) {
+      return null;
+    }
+    const tables = [...(rows ? [rows] : []), ...(values ?? []), ...(admitted ?? [])];
+    return tables.find(({ columns }) => Object.hasOwn(columns, name))?.columns[name].values ?? null;
   }
 
   /** @param {string} name whether rows show it, or its values beside labels */

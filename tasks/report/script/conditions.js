@@ -195,7 +195,7 @@ export function rowsWhere(condition, table, columns) {
  * @param {Column} column
  * @returns {Uint8Array}
  */
-function outcomesOfValues(test, described, column) {
+export function outcomesOfValues(test, described, column) {
   return Uint8Array.from(placesOf(described, column), outcomeOfTest(test, described));
 }
 

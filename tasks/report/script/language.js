@@ -1,7 +1,8 @@
 /** A subset of SQL: one aggregate, by columns, over rows with a condition. */
 
 import { allOf, anyOf, isNull, not, test } from "./conditions.js";
-import { HIDDEN, Refusal } from "./scales.js";
+import { distance } from "./nearest.js";
+import { HIDDEN, Mistake, Refusal } from "./scales.js";
 
 /** @typedef {import("./asking.js").Question} Question */
 /** @typedef {import("./conditions.js").Comparison} Comparison */
@@ -53,7 +54,7 @@ function tokensOf(text) {
     TOKEN.lastIndex = place;
     const match = TOKEN.exec(text);
     if (!match) {
-      throw new Refusal(`The query cannot be read from here on: ${text.slice(place).trim().slice(0, 20)}`);
+      throw new Mistake(`The query cannot be read from here on: ${text.slice(place).trim().slice(0, 20)}`);
     }
     const group = match.slice(1).findIndex((part) => part !== undefined);
     const found = match[group + 1];
@@ -78,6 +79,11 @@ class Parser {
     return this.tokens[this.place];
   }
 
+  /** @returns {boolean} */
+  isAtEnd() {
+    return this.next.kind === "end";
+  }
+
   /** @param {string} text a keyword or a symbol @returns {boolean} whether it comes next, and is passed */
   takes(text) {
     const { kind, text: found } = this.next;
@@ -89,13 +95,19 @@ class Parser {
   /** @param {string} text */
   expect(text) {
     if (!this.takes(text)) {
-      throw new Refusal(`${text.toUpperCase()} is expected before ${this.next.text}`);
+      throw new Mistake(`${text.toUpperCase()} is expected before ${this.next.text}`);
     }
   }
 
   /** @returns {Question} */
   query() {
+    if (this.isAtEnd()) {
+      throw new Mistake("Write a query, such as SELECT COUNT(*) FROM microdata");
+    }
     this.expect("select");
+    if (this.next.text === "*") {
+      throw new Refusal("This page answers one aggregate, such as COUNT(*). The rows themselves are in the files");
+    }
     const shown = this.list(() => this.item());
     this.expect("from");
     if (!this.takes("microdata")) {
@@ -103,10 +115,13 @@ class Parser {
     }
     const where = this.takes("where") ? this.condition() : null;
     const by = this.takes("group") ? (this.expect("by"), this.list(() => this.column())) : [];
-    const order = this.takes("order") ? (this.expect("by"), this.list(() => this.column())) : [];
+    const order = this.takes("order") ? (this.expect("by"), this.list(() => this.orderKey())) : [];
     this.takes(";");
-    if (this.next.kind !== "end") {
-      throw new Refusal(`This page does not answer queries with ${this.next.text.toUpperCase()}`);
+    if (!this.isAtEnd()) {
+      const known = RESERVED.has(this.next.text.toLowerCase());
+      throw known
+        ? new Refusal(`This page does not answer queries with ${this.next.text.toUpperCase()}`)
+        : new Mistake(`${this.next.text} is not understood here. Join conditions by AND or OR`);
     }
     if (order.length && order.join("\0") !== by.join("\0")) {
       throw new Refusal("This page orders the lines of an answer by its GROUP BY");
@@ -161,7 +176,7 @@ class Parser {
   /** Pass the name of an answer's column, which this page does not show. */
   alias() {
     if (this.next.kind !== "word" && this.next.kind !== "name") {
-      throw new Refusal(`A name is expected before ${this.next.text}`);
+      throw new Mistake(`A name is expected before ${this.next.text}`);
     }
     this.place += 1;
   }
@@ -190,7 +205,7 @@ class Parser {
     const condition = this.condition();
     for (const word of ["then", "1", "else", "0", "end"]) {
       if (this.next.text.toLowerCase() !== word) {
-        throw new Refusal("A share is AVG(CASE WHEN … THEN 1 ELSE 0 END)");
+        throw new Mistake("A share is AVG(CASE WHEN … THEN 1 ELSE 0 END)");
       }
       this.place += 1;
     }
@@ -198,21 +213,54 @@ class Parser {
     return condition;
   }
 
+  /** @returns {string} a column by which the answer may be ordered */
+  orderKey() {
+    const start = this.place;
+    try {
+      return this.column();
+    } catch {
+      this.place = start;
+      throw new Refusal("On this page ORDER BY takes the columns of GROUP BY alone");
+    }
+  }
+
   /** @returns {string} the exact name of a column */
   column() {
     const { kind, text } = this.next;
     if (kind !== "word" && kind !== "name") {
-      throw new Refusal(`A column is expected before ${text}`);
+      throw new Mistake(kind === "text" ? `Write the column "${text}" in double quotes` : `A column is expected before ${text}`);
     }
     this.place += 1;
-    if (this.columns.includes(text)) {
-      return text;
+    const found = this.named(text) ?? (kind === "word" ? this.hyphened(text) : null);
+    if (found === null) {
+      const [nearest] = [...this.columns].sort((a, b) => distance(a, text) - distance(b, text));
+      throw new Mistake(`There is no column ${text}. Did you mean ${nearest}? Columns: ${this.columns.join(", ")}`);
     }
+    return found;
+  }
+
+  /** @param {string} text @returns {string | null} the only column of this name, in any case of letters */
+  named(text) {
     const alike = this.columns.filter((name) => name.toLowerCase() === text.toLowerCase());
-    if (alike.length !== 1) {
-      throw new Refusal(`There is no column ${text}. Columns: ${this.columns.join(", ")}`);
+    return this.columns.includes(text) ? text : alike.length === 1 ? alike[0] : null;
+  }
+
+  /**
+   * Read a name with hyphens that is not in quotes, such as capital-loss.
+   * @param {string} text its first word
+   * @returns {string | null}
+   */
+  hyphened(text) {
+    let [name, place] = [text, this.place];
+    while (this.tokens[place].text === "-" && this.tokens[place + 1].kind === "word") {
+      name += `-${this.tokens[place + 1].text}`;
+      place += 2;
+      if (this.named(name) !== null) {
+        this.place = place;
+        return this.named(name);
+      }
     }
-    return alike[0];
+    return null;
   }
 
   /** @returns {Condition} */
@@ -282,7 +330,7 @@ class Parser {
       return negated ? not(listed) : listed;
     }
     if (negated) {
-      throw new Refusal("NOT is expected before BETWEEN or IN");
+      throw new Mistake("NOT is expected before BETWEEN or IN");
     }
     if (!isComparison(this.next)) {
       return test(column, "=", { kind: "truth", text: "true" });
@@ -295,7 +343,7 @@ class Parser {
   comparison() {
     const token = this.next;
     if (!isComparison(token)) {
-      throw new Refusal(`=, <>, <, <=, > or >= is expected before ${token.text}`);
+      throw new Mistake(`=, <>, <, <=, > or >= is expected before ${token.text}`);
     }
     this.place += 1;
     return /** @type {Comparison} */ (token.text === "!=" ? "<>" : token.text);
@@ -313,7 +361,12 @@ class Parser {
   /** @returns {Literal} */
   literal() {
     if (!this.isLiteral()) {
-      throw new Refusal(`A constant is expected before ${this.next.text}, such as 30 or 'Paris'`);
+      const { kind, text } = this.next;
+      throw new Mistake(
+        kind === "word" || kind === "name"
+          ? `Write a text in single quotes: '${text}'`
+          : `A value is expected before ${text}, such as 30 or 'Paris'`,
+      );
     }
     const { kind, text } = this.next;
     this.place += 1;
@@ -331,7 +384,7 @@ class Parser {
     }
     const number = this.next;
     if (number.kind !== "number") {
-      throw new Refusal(`A number is expected before ${number.text}`);
+      throw new Mistake(`A number is expected before ${number.text}`);
     }
     this.place += 1;
     return { kind: "number", text: text === "-" ? `-${number.text}` : number.text };

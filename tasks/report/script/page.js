@@ -6,9 +6,10 @@ import { asNumber, isFraction } from "./bounds.js";
 import { approximate, decimalsOf, greater, lesser, ZERO } from "./fractions.js";
 import { conditionSql, identifier, parse, querySql } from "./language.js";
 import { fetchRecord, measuredText, recordText } from "./record.js";
-import { isNumber, Refusal } from "./scales.js";
+import { notesOn } from "./notes.js";
+import { isNumber, Mistake, Refusal } from "./scales.js";
 import {
-  accuracyText, boundsText, commandOf, estimateText, linkOf, NAMES, placeOn, programOf, queryIn,
+  accuracyText, boundsText, commandOf, estimateText, inPercent, linkOf, NAMES, placeOn, programOf, queryIn,
   questionText, shareText, visible,
 } from "./words.js";
 
@@ -22,7 +23,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const MOST_LINES = 500;
 /** @type {readonly (keyof typeof NAMES)[]} */
 const OFFERED = ["count", "share", "avg", "sum", "median", "min", "max"];
-const TESTS = ["=", "<>", "<", "<=", ">", ">="];
+const TESTS = { "=": "equal to", "<>": "not equal to", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least" };
+const MOST_OFFERED = 200;
 
 /**
  * Make an element; texts become text, never markup.
@@ -65,6 +67,15 @@ function conditionField(called, example) {
   return { label: make("label", { class: "wide" }, make("span", {}, called), field), field };
 }
 
+/** @param {import("./tables.js").Type} type @param {string} text @returns {string} as a query writes it */
+function constantOf(type, text) {
+  if (isNumber(type) || type === "boolean") {
+    return text;
+  }
+  const typed = type === "string" ? "" : `${type.toUpperCase()} `;
+  return `${typed}'${text.replaceAll("'", "''")}'`;
+}
+
 /** @param {string[]} names @returns {Record<string, string>} */
 const named = (names) => Object.fromEntries(names.map((name) => [name, name]));
 
@@ -87,8 +98,8 @@ class QuestionLine {
     this.column = choice("of", named(offered));
     this.by = choice("by", { "": "–", ...named(names) });
     this.also = choice("and", { "": "–", ...named(names) });
-    this.share = conditionField("of those where", this.example());
-    this.where = conditionField("where", this.example());
+    this.share = conditionField("with", this.exampleOf(sensitive[0] ?? packed.columns[0], 1000));
+    this.where = conditionField("where", this.exampleOf(packed.columns[0], 30));
     this.sql = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "3", spellcheck: "false" }));
     this.answer = make("div", { role: "status", "aria-live": "polite" });
     const form = make(
@@ -96,9 +107,9 @@ class QuestionLine {
       { class: "question" },
       this.aggregate.label,
       this.column.label,
+      this.share.label,
       this.by.label,
       this.also.label,
-      this.share.label,
       this.where.label,
       make("button", { type: "submit" }, "Answer"),
     );
@@ -111,11 +122,11 @@ class QuestionLine {
     );
     form.addEventListener("submit", (event) => this.submit(event, () => this.askLine()));
     text.addEventListener("submit", (event) => this.submit(event, () => void this.ask(this.sql.value)));
-    this.aggregate.select.addEventListener("change", () => this.offerColumns());
+    form.addEventListener("input", () => this.change());
     const sql = make("details", {}, make("summary", {}, "Write SQL"), text);
     place.append(form, this.answer, builder, sql, this.accuracies());
     place.hidden = false;
-    this.offerColumns();
+    this.change();
     window.addEventListener("hashchange", () => this.askFragment());
     this.askFragment();
   }
@@ -138,10 +149,13 @@ class QuestionLine {
     return this.release;
   }
 
-  /** @returns {string} an example of a condition */
-  example() {
-    const column = this.packed.columns.find(({ type }) => type === "integer") ?? this.packed.columns[0];
-    return column.type === "integer" ? `${identifier(column.name)} >= 30` : `${identifier(column.name)} IS NOT NULL`;
+  /**
+   * @param {import("./tables.js").Described} column
+   * @param {number} number to compare it with, if it has numbers
+   * @returns {string} an example of a condition
+   */
+  exampleOf({ name, type }, number) {
+    return isNumber(type) ? `${identifier(name)} >= ${number}` : `${identifier(name)} IS NOT NULL`;
   }
 
   /** Show the column or the condition that an aggregate needs. */
@@ -149,6 +163,14 @@ class QuestionLine {
     const aggregate = this.aggregate.select.value;
     this.column.label.hidden = aggregate === "count" || aggregate === "share";
     this.share.label.hidden = aggregate !== "share";
+    /** @type {HTMLElement} */ (this.where.label.firstChild).textContent = aggregate === "share" ? `among ${this.units} where` : "where";
+  }
+
+  /** Write the query that the controls say, and mark the answer as one to another question. */
+  change() {
+    this.offerColumns();
+    this.sql.value = this.lineSql();
+    this.answer.classList.toggle("stale", this.sql.value !== this.asked);
   }
 
   /**
@@ -158,26 +180,37 @@ class QuestionLine {
    */
   builder(names) {
     const column = choice("Column", named(names));
-    const test = choice("is", named(TESTS));
-    const value = /** @type {HTMLInputElement} */ (make("input", { type: "text", autocomplete: "off" }));
+    const test = choice("is", TESTS);
+    const value = /** @type {HTMLInputElement} */ (make("input", { type: "text", autocomplete: "off", list: "question-values" }));
+    const list = make("datalist", { id: "question-values" });
     const button = make("button", { type: "button" }, "Add to the condition");
     button.addEventListener("click", () => {
       const described = this.packed.columns.find(({ name }) => name === column.select.value);
-      const type = described?.type ?? "string";
-      const text = value.value.replaceAll("'", "''");
-      const bare = isNumber(type) || type === "boolean";
-      const typed = type === "date" || type === "timestamp" ? `${type.toUpperCase()} ` : "";
-      const constant = bare ? value.value : `${typed}'${text}'`;
-      const part = `${identifier(column.select.value)} ${test.select.value} ${constant}`;
+      const text = value.value.trim().replace(/^'(.*)'$/, "$1");
+      if (!described || !text) {
+        value.focus();
+        return;
+      }
+      const part = `${identifier(described.name)} ${test.select.value} ${constantOf(described.type, text)}`;
       const { field } = this.where;
-      field.value = field.value.trim() ? `${field.value.trim()} AND ${part}` : part;
+      const before = field.value.trim();
+      const first = /\bor\b/i.test(before) ? `(${before})` : before;
+      field.value = before ? `${first} AND ${part}` : part;
+      value.value = "";
+      this.change();
     });
+    const offer = () => {
+      const values = this.release?.valuesOf(column.select.value) ?? [];
+      list.replaceChildren(...values.slice(0, MOST_OFFERED).map((text) => make("option", { value: visible(String(text)) })));
+    };
+    value.addEventListener("focus", () => void this.open().then(offer, () => {}));
     const fields = make(
       "div",
       { class: "question" },
       column.label,
       test.label,
       make("label", {}, make("span", {}, "value"), value),
+      list,
       button,
     );
     return make("details", {}, make("summary", {}, "Build a condition"), fields);
@@ -189,11 +222,10 @@ class QuestionLine {
     const by = choice("over ranges of", {});
     const button = make("button", { type: "button" }, "Measure");
     const measure = async () => {
-      const aggregate = this.aggregate.select.value;
-      const counted = aggregate === "count" || aggregate === "share";
-      const column = counted ? null : this.column.select.value;
-      const asked = /** @type {Pick<Question, "aggregate" | "column">} */ ({ aggregate: counted ? "count" : aggregate, column });
-      const what = questionText({ ...asked, by: [], where: null, share: null }, "", "", this.units);
+      const names = this.packed.columns.map(({ name }) => name);
+      const asked = parse(this.lineSql(), names);
+      const share = asked.share === null ? "" : conditionSql(asked.share);
+      const what = questionText({ ...asked, by: [], where: null }, share, "", this.units);
       const spans = spansOf(await this.open(), asked, by.select.value);
       result.replaceChildren(...accuracyFigure(spans, what, by.select.value));
     };
@@ -203,7 +235,7 @@ class QuestionLine {
       "details",
       {},
       make("summary", {}, "How accurate are answers?"),
-      make("p", {}, "The question above without its condition, over short and long ranges: half the width of the bounds, relative to their middle."),
+      make("p", {}, "Asks the question above about many ranges of a column, short and long, without its groups and its condition. Accuracy is half the width of the bounds, relative to their middle. A dot is one range, a line the median."),
       controls,
       result,
     );
@@ -235,15 +267,21 @@ class QuestionLine {
 
   /** Ask what the controls say. */
   askLine() {
+    void this.ask(this.lineSql());
+  }
+
+  /** @returns {string} the query that the controls say */
+  lineSql() {
     const aggregate = this.aggregate.select.value;
     const column = aggregate === "count" ? "*" : identifier(this.column.select.value);
-    const share = `AVG(CASE WHEN ${this.share.field.value.trim()} THEN 1 ELSE 0 END)`;
+    const condition = this.share.field.value.trim() || this.share.field.placeholder;
+    const share = `AVG(CASE WHEN ${condition} THEN 1 ELSE 0 END)`;
     const call = aggregate === "share" ? share : `${aggregate.toUpperCase()}(${column})`;
     const keys = [...new Set([this.by.select.value, this.also.select.value])].filter(Boolean).map(identifier);
     const where = this.where.field.value.trim();
     const clauses = [`SELECT ${[...keys, call].join(", ")} FROM microdata`];
     clauses.push(...(where ? [`WHERE ${where}`] : []), ...(keys.length ? [`GROUP BY ${keys.join(", ")}`] : []));
-    void this.ask(clauses.join(" "));
+    return clauses.join(" ");
   }
 
   /** Ask the query in the page's address, if there is one. */
@@ -265,12 +303,14 @@ class QuestionLine {
       this.adopt(question);
       this.asked = querySql(question);
       this.sql.value = this.asked;
+      this.answer.classList.remove("stale");
       this.show(question, rows, this.asked);
     } catch (error) {
       if (!(error instanceof Refusal)) {
         throw error;
       }
-      this.refuse(error.message, sql);
+      this.answer.classList.remove("stale");
+      this.refuse(error, sql);
     }
     window.history.replaceState(null, "", linkOf(window.location.href, this.asked));
   }
@@ -287,10 +327,15 @@ class QuestionLine {
     this.offerColumns();
   }
 
-  /** @param {string} reason @param {string} sql */
+  /** @param {Refusal} reason @param {string} sql */
   refuse(reason, sql) {
+    const words = `${visible(reason.message)}.`;
+    if (reason instanceof Mistake) {
+      this.answer.replaceChildren(make("p", { class: "note" }, words));
+      return;
+    }
     this.answer.replaceChildren(
-      make("p", { class: "note" }, make("strong", {}, "Not answered on this page: "), `${visible(reason)}.`),
+      make("p", { class: "note" }, make("strong", {}, "Not answered on this page: "), words),
       make("p", {}, "The command answers more questions:"),
       make("pre", { tabindex: "0" }, make("code", {}, visible(commandOf(sql)))),
     );
@@ -300,16 +345,18 @@ class QuestionLine {
   show(question, rows, sql) {
     const where = question.where === null ? "" : conditionSql(question.where);
     const share = question.share === null ? "" : conditionSql(question.share);
-    const shown = rows.slice(0, MOST_LINES);
+    const isShare = question.aggregate === "share";
+    const first = rows.slice(0, MOST_LINES);
+    const shown = isShare ? first.map((row) => ({ ...row, bounds: inPercent(row.bounds) })) : first;
     const ends = shown.flatMap(({ bounds }) => [bounds.lower, bounds.upper].filter(isFraction));
-    const decimals = decimalsOf(ends);
+    const decimals = isShare ? 1 : decimalsOf(ends);
     const low = ends.reduce(lesser, ZERO);
     const high = ends.reduce(greater, ZERO);
     const head = make(
       "tr",
       {},
       ...question.by.map((name) => make("th", { scope: "col" }, visible(name))),
-      make("th", { scope: "col" }, "Certain bounds, and accuracy"),
+      make("th", { scope: "col" }, isShare ? "Certain bounds in %, and accuracy" : "Certain bounds, and accuracy"),
       make("th", { scope: "col", class: "number" }, "Estimate"),
       ...(ends.length ? [make("th", { scope: "col" }, "On one scale from 0")] : []),
     );
@@ -317,13 +364,19 @@ class QuestionLine {
     const table = make(
       "table",
       { class: "bars" },
-      make("caption", {}, `${questionText(question, share, where, this.units)}${rows.length > MOST_LINES ? ` (the first ${MOST_LINES} of ${rows.length} lines)` : ""}`),
+      make("caption", {}, `${questionText(question, share, where, this.units)}${rows.length > MOST_LINES ? ` (the first ${MOST_LINES} of ${rows.length.toLocaleString("en")} lines)` : ""}`),
       make("thead", {}, head),
       make("tbody", {}, ...lines),
     );
+    const notes = this.release ? notesOn(this.release, [question.where, question.share]) : [];
+    if (question.by.length > 2) {
+      notes.push("The line above shows the first two of the columns that this answer is by.");
+    }
+    const some = shown.some(({ bounds }) => bounds.lower !== null);
     this.answer.replaceChildren(
-      make("div", { class: "scroll", role: "group", "aria-label": "Answer", tabindex: "0" }, rows.length ? table : make("p", {}, "No row can be in this answer.")),
-      this.trust(),
+      ...notes.map((note) => make("p", { class: "note" }, visible(note))),
+      make("div", { class: "scroll", role: "group", "aria-label": "Answer", tabindex: "0" }, rows.length ? table : make("p", {}, `No published ${this.units} can be in this answer.`)),
+      ...(some ? [this.trust()] : []),
       this.copies(sql),
     );
   }
@@ -351,7 +404,7 @@ class QuestionLine {
       { class: "meaning" },
       "The truth lies within these bounds, for certain, if these files are genuine: ",
       make("a", { href: "#verify" }, "verify them"),
-      ". An estimate guarantees nothing.",
+      ". An estimate, the line across a bar, guarantees nothing.",
     );
   }
 
@@ -461,11 +514,11 @@ function accuracyFigure(spans, what, over) {
   /** @param {number} share */
   const height = (share) => 200 - Math.round(share * 180);
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-    draw("path", { class: share ? "grid" : "axis", d: `M60 ${height(share)}H470` });
-    draw("text", { x: 54, y: height(share) + 4, "text-anchor": "end" }, share === 1 ? "≥ 100 %" : share ? `±${share * 100} %` : "exact");
+    draw("path", { class: share ? "grid" : "axis", d: `M70 ${height(share)}H475` });
+    draw("text", { x: 64, y: height(share) + 4, "text-anchor": "end" }, share === 1 ? "≥ 100 %" : share ? `±${share * 100} %` : "exact");
   }
   spans.forEach(({ share, accuracies, median }, place) => {
-    const x = 100 + place * 80;
+    const x = 110 + place * 80;
     accuracies.forEach((accuracy) => draw("circle", { class: "body", cx: x, cy: height(accuracy), r: 4 }));
     draw("path", { class: "ruler", d: `M${x - 14} ${height(median)}h28` });
     draw("text", { x, y: 222, "text-anchor": "middle" }, `${share * 100} %`);
@@ -474,7 +527,7 @@ function accuracyFigure(spans, what, over) {
     make("tr", {}, make("th", { scope: "row" }, `${share * 100} %`), make("td", { class: "number" }, shareText(median))),
   );
   const head = make("tr", {}, make("th", { scope: "col" }, "Length of the range"), make("th", { scope: "col", class: "number" }, "Median accuracy"));
-  const caption = make("caption", {}, `${what} over ranges of ${visible(over)}; lengths as shares of all its values`);
+  const caption = make("caption", {}, `${what} over ranges of ${visible(over)}; lengths as shares of the way from its least to its greatest value`);
   return [make("figure", { class: "narrow" }, svg), make("table", { class: "narrow" }, caption, make("thead", {}, head), make("tbody", {}, ...rows))];
 }
 

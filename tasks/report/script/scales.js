@@ -17,6 +17,9 @@ export const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u20
 /** Something that this page does not answer; its message says why and what to do. */
 export class Refusal extends Error {}
 
+/** Something that nothing would answer, since it is misspelt or unfinished. */
+export class Mistake extends Refusal {}
+
 /**
  * A place of a constant or a value: a fraction, a float, or a text. Those of one column compare.
  * @typedef {Fraction | number | string} Place
@@ -129,7 +132,7 @@ export function placeOfLiteral(column, literal) {
   if (moment !== null) {
     return fraction(moment);
   }
-  throw new Refusal(`${column.name} cannot be compared with ${text}. ${EXPECTED[column.type]}`);
+  throw new Mistake(`${column.name} cannot be compared with ${text}. ${EXPECTED[column.type]}`);
 }
 
 /** @type {Record<Type, string>} */

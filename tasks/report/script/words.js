@@ -1,7 +1,7 @@
 /** Answers in words: bounds with commas, how accurate they are, and the texts to copy. */
 
 import { apart, asNumber, isFraction } from "./bounds.js";
-import { approximate, compare, fraction, written } from "./fractions.js";
+import { approximate, compare, fraction, times, written } from "./fractions.js";
 import { HIDDEN } from "./scales.js";
 
 /** @typedef {import("./asking.js").Question} Question */
@@ -10,6 +10,7 @@ import { HIDDEN } from "./scales.js";
 /** @typedef {import("./fractions.js").Fraction} Fraction */
 
 const EACH_HIDDEN = new RegExp(HIDDEN, "g");
+const HUNDRED = fraction(100);
 const WIDE = 3; // bounds as far apart are told by their ratio
 
 /** @param {string} text @returns {string} it without characters that hide or reorder others */
@@ -84,6 +85,16 @@ export function estimateText({ lower, upper, estimate }, decimals) {
   }
   const scale = 10 ** decimals;
   return written(fraction(BigInt(Math.round(number * scale)), BigInt(scale)), decimals, "nearest");
+}
+
+/**
+ * @param {Bounds} bounds of a share
+ * @returns {Bounds} the same in percent
+ */
+export function inPercent(bounds) {
+  const [lower, upper] = [bounds.lower, bounds.upper].map((end) => (isFraction(end) ? times(end, HUNDRED) : end));
+  const guess = asNumber(bounds.estimate);
+  return { ...bounds, lower, upper, estimate: guess === null ? null : guess * 100 };
 }
 
 /**
