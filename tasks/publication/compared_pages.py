@@ -25,13 +25,13 @@ _HEADS = frozenset(
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "kTClKybvvof6pErbD4G9kUEUrDwCMWQM+9w1pcuspo0=": "columns",
-    "kZBbrrN6iveFewx0e8mnbt0DxVtBUVhHdCCZdy0YMkE=": "labels",
-    "c+b0HUYHiWftAJLxfZ4ZTVKq2Nmhi+BHcHPFVqlVuxM=": "rows",
-    "69TIONBz/rLOtPzgyWf3lR1tzXIz0+nods7v8AIQJC0=": "subdomains",
-    "CnFGcTCN6gePG9cY+U3uj7yvk2plWJU5dTqPKYTJXxw=": "columns, fetched",
-    "KaOfIfruf0XxWbHwD63regebHDJLkvGF7fgvSzd7ryk=": "labels, fetched",
-    "t9siRliHaY5LiUbZhfYZzJUVeh6/mPGIRsDHLvRcsJ4=": "rows, fetched",
+    "Vm+xZdrJ+lRblI2iHRjaym2JtdW7kYDcLVoRiqTRkwE=": "columns",
+    "fQDkCq1NhqSv7gA2dzZQckaTlTzO/sIyj6ou1krpnA4=": "labels",
+    "mdZraApcMDeXAwd3Xifx6PQYQ9IUjdLj+hJMpv7bFaQ=": "rows",
+    "5YVgqR44VPoZdwso3lD7rQhxgE1BDGJOiZzBphpFJc0=": "subdomains",
+    "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
+    "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
+    "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

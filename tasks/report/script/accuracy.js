@@ -73,11 +73,11 @@ export function rangedColumns(release) {
 /**
  * Measure the accuracy of a question over ranges of a column.
  * @param {Release} release
- * @param {Pick<Question, "aggregate" | "column" | "share">} asked
+ * @param {Pick<Question, "aggregate" | "column" | "share">} question
  * @param {string} name the column
  * @returns {Span[]} by length, without lengths that have no answers
  */
-export function spansOf(release, asked, name) {
+export function spansOf(release, question, name) {
   const described = release.column(name);
   const scale = scaleOf(described);
   const ends = release.endsOf(name);
@@ -90,7 +90,7 @@ export function spansOf(release, asked, name) {
         test(name, ">=", literalOf(described, scale.value(first))),
         test(name, "<=", literalOf(described, scale.value(last))),
       ]);
-      const [row] = release.answer({ ...asked, by: [], where });
+      const [row] = release.answer({ ...question, by: [], where });
       return accuracyOf(row.bounds) ?? [];
     });
     return { share, accuracies, median: accuracies.length ? medianOf(accuracies) : 1 };

@@ -39,9 +39,9 @@ const MOST_VALUES = 500;
 /** @type {Reader | null} */
 let reader = null;
 
-/** @param {Reader} found */
-export function registerReader(found) {
-  reader = found;
+/** @param {Reader} readTables */
+export function registerReader(readTables) {
+  reader = readTables;
 }
 
 /** @param {Packed} packed @returns {Promise<Release>} with its tables, which may have to be read */
@@ -218,14 +218,14 @@ class Asking {
     this.release = release;
     this.by = by;
     /** @type {Map<string, Map<string, Cell>>} */
-    this.asked = new Map();
+    this.answers = new Map();
     this.bundleOf = (/** @type {string} */ column) => release.engine.bundleOf(column);
   }
 
   /** @returns {Map<string, KeyValue[]>} the keys of all cells that a part has */
   keys() {
     const keys = new Map();
-    for (const cells of this.asked.values()) {
+    for (const cells of this.answers.values()) {
       for (const [text, { key }] of cells) {
         keys.set(text, key);
       }
@@ -241,14 +241,14 @@ class Asking {
    */
   ask(aggregate, column, condition) {
     const text = JSON.stringify([aggregate, column, condition]);
-    let cells = this.asked.get(text);
+    let cells = this.answers.get(text);
     if (!cells) {
       cells = this.release.engine.ask({ aggregate, column, by: this.by, condition });
-      this.asked.set(text, cells);
+      this.answers.set(text, cells);
     }
     const missing = aggregate === "count" ? bounds(fraction(0), fraction(0), fraction(0)) : NOTHING;
-    const known = cells;
-    return (key) => known.get(textOf(key))?.bounds ?? missing;
+    const ofPart = cells;
+    return (key) => ofPart.get(textOf(key))?.bounds ?? missing;
   }
 
   /** @param {Condition | null} where @returns {Formula} the number of rows */
@@ -276,9 +276,9 @@ class Asking {
    * @returns {Formula}
    */
   share(where, share) {
-    const known = isNeverNull(share, this.release.columns);
+    const neverNull = isNeverNull(share, this.release.columns);
     const part = this.count(both(where, share));
-    const others = this.count(both(where, known ? not(share) : untrue(share)));
+    const others = this.count(both(where, neverNull ? not(share) : untrue(share)));
     const rows = this.count(where);
     return (key) => proportion(part(key), others(key), rows(key));
   }

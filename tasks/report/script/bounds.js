@@ -102,13 +102,13 @@ const difference = (all, sure) => all.map((count, place) => count - sure[place])
  * @returns {Bounds} with a null estimate where there is none
  */
 export function boundsOver(aggregate, domain, counted) {
-  const found = OVER_VALUES[aggregate](domain, counted);
-  const { lower, upper, estimate } = found;
+  const result = OVER_VALUES[aggregate](domain, counted);
+  const { lower, upper, estimate } = result;
   if (typeof estimate !== "number") {
-    return found;
+    return result;
   }
   const near = Number.isFinite(estimate) ? clamp(estimate, lower, upper) : null;
-  return { ...found, estimate: near };
+  return { ...result, estimate: near };
 }
 
 /**
@@ -350,19 +350,19 @@ function expectedMedian(domain, counted) {
 
 /**
  * Bounds with an estimate: an exact answer, or the middle where there is none.
- * @param {Bounds} given
+ * @param {Bounds} result
  * @param {Type} [type] of the answer
  * @returns {Bounds}
  */
-export function withEstimate(given, type) {
-  const { lower, upper, estimate } = given;
+export function withEstimate(result, type) {
+  const { lower, upper, estimate } = result;
   if (lower === null || upper === null) {
-    return given;
+    return result;
   }
   if (equal(lower, upper)) {
-    return { ...given, estimate: lower };
+    return { ...result, estimate: lower };
   }
-  return estimate === null ? { ...given, estimate: middleOf(lower, upper, type) } : given;
+  return estimate === null ? { ...result, estimate: middleOf(lower, upper, type) } : result;
 }
 
 /** @param {Value} a @param {Value} b */
@@ -403,8 +403,8 @@ function added(parts) {
   const sum = parts.reduce((so_far, part) => plus(so_far, number(part.lower)), ZERO);
   const most = parts.reduce((so_far, part) => plus(so_far, number(part.upper)), ZERO);
   const estimates = parts.map((part) => asNumber(part.estimate));
-  const known = estimates.every((estimate) => estimate !== null);
-  return bounds(sum, most, known ? estimates.reduce((a, b) => Number(a) + Number(b), 0) : null);
+  const allKnown = estimates.every((estimate) => estimate !== null);
+  return bounds(sum, most, allKnown ? estimates.reduce((a, b) => Number(a) + Number(b), 0) : null);
 }
 
 /** @param {number | Value | null} estimate @returns {number | null} */
@@ -436,12 +436,12 @@ export const POOLED = {
     if (!some.length) {
       return NOTHING;
     }
-    const known = some.every(
+    const countsKnown = some.every(
       (pair) => isSure(pair) && compare(number(pair[1].lower), number(pair[1].upper)) === 0,
     );
     const counts = some.map(([, count]) => number(count.lower));
     const [lows, highs] = [some.map(([v]) => number(v.lower)), some.map(([v]) => number(v.upper))];
-    const ends = known
+    const ends = countsKnown
       ? [weightedMean(lows, counts), weightedMean(highs, counts)]
       : [lows.reduce(lesser), highs.reduce(greater)];
     return bounds(ends[0], ends[1], null, !some.some(isSure));

@@ -119,7 +119,7 @@ export class ColumnsEngine {
    */
   bound(terms, grouped) {
     let [least, most, expected] = [0, 0, 0];
-    let met = false;
+    let admitsSome = false;
     for (let group = 0; group < this.groups; group += 1) {
       const size = this.sizes[group];
       const live = size - this.vacant[group];
@@ -132,13 +132,13 @@ export class ColumnsEngine {
       if (terms.some((term) => !term.high[group])) {
         continue;
       }
-      met = true;
+      admitsSome = true;
       low = terms.length ? low - (terms.length - 1) * size : size;
       least += Math.max(low - this.vacant[group], 0);
       most += high;
       expected += near;
     }
-    if (grouped && !met) {
+    if (grouped && !admitsSome) {
       return null;
     }
     const near = Math.min(Math.max(expected, least), most);
@@ -195,9 +195,9 @@ class Admitted {
   byValue(condition, described) {
     const chosen = rowsWhere(condition, this.table, described);
     const { values, codes } = columnOf(this.table, this.name);
-    const met = new Set(codes.filter((_, entry) => chosen[entry]));
+    const different = new Set(codes.filter((_, entry) => chosen[entry]));
     return new Map(
-      [...met]
+      [...different]
         .sort((a, b) => a - b)
         .map((code) => [
           values[code] ?? null,
@@ -234,8 +234,8 @@ function occurrences(sizes, numbers, group, codes) {
     }
     const next = new Float64Array(most + 1);
     for (let entry = 0; entry < codes.length; entry += 1) {
-      const of = group[entry];
-      expected[entry] = 1 + (sizes[of] - numbers[of]) * (weights[codes[entry]] / totals[of]);
+      const own = group[entry];
+      expected[entry] = 1 + (sizes[own] - numbers[own]) * (weights[codes[entry]] / totals[own]);
       next[codes[entry]] += expected[entry];
     }
     weights = next;

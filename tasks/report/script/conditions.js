@@ -208,8 +208,7 @@ const PLACES = new WeakMap();
  * @returns {(Place | null)[]} the places of its values, and null behind them; computed once
  */
 export function placesOf(described, column) {
-  const known = PLACES.get(column);
-  const places = known ?? [...column.values.map((value) => placeOfValue(described, value)), null];
+  const places = PLACES.get(column) ?? [...column.values.map((value) => placeOfValue(described, value)), null];
   PLACES.set(column, places);
   return places;
 }

@@ -151,8 +151,8 @@ export class CellCounts {
     if (this.most < 1 || !this.counted.highAll.some((count) => count > 0)) {
       return NOTHING;
     }
-    const found = boundsOver(aggregate, domain, this.counted);
-    return withEstimate({ ...found, mayBeEmpty: this.least < 1 }, described?.type);
+    const result = boundsOver(aggregate, domain, this.counted);
+    return withEstimate({ ...result, mayBeEmpty: this.least < 1 }, described?.type);
   }
 }
 
@@ -179,9 +179,9 @@ export const within = (number, low, high) => (number < low ? low : number > high
 export function answered(keys, boundsOf) {
   const cells = new Map();
   keys.forEach((key, place) => {
-    const found = boundsOf(place);
-    if (found !== null) {
-      cells.set(textOf(key), { key, bounds: found });
+    const result = boundsOf(place);
+    if (result !== null) {
+      cells.set(textOf(key), { key, bounds: result });
     }
   });
   return cells;

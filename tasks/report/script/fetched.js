@@ -166,11 +166,11 @@ function signed(bytes) {
  * @returns {PackedColumn}
  */
 function inOrder(described, values, codes) {
-  const told = [...new Set(values.filter((value) => value !== null))];
-  const places = new Map(told.map((value) => [value, placeOfValue(described, /** @type {Value} */ (value))]));
+  const different = [...new Set(values.filter((value) => value !== null))];
+  const places = new Map(different.map((value) => [value, placeOfValue(described, /** @type {Value} */ (value))]));
   /** @param {Value | null} value */
   const placeOf = (value) => /** @type {import("./scales.js").Place} */ (places.get(value));
-  const sorted = told.sort((a, b) => comparePlaces(placeOf(a), placeOf(b)));
+  const sorted = different.sort((a, b) => comparePlaces(placeOf(a), placeOf(b)));
   const rank = new Map(sorted.map((value, place) => [value, place]));
   const ranks = values.map((value) => rank.get(value) ?? sorted.length);
   return {

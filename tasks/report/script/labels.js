@@ -91,8 +91,8 @@ export class LabelsEngine {
     for (const cell of cells) {
       const own = cell.map((value, place) => this.hasValue(recoded[place], value, values[place]));
       const condition = both(part.condition, ...own);
-      for (const [text, found] of this.cells(part, condition, distinct, plain, recoded, cell)) {
-        answer.set(text, found);
+      for (const [text, line] of this.cells(part, condition, distinct, plain, recoded, cell)) {
+        answer.set(text, line);
       }
     }
     return answer;
@@ -117,9 +117,9 @@ export class LabelsEngine {
       }
       const others = plain.map((name) => this.valueOf(name, distinct, row));
       const text = plain.length ? textOf(others) : "";
-      const found = split.get(text) ?? { key: part.by.map((name) => [...cell, ...others][[...recoded, ...plain].indexOf(name)]), rows: [] };
-      found.rows.push(row);
-      split.set(text, found);
+      const line = split.get(text) ?? { key: part.by.map((name) => [...cell, ...others][[...recoded, ...plain].indexOf(name)]), rows: [] };
+      line.rows.push(row);
+      split.set(text, line);
     }
     const some = [...split.values()].filter(({ rows }) => rows.length || !part.by.length);
     const values = part.column === null ? null : this.values(part, condition);
@@ -183,9 +183,9 @@ export class LabelsEngine {
     if (!most) {
       return part.aggregate === "count" ? bounds(fraction(0), fraction(0), fraction(0)) : NOTHING;
     }
-    const found = boundsOver(part.aggregate, values.domain, counted);
+    const result = boundsOver(part.aggregate, values.domain, counted);
     const type = part.aggregate === "count" ? undefined : values.domain.type;
-    return withEstimate({ ...found, mayBeEmpty: part.aggregate !== "count" && least < 1 }, type);
+    return withEstimate({ ...result, mayBeEmpty: part.aggregate !== "count" && least < 1 }, type);
   }
 
   /**
@@ -193,13 +193,13 @@ export class LabelsEngine {
    * @returns {KeyValue[]}
    */
   groupValues(name) {
-    const found = /** @type {LabelledColumn} */ (this.labelled.get(name)).groupValues();
-    if (found === null) {
+    const named = /** @type {LabelledColumn} */ (this.labelled.get(name)).groupValues();
+    if (named === null) {
       throw new Refusal(
         `${name} is published as ranges of too many values to list. Ask about your own ranges with a condition`,
       );
     }
-    return found.rest ? [...found.values, REST] : found.values;
+    return named.rest ? [...named.values, REST] : named.values;
   }
 
   /**
@@ -264,11 +264,11 @@ export class LabelsEngine {
    */
   outcomes(condition, distinct) {
     const text = JSON.stringify(condition);
-    const found = distinct.known.get(text) ?? this.decide(condition, distinct);
+    const decided = distinct.known.get(text) ?? this.decide(condition, distinct);
     if (distinct.known.size < MOST_KNOWN) {
-      distinct.known.set(text, found);
+      distinct.known.set(text, decided);
     }
-    return found;
+    return decided;
   }
 
   /** @param {Condition} condition @param {Distinct} distinct @returns {RowOutcomes} */
@@ -386,8 +386,8 @@ function placed(domain, left) {
  */
 function eachOnce(outcomes, codes) {
   const places = new Map();
-  const place = outcomes.map((of) => {
-    const text = JSON.stringify([of.possible, of.chance, of.against]);
+  const place = outcomes.map((outcome) => {
+    const text = JSON.stringify([outcome.possible, outcome.chance, outcome.against]);
     const number = places.get(text) ?? places.size;
     places.set(text, number);
     return number;
@@ -408,17 +408,17 @@ function eachOnce(outcomes, codes) {
  */
 function joinOutcomes(first, second, op) {
   const width = second.outcomes.length;
-  const known = new Int32Array(first.outcomes.length * width).fill(-1);
+  const places = new Int32Array(first.outcomes.length * width).fill(-1);
   /** @type {Outcomes[]} */
   const outcomes = [];
-  const place = first.place.map((of, row) => {
-    const pair = of * width + second.place[row];
-    if (known[pair] < 0) {
-      const [a, b] = [first.outcomes[of], second.outcomes[second.place[row]]];
-      known[pair] = outcomes.length;
+  const place = first.place.map((outcome, row) => {
+    const pair = outcome * width + second.place[row];
+    if (places[pair] < 0) {
+      const [a, b] = [first.outcomes[outcome], second.outcomes[second.place[row]]];
+      places[pair] = outcomes.length;
       outcomes.push(op === "and" ? together(a, b) : negated(together(negated(a), negated(b))));
     }
-    return known[pair];
+    return places[pair];
   });
   return { outcomes, place };
 }

@@ -57,9 +57,9 @@ function tokensOf(text) {
       throw new Mistake(`The query cannot be read from here on: ${text.slice(place).trim().slice(0, 20)}`);
     }
     const group = match.slice(1).findIndex((part) => part !== undefined);
-    const found = match[group + 1];
+    const piece = match[group + 1];
     const quote = { name: '"', text: "'" }[/** @type {string} */ (KINDS[group])];
-    tokens.push({ kind: KINDS[group], text: quote ? found.replaceAll(quote + quote, quote) : found });
+    tokens.push({ kind: KINDS[group], text: quote ? piece.replaceAll(quote + quote, quote) : piece });
     place = TOKEN.lastIndex;
   }
   return [...tokens, { kind: "end", text: "the end" }];
@@ -86,8 +86,8 @@ class Parser {
 
   /** @param {string} text a keyword or a symbol @returns {boolean} whether it comes next, and is passed */
   takes(text) {
-    const { kind, text: found } = this.next;
-    const same = (kind === "word" || kind === "symbol") && found.toLowerCase() === text;
+    const { kind, text: written } = this.next;
+    const same = (kind === "word" || kind === "symbol") && written.toLowerCase() === text;
     this.place += Number(same);
     return same;
   }
@@ -231,12 +231,12 @@ class Parser {
       throw new Mistake(kind === "text" ? `Write the column "${text}" in double quotes` : `A column is expected before ${text}`);
     }
     this.place += 1;
-    const found = this.named(text) ?? (kind === "word" ? this.hyphened(text) : null);
-    if (found === null) {
+    const column = this.named(text) ?? (kind === "word" ? this.hyphened(text) : null);
+    if (column === null) {
       const [nearest] = [...this.columns].sort((a, b) => distance(a, text) - distance(b, text));
       throw new Mistake(`There is no column ${text}. Did you mean ${nearest}? Columns: ${this.columns.join(", ")}`);
     }
-    return found;
+    return column;
   }
 
   /** @param {string} text @returns {string | null} the only column of this name, in any case of letters */

@@ -10,10 +10,10 @@ export function distance(first, second) {
   let row = b.map((_, place) => place + 1);
   a.forEach((letter, place) => {
     let [left, above] = [place + 1, place];
-    row = row.map((of, other) => {
+    row = row.map((before, other) => {
       const same = letter === b[other] ? 0 : letter.toLowerCase() === b[other].toLowerCase() ? 0.1 : 1;
-      const least = Math.min(left + 1, of + 1, above + same);
-      [left, above] = [least, of];
+      const least = Math.min(left + 1, before + 1, above + same);
+      [left, above] = [least, before];
       return least;
     });
   });

@@ -88,7 +88,7 @@ class QuestionLine {
     /** @type {Release | null} */
     this.release = null;
     /** @type {string | null} the query that was asked last */
-    this.asked = null;
+    this.query = null;
     const names = packed.columns.map(({ name }) => name);
     const aggregates = packed.counts ? OFFERED.slice(0, 2) : OFFERED;
     this.aggregate = choice("Compute", Object.fromEntries(aggregates.map((name) => [name, this.offered(name)])));
@@ -170,7 +170,7 @@ class QuestionLine {
   change() {
     this.offerColumns();
     this.sql.value = this.lineSql();
-    this.answer.classList.toggle("stale", this.sql.value !== this.asked);
+    this.answer.classList.toggle("stale", this.sql.value !== this.query);
   }
 
   /**
@@ -223,10 +223,10 @@ class QuestionLine {
     const button = make("button", { type: "button" }, "Measure");
     const measure = async () => {
       const names = this.packed.columns.map(({ name }) => name);
-      const asked = parse(this.lineSql(), names);
-      const share = asked.share === null ? "" : conditionSql(asked.share);
-      const what = questionText({ ...asked, by: [], where: null }, share, "", this.units);
-      const spans = spansOf(await this.open(), asked, by.select.value);
+      const question = parse(this.lineSql(), names);
+      const share = question.share === null ? "" : conditionSql(question.share);
+      const what = questionText({ ...question, by: [], where: null }, share, "", this.units);
+      const spans = spansOf(await this.open(), question, by.select.value);
       result.replaceChildren(...accuracyFigure(spans, what, by.select.value));
     };
     button.addEventListener("click", () => void this.refuseOr(measure, result));
@@ -287,7 +287,7 @@ class QuestionLine {
   /** Ask the query in the page's address, if there is one. */
   askFragment() {
     const query = queryIn(window.location.hash);
-    if (query !== null && query !== this.asked) {
+    if (query !== null && query !== this.query) {
       void this.ask(query);
       this.answer.scrollIntoView({ block: "nearest" });
     }
@@ -296,15 +296,15 @@ class QuestionLine {
   /** @param {string} sql */
   async ask(sql) {
     this.sql.value = sql;
-    this.asked = sql;
+    this.query = sql;
     try {
       const question = parse(sql, this.packed.columns.map(({ name }) => name));
       const rows = (await this.open()).answer(question);
       this.adopt(question);
-      this.asked = querySql(question);
-      this.sql.value = this.asked;
+      this.query = querySql(question);
+      this.sql.value = this.query;
       this.answer.classList.remove("stale");
-      this.show(question, rows, this.asked);
+      this.show(question, rows, this.query);
     } catch (error) {
       if (!(error instanceof Refusal)) {
         throw error;
@@ -312,7 +312,7 @@ class QuestionLine {
       this.answer.classList.remove("stale");
       this.refuse(error, sql);
     }
-    window.history.replaceState(null, "", linkOf(window.location.href, this.asked));
+    window.history.replaceState(null, "", linkOf(window.location.href, this.query));
   }
 
   /** @param {Question} question fill the controls with it, as far as they can say it */

@@ -62,15 +62,15 @@ class Bundle {
    * @returns {{start: Int32Array, order: Int32Array}} the entries of each group, by ascending value
    */
   inOrderOf(name) {
-    let found = this.ordered.get(name);
-    if (!found) {
+    let entries = this.ordered.get(name);
+    if (!entries) {
       const { codes, values } = columnOf(this.table, name);
       const byValue = byGroup(codes, values.length + 1).order;
       const groups = byGroup(Int32Array.from(byValue, (entry) => this.group[entry]), this.groups);
-      found = { start: groups.start, order: groups.order.map((place) => byValue[place]) };
-      this.ordered.set(name, found);
+      entries = { start: groups.start, order: groups.order.map((place) => byValue[place]) };
+      this.ordered.set(name, entries);
     }
-    return found;
+    return entries;
   }
 }
 
@@ -135,14 +135,14 @@ export class RowsEngine {
     }
     const described = /** @type {Described} */ (this.described.get(part.column));
     requireType(part.aggregate, described);
-    let found = this.domains.get(part.column);
-    if (!found) {
+    let domain = this.domains.get(part.column);
+    if (!domain) {
       const place = this.bundleOf(part.column);
       const table = place === undefined ? this.rows : this.bundles[Number(place)].table;
-      found = domainOf(described, columnOf(table, part.column).values);
-      this.domains.set(part.column, found);
+      domain = domainOf(described, columnOf(table, part.column).values);
+      this.domains.set(part.column, domain);
     }
-    return found;
+    return domain;
   }
 
   /**
@@ -157,25 +157,25 @@ export class RowsEngine {
     const hits = new Int32Array(cells);
     const { start, order } = this.byGroup;
     for (let group = 0; group < this.groups; group += 1) {
-      const met = [];
+      const hitCells = [];
       for (let place = start[group]; place < start[group + 1]; place += 1) {
-        const of = cell[order[place]];
-        if (of >= 0) {
-          if (!hits[of]) {
-            met.push(of);
+        const number = cell[order[place]];
+        if (number >= 0) {
+          if (!hits[number]) {
+            hitCells.push(number);
           }
-          hits[of] += 1;
+          hits[number] += 1;
         }
       }
-      for (const of of met) {
-        const range = this.rangeOf(group, hits[of], numbers);
-        counts[of].least += range.least;
-        counts[of].most += range.most;
-        counts[of].expected += range.expected;
+      for (const number of hitCells) {
+        const range = this.rangeOf(group, hits[number], numbers);
+        counts[number].least += range.least;
+        counts[number].most += range.most;
+        counts[number].expected += range.expected;
         if (range.most) {
-          add(group, of, range, counts[of]);
+          add(group, number, range, counts[number]);
         }
-        hits[of] = 0;
+        hits[number] = 0;
       }
     }
   }
@@ -241,10 +241,10 @@ export class RowsEngine {
   ownValues(name, cell) {
     const { codes } = columnOf(this.rows, name);
     const { start, order } = this.byGroup;
-    return (group, of, { least, most }, { counted }) => {
+    return (group, number, { least, most }, { counted }) => {
       const own = [];
       for (let place = start[group]; place < start[group + 1]; place += 1) {
-        if (cell[order[place]] === of) {
+        if (cell[order[place]] === number) {
           own.push(codes[order[place]]);
         }
       }

@@ -114,13 +114,13 @@ export class SubdomainsEngine {
     const { start, order } = this.byGroup;
     for (let group = 0; group < this.groups; group += 1) {
       for (let place = start[group]; place < start[group + 1]; place += 1) {
-        const of = cell[order[place]];
-        if (of >= 0) {
-          const last = selected[of][selected[of].length - 1];
+        const number = cell[order[place]];
+        if (number >= 0) {
+          const last = selected[number][selected[number].length - 1];
           if (last && last.group === group) {
             last.hits += 1;
           } else {
-            selected[of].push({ group, hits: 1 });
+            selected[number].push({ group, hits: 1 });
           }
         }
       }
@@ -183,8 +183,8 @@ class Limits {
     if (!most) {
       return NOTHING;
     }
-    const found = this.ofValues(part, selected);
-    return withEstimate({ ...found, mayBeEmpty: least < 1 }, this.engine.sensitive.type);
+    const result = this.ofValues(part, selected);
+    return withEstimate({ ...result, mayBeEmpty: least < 1 }, this.engine.sensitive.type);
   }
 
   /** @param {Selected} pair the least number of selected rows that count */
@@ -242,9 +242,9 @@ class Limits {
    */
   copiesOf(group, sign) {
     const key = `${sign * (group + 1)}`;
-    const found = this.known.get(key);
-    if (found) {
-      return found;
+    const earlier = this.known.get(key);
+    if (earlier) {
+      return earlier;
     }
     const { engine } = this;
     const last = engine.nodes.values.length - 1;
