@@ -105,6 +105,6 @@ def test_types_agree():
 
 
 def test_units_pass_in_node():
-    passed = run("node", "--test", UNITS)
+    passed = run("node", "--test", "--test-reporter=tap", UNITS)
     assert passed.returncode == 0, passed.stdout[-3000:]
     assert "# pass 16" in passed.stdout
