@@ -77,8 +77,8 @@ def test_accounts_for_people_and_for_what_they_left(method):
     assert "The release has 4 rows" in text
     assert "Kept out because of earlier versions 3 Published 4" in text
     assert f"Values of people who have left, still shown {0 if ranges else 2}" in text
-    left = ", those of people who have left among them 2" * ranges
-    assert f"Invented sensitive values (fakes){left}" in text
+    beyond = ", those of people who have left among them 2" * ranges
+    assert f"Invented sensitive values (fakes){beyond}" in text
     assert "3 people whom earlier versions keep out" in text
     assert "previous_group_id the group of the version before" in text
     assert ("values of a group that fell to nobody" in text) == (method == "permuted")
