@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless
 from sfumato.tasks.query.bounds.bounds import Bounds, json_above, json_below, json_nearest
+from sfumato.tasks.query.inquiries.answer import with_headers
 from sfumato.tasks.query.question.rest import REST
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
 
     def __init__(self, answer: "Answer") -> None:
         """Take what a release answered."""
-        self._answer = answer
+        self._answer = answer = with_headers(answer)
         self.columns: tuple[str, ...] = answer.columns
         self.guaranteed: bool = answer.guaranteed
         self.verified: bool = answer.verified

@@ -31,10 +31,10 @@ def make_answer(rows, columns=None, **more):
 def test_every_frozen_release_answers(release):
     answer = sfumato.open(release).query("SELECT COUNT(*) FROM microdata")
     frame = answer.to_pandas()
-    assert list(frame.columns)[:2] == ["count(*)_lower", "count(*)_upper"]
-    assert (frame["count(*)_lower"] <= frame["count(*)_upper"]).all()
+    assert list(frame.columns)[:2] == ["COUNT(*)_lower", "COUNT(*)_upper"]
+    assert (frame["COUNT(*)_lower"] <= frame["COUNT(*)_upper"]).all()
     assert "<svg" not in answer._repr_html_()  # one number has no scale
-    assert answer.document()["rows"][0]["count(*)"]["upper"] == frame["count(*)_upper"][0]
+    assert answer.document()["rows"][0]["COUNT(*)"]["upper"] == frame["COUNT(*)_upper"][0]
 
 
 def test_what_the_command_says_of_an_answer_is_said_here():

@@ -171,7 +171,7 @@ class TestTheWeb:
         release = sfumato.open(address)
         assert files_below(release.directory) == files_below(line / "0002")
         assert release.directory.is_relative_to(cache)
-        assert release.query(COUNT)[0]["count(*)"].lower == 200
+        assert release.query(COUNT)[0]["COUNT(*)"].lower == 200
 
     def test_nobody_else_can_change_the_copy(self, address, cache):
         sfumato.open(address)
@@ -406,7 +406,7 @@ class TestStores:
         for name, value in store.items():
             monkeypatch.setenv(name, value)
         release = sfumato.open(f"s3://bucket/public/{LINE.name}/0001")
-        assert release.query(COUNT)[0]["count(*)"].lower > 0
+        assert release.query(COUNT)[0]["COUNT(*)"].lower > 0
 
     @pytest.mark.parametrize("place", ["nothing/0001", "public/nothing/0001"])
     def test_no_release(self, store, cache, place):
