@@ -266,8 +266,10 @@ class Listing(tuple[Fact, ...]):
     __slots__ = ()
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
+        """Return names and cells of the columns in which some fact has a text."""
         rows = [fact.cells() for fact in self]
-        return list(rows[0]) if rows else [], [list(row.values()) for row in rows]
+        names = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
+        return names, [[row[name] for name in names] for row in rows]
 
     def __repr__(self) -> str:
         return text_table(*self._table()) if self else "none"
