@@ -144,10 +144,10 @@ def query(
 ) -> None:
     """Ask a release; every number comes with bounds that surely contain the truth.
 
-    RELEASE is the directory or the address of a version, or of a line for its current version.
-
     This is guaranteed if the files are verified: by a check (--check, or an earlier check on this
     machine) or by an announced --digest. Other files are answered from also, marked unverified.
+
+    RELEASE is the directory or the address of a version, or of a line for its current version.
 
     Answers every query in a file that it can; lists the others with their number, line and reason.
     The exit code is then 2, or 1 if Sfumato computed impossible bounds (a fault of Sfumato).
