@@ -161,8 +161,8 @@ def small(tmp_path, monkeypatch):
 
 @pytest.fixture
 def few_queries(monkeypatch):
-    """Likely intervals are calibrated on a hundred queries of a family, for users on 2,000."""
-    calibration = "sfumato.tasks.query.intervals.calibration"
+    """Likely intervals are calibrated on a hundred queries of a family, for users on 1,000."""
+    calibration = "sfumato.tasks.query.intervals.calibration.factors"
     monkeypatch.setattr("sfumato.tasks.candidates.calibrate.QUERIES", 100)
     monkeypatch.setattr(f"{calibration}.FEWEST", 100)
 

@@ -30,9 +30,9 @@ from sfumato.tasks.microdata.source import ingest
 from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import build_help_tables
-from sfumato.tasks.query.intervals.calibration import (
+from sfumato.tasks.query.intervals.calibration.drawn_queries import DrawnConditions
+from sfumato.tasks.query.intervals.calibration.factors import (
     QUERIES,
-    DrawnConditions,
     MeasuredQuery,
     QueriesOnOriginal,
     calibrate,
@@ -231,7 +231,7 @@ def measure_release(name: str, folder: Path, seed: int) -> Iterator[Cell]:
         queries = QueriesOnOriginal(
             LIKELY[shows](engine, DrawnConditions(values)), declared, original
         )
-        stated = calibrate(queries.measure(QUERIES, seeded_keys(2 * seed + 1)), None)
+        stated = calibrate(queries.scores(QUERIES, seeded_keys(2 * seed + 1)), None)
         fresh = queries.measure(FRESH, seeded_keys(2 * seed + 2))
     for family, queries_asked in sorted(fresh.items()):
         factor = stated.factor_of(family)
