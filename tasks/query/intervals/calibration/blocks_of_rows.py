@@ -90,6 +90,26 @@ class RowsBlocks:
             self._weighted[key] = part, self.bins * part[self.group, None]
         return self._weighted[key][1]
 
+    def in_bins(self, chosen: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Return the weight of chosen rows in each bin (float64, one per bin).
+
+        Args:
+            chosen: the rows (bool, one per row).
+            part: the weight of each group's rows (float64, one per group).
+        """
+        rows = np.flatnonzero(chosen)
+        weight = part[self.group[rows]]
+        counts = [
+            np.bincount(of_row[rows], weight, number) for of_row, number in self._numbers_of_bins
+        ]
+        return np.concatenate(counts)
+
+    @cached_property
+    def _numbers_of_bins(self) -> Sequence[tuple[np.ndarray, int]]:
+        """The bin of each row by each covariate, and the number of the covariate's bins."""
+        columns = self.likely.rows.covariates.columns
+        return [(column.of_row[self.order], column.number) for column in columns]
+
     def block(self, selections: Sequence[Sequence[Selection]]) -> "BlockOfRows":
         """Return the rows that queries select."""
         return BlockOfRows(self, select_rows(selections, self._coded, len(self.order)))
@@ -208,7 +228,7 @@ class BlockOfRows:
         if part.ndim == 1:
             in_bins = self._as_floats @ rows.weighted_bins(part)
         else:
-            in_bins = np.where(self.chosen, part[:, rows.group], 0.0) @ rows.bins
+            in_bins = np.stack(list(map(rows.in_bins, self.chosen, part)))
         return rows.likely.rows.covariates.less_expected(in_bins, self.hits * part)
 
     def sums(

@@ -268,10 +268,12 @@ def _log_missed(groups: CountedGroups, hits: np.ndarray, as_good: np.ndarray) ->
         hits: the number of selected rows of each group (float64, queries x groups).
         as_good: the number of good values of each group (float64, queries x groups).
     """
-    remaining = (groups.sizes - hits - as_good).astype(np.int64)
-    logs, never = groups.logs, remaining < 0
-    others = (groups.sizes - hits).astype(np.int64)
-    worse = (groups.sizes - as_good).astype(np.int64)
-    ways = logs[others] + logs[worse] - logs[np.where(never, 0, remaining)]
-    log = (ways - logs[groups.sizes.astype(np.int64)]).sum(axis=1)
-    return np.where((never & (hits > 0)).any(axis=1), -np.inf, log)
+    query, group = np.nonzero((as_good > 0) & (hits > 0))  # any other group misses them for sure
+    size = groups.sizes[group].astype(np.int64)
+    others = size - hits[query, group].astype(np.int64)
+    worse = size - as_good[query, group].astype(np.int64)
+    remaining, logs = others + worse - size, groups.logs
+    with np.errstate(invalid="ignore"):
+        log = logs[others] + logs[worse] - logs[np.maximum(remaining, 0)] - logs[size]
+    log[remaining < 0] = -np.inf
+    return np.bincount(query, log, len(hits))

@@ -348,10 +348,10 @@ class QueriesOnOriginal:
 class _Waiting:
     """The scores of targets, and the targets for which more queries are drawn."""
 
-    def __init__(self, targets: Iterable[Target], number: int) -> None:
+    def __init__(self, targets: set[Target], number: int) -> None:
         """Wait for a number of scores of each target."""
         self.waiting, self.number_asked, self._number = set(targets), 0, number
-        self._found: dict[Target, list[np.ndarray]] = {target: [] for target in self.waiting}
+        self._found: dict[Target, list[np.ndarray]] = {target: [] for target in sorted(targets)}
 
     def add(self, scores: Iterable[tuple[Target, Scores]], queries: int) -> None:
         """Add the scores of one more block of a number of queries."""
