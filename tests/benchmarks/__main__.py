@@ -6,6 +6,7 @@ from tests.benchmarks import (
     attack_peers,
     attacked,
     attackers,
+    calibration,
     codings,
     composition,
     disjoint_cover,
@@ -44,6 +45,7 @@ if __name__ == "__main__":
     recoded.main()
     rewriting.main()
     asking.main()
+    calibration.main()
     ambiguity.main()
     disjoint_cover.main()
     presence.main()
