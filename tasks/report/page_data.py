@@ -168,10 +168,16 @@ def _columns_apart(tables: Tables, declared: Declared) -> Document:
             _table(_by_group(tables[table_of(name)].select([GROUP_ID, name]))) for name in names
         ],
         **_values_of_groups(tables, declared),
+        **_rounds(declared),
     }
     if declared.is_composed:
         document["lineage"] = _table(tables[LINEAGE].select([VACANT_ROWS]))
     return document
+
+
+def _rounds(declared: Declared) -> Document:
+    """Return for how many rounds frequencies are fitted, where it is stated."""
+    return {"rounds": dict(declared.rounds)} if declared.rounds else {}
 
 
 def _by_group(table: pa.Table) -> pa.Table:
@@ -293,6 +299,7 @@ def _columns_in_files(tables: Tables, declared: Declared) -> Document:
     document = {
         "admitted": [_files([table_of(name)], [GROUP_ID, name]) for name in names],
         **_values_in_files(tables, declared),
+        **_rounds(declared),
     }
     if declared.is_composed:
         document["lineage"] = _files([LINEAGE], [VACANT_ROWS])

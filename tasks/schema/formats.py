@@ -36,6 +36,8 @@ default: what does not use it is written, and digested, as it always was.
     9   releases in parts whose versions are composed: ids of groups run on in every table, and rows
         of parts that are not shown are counted
     10  columns: unite: spellings of a text that were made one
+    11  rounds: columns of ambiguous releases in which estimates take values to occur equally often,
+        or nearly so
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +52,7 @@ from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
-NEWEST = 10
+NEWEST = 11
 COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"

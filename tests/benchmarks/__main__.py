@@ -10,6 +10,7 @@ from tests.benchmarks import (
     codings,
     composition,
     disjoint_cover,
+    estimates,
     forest,
     ke,
     lattice,
@@ -48,6 +49,7 @@ if __name__ == "__main__":
     calibration.main()
     ambiguity.main()
     disjoint_cover.main()
+    estimates.main(2)
     presence.main()
     targets.main()
     redistribution.main()
