@@ -359,6 +359,7 @@ def _answers_with_noise(
 NOISY = {
     "alone": "noise, ε = 1 for each question",
     "together": f"noise, ε = 1 for {TOGETHER} questions",
+    "gaussian": f"noise, ε = 1 and δ = 10⁻⁶ for {TOGETHER} questions",
     "planned": "noise, ε = 1 for one planned histogram",
 }
 
@@ -382,7 +383,8 @@ def print_tables(table: Table, scores: Sequence[Score]) -> None:
     """Print a table for each measure: a line for each way, a column for each size."""
     sizes = [f"{least:,} to {most:,} people" for least, most in table.sizes]
     for words in WORDS.values():
-        print(f"\n{table.title}: {words}\n")
+        limit = f" {table.limits.above:,}" if words == WORDS["above"] else ""
+        print(f"\n{table.title}: {words}{limit}\n")
         print("| promise and answer |", " | ".join(sizes), "|")
         print("|---|" + "---|" * len(sizes))
         cells: dict[str, list[str]] = {}

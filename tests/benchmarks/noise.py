@@ -1,9 +1,11 @@
-"""Answers with Laplace noise by OpenDP: alone, sharing one ε, or from one planned histogram.
+"""Answers with noise by OpenDP: alone, sharing one privacy budget, or from one planned histogram.
 
 A unit is a person, who is one row: neighbouring tables differ by one row. OpenDP draws the noise,
-and states the ε of each measurement, which the script compares with the ε that it may spend. AVG
-is a quotient: half of its ε is for the count, half for the sum of deviations from the middle of the
-public range. `OPENDP` names the interpreter of OpenDP's environment, which the Makefile makes.
+and states the privacy loss of each measurement, which the script compares with what it may spend.
+AVG is a quotient: half of its budget is for the count, half for the sum of deviations from the
+middle of the public range. Budgets are ε, spent by Laplace noise; or ρ of zero-concentrated
+privacy, spent by Gaussian noise, which OpenDP translates to ε with δ (Bun and Steinke, 2016).
+`OPENDP` names the interpreter of OpenDP's environment, which the Makefile makes.
 """
 
 import json
@@ -17,7 +19,8 @@ import numpy as np
 from tests.benchmarks.peers import Peer
 from tests.benchmarks.selections import CELLS, Limits, People, Selection
 
-EPSILON = 1.0
+EPSILON, DELTA = 1.0, 1e-6
+SEPARATE = ("alone", "together", "gaussian")
 _HEAD = """
 import json, sys
 import opendp.prelude as dp
@@ -31,22 +34,35 @@ for cell, value in zip(task["cell"], task["value"]):
 vectors = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
 """
 _SCRIPT = """
-def noisy(start, epsilon, distance=1):
-    def measurement(scale):
-        return start >> dp.m.then_laplace(scale)
-    scale = dp.binary_search_param(
-        measurement, d_in=distance, d_out=epsilon, bounds=(1e-6, 1e9)
-    )
-    assert measurement(scale).map(distance) <= epsilon
-    return measurement(scale)
+def laplace(start):
+    return lambda scale: start >> dp.m.then_laplace(scale)
+
+def gaussian(start):
+    return lambda scale: start >> dp.m.then_gaussian(scale)
+
+def noisy(with_noise, budget, distance=1):
+    scale = dp.binary_search_param(with_noise, d_in=distance, d_out=budget, bounds=(1e-6, 1e9))
+    assert with_noise(scale).map(distance) <= budget
+    return with_noise(scale)
+
+def concentrated(epsilon, delta):
+    def is_enough(scale):
+        approximate = dp.c.make_zCDP_to_approxDP(gaussian(count)(scale))
+        try:
+            return approximate.map(1).epsilon(delta) <= epsilon
+        except (OverflowError, dp.OpenDPException):
+            return False
+    scale = dp.binary_search(is_enough, bounds=(1e-4, 1e6))
+    assert is_enough(scale)
+    return gaussian(count)(scale).map(1)
 
 count = dp.t.make_count(*vectors)
 total = vectors >> dp.t.then_clamp((low, high)) >> dp.t.then_sum()
 deviations = vectors >> dp.t.then_clamp((-radius, radius)) >> dp.t.then_sum()
 
-def answer(selections, epsilon):
-    whole, sums = noisy(count, epsilon), noisy(total, epsilon)
-    half_count, half_sums = noisy(count, epsilon / 2), noisy(deviations, epsilon / 2)
+def answer(selections, noise, budget):
+    whole, sums = noisy(noise(count), budget), noisy(noise(total), budget)
+    half_count, half_sums = noisy(noise(count), budget / 2), noisy(noise(deviations), budget / 2)
     for cells in selections:
         rows = [value for cell in cells for value in values.get(cell, ())]
         above = [value for value in rows if value > task["above"]]
@@ -62,17 +78,20 @@ def plan(epsilon):
     by_category = dp.t.make_count_by_categories(
         *vectors, categories=categories, null_category=False
     )
-    counts = noisy(by_category, epsilon / 2)
+    counts = noisy(laplace(by_category), epsilon / 2)
     clamped = lambda value: max(-radius, min(value - middle, radius))
     sums = [sum(map(clamped, values.get(cell, ()))) for cell in range(task["cells"])]
     each_cell = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
-    deviations_of_cells = noisy(each_cell, epsilon / 2, distance=radius)
+    deviations_of_cells = noisy(laplace(each_cell), epsilon / 2, distance=radius)
     return [[counts(codes), deviations_of_cells(sums)] for _ in range(task["draws"])]
 
-epsilon, selections = task["epsilon"], task["selections"]
+epsilon, together, selections = task["epsilon"], task["together"], task["selections"]
 print(json.dumps({
-    "alone": list(answer(selections, epsilon)),
-    "together": list(answer(selections, epsilon / task["together"])),
+    "alone": list(answer(selections, laplace, epsilon)),
+    "together": list(answer(selections, laplace, epsilon / together)),
+    "gaussian": list(
+        answer(selections, gaussian, concentrated(epsilon, task["delta"]) / together)
+    ),
     "planned": plan(epsilon),
 }))
 """
@@ -98,7 +117,7 @@ def ask_with_noise(
     Args:
         people: all rows of the table.
         selections: each asked COUNT, COUNT above the limit, SUM and AVG.
-        together: number of questions that share ε in the way `together`.
+        together: number of questions that share ε in the ways `together` and `gaussian`.
         draws: number of times that noise is drawn for each question.
         folder: private place of the task's file.
     """
@@ -112,8 +131,7 @@ def ask_with_noise(
     planned = [plan_answers(*histogram, selections, limits) for histogram in histograms]
     return NoisyAnswers(
         {
-            "alone": separate_answers(np.array(result["alone"]), limits),
-            "together": separate_answers(np.array(result["together"]), limits),
+            **{way: separate_answers(np.array(result[way]), limits) for way in SEPARATE},
             "planned": {
                 name: np.stack([answers[name] for answers in planned], axis=1)
                 for name in planned[0]
@@ -137,6 +155,7 @@ def _task(
         "radius": limits.radius,
         "above": limits.above,
         "epsilon": EPSILON,
+        "delta": DELTA,
         "together": together,
         "draws": draws,
     }

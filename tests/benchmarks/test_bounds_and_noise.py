@@ -246,16 +246,31 @@ def test_without_opendp_the_reason_is_given(six, tmp_path, monkeypatch):
     assert answers.reason == "OpenDP has no environment here (OPENDP)"
 
 
-@pytest.mark.skipif(
+needs_opendp = pytest.mark.skipif(
     not Path(os.environ.get("OPENDP", "/nowhere")).exists(), reason="OPENDP names no interpreter"
 )
+
+
+@needs_opendp
 def test_opendp_answers_almost_exactly_with_a_large_epsilon(six, tmp_path, monkeypatch):
     monkeypatch.setattr(noise, "EPSILON", 1e5)
     answers = noise.ask_with_noise(six, SELECTIONS, 10, 2, tmp_path)
     assert answers.reason == ""
-    assert set(answers.by_way) == {"alone", "together", "planned"}
-    for by_measure in answers.by_way.values():
-        assert_truth(by_measure, six, draws=2)
+    assert set(answers.by_way) == {"alone", "together", "gaussian", "planned"}
+    for way in ("alone", "together", "planned"):
+        assert_truth(answers.by_way[way], six, draws=2)
+
+
+@needs_opendp
+def test_the_noise_of_counts_has_the_spread_of_its_budget(six, tmp_path):
+    """Laplace noise of scale b has standard deviation b √2; Gaussian noise is known by its ρ."""
+    answers = noise.ask_with_noise(six, [MEN], 10, 300, tmp_path).by_way
+    spread = {way: float(np.std(numbers["rows"])) for way, numbers in answers.items()}
+    cells = 2 * MEN.cells.sum()
+    assert spread["alone"] == pytest.approx(2**0.5, rel=0.25)
+    assert spread["together"] == pytest.approx(10 * 2**0.5, rel=0.25)
+    assert spread["gaussian"] == pytest.approx(4.56 * 10**0.5, rel=0.25)
+    assert spread["planned"] == pytest.approx(2 * (2 * cells) ** 0.5, rel=0.25)
 
 
 def test_printed_tables_and_csv(tmp_path, capsys):
@@ -268,6 +283,7 @@ def test_printed_tables_and_csv(tmp_path, capsys):
     print_tables(table, scores)
     printed = capsys.readouterr().out
     assert "| labels: bounds | ±12.3 % |" in printed
+    assert "hours: COUNT above 45\n" in printed
     assert "hours: the truth lies outside 0 of 12 bounds" in printed
     write_csv(scores, tmp_path / "below" / "figures.csv")
     head, first, *_ = (tmp_path / "below" / "figures.csv").read_text(encoding="utf-8").split("\n")
