@@ -31,6 +31,7 @@ from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.query.ask import Conversation
 from sfumato.tasks.terms.opened import Release, open_release
 from tests.adult import HIERARCHIES
+from tests.benchmarks.disclosure import disclosure, read_values
 from tests.benchmarks.label_readings import READINGS, read_labels
 from tests.benchmarks.noise import ask_with_noise
 from tests.benchmarks.selections import (
@@ -62,7 +63,7 @@ class Table:
         sensitive: name of the column.
         least: people with a smaller value are not in the table.
         limits: public facts about the column.
-        e: least difference of each group's values, of (k,e)-anonymity.
+        e: least differences of each group's values, of two (k,e)-anonymous releases.
         apart: partition of the release that shows values apart from the rows; `anatomy` needs a
             column in which no value is frequent.
         sizes: of selections, least and greatest number of people.
@@ -72,7 +73,7 @@ class Table:
     sensitive: str
     least: int
     limits: Limits
-    e: int
+    e: tuple[int, int]
     apart: str
     sizes: tuple[tuple[int, int], ...]
 
@@ -123,7 +124,7 @@ TABLES = (
         "hours-per-week",
         1,
         Limits(1, 99, 45),
-        10,
+        (10, 30),
         "mondrian",
         ((20, 99), (100, 999), (1_000, 9_999), (10_000, 30_162)),
     ),
@@ -132,7 +133,7 @@ TABLES = (
         "capital-loss",
         1,
         Limits(0, 5_000, 1_900),
-        500,
+        (500, 1_500),
         "anatomy",
         ((20, 99), (100, 399), (400, 1_427)),
     ),
@@ -141,13 +142,21 @@ TABLES = (
 
 def methods_of(table: Table) -> tuple[Method, ...]:
     """Return the releases of a table that are compared."""
-    ke = {"model": "ke-anonymity", "k": 5, "e": table.e}
     k = {"model": "k-anonymity", "k": 5}
     three, four = (
         {"model": "l-diversity", "variant": "distinct", "l": values} for values in (3, 4)
     )
+    permuted = (
+        Method(
+            f"permuted, (k,e) = (5, {e:,})",
+            ({"model": "ke-anonymity", "k": 5, "e": e},),
+            "ke",
+            "permuted",
+        )
+        for e in table.e
+    )
     return (
-        Method(f"permuted, (k,e) = (5, {table.e})", (ke,), "ke", "permuted"),
+        *permuted,
         Method(f"split, l = 4 ({table.apart})", (four,), table.apart, "split"),
         Method("labels, k = 5 and l = 3", (k, three), "mondrian", "generalized"),
     )
@@ -308,6 +317,8 @@ def compare(table: Table, number: int, releases: int, draws: int) -> Iterator[Sc
     """Ask all ways the same questions about a table."""
     rows = adult_table(table.sensitive, KNOWN, table.least)
     people = people_of(rows, table.sensitive, table.limits)
+    most = np.bincount(people.value).max() / len(people.value)
+    print(f"{table.title}: the most frequent value is that of {100 * most:.1f} % of the people")
     questions = draw_questions(people, table, number)
     with tempfile.TemporaryDirectory() as folder:
         for answers in (
@@ -322,12 +333,24 @@ def _answers_of_releases(
 ) -> Iterator[Answers]:
     for method in methods_of(table):
         published = [
-            publish_release(rows, table, method, seed, folder / f"{method.form}-{seed}")
+            publish_release(rows, table, method, seed, folder / f"{method.words}-{seed}")
             for seed in range(number)
         ]
+        _print_disclosure(method, table, published[0])
         yield from bounds_and_estimates(method.words, published, table, questions)
         if method.form == "generalized":
             yield from _readings(published, table, questions)
+
+
+def _print_disclosure(method: Method, table: Table, release: Release) -> None:
+    """Print a line about the groups of a release."""
+    facts = disclosure(read_values(release.directory), table.sensitive, KNOWN)
+    print(
+        f"{table.title}, {method.words}: {facts.groups:,} groups; the values of the median "
+        f"person's group span {facts.span:,.0f}; the group's most frequent value is the own value "
+        f"of {100 * facts.guessed:.1f} % of the people",
+        flush=True,
+    )
 
 
 def _readings(releases: Sequence[Release], table: Table, questions: Questions) -> Iterator[Answers]:

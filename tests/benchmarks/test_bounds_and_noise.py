@@ -10,6 +10,7 @@ import pytest
 
 from tests.benchmarks import noise
 from tests.benchmarks.bounds_and_noise import (
+    KNOWN,
     TABLES,
     Answers,
     Questions,
@@ -23,6 +24,7 @@ from tests.benchmarks.bounds_and_noise import (
     scores_of,
     write_csv,
 )
+from tests.benchmarks.disclosure import Disclosure, disclosure, read_values
 from tests.benchmarks.label_readings import READINGS, read_labels
 from tests.benchmarks.selections import (
     CELLS,
@@ -151,6 +153,29 @@ def test_labels_that_no_selection_has_give_the_middle():
     assert answers["mean"].tolist() == [50]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"group_id": [0, 0, 1], "hours": [40, 50, 7], "count": [3, 1, 2]},
+        {"group_id": [0, 0, 0, 0, 1, 1], "hours": [40, 40, 50, 40, 7, 7]},
+        {"age": ["*"] * 4 + ["9"] * 2, "sex": ["*"] * 6, "hours": [40, 40, 50, 40, 7, 7]},
+    ],
+)
+def test_the_disclosure_of_groups(table):
+    """Two groups: 40, 40, 40, 50 and 7, 7."""
+    facts = disclosure(pa.table(table), "hours", ("age", "sex"))
+    assert facts == Disclosure(groups=2, span=10, guessed=pytest.approx(5 / 6))
+
+
+@pytest.mark.parametrize("form", ["permuted", "split", "generalized"])
+def test_groups_of_releases_keep_their_promises(releases, form):
+    values = read_values(releases[form].directory)
+    facts = disclosure(values, "hours", KNOWN)
+    assert 1 <= facts.groups <= 40
+    assert facts.span >= 30 if form == "permuted" else facts.span > 0
+    assert facts.guessed <= 1 / 3
+
+
 def test_nineteen_of_twenty_errors_are_within_the_quantile():
     assert quantile(np.arange(20, 0, -1)) == 19
     assert quantile(np.arange(21)) == 19
@@ -168,7 +193,7 @@ def test_scores_are_shares_of_the_truth_by_size():
 
 
 def table_of_hours(sizes):
-    return Table("hours", "hours", 1, LIMITS, 10, "mondrian", sizes)
+    return Table("hours", "hours", 1, LIMITS, (10, 30), "mondrian", sizes)
 
 
 def random_people(rows):
@@ -194,7 +219,7 @@ def releases(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_WORK", str(folder / "work"))
         return {
-            method.form: publish_release(rows, table, method, 0, folder / method.form)
+            method.form: publish_release(rows, table, method, 0, folder / method.words)
             for method in methods_of(table)
         }
 
