@@ -14,7 +14,6 @@ bounds it is half of their width. Bounds that the true answer lies outside of ar
 
 import argparse
 import csv
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from tests.adult import HIERARCHIES
 from tests.benchmarks.disclosure import disclosure, read_values
 from tests.benchmarks.label_readings import READINGS, read_labels
 from tests.benchmarks.noise import ask_with_noise
+from tests.benchmarks.rereleased import work_directory
 from tests.benchmarks.selections import (
     MEASURES,
     Limits,
@@ -195,9 +195,9 @@ def publish_release(
     pq.write_table(rows, place / "people.parquet")
     spec = place / "spec.yaml"
     spec.write_text(yaml.safe_dump(spec_of(table, method), sort_keys=False), encoding="utf-8")
-    os.environ["SFUMATO_WORK"] = str(place / "work")
-    resolved = prepare(spec, place / "run", seeded_keys(seed))
-    release = open_release(publish_prepared(resolved, place / "run").directory)
+    with work_directory(place / "work"):
+        resolved = prepare(spec, place / "run", seeded_keys(seed))
+        release = open_release(publish_prepared(resolved, place / "run").directory)
     assert release.declared.rows.published == rows.num_rows, "rows were left out"
     return release
 

@@ -17,6 +17,7 @@ from tests.benchmarks.bounds_and_noise import (
     Score,
     Table,
     bounds_and_estimates,
+    cell_of,
     methods_of,
     print_tables,
     publish_release,
@@ -216,12 +217,10 @@ def random_people(rows):
 def releases(tmp_path_factory):
     table, rows = table_of_hours(((20, 200),)), random_people(200)
     folder = tmp_path_factory.mktemp("compared")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SFUMATO_WORK", str(folder / "work"))
-        return {
-            method.form: publish_release(rows, table, method, 0, folder / method.words)
-            for method in methods_of(table)
-        }
+    return {
+        method.form: publish_release(rows, table, method, 0, folder / method.words)
+        for method in methods_of(table)
+    }
 
 
 @pytest.mark.parametrize("form", ["permuted", "split", "generalized"])
@@ -296,6 +295,20 @@ def test_the_noise_of_counts_has_the_spread_of_its_budget(six, tmp_path):
     assert spread["together"] == pytest.approx(10 * 2**0.5, rel=0.25)
     assert spread["gaussian"] == pytest.approx(4.56 * 10**0.5, rel=0.25)
     assert spread["planned"] == pytest.approx(2 * (2 * cells) ** 0.5, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("percent", "words"),
+    [
+        (0, "exact"),
+        (0.04, "below ±0.1 %"),
+        (0.06, "±0.1 %"),
+        (100, "±100.0 %"),
+        (101, "over ±100 %"),
+    ],
+)
+def test_accuracy_in_words(percent, words):
+    assert cell_of(percent) == words
 
 
 def test_printed_tables_and_csv(tmp_path, capsys):
