@@ -6,6 +6,7 @@ from tests.benchmarks import (
     attack_peers,
     attacked,
     attackers,
+    bounds_and_noise,
     calibration,
     codings,
     composition,
@@ -60,5 +61,6 @@ if __name__ == "__main__":
     attackers.main()
     attacked.main()
     attack_peers.main()
+    bounds_and_noise.main()
     patients.main()
     stages.main()
