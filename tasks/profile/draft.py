@@ -60,7 +60,7 @@ _NO_UNIT = (
 _ASKED = "Queries on which accuracy is measured. Replace them by those that your readers will ask."
 _LIKELY = (
     "Answers get a likely interval (95 %) within their bounds. How wide it must be is measured on "
-    "the source before publication. Leave this key out to publish bounds alone."
+    "the source before publication. Leave this key out to publish only bounds."
 )
 MEASURED_FORMS = frozenset({"permuted", "split", "generalized", "suppressed"})
 """The forms whose likely intervals are measured in blocks of queries, so in seconds."""
