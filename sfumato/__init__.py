@@ -4,9 +4,13 @@ For analysts::
 
     import sfumato
 
-    release = sfumato.open("releases/adult-capital-loss/0001")  # or https://…, s3://…
-    answer = release.query("SELECT sex, COUNT(*) FROM microdata GROUP BY sex")
-    answer.to_pandas()
+    release = sfumato.open("releases/adult-capital-loss")  # a line or a version; https://…, s3://…
+    answer = release.query("SELECT sex, COUNT(*) AS n FROM microdata GROUP BY sex")
+    answer[0]["n"].lower, answer[0]["n"].upper  # they contain the truth
+    answer[0]["n"].estimate                     # expected, without guarantee
+    answer.to_pandas()                          # also to_polars, to_arrow, plot
+
+`release.columns`, `.promises`, `.accuracy`, `.line` and `.citation` describe the release.
 
 For owners: `measure` a table, `plan` the next version of a line, `compare` alternatives to its
 spec, `release` it.
@@ -29,27 +33,50 @@ if TYPE_CHECKING:
         TransientFault,
     )
     from sfumato.flows.api.answer import BoundedAnswer
+    from sfumato.flows.api.facts import (
+        Columns,
+        Domain,
+        KeptPromise,
+        LineVersion,
+        Listing,
+        ReleaseLine,
+        SchemaColumn,
+        StatedAccuracy,
+    )
     from sfumato.flows.api.opening import open
     from sfumato.flows.api.owner import compare, measure, plan, release
     from sfumato.flows.api.private_result import PrivateResult, ReleasedVersion
-    from sfumato.flows.api.published import SchemaColumn, VerifiedRelease
+    from sfumato.flows.api.published import VerifiedRelease
+    from sfumato.flows.api.rows import Row, UnknownColumnError
+    from sfumato.tasks.query.bounds.bounds import Bounds, Likely
     from sfumato.tasks.query.question.rest import Rest
 
     __version__: str
 
 __all__ = [
     "BoundedAnswer",
+    "Bounds",
+    "Columns",
+    "Domain",
     "Fault",
     "InputError",
+    "KeptPromise",
+    "Likely",
+    "LineVersion",
+    "Listing",
     "PrivateResult",
     "PromiseError",
     "QueryError",
+    "ReleaseLine",
     "ReleasedVersion",
     "Rest",
+    "Row",
     "SchemaColumn",
     "SfumatoError",
     "SpecError",
+    "StatedAccuracy",
     "TransientFault",
+    "UnknownColumnError",
     "VerifiedRelease",
     "compare",
     "measure",
@@ -69,10 +96,22 @@ _HOMES = {
         "TransientFault",
     ),
     "sfumato.flows.api.answer": ("BoundedAnswer",),
+    "sfumato.flows.api.facts": (
+        "Columns",
+        "Domain",
+        "KeptPromise",
+        "LineVersion",
+        "Listing",
+        "ReleaseLine",
+        "SchemaColumn",
+        "StatedAccuracy",
+    ),
     "sfumato.flows.api.opening": ("open",),
     "sfumato.flows.api.owner": ("compare", "measure", "plan", "release"),
     "sfumato.flows.api.private_result": ("PrivateResult", "ReleasedVersion"),
-    "sfumato.flows.api.published": ("SchemaColumn", "VerifiedRelease"),
+    "sfumato.flows.api.published": ("VerifiedRelease",),
+    "sfumato.flows.api.rows": ("Row", "UnknownColumnError"),
+    "sfumato.tasks.query.bounds.bounds": ("Bounds", "Likely"),
     "sfumato.tasks.query.question.rest": ("Rest",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -98,4 +137,4 @@ if not TYPE_CHECKING:  # or every name would be one
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return [*__all__, "__version__", "__doc__", "__name__", "__path__"]

@@ -1,33 +1,48 @@
-"""An answer to a query, for notebooks: bounds to be seen, and to be computed with."""
+"""An answer to a query: bounds to be seen, to be drawn, and to be computed with."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, overload
 
-from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless
-from sfumato.tasks.query.bounds.bounds import Bounds, json_above, json_below, json_nearest
-from sfumato.tasks.query.question.rest import REST
+from sfumato.expectations.shared.errors import InputError, QueryError
+from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless, public_names
+from sfumato.flows.api.rows import Row, column_name
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.inquiries.answer import with_headers
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from matplotlib.axes import Axes
 
     from sfumato.tasks.query.inquiries.answer import Answer
 
 _MOST_ROWS = 60  # rows
-_LARGE = 1 << 63
 
 
-class BoundedAnswer(Sequence[Mapping[str, Any]]):
-    """The rows of an answer: a value for each column of the GROUP BY, bounds for each aggregate.
+class BoundedAnswer:
+    """The answer to a query: rows, with a value for each group column, bounds for each aggregate.
 
-    A row maps names of columns to values; bounds have `lower`, `upper` and `estimate` (exact:
-    integers, fractions or decimals), and `may_be_empty`.
+    Each aggregate has three numbers:
+
+    - `lower` and `upper`, the bounds: the true answer, over the original rows that are in the
+      release, is between them. This is guaranteed if `guaranteed` is true.
+    - `estimate`, the expected answer, without any guarantee.
+
+    The three are exact: integers, fractions or decimals. If `lower` equals `upper`, the answer is
+    exact. Every way out keeps the bounds:
+
+        for row in answer: row["sex"], row["n"].lower, row["n"].upper, row["n"].estimate
+        answer["n"]                    the column, as a tuple
+        answer.value, float(answer)    the only cell: its bounds, its estimate
+        answer.to_pandas()             columns n_lower, n_upper, n_estimate
+        answer.to_polars(), answer.to_arrow(), polars.DataFrame(answer), duckdb.sql("FROM answer")
+        answer.plot()                  a bar for each row
 
     Attributes:
-        columns: names in the order of the query.
-        guaranteed: whether the truth over the represented rows surely lies within the bounds.
+        columns: names in the order of the query: aliases, or the text as it was typed.
+        guaranteed: whether the truth over the rows in the release surely lies within the bounds.
         verified: whether anything vouches for the release's files.
         not_represented: how many rows of the source were left out, and why.
         certain: for each row whether it is surely in the answer: whether its group surely has rows,
@@ -40,7 +55,13 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
 
     def __init__(self, answer: "Answer") -> None:
         """Take what a release answered."""
-        self._answer = answer
+        self._answer = answer = with_headers(answer)
+        certain = answer.certain or (True,) * len(answer.rows)
+        rest = answer.rest or (False,) * len(answer.rows)
+        self._rows = tuple(
+            Row(row, certain=sure, rest=other)
+            for row, sure, other in zip(answer.rows, certain, rest, strict=True)
+        )
         self.columns: tuple[str, ...] = answer.columns
         self.guaranteed: bool = answer.guaranteed
         self.verified: bool = answer.verified
@@ -51,10 +72,89 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         self.rest: tuple[bool, ...] = answer.rest
 
     def __len__(self) -> int:
-        return len(self._answer.rows)
+        return len(self._rows)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._answer.rows[place]
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __dir__(self) -> list[str]:
+        return public_names(super().__dir__())
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Row]: ...
+    @overload
+    def __getitem__(self, place: str) -> tuple[Any, ...]: ...
+    def __getitem__(self, place: int | slice | str) -> Row | Sequence[Row] | tuple[Any, ...]:
+        if isinstance(place, str):
+            name = column_name(place, self.columns)
+            return tuple(row[name] for row in self._rows)
+        return self._rows[place]
+
+    @property
+    def value(self) -> Any:
+        """The only cell of an answer with one row and one column: bounds, or a value.
+
+        Raises:
+            QueryError: where the answer has more cells, or none.
+        """
+        if len(self) != 1 or len(self.columns) != 1:
+            raise QueryError(
+                f"the answer has {_count(len(self), 'row')} and "
+                f"{_count(len(self.columns), 'column')}, so it has no single value. "
+                'Name the cell, such as answer[0]["n"], or ask for one aggregate'
+            )
+        return self._rows[0][self.columns[0]]
+
+    def __float__(self) -> float:
+        """Return the estimate of the only cell; the exact answer where its bounds are equal.
+
+        Raises:
+            QueryError: where the answer has more cells, or no number.
+        """
+        try:
+            return float(self.value)
+        except (TypeError, ValueError):
+            raise QueryError(
+                "the answer has no number: no row was selected, or it is a text or a date"
+            ) from None
+
+    def row(self, values: Mapping[str, Any]) -> Row:
+        """Return the only row with these values, such as `{"sex": "Female"}`.
+
+        Raises:
+            UnknownColumnError: where a name is not one of a column.
+            QueryError: where no row has them, or several have.
+        """
+        rows = [row for row in self._rows if row.matches(values)]
+        if len(rows) != 1:
+            raise QueryError(
+                f"{_count(len(rows), 'row')} of the answer match. Give values of all group "
+                "columns, or use answer.where({…})"
+            )
+        return rows[0]
+
+    def where(self, values: Mapping[str, Any]) -> "BoundedAnswer":
+        """Return the rows with these values; a list stands for any of its own.
+
+        Raises:
+            UnknownColumnError: where a name is not one of a column.
+        """
+        places = [place for place, row in enumerate(self._rows) if row.matches(values)]
+
+        def choose(items: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(items[place] for place in places) if items else ()
+
+        answer = self._answer
+        return BoundedAnswer(
+            replace(
+                answer,
+                rows=choose(answer.rows),
+                certain=choose(answer.certain),
+                rest=choose(answer.rest),
+            )
+        )
 
     def document(self) -> dict[str, Any]:
         """The answer as JSON has it; bounds that are no integers are floats rounded outward."""
@@ -76,11 +176,13 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         Raises:
             QueryError: where an alias is the name of one of these columns.
         """
-        import pyarrow as pa
+        from sfumato.flows.api.flat import flat_table
 
-        from sfumato.tasks.query.inquiries.answer import flat_columns
+        return flat_table(self._answer)
 
-        return pa.table(flat_columns(self._arrow_columns()))
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give `to_arrow` to any library that reads Arrow's C stream: Polars, DuckDB, pandas."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> "pd.DataFrame":
         """The same as a pandas data frame; integers that may be null are of the dtype Int64."""
@@ -96,23 +198,35 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
                 frame[name] = table[name].to_pandas(types_mapper=wide.get)
         return frame
 
-    def _arrow_columns(self) -> Iterator[tuple[str, "pa.Array"]]:
-        import pyarrow as pa
+    def to_polars(self) -> Any:
+        """The same as a `polars.DataFrame`.
 
-        for name in self.columns:
-            column = [row[name] for row in self._answer.rows]
-            bounds = [value for value in column if isinstance(value, Bounds)]
-            rest = [value is REST for value in column]
-            if bounds:
-                yield from _columns_of(name, bounds)
-            else:
-                yield name, pa.array([None if value is REST else value for value in column])
-            if any(rest):
-                yield f"{name}_rest", pa.array(rest)
-        if not all(self.certain):
-            yield "certain", pa.array(self.certain)
-        if any(self.rest) and not any(REST in row.values() for row in self._answer.rows):
-            yield "rest", pa.array(self.rest)
+        Raises:
+            InputError: where Polars is not installed.
+            QueryError: as `to_arrow`.
+        """
+        try:
+            polars = import_module("polars")
+        except ImportError:
+            raise InputError(
+                "to_polars needs Polars, which is not installed. Install it: pip install polars"
+            ) from None
+        return polars.DataFrame(self.to_arrow())
+
+    def plot(self, column: str | None = None, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the bounds of an aggregate: a bar for each row, with a dot at the estimate.
+
+        Args:
+            column: the aggregate; the first one if it is not given.
+            ax: the matplotlib axes to draw on; new ones if they are not given.
+
+        Raises:
+            InputError: where matplotlib is not installed.
+            QueryError: where there is nothing to draw, or more than 500 rows.
+        """
+        from sfumato.flows.api.plots import plot_rows
+
+        return plot_rows(self._rows, self.columns, column, ax)
 
     def _caption(self, row_count: int) -> str:
         from sfumato.flows.cli.answers import assurance, remarks
@@ -126,7 +240,9 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         from sfumato.flows.cli.answers import cell
         from sfumato.flows.cli.show import one_line
 
-        rows = [[one_line(cell(value)) for value in row.values()] for row in self[:_MOST_ROWS]]
+        rows = [
+            [one_line(cell(value)) for value in row.values()] for row in self._rows[:_MOST_ROWS]
+        ]
         cells = [[one_line(name) for name in self.columns], *rows]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
@@ -134,7 +250,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         return "\n".join([*lines, self._caption(len(rows)), *notes])
 
     def _repr_html_(self) -> str:
-        first_rows = self[:_MOST_ROWS]
+        first_rows = self._rows[:_MOST_ROWS]
         scales = {name: IntervalScale(row[name] for row in first_rows) for name in self.columns}
         rows = [
             [_cell_html(scales[name], row[name]) for name in self.columns] for row in first_rows
@@ -151,35 +267,5 @@ def _cell_html(scale: IntervalScale, value: Any) -> str:
     return f"{drawing}<br/>{harmless(text)}" if drawing else harmless(text)
 
 
-def _columns_of(name: str, bounds: Sequence[Bounds]) -> Iterator[tuple[str, "pa.Array"]]:
-    """Yield the columns that hold the bounds of one aggregate, each with its name."""
-    import pyarrow as pa
-
-    from sfumato.tasks.query.inquiries.answer import DOUBTS
-
-    lower = _number_array([interval.lower for interval in bounds], json_below)
-    estimate = _number_array([interval.estimate for interval in bounds], json_nearest)
-    yield f"{name}_lower", lower
-    yield f"{name}_upper", _number_array([interval.upper for interval in bounds], json_above)
-    yield f"{name}_estimate", estimate.cast(lower.type) if estimate.type == pa.null() else estimate
-    if any(interval.likely for interval in bounds):
-        ends = [interval.likely.interval if interval.likely else None for interval in bounds]
-        yield f"{name}_likely_lower", _number_array([end and end[0] for end in ends], json_below)
-        yield f"{name}_likely_upper", _number_array([end and end[1] for end in ends], json_above)
-    for doubt in DOUBTS:
-        doubted = [getattr(interval, doubt) for interval in bounds]
-        if any(doubted):
-            yield f"{name}_{doubt}", pa.array(doubted)
-
-
-def _number_array(values: Sequence[Any], rounding: Callable[[Any], Any]) -> "pa.Array":
-    """Return numbers as an array of one type: integers if all are and fit, otherwise floats.
-
-    Floats are rounded one by one by `rounding`.
-    """
-    import pyarrow as pa
-
-    numbers = [value for value in values if isinstance(value, int | Fraction | Decimal)]
-    if all(isinstance(value, int) and -_LARGE <= value < _LARGE for value in numbers):
-        return pa.array(values)
-    return pa.array([None if value is None else rounding(Fraction(value)) for value in values])
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

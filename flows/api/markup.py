@@ -1,4 +1,4 @@
-"""HTML for notebooks: tables of escaped texts, and bounds drawn as intervals in inline SVG."""
+"""Display in notebooks: tables of escaped texts, bounds drawn as intervals in inline SVG, names."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
@@ -16,6 +16,15 @@ def harmless(text: str) -> str:
     from sfumato.flows.cli.show import one_line
 
     return escape(one_line(text))
+
+
+def public_names(names: Iterable[str]) -> list[str]:
+    """Return the names that completion offers: those without a leading underscore, and Python's.
+
+    >>> public_names(["_answer", "columns", "__len__"])
+    ['__len__', 'columns']
+    """
+    return sorted(name for name in names if not name.startswith("_") or name.startswith("__"))
 
 
 def table_html(
@@ -54,9 +63,7 @@ class IntervalScale:
     def __init__(self, column: Iterable[Any]) -> None:
         """Take a column's values; what is no bounds with a size is not drawn."""
         intervals = [interval for interval in column if isinstance(interval, Bounds)]
-        ends = [
-            _position(end) for interval in intervals for end in (interval.lower, interval.upper)
-        ]
+        ends = [position(end) for interval in intervals for end in (interval.lower, interval.upper)]
         positions = [end for end in ends if end is not None]
         self._low, self._high = (min(positions), max(positions)) if positions else (0.0, 0.0)
 
@@ -65,15 +72,15 @@ class IntervalScale:
 
         The bar is the bounds; a lighter one within it the likely interval; the tick the estimate.
         """
-        low, high = _position(bounds.lower), _position(bounds.upper)
+        low, high = position(bounds.lower), position(bounds.upper)
         if low is None or high is None or self._low == self._high:
             return ""
         parts = [_bar(self._pixel(low), self._pixel(high), 4, _SURE)]
         if bounds.likely is not None and bounds.likely.interval is not None:
-            ends = [_position(end) for end in bounds.likely.interval]
+            ends = [position(end) for end in bounds.likely.interval]
             if ends[0] is not None and ends[1] is not None:
                 parts.append(_bar(self._pixel(ends[0]), self._pixel(ends[1]), 2, _NOT_SO_SURE))
-        middle = _position(bounds.estimate)
+        middle = position(bounds.estimate)
         if middle is not None:
             tick = self._pixel(middle)
             parts.append(_bar(tick - 1, tick + 1, _HIGH - 4, _MIDDLE))
@@ -96,7 +103,7 @@ def _bar(start: float, end: float, high: float, colour: str) -> str:
     )
 
 
-def _position(value: Any) -> float | None:
+def position(value: Any) -> float | None:
     """Return a number's place on the line of numbers; a date is placed by its day.
 
     Returns None if the value has no place.

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 
 from sfumato.flows.api.published import VerifiedRelease
+from sfumato.tasks.lines.current import choose_place
 from sfumato.tasks.verification.elsewhere.copied import GIGABYTES, directory_of
 from sfumato.tasks.verification.limits import read_limits
 from sfumato.tasks.verification.way_in import WayIn
@@ -24,7 +25,8 @@ def open(
     (AWS_ACCESS_KEY_ID and its like); without keys it is asked as anybody may.
 
     Args:
-        place: the version's directory: a path, file://, https:// or s3:// (http:// from this
+        place: the directory of a version, or of a line for its current version (the release's
+            `version` and `line` say which): a path, file://, https:// or s3:// (http:// from this
             machine alone).
         digest: which the publisher announced; another one is refused.
         check: measure every promise again first, as `check` does.
@@ -34,13 +36,15 @@ def open(
 
     Raises:
         SpecError: where the address is none, or a limit is none.
-        InputError: where there is no release, or it is larger than the limits.
+        InputError: where there is no release, the line has no current version, or the release is
+            larger than the limits.
         PromiseError: where files are not those of the manifest, the digest is another, the reader's
             trust file demands another signature, or the release was withdrawn.
         TransientFault: where the place cannot be reached.
     """
     taken = read_limits({name: str(limit) for name, limit in (limits or {}).items()})
-    directory = directory_of(os.fspath(place), os.environ, gigabytes)
+    version = choose_place(os.fspath(place), os.environ).place
+    directory = directory_of(version, os.environ, gigabytes)
     release = VerifiedRelease(WayIn(os.environ, digest, taken), directory)
     if check:
         release.check()

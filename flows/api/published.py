@@ -2,15 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 from weakref import finalize
 
+from sfumato.expectations.shared.errors import Fault, QueryError, SfumatoError
 from sfumato.flows.api.answer import BoundedAnswer
+from sfumato.flows.api.asking import ShortQuestions
+from sfumato.flows.api.facts import (
+    Columns,
+    Domain,
+    KeptPromise,
+    LineVersion,
+    Listing,
+    ReleaseLine,
+    SchemaColumn,
+    StatedAccuracy,
+    domain_of,
+)
 from sfumato.flows.api.frames import arrow_table
-from sfumato.flows.api.markup import table_html
+from sfumato.flows.api.markup import public_names, table_html
 from sfumato.tasks.query.ask import Conversation
 from sfumato.tasks.verification.record import Standing, files_as_they_stand, require_unchanged
 
@@ -18,30 +32,12 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from sfumato.tasks.lines.versions import Version
+    from sfumato.tasks.query.question.calculations import OwnTables
     from sfumato.tasks.query.sql.marginal_counts import Estimator
+    from sfumato.tasks.report.line_entries import LineEntry
     from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import WayIn
-
-
-@dataclass(frozen=True)
-class SchemaColumn:
-    """A column that a release tells of.
-
-    Attributes:
-        name: as queries call it.
-        role: quasi-identifier, insensitive, sensitive or weight.
-        type: integer, decimal, float, date, timestamp, string or boolean.
-        nulls: whether a missing value is a category.
-        description: of its values, as its owner says.
-        labels: what its codes mean, by code.
-    """
-
-    name: str
-    role: str
-    type: str
-    nulls: bool
-    description: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 class PublishedTables(Mapping[str, "pa.Table"]):
@@ -68,8 +64,19 @@ class PublishedTables(Mapping[str, "pa.Table"]):
         return f"<published tables: {', '.join(self._files)}>"
 
 
-class VerifiedRelease:
+class VerifiedRelease(ShortQuestions):
     """A release whose files are those of its manifest; `sfumato.open` gives it.
+
+    Ask it:
+
+        release.query("SELECT sex, AVG(cost) AS mean FROM microdata GROUP BY sex")
+        release.mean("cost", {"age": (30, 40)}, group_by="sex")
+        release.count()
+
+    An answer has a lower and an upper bound for each aggregate, which contain the truth, and an
+    estimate without guarantee (`help(sfumato.BoundedAnswer)`).
+
+    Look at it: `columns`, `promises`, `accuracy`, `line`, `version`, `citation`, `tables`.
 
     Its files are watched: after a change nothing is answered until it is opened again. A `with`
     block, or `close`, lets go of what is open.
@@ -131,20 +138,117 @@ class VerifiedRelease:
         return self._release.manifest
 
     @property
-    def schema(self) -> dict[str, SchemaColumn]:
-        """The columns that queries may name, in the order of the release, by their names."""
+    def columns(self) -> Columns:
+        """The columns that queries can name: role, type, description and domain of each."""
         words = self._release.declared.words
-        return {
-            name: SchemaColumn(
-                name,
-                column.told_role,
-                column.type,
-                column.nulls,
-                words.columns.get(name),
-                words.labels[name].codes if name in words.labels else {},
+        return Columns(
+            {
+                name: SchemaColumn(
+                    name,
+                    column.told_role,
+                    column.type,
+                    column.nulls,
+                    words.columns.get(name),
+                    words.labels[name].codes if name in words.labels else {},
+                    partial(self._domain, name),
+                )
+                for name, column in self._release.declared.columns.items()
+            }
+        )
+
+    @property
+    def schema(self) -> dict[str, SchemaColumn]:
+        """The same as `columns`, as a dict."""
+        return dict(self.columns)
+
+    @property
+    def promises(self) -> Listing[KeptPromise]:
+        """The promises, each with its parameters and what the published tables come to."""
+        return Listing(
+            KeptPromise(
+                promise.name,
+                {name: value for name, value in observation["promise"].items() if name != "model"},
+                dict(observation["observed"]),
+                observation.get("groups"),
             )
-            for name, column in self._release.declared.columns.items()
-        }
+            for promise, observation in zip(
+                self._release.declared.promises,
+                self.manifest["sfumato"].get("observed") or (),
+                strict=False,  # a release of old software observes nothing
+            )
+        )
+
+    @property
+    def accuracy(self) -> Listing[StatedAccuracy]:
+        """The accuracy of answers, as the line's public record states it; empty if it does not."""
+        version = self._record_versions().get(self.version)
+        return Listing(
+            StatedAccuracy(
+                stated["workload"],
+                stated["level"],
+                stated.get("queries"),
+                stated["median"],
+                stated.get("lower_quartile"),
+                stated.get("upper_quartile"),
+                stated.get("mean"),
+            )
+            for stated in (version.accuracy if version is not None else None) or ()
+            if {"workload", "level", "median"} <= set(stated)
+        )
+
+    @property
+    def version(self) -> str:
+        """The number of this version, such as 0002, by the line's record or its directory."""
+        name = self.directory.resolve().name
+        numbers = [n for n, v in self._record_versions().items() if v.digest == self.digest]
+        return name if name in numbers or not numbers else numbers[-1]
+
+    @property
+    def line(self) -> ReleaseLine:
+        """The line of this release, with all its versions and the current one."""
+        entry = self._line_entry()
+        if entry is None:
+            return ReleaseLine(self.name, self.title, Listing(()))
+        versions = (LineVersion(v.number, v.state, v.digest, v.time) for v in entry.versions)
+        return ReleaseLine(entry.name, entry.title, Listing(versions))
+
+    @property
+    def citation(self) -> str:
+        """The sentence that cites this version."""
+        from sfumato.tasks.report.line_metadata import citation
+
+        entry, number = self._line_entry(), self.version
+        cited = [] if entry is None else [v for v in entry.versions if v.number == number]
+        if entry is None or not cited:
+            publisher = self._release.declared.words.publisher or "anonymous"
+            return (
+                f"{publisher}: {self.title}. Public microdata, {self.name}, "
+                f"digest {self.digest[:12]}…"
+            )
+        return citation(replace(entry, versions=(replace(cited[0], state="current"),)))
+
+    def _record_versions(self) -> "Mapping[str, Version]":
+        """Return the versions in the record beside the release, if it is one of them."""
+        from sfumato.tasks.lines.versions import read_record
+
+        try:
+            versions = read_record(self.directory.resolve().parent).versions
+        except SfumatoError:  # what stands beside a release need not be a record
+            return {}
+        return versions if any(v.digest == self.digest for v in versions.values()) else {}
+
+    def _line_entry(self) -> "LineEntry | None":
+        from sfumato.tasks.lines.public_record import read_line_entry
+
+        return read_line_entry(self.directory.resolve().parent) if self._record_versions() else None
+
+    def _domain(self, name: str) -> Domain:
+        from sfumato.tasks.query.ask import files_of_tables
+        from sfumato.tasks.query.published.values import PublishedValues
+
+        require_unchanged(self.directory, self._standing)
+        files = files_of_tables(self._release, ())
+        return domain_of(PublishedValues(files, self._release.declared).column(name))
 
     @property
     def tables(self) -> PublishedTables:
@@ -154,31 +258,73 @@ class VerifiedRelease:
         """
         return PublishedTables(self._release)
 
+    @overload
+    def query(
+        self, sql: str, estimator: "Estimator" = ..., tables: Mapping[str, Any] | None = ...
+    ) -> BoundedAnswer: ...
+    @overload
     def query(
         self,
-        sql: str,
+        sql: Mapping[str, str],
+        estimator: "Estimator" = ...,
+        tables: Mapping[str, Any] | None = ...,
+    ) -> dict[str, BoundedAnswer]: ...
+    @overload
+    def query(
+        self,
+        sql: list[str] | tuple[str, ...],
+        estimator: "Estimator" = ...,
+        tables: Mapping[str, Any] | None = ...,
+    ) -> list[BoundedAnswer]: ...
+    def query(
+        self,
+        sql: str | list[str] | tuple[str, ...] | Mapping[str, str],
         estimator: "Estimator" = "weighted",
         tables: Mapping[str, Any] | None = None,
-    ) -> BoundedAnswer:
+    ) -> BoundedAnswer | list[BoundedAnswer] | dict[str, BoundedAnswer]:
         """Answer aggregates over `microdata`, with bounds that surely contain the truth.
 
         Args:
-            sql: a SELECT over `microdata`, as the guide's page on queries says.
+            sql: a SELECT over `microdata`, as the guide's page on queries says; or several, as a
+                list or by names.
             estimator: how often values are taken to occur that a group admits: `weighted`, as
                 expected, or `uniform`, all alike. Bounds do not depend on it.
             tables: of your own, by the names that JOIN calls them: Arrow tables, pandas or Polars
                 data frames.
 
+        Returns:
+            The answer; for several queries a list of answers, or a dict by the same names.
+
         Raises:
-            QueryError: where the query is not allowed, or cannot be evaluated.
+            QueryError: where a query is not allowed, or cannot be evaluated; of several, it names
+                the query.
             Fault: where what was found cannot be right, and is not given out.
             InputError: where something given is no table.
             PromiseError: where the files changed since they were verified.
         """
         own = {name: arrow_table(table) for name, table in (tables or {}).items()}
+        if isinstance(sql, str):
+            return self._answer(sql, estimator, own)
+        if isinstance(sql, Mapping):
+            return {n: self._named_answer(str(n), q, estimator, own) for n, q in sql.items()}
+        numbered = enumerate(sql, start=1)
+        return [self._named_answer(f"query {n}", q, estimator, own) for n, q in numbered]
+
+    def _named_answer(
+        self, name: str, sql: str, estimator: "Estimator", own: "OwnTables"
+    ) -> BoundedAnswer:
+        try:
+            return self._answer(sql, estimator, own)
+        except (QueryError, Fault) as error:
+            raise type(error)(f"{name}: {error}") from None
+
+    def _answer(self, sql: str, estimator: "Estimator", own: "OwnTables") -> BoundedAnswer:
         answer = self._conversation.answer(sql, estimator, own)
         require_unchanged(self.directory, self._standing)
         return BoundedAnswer(answer)
+
+    def _answer_short(self, sql: str) -> BoundedAnswer:
+        return self._answer(sql, "weighted", {})
 
     def rewrite(self, sql: str, dialect: str = "duckdb") -> str:
         """The SQL that computes the bounds of a query in a database that has the tables.
@@ -226,8 +372,6 @@ class VerifiedRelease:
         Raises:
             PromiseError: where anything is not as it must be.
         """
-        from dataclasses import replace
-
         from sfumato.flows.cli.analyst.check import checked_lines
         from sfumato.tasks.publication.check import check
         from sfumato.tasks.publication.made_again import Checked
@@ -261,10 +405,13 @@ class VerifiedRelease:
     ) -> None:
         self.close()
 
+    def __dir__(self) -> list[str]:
+        return public_names(super().__dir__())
+
     def _facts(self) -> dict[str, str]:
         declared = self._release.declared
         return {
-            "release": f"{self.name} {self.directory.name}",
+            "release": f"{self.name} {self.version}",
             "title": self.title,
             "form": declared.form.method,
             "promises": ", ".join(promise.name for promise in declared.promises),

@@ -21,73 +21,105 @@ from sfumato.flows.cli.show import (
 from sfumato.tasks.query.question.rest import REST
 
 if TYPE_CHECKING:
+    from sfumato.expectations.shared.errors import SfumatoError
     from sfumato.tasks.query.inquiries.answer import Answer
 
 _SIX_DIGITS = 100_000
 _DECIMALS = 20
-
-
-def answer_as(result: "Answer", format_: str, place: str = "") -> None:
-    """Print an answer as a table, as JSON, or as CSV with its bounds in columns of their own.
-
-    Notes are a part of JSON; beside a table they go to stderr, after the `place` of the
-    query in its file.
-    """
-    from sfumato.tasks.query.inquiries.answer import document as as_document
-
-    if format_ == "json":
-        document(as_document(result), "json")
-    elif format_ == "csv":
-        _as_csv(as_document(result))
-    else:
-        answer(result)
-    if format_ != "json":
-        for note in result.notes:
-            say(one_line(f"note: {place}{note}"))
+_WIDE = 100  # characters of a heading
 
 
 @dataclass(frozen=True)
-class RefusedQuery:
-    """A query of a file that has no answer: its number, the line on which it begins, and why."""
+class QueryPlace:
+    """A query of a file: its number there, the line on which it begins (both from 1), its text."""
 
     query: int
     line: int
-    error: str
+    sql: str
+
+    def __str__(self) -> str:
+        return f"query {self.query}, line {self.line}: "
 
     @property
-    def place(self) -> str:
-        """The number and the line, in words."""
-        return place_of(self.query, self.line)
+    def heading(self) -> str:
+        """The place and the query, on one line that fits a terminal."""
+        text = one_line(f"{self}{self.sql}")
+        return text if len(text) <= _WIDE else f"{text[: _WIDE - 1]}…"
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The keys that documents of this query begin with."""
+        return {"query": self.query, "line": self.line}
 
 
-def place_of(query: int, line: int) -> str:
-    """Return a query's number in its file, and its line, in words."""
-    return f"query {query}, line {line}: "
+def answer_as(result: "Answer", format_: str, place: QueryPlace | None = None) -> None:
+    """Print an answer as a table, as JSON, or as CSV with its bounds in columns of their own.
 
+    Columns are named as the reader typed them. An answer to a query of a file begins with its
+    `place`: a line above a table, two keys of JSON, a column of CSV. Notes are a part of JSON;
+    otherwise they go to stderr.
+    """
+    from sfumato.tasks.query.inquiries.answer import document as as_document
+    from sfumato.tasks.query.inquiries.answer import with_headers
 
-def refusal_as(refused: RefusedQuery, format_: str) -> None:
-    """Print why a query has no answer: as a document among answers, or as a line on stderr."""
-    reason = one_line(refused.error)
+    result = with_headers(result)
     if format_ == "json":
-        echo_json({"query": refused.query, "line": refused.line, "error": reason})
+        document({**_keys(place), **as_document(result)}, "json")
+    elif format_ == "csv":
+        _as_csv(as_document(result), place)
     else:
-        failure(f"{refused.place}{reason}")
+        if place is not None:
+            echo(place.heading)
+        answer(result)
+    if format_ != "json":
+        for note in result.notes:
+            say(one_line(f"note: {place or ''}{note}"))
 
 
-def _as_csv(answer: Mapping[str, Any]) -> None:
+def refusal_as(error: "SfumatoError", format_: str, place: QueryPlace | None = None) -> None:
+    """Print why a query has no answer, in the place of the answer: as JSON, or as CSV.
+
+    The reason of a query in a file goes to stderr where it is not JSON; the command itself prints
+    the reason of a query that was asked alone.
+    """
+    reason = one_line(str(error))
+    if format_ == "json":
+        echo_json({**_keys(place), "error": reason, "exit": error.exit_code})
+    elif format_ == "csv":
+        _write_csv({"error": [reason]}, place)
+    if place is not None and format_ != "json":
+        failure(f"{place}{reason}")
+
+
+def _keys(place: QueryPlace | None) -> dict[str, Any]:
+    return {} if place is None else place.keys
+
+
+def _as_csv(answer: Mapping[str, Any], place: QueryPlace | None) -> None:
     """Print an answer as CSV, with a header even without rows.
 
     Sides of bounds are columns called `x_lower` and so on.
     """
     from sfumato.tasks.query.inquiries.answer import flat_columns
 
-    columns = flat_columns(_flat(answer))
+    _write_csv(flat_columns(_flat(answer)), place)
+
+
+def _write_csv(columns: Mapping[str, Sequence[Any]], place: QueryPlace | None) -> None:
+    """Print columns as CSV; those of a query in a file have its number in front.
+
+    An empty line comes before every query of a file but the first.
+    """
     text_of = visible if sys.stdout.isatty() else str  # a file gets the values as they are
+    number = [] if place is None else [place.query]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     with direct_answers():
-        writer.writerow(map(text_of, columns))
+        if place is not None and place.query > 1:
+            sys.stdout.write("\n")
+        writer.writerow([*(["query"] if number else []), *map(text_of, columns)])
         for row in zip(*columns.values(), strict=True):
-            writer.writerow(["" if value is None else text_of(str(value)) for value in row])
+            values = ["" if value is None else text_of(str(value)) for value in row]
+            writer.writerow([*number, *values])
 
 
 def _flat(answer: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:

@@ -136,7 +136,8 @@ def answer_with(
 def _with_notes(opened: OpenTables, several: SeveralInquiries) -> Answer:
     """Return an answer, with notes on conditions that no published row can satisfy."""
     result = ask_several(opened, several)
-    return replace(result, notes=notes_on(several.inquiries, opened.values, opened.declared))
+    notes = notes_on(several.inquiries, opened.values, opened.declared)
+    return replace(result, notes=notes, headers=several.headers)
 
 
 def ask_several(opened: OpenTables, several: SeveralInquiries) -> Answer:

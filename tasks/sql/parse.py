@@ -1,5 +1,6 @@
 """Parsing of text: one expression without comments, and messages that repeat none of the text."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -14,6 +15,21 @@ from sfumato.expectations.shared.errors import QueryError
 MAX_CHARACTERS = 100_000
 _PLACES = 400  # as many as a double has
 _DUCKDB = Dialect.get_or_raise("duckdb")
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_AFTER_ITEMS = frozenset(
+    {
+        TokenType.FROM,
+        TokenType.WHERE,
+        TokenType.GROUP_BY,
+        TokenType.HAVING,
+        TokenType.ORDER_BY,
+        TokenType.LIMIT,
+        TokenType.OFFSET,
+        TokenType.UNION,
+        TokenType.SEMICOLON,
+    }
+)
 
 
 def parse(text: str, kind: type[exp.Expr], *, commented: bool = False) -> exp.Expression:
@@ -125,6 +141,72 @@ def statements(text: str) -> list[Statement]:
             complete.append(Statement(text[first.start : last.end + 1], line))
             waiting = []
     return complete
+
+
+def typed_texts(sql: str, tree: exp.Expr) -> tuple[str | None, ...]:
+    """Return the text of each selected expression; None for one with an alias or a name.
+
+    Args:
+        sql: a query that can be parsed.
+        tree: the parsed query, before it is changed.
+
+    Returns:
+        Nothing if the texts and the expressions cannot be matched.
+    """
+    items, texts = _first_select(tree).expressions, list(_typed_items(sql))
+    if len(items) != len(texts):
+        return ()
+    return tuple(
+        text if _is_calculated(item) else None for item, text in zip(items, texts, strict=True)
+    )
+
+
+def _first_select(tree: exp.Expr) -> exp.Expr:
+    """Return the SELECT that names the columns: the first of a UNION ALL."""
+    while isinstance(tree, exp.Union):
+        tree = tree.this
+    return tree
+
+
+def _is_calculated(item: exp.Expr) -> bool:
+    """Decide whether a selected expression has neither an alias nor a name of its own."""
+    return not isinstance(item, exp.Alias | exp.Column | exp.Star)
+
+
+def _typed_items(sql: str) -> Iterator[str]:
+    """Yield the texts between the commas of the first SELECT, each on one line."""
+    item: list[Any] = []
+    for token, depth in _tokens_of_items(sql):
+        if depth == 0 and token.token_type == TokenType.COMMA:
+            yield _text_of(sql, item)
+            item = []
+        else:
+            item.append(token)
+    if item:
+        yield _text_of(sql, item)
+
+
+def _tokens_of_items(sql: str) -> Iterator[tuple[Any, int]]:
+    """Yield the tokens after the first SELECT, each with the number of parentheses around it."""
+    depth, selected = 0, False
+    for token in _DUCKDB.tokenize(sql):
+        depth -= token.token_type in _CLOSING
+        if selected and depth == 0 and token.token_type in _AFTER_ITEMS:
+            return
+        if selected and token.token_type != TokenType.DISTINCT:
+            yield token, depth
+        selected |= depth == 0 and token.token_type == TokenType.SELECT
+        depth += token.token_type in _OPENING
+
+
+def _text_of(sql: str, tokens: Sequence[Any]) -> str:
+    """Return the text of tokens; a space stands for any whitespace or comment between two."""
+    text, end = "", None
+    for token in tokens:
+        gap = "" if end is None or token.start == end else " "
+        text += f"{gap}{sql[token.start : token.end + 1]}"
+        end = token.end + 1
+    return text
 
 
 def number_of(node: exp.Expr | None) -> Fraction | None:

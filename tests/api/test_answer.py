@@ -1,5 +1,6 @@
 """Answers in notebooks: columns of one type each, bounds as intervals, and nothing that runs."""
 
+import sys
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ from sfumato.flows.api.answer import BoundedAnswer
 from sfumato.flows.api.markup import IntervalScale
 from sfumato.tasks.query.bounds.bounds import Bounds, Likely
 from sfumato.tasks.query.inquiries.answer import Answer
+from sfumato.tasks.query.question.rest import REST
 from tests.corpus.lines import CORPUS
 
 RELEASES = sorted(CORPUS.glob("format-*/public/*/0001"))
@@ -31,10 +33,10 @@ def make_answer(rows, columns=None, **more):
 def test_every_frozen_release_answers(release):
     answer = sfumato.open(release).query("SELECT COUNT(*) FROM microdata")
     frame = answer.to_pandas()
-    assert list(frame.columns)[:2] == ["count(*)_lower", "count(*)_upper"]
-    assert (frame["count(*)_lower"] <= frame["count(*)_upper"]).all()
+    assert list(frame.columns)[:2] == ["COUNT(*)_lower", "COUNT(*)_upper"]
+    assert (frame["COUNT(*)_lower"] <= frame["COUNT(*)_upper"]).all()
     assert "<svg" not in answer._repr_html_()  # one number has no scale
-    assert answer.document()["rows"][0]["count(*)"]["upper"] == frame["count(*)_upper"][0]
+    assert answer.document()["rows"][0]["COUNT(*)"]["upper"] == frame["COUNT(*)_upper"][0]
 
 
 def test_what_the_command_says_of_an_answer_is_said_here():
@@ -218,3 +220,250 @@ class TestDrawings:
         drawings = [scale.draw(bounds, "x") for bounds in column]
         bars = [bar for drawing in drawings if drawing for bar in _bars(drawing)]
         assert all(start >= 0 and start + wide <= 140 for start, wide in bars)
+
+
+class TestCells:
+    """One cell, one row, one column: by their names, however these are spelled."""
+
+    ANSWER = make_answer(
+        [{"sex": "F", 'AVG("a b")': Bounds(1, 3, 2)}, {"sex": "M", 'AVG("a b")': Bounds(4, 4, 4)}]
+    )
+
+    @pytest.mark.parametrize("name", ['AVG("a b")', "avg(a b)", "Avg( ab )", "avg('a b')"])
+    def test_a_name_may_be_spelled_otherwise(self, name):
+        assert self.ANSWER[0][name] == Bounds(1, 3, 2)
+        assert self.ANSWER[name] == (Bounds(1, 3, 2), Bounds(4, 4, 4))
+        assert self.ANSWER[1].bounds(name).is_exact
+
+    def test_the_exact_name_comes_first(self):
+        row = make_answer([{"N": 1, "n": 2}])[0]
+        assert (row["N"], row["n"]) == (1, 2)
+
+    def test_a_wrong_name_is_told_with_the_right_ones(self):
+        for ask in (lambda: self.ANSWER["age"], lambda: self.ANSWER[0]["age"]):
+            with pytest.raises(
+                sfumato.UnknownColumnError, match=r"^no column 'age'; the columns are 'sex', 'AVG"
+            ):
+                ask()
+        assert self.ANSWER[0].get("age") is None
+
+    def test_values_are_no_bounds(self):
+        with pytest.raises(TypeError, match="column 'sex' has values, not bounds"):
+            self.ANSWER[0].bounds("sex")
+
+    def test_rows_are_found_by_their_values(self):
+        assert self.ANSWER.row({"sex": "M"})["avg(a b)"].lower == 4
+        for values, count in (({"sex": "X"}, "0 rows"), ({"sex": ["F", "M"]}, "2 rows")):
+            with pytest.raises(sfumato.QueryError, match=f"{count} of the answer match"):
+                self.ANSWER.row(values)
+
+    def test_an_answer_is_filtered_with_all_that_is_known_of_its_rows(self):
+        answer = make_answer(
+            [{"sex": sex, "n": Bounds(0, n)} for sex, n in (("F", 1), (None, 2), ("M", 3))],
+            certain=(True, False, True),
+        )
+        chosen = answer.where({"sex": ["M", None]})
+        assert [row["sex"] for row in chosen] == [None, "M"]
+        assert chosen.certain == (False, True)
+        assert [row.certain for row in chosen] == [False, True]
+        assert "rows that may not be in the answer: 1 of 2" in repr(chosen)
+        assert len(answer.where({})) == 3
+
+    def test_a_row_is_shown_as_its_cells(self):
+        assert repr(self.ANSWER[0]) == 'sex: F, AVG("a b"): 1 … 3 (≈ 2)'
+
+    def test_a_row_says_what_is_sure_of_it(self):
+        rows = make_answer(
+            [{"sex": REST, "n": Bounds(0, 1)}, {"sex": "F", "n": Bounds(1, 1)}],
+            certain=(False, True),
+            rest=(True, False),
+        )
+        assert [(row.certain, row.rest) for row in rows] == [(False, True), (True, False)]
+
+
+class TestOneValue:
+    """The only cell of an answer as bounds, and as a number."""
+
+    @pytest.mark.parametrize(
+        ("bounds", "number"),
+        [
+            (Bounds(1, 4, Fraction(5, 2)), 2.5),
+            (Bounds(3, 3, 3), 3.0),
+            (Bounds(Decimal("0.1"), Decimal("0.1")), 0.1),
+        ],
+    )
+    def test_the_estimate_is_the_number(self, bounds, number):
+        answer = make_answer([{"n": bounds}])
+        assert answer.value is bounds
+        assert (float(answer), float(bounds)) == (number, number)
+
+    @pytest.mark.parametrize(
+        "bounds", [Bounds(None, None), Bounds(1, 2), Bounds("a", "a"), Bounds(date.min, date.max)]
+    )
+    def test_what_is_no_number_is_none(self, bounds):
+        with pytest.raises(sfumato.QueryError, match="the answer has no number"):
+            float(make_answer([{"n": bounds}]))
+
+    @pytest.mark.parametrize(
+        ("rows", "columns", "size"),
+        [
+            ([{"n": Bounds(1, 1)}] * 2, ("n",), "2 rows and 1 column"),
+            ([{"n": Bounds(1, 1), "m": Bounds(2, 2)}], None, "1 row and 2 columns"),
+            ([], ("n",), "0 rows and 1 column"),
+        ],
+    )
+    def test_several_cells_have_no_single_value(self, rows, columns, size):
+        answer = make_answer(rows, columns)
+        for ask in (lambda: answer.value, lambda: float(answer)):
+            with pytest.raises(sfumato.QueryError, match=f"{size}, so it has no single value"):
+                ask()
+
+    @pytest.mark.parametrize(
+        ("bounds", "inside", "outside"),
+        [
+            (Bounds(1, 3), [1, 2.5, 3], [0, 4, None]),
+            (Bounds(1, 3, may_be_empty=True), [None, 2], [4]),
+            (Bounds(None, None), [None], [0]),
+            (Bounds(None, None, unbounded=True), [None, 10**9], []),
+            (Bounds(date(2020, 1, 1), date(2020, 2, 1)), [date(2020, 1, 5)], [date(2021, 1, 1)]),
+        ],
+    )
+    def test_bounds_have_what_the_answer_may_be(self, bounds, inside, outside):
+        assert all(value in bounds for value in inside)
+        assert not any(value in bounds for value in outside)
+
+    def test_only_what_is_known_is_exact(self):
+        assert Bounds(2, 2).is_exact
+        others = [Bounds(1, 2), Bounds(None, None), Bounds(2, 2, may_be_empty=True)]
+        assert not any(bounds.is_exact for bounds in others)
+
+    def test_bounds_are_shown_as_they_are_made(self):
+        assert repr(Bounds(1, 2, Fraction(3, 2))) == (
+            "Bounds(lower=1, upper=2, estimate=Fraction(3, 2))"
+        )
+        bounds = Bounds(None, None, unbounded=True)
+        assert eval(repr(bounds)) == bounds
+
+
+class TestOtherLibraries:
+    """An answer goes into Polars, DuckDB, pandas and Arrow with all of its columns."""
+
+    ANSWER = make_answer(
+        [{"sex": "F", "n": Bounds(1, 3, 2)}, {"sex": None, "n": Bounds(4, Fraction(9, 2))}]
+    )
+    NAMES = ("sex", "n_lower", "n_upper", "n_estimate")
+
+    def test_arrow_streams(self):
+        table = pa.table(self.ANSWER)
+        assert table.equals(self.ANSWER.to_arrow())
+        assert tuple(table.column_names) == self.NAMES
+
+    def test_duckdb_reads_an_answer_by_its_name(self):
+        import duckdb
+
+        answer = self.ANSWER
+        with duckdb.connect() as connection:
+            rows = connection.sql("SELECT sex, n_upper FROM answer").fetchall()
+        assert len(answer) == 2
+        assert rows == [("F", 3.0), (None, 4.5)]
+
+    def test_pandas_reads_a_stream(self):
+        import pandas as pd
+
+        assert tuple(pd.DataFrame.from_arrow(self.ANSWER).columns) == self.NAMES
+
+    def test_polars(self):
+        polars = pytest.importorskip("polars")
+        frame = self.ANSWER.to_polars()
+        assert tuple(frame.columns) == self.NAMES
+        assert frame.rows() == [("F", 1, 3.0, 2), (None, 4, 4.5, None)]
+        assert polars.DataFrame(self.ANSWER).equals(frame)
+
+    def test_what_is_missing_is_named_with_how_to_install_it(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "polars", None)
+        with pytest.raises(sfumato.InputError, match=r"Install it: pip install polars$"):
+            self.ANSWER.to_polars()
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        with pytest.raises(sfumato.InputError, match=r"Install it: pip install matplotlib$"):
+            self.ANSWER.plot()
+
+
+class TestPlots:
+    """A bar for each row from its lower to its upper bound, and a dot at the estimate."""
+
+    @pytest.fixture(autouse=True)
+    def without_a_screen(self, monkeypatch):
+        from matplotlib import pyplot
+
+        monkeypatch.setenv("MPLBACKEND", "Agg")
+        pyplot.switch_backend("Agg")
+        yield
+        pyplot.close("all")
+
+    ROWS = (
+        {"sex": "$F$", "town": "a", "n": Bounds(1, 3, 2), "m": Bounds(5, 5, 5)},
+        {"sex": "M", "town": None, "n": Bounds(4, 8), "m": Bounds(None, None)},
+    )
+
+    @staticmethod
+    def lines(axes):
+        return [
+            ([float(x) for x in line.get_xdata()], [float(y) for y in line.get_ydata()])
+            for line in axes.lines
+        ]
+
+    def test_the_first_aggregate_is_drawn(self):
+        axes = make_answer(self.ROWS).plot()
+        assert self.lines(axes) == [([1, 3], [0, 0]), ([2], [0]), ([4, 8], [1, 1])]
+        assert axes.get_xlabel() == "n"
+        assert axes.get_ylabel() == "sex, town"
+        labels = [label.get_text() for label in axes.get_yticklabels()]
+        assert labels == [r"\$F\$, a", "M, null"]
+        assert axes.yaxis_inverted()  # the first row is on top
+        axes.figure.canvas.draw()
+
+    def test_another_one_may_be_named(self):
+        from matplotlib.figure import Figure
+
+        axes = Figure().add_subplot()
+        assert make_answer(self.ROWS).plot("M", ax=axes) is axes
+        assert self.lines(axes) == [([5, 5], [0, 0]), ([5], [0])]
+
+    def test_likely_intervals_are_within(self):
+        likely = Likely((Fraction(3, 2), Fraction(5, 2)))
+        axes = make_answer([{"n": Bounds(1, 3, 2, likely=likely)}]).plot()
+        assert self.lines(axes)[1] == ([1.5, 2.5], [0, 0])
+
+    def test_dates_have_an_axis_of_dates(self):
+        from matplotlib.dates import AutoDateLocator
+
+        axes = make_answer([{"day": Bounds(date(2020, 1, 1), date(2020, 3, 1))}]).plot()
+        assert isinstance(axes.xaxis.get_major_locator(), AutoDateLocator)
+        axes.figure.canvas.draw()
+
+    @pytest.mark.parametrize(
+        ("rows", "column", "reason"),
+        [
+            ((), None, "no rows"),
+            (ROWS, "sex", "column 'sex' has no bounds"),
+            (({"sex": "F"},), None, "no column of the answer has bounds"),
+            (({"w": Bounds("a", "b")},), None, "no column of the answer has bounds"),
+            (({"n": Bounds(1, 2)},) * 501, None, "at most 500 can be drawn"),
+        ],
+    )
+    def test_what_cannot_be_drawn_is_refused(self, rows, column, reason):
+        with pytest.raises(sfumato.QueryError, match=reason):
+            make_answer(rows, tuple(rows[0]) if rows else ("n",)).plot(column)
+
+
+def test_completion_offers_what_is_public():
+    answer = make_answer([{"n": Bounds(1, 2)}])
+    assert not [name for name in dir(answer) if name.startswith("_") and name[1] != "_"]
+    assert {"value", "to_polars", "plot", "columns"} <= set(dir(answer))
+
+
+def test_help_says_what_the_three_numbers_are():
+    text = " ".join(BoundedAnswer.__doc__.split())
+    assert "`lower` and `upper`, the bounds: the true answer" in text
+    assert "`estimate`, the expected answer, without any guarantee" in text
+    assert "lower: the answer is not below it" in Bounds.__doc__

@@ -43,7 +43,8 @@ print(json.dumps(sorted(sys.modules)))
 
 def test_exported_names_are_sorted_and_there():
     assert sfumato.__all__ == sorted(sfumato.__all__)
-    assert {name for name in dir(sfumato) if name in sfumato.__all__} == set(sfumato.__all__)
+    public = [name for name in dir(sfumato) if not name.startswith("__")]
+    assert public == sfumato.__all__
     assert [name for name in sfumato.__all__ if getattr(sfumato, name, None) is None] == []
 
 
@@ -59,6 +60,8 @@ def test_every_name_has_one_home_and_every_home_is_told():
 def test_nothing_public_of_the_face_is_left_out():
     names = set()
     for home in sfumato._HOMES:
+        if not home.startswith("sfumato.flows.api."):
+            continue
         module = import_module(home)
         names |= {
             name
@@ -67,8 +70,9 @@ def test_nothing_public_of_the_face_is_left_out():
             and inspect.isroutine(member) | inspect.isclass(member)
             and member.__module__ == home
         }
-    others = {"PublishedTables"}
-    assert names - others == set(sfumato.__all__)
+    others = {"PublishedTables", "ShownFact", "column_name", "domain_of", "text_table"}
+    of_the_face = {n for n, home in sfumato._HOME.items() if home.startswith("sfumato.flows.api.")}
+    assert names - others == of_the_face
 
 
 def test_every_name_and_method_says_what_it_does():

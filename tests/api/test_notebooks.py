@@ -20,7 +20,7 @@ def read(path):
 
 
 def test_there_is_one_for_each_who_reads_them():
-    assert [path.stem for path in NOTEBOOKS] == ["analyst", "steward"]
+    assert [path.stem for path in NOTEBOOKS] == ["analyst", "one-liners", "steward"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -42,7 +42,7 @@ def test_lines_of_notebooks_are_short(path):
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory, prefect_api):
-    """Return the output of the cells of both notebooks: the steward's, then the analyst's."""
+    """Return what the cells of each notebook show; the steward's publishes what others ask."""
     folder = tmp_path_factory.mktemp("notebooks")
     environ = {
         **os.environ,
@@ -51,7 +51,7 @@ def outputs(tmp_path_factory, prefect_api):
         "SFUMATO_WORK": str(folder / "work"),
     }
     outputs = {}
-    for name in ("steward", "analyst"):
+    for name in ("steward", "analyst", "one-liners"):
         done = subprocess.run(
             [sys.executable, str(CELLS), str(PLACE / f"{name}.ipynb")],
             cwd=folder,
@@ -84,3 +84,38 @@ def test_the_analyst_sees_guaranteed_bounds(outputs):
     assert "<Figure size" in cells[6]
     assert "capital-loss: int64" in cells[7]
     assert "loss_lower" in cells[8]
+
+
+def code_of(name):
+    cells = read(PLACE / f"{name}.ipynb")["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def test_twenty_five_things_are_one_line_each():
+    imports, *things = code_of("one-liners")
+    assert len(things) == 25
+    assert [thing for thing in things if "\n" in thing] == []
+    assert "import sfumato" in imports
+
+
+def test_every_one_of_them_gives_what_it_says(outputs):
+    _, *cells = outputs["one-liners"]
+    by_code = dict(zip(code_of("one-liners")[1:], cells, strict=True))
+    assert by_code["release.check()[0]"].startswith("'ke-anonymity is kept in all")
+    assert "<td>quasi-identifier</td><td>integer</td><td>17 to 90</td>" in cells[2]
+    assert "'Black', 'Other', 'White'" in by_code['release.columns["race"].values']
+    assert cells[4] == "['sex']"
+    assert "<td>e 500, k 5, quasi-identifiers age education-num sex race" in cells[5]
+    assert "<td>avg(capital-loss) by range of age</td>" in by_code["release.accuracy"]
+    assert "<td>1519</td>" in by_code["release.count()"]
+    assert 1_700 < float(by_code['float(release.mean("capital-loss"))']) < 2_000
+    assert by_code["1_900 in bounds, 2_500 in bounds"] == "(True, False)"
+    assert by_code['release.mean("capital-loss", group_by="sex")'].count("<svg") == 2
+    assert by_code['answer.row({"race": "Black"})'].startswith("race: Black, loss: 1,")
+    assert by_code['answer.where({"race": ["Black", "White"]})'].count("<tr>") == 3
+    assert by_code["answer.plot().figure"].startswith("<Figure size")
+    assert by_code["pa.table(answer)"].count("loss_") >= 3
+    assert by_code["release.line.versions"].count("<td>current</td>") == 1
+    assert "Public microdata, capital-losses version 0001" in by_code["release.citation"]
+    silent = [code for code, output in by_code.items() if not output]
+    assert all(" = " in code for code in silent)

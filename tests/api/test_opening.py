@@ -171,7 +171,7 @@ class TestTheWeb:
         release = sfumato.open(address)
         assert files_below(release.directory) == files_below(line / "0002")
         assert release.directory.is_relative_to(cache)
-        assert release.query(COUNT)[0]["count(*)"].lower == 200
+        assert release.query(COUNT)[0]["COUNT(*)"].lower == 200
 
     def test_nobody_else_can_change_the_copy(self, address, cache):
         sfumato.open(address)
@@ -366,6 +366,75 @@ class TestTheWeb:
             assert "datapackage.json.sig" in refusal(sfumato.PromiseError, address)
 
 
+class TestLines:
+    """A line's directory, or its address, stands for its current version."""
+
+    def test_a_directory_opens_the_current_version(self, line):
+        for place in (line, f"{line}/", line.as_uri()):
+            release = sfumato.open(place)
+            assert release.directory == line / "0002"
+            assert (release.version, release.line.current) == ("0002", "0002")
+
+    def test_an_earlier_version_may_be_current(self, line):
+        record = json.loads((line / "releases.json").read_text())
+        record["current"] = "0001"
+        write_atomically(line / "releases.json", json.dumps(record).encode())
+        assert sfumato.open(line).version == "0001"
+
+    def test_a_line_without_a_current_version_is_refused(self, line):
+        record = json.loads((line / "releases.json").read_text())
+        record["current"] = None
+        write_atomically(line / "releases.json", json.dumps(record).encode())
+        message = refusal(sfumato.InputError, line)
+        assert "has no current version (0001 superseded, 0002 published)" in message
+        assert message.endswith(f"Name a version, such as {line}/0001")
+
+    def test_a_directory_of_lines_names_them(self, line):
+        shutil.copytree(line, line.with_name("other"))
+        with pytest.raises(sfumato.InputError, match="has lines of releases") as caught:
+            sfumato.open(line.parent)
+        ways = str(caught.value).split("\n  - ")[1:]
+        assert ways == [str(line), str(line.with_name("other"))]
+
+    def test_an_address_opens_the_current_version(self, web, cache, line):
+        release = sfumato.open(f"{web.address}/{LINE.name}/")
+        assert (release.version, release.line.current) == ("0002", "0002")
+        assert files_below(release.directory) == files_below(line / "0002")
+
+    def test_a_version_asks_for_no_record_of_its_own(self, address, web):
+        sfumato.open(address)
+        assert f"/{LINE.name}/0002/releases.json" not in web.asked
+
+    def test_what_is_no_line_is_no_release(self, web, cache):
+        assert "no release here" in refusal(sfumato.InputError, f"{web.address}/nowhere")
+
+    def test_a_damaged_record_is_refused(self, line):
+        write_atomically(line / "releases.json", b"[]")
+        assert "releases.json" in refusal(sfumato.PromiseError, line)
+
+    @pytest.mark.parametrize("elsewhere", [True, False])
+    def test_commands_name_the_version_that_they_read(self, line, web, cache, elsewhere, capsys):
+        place = f"{web.address}/{LINE.name}" if elsewhere else str(line)
+        note = "note: version 0002 is the current one of corpus-permuted"
+        assert run(["query", place, COUNT, "--format", "csv"]) == 0
+        output = capsys.readouterr()
+        assert output.out.splitlines() == [
+            "COUNT(*)_lower,COUNT(*)_upper,COUNT(*)_estimate",
+            "200,200,200",
+        ]
+        assert output.err.splitlines()[0] == note
+        assert run(["check", place]) == 0
+        output = capsys.readouterr()
+        assert "ke-anonymity is kept in all 44 groups" in output.out
+        assert output.err.splitlines()[0] == note
+        assert run(["diff", str(line / "0001"), place]) == 0
+        assert "0002 continues 0001" in capsys.readouterr().out
+
+    def test_a_version_is_read_without_a_note(self, line, capsys):
+        assert run(["query", str(line / "0002"), COUNT]) == 0
+        assert "current" not in capsys.readouterr().err
+
+
 @pytest.fixture(scope="module")
 def store():
     """The environment that leads to a store which has the line."""
@@ -402,11 +471,13 @@ class TestStores:
         assert files_below(copy) == files_below(LINE / "0002")
         assert (copy.parent / "releases.json").read_bytes() == (LINE / "releases.json").read_bytes()
 
-    def test_it_is_opened_by_its_address(self, store, cache, monkeypatch):
+    @pytest.mark.parametrize(("place", "version"), [("/0001", "0001"), ("", "0002")])
+    def test_it_is_opened_by_its_address(self, store, cache, monkeypatch, place, version):
         for name, value in store.items():
             monkeypatch.setenv(name, value)
-        release = sfumato.open(f"s3://bucket/public/{LINE.name}/0001")
-        assert release.query(COUNT)[0]["count(*)"].lower > 0
+        release = sfumato.open(f"s3://bucket/public/{LINE.name}{place}")
+        assert release.query(COUNT)[0]["COUNT(*)"].lower > 0
+        assert release.version == version
 
     @pytest.mark.parametrize("place", ["nothing/0001", "public/nothing/0001"])
     def test_no_release(self, store, cache, place):

@@ -198,7 +198,7 @@ class TestRelease:
         made = sfumato.release(frame(people()), SPEC)
         assert made.directory == tmp_path / "public" / "wages" / "0001"
         assert made.published
-        assert made.open().query("SELECT COUNT(*) FROM microdata")[0]["count(*)"].lower == 60
+        assert made.open().query("SELECT COUNT(*) FROM microdata")[0]["COUNT(*)"].lower == 60
         assert made.document["rows"]["published"] == 60
         assert made.page == made.directory / "index.html"
         assert "below 20" in repr(made)  # groups, and rows left out

@@ -154,7 +154,7 @@ def test_a_query_says_that_its_answer_is_about_coded_values(line, call):
     assert (code, sentence in out) == (0, True), out
     document = json.loads(call("query", release, sql, "--format", "json")[1])
     assert document["coded"]["age"] == ["bottom", "top", "round"]
-    assert document["rows"][0]["count(*)"]["upper"] == 0
+    assert document["rows"][0]["COUNT(*)"]["upper"] == 0
     at_top = answer(open_release(release), "SELECT COUNT(*) FROM microdata WHERE age = 90")
     beyond = sum(row["age"] >= 90 for row in stays())
     assert at_top.rows[0]["count(*)"].lower == beyond

@@ -228,7 +228,7 @@ def test_commands_on_a_release(small, capsys):
     assert run(["query", version, "SELECT AVG(wage) FROM microdata", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert document["guaranteed"] is True
-    assert document["rows"][0]["avg(wage)"]["lower"] <= document["rows"][0]["avg(wage)"]["upper"]
+    assert document["rows"][0]["AVG(wage)"]["lower"] <= document["rows"][0]["AVG(wage)"]["upper"]
     assert run(["query", version, "DROP TABLE microdata"]) == 2
     assert run(["query", version, "SELECT COUNT(*) FROM microdata", "--rewrite", "duckdb"]) == 0
     assert run(["evaluate", version, "--spec", str(small.spec), "--format", "json"]) == 0

@@ -172,7 +172,7 @@ def test_the_python_face_answers(run):
         "import sfumato; from pathlib import Path; assert Path(sfumato.__file__).parts[-2] == "
         f"'sfumato'; release = sfumato.open({str(release)!r}, check=True); "
         "found = release.query('SELECT COUNT(*) FROM microdata'); "
-        "print(found.guaranteed, found.to_pandas()['count(*)_lower'].tolist(), sfumato.__all__)"
+        "print(found.guaranteed, found.to_pandas()['COUNT(*)_lower'].tolist(), sfumato.__all__)"
     )
     done = run("-c", code)
     assert done.returncode == 0, done.stderr

@@ -146,7 +146,7 @@ def test_a_database_is_given_one_table(release, tmp_path, capsys):
     answered = json.loads(capsys.readouterr().out)
     with duckdb.connect(str(database)) as connection:
         rows = connection.sql(rewritten).to_arrow_table().to_pylist()
-    expected = [(row["year"], row["count(*)"]["lower"]) for row in answered["rows"]]
+    expected = [(row["year"], row["COUNT(*)"]["lower"]) for row in answered["rows"]]
     assert sorted((row["year"], row["count(*)_lower"]) for row in rows) == sorted(expected)
 
 

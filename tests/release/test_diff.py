@@ -119,4 +119,7 @@ def test_the_command(versions, capsys):
     assert run(["diff", second, third, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["groups"]["continued"] == 32
     assert run(["diff", first, first]) == 2
-    assert run(["diff", first, str(versions[0].parent)]) == 2
+    assert run(["diff", first, str(versions[0] / "data")]) == 2
+    capsys.readouterr()
+    assert run(["diff", first, str(versions[0].parent)]) == 0  # the line's current version
+    assert "coming-and-going: 0003 is compared with 0001" in capsys.readouterr().out

@@ -117,7 +117,7 @@ def test_answers_are_those_of_the_command_with_an_id(serve, release, capsys):
 def test_what_is_wrong_is_one_line_and_the_next_is_read(serve, line, error):
     code, (first, second), _ = serve(line, request(COUNT, id=7))
     assert (code, first) == (0, {"id": None, "error": error, "exit": 2})
-    assert (second["id"], second["rows"][0]["count(*)"]["lower"]) == (7, 60)
+    assert (second["id"], second["rows"][0]["COUNT(*)"]["lower"]) == (7, 60)
 
 
 def test_a_wrong_query_keeps_its_id(serve):

@@ -160,6 +160,8 @@ def check(
 ) -> None:
     """Verify a published release with nothing but its files, and print who signed it.
 
+    RELEASE is the directory or the address of a version, or of a line for its current version.
+
     A version of a line with `versions: composed` can be compared with the versions before it: with
     all of them, or with the latest ones without a gap.
     """

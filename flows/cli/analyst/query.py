@@ -14,17 +14,21 @@ from sfumato.expectations.shared.errors import (
     SpecError,
 )
 from sfumato.flows.cli.analyst.way_in import RELEASE, tell, with_way_in
-from sfumato.flows.cli.answers import RefusedQuery, answer_as, place_of, refusal_as
+from sfumato.flows.cli.answers import QueryPlace, answer_as, refusal_as
 from sfumato.flows.cli.options import pairs, with_json
 from sfumato.flows.cli.show import echo
 from sfumato.tasks.schema.files import read_text, regular
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
-    from sfumato.tasks.sql.parse import Statement
+    from sfumato.tasks.query.inquiries.answer import Answer
     from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import WayIn
+
+    QueryInPlace = tuple[str, QueryPlace | None]
 
 
 def own_tables(texts: tuple[str, ...]) -> "dict[str, pa.Table]":
@@ -143,78 +147,94 @@ def query(
     This is guaranteed if the files are verified: by a check (--check, or an earlier check on this
     machine) or by an announced --digest. Other files are answered from also, marked unverified.
 
+    RELEASE is the directory or the address of a version, or of a line for its current version.
+
     Answers every query in a file that it can; lists the others with their number, line and reason.
     The exit code is then 2, or 1 if Sfumato computed impossible bounds (a fault of Sfumato).
     Notes name values in a query that no published row has.
 
-    With --format json a file of queries gives one document on a line for each query. With --serve
-    each line of stdin gives one, with its `id`, until stdin ends; a query that fails gives an
-    `error` with the exit code that it would have, and the next line is read.
+    Columns are named by AS, or else as you typed them. Rows of GROUP BY come in ascending order,
+    nulls last, unless the query has ORDER BY.
+
+    A file of queries gives one JSON document on a line for each query, or one CSV table after
+    the other, each with the number of its `query`. A query without an answer gives its `error`
+    there. With --serve each line of stdin gives one document, with its `id`, until stdin ends; a
+    query that fails gives an `error` with the exit code that it would have, and the next line is
+    read.
     """
     if serves:
         if sql or file or own or dialect or format_ == "csv":
             raise click.UsageError("--serve takes queries from stdin, and answers in JSON")
         _serve(directory, way_in, estimator)
         return
-    statements = _queries(sql, file)
+    queries = _queries(sql, file)
     opened = way_in.open(directory)
     if dialect is None:
-        refused = _answer(
-            opened, statements, (estimator, own_tables(own)), format_, alone=file is None
-        )
+        refused = _answer(opened, queries, (estimator, own_tables(own)), format_)
     else:
-        refused = _rewrite(opened, statements, dialect, (reading, estimator), alone=file is None)
+        refused = _rewrite(opened, queries, dialect, (reading, estimator))
     tell(opened)
     if refused:
         kind = Fault if any(isinstance(error, Fault) for error in refused) else QueryError
-        raise kind(f"{len(refused)} of {len(statements)} queries have no answer (reasons above)")
+        raise kind(f"{len(refused)} of {len(queries)} queries have no answer (reasons above)")
 
 
 def _answer(
-    opened: "Release",
-    statements: "list[Statement]",
-    how: tuple[Any, Any],
-    format_: str,
-    *,
-    alone: bool,
+    opened: "Release", queries: "Sequence[QueryInPlace]", how: tuple[Any, Any], format_: str
 ) -> list[SfumatoError]:
-    """Print the answer to each query, or why it has none; return the reasons."""
+    """Print the answer to each query, or why it has none; return the reasons.
+
+    Raises:
+        QueryError, Fault: if a query that was asked alone has no answer.
+    """
     from sfumato.tasks.query.ask import answers
 
     refused: list[SfumatoError] = []
-    results = answers(opened, [statement.text for statement in statements], *how)
-    for number, (statement, answer) in enumerate(zip(statements, results, strict=True), start=1):
-        if not isinstance(answer, SfumatoError):
-            answer_as(answer, format_, "" if alone else place_of(number, statement.line))
+    results = answers(opened, [sql for sql, _ in queries], *how)
+    for (_, place), result in zip(queries, results, strict=True):
+        error = _print_answer(result, format_, place)
+        if error is None:
             continue
-        if alone:
-            raise answer
-        refused.append(answer)
-        refusal_as(RefusedQuery(number, statement.line, str(answer)), format_)
+        refusal_as(error, format_, place)
+        if place is None:
+            raise error
+        refused.append(error)
     return refused
 
 
+def _print_answer(
+    result: "Answer | QueryError | Fault", format_: str, place: QueryPlace | None
+) -> QueryError | Fault | None:
+    """Print an answer; return the reason if there is none, or if its columns cannot be printed."""
+    if isinstance(result, QueryError | Fault):
+        return result
+    try:
+        answer_as(result, format_, place)
+    except QueryError as error:
+        return error
+    return None
+
+
 def _rewrite(
-    opened: "Release",
-    statements: "list[Statement]",
-    dialect: Any,
-    how: tuple[Any, Any],
-    *,
-    alone: bool,
+    opened: "Release", queries: "Sequence[QueryInPlace]", dialect: Any, how: tuple[Any, Any]
 ) -> list[SfumatoError]:
-    """Print the SQL of each query, or why it has none; return the reasons."""
+    """Print the SQL of each query, or why it has none; return the reasons.
+
+    Raises:
+        QueryError: if a query that was asked alone has none.
+    """
     from sfumato.tasks.query.rewriting import rewriter
 
     refused: list[SfumatoError] = []
     with rewriter(opened) as rewriting:
-        for number, statement in enumerate(statements, start=1):
+        for sql, place in queries:
             try:
-                echo(rewriting.sql(statement.text, dialect, *how) + ";" * (not alone))
+                echo(rewriting.sql(sql, dialect, *how) + ";" * (place is not None))
             except QueryError as error:
-                if alone:
+                if place is None:
                     raise
                 refused.append(error)
-                refusal_as(RefusedQuery(number, statement.line, str(error)), "text")
+                refusal_as(error, "text", place)
     return refused
 
 
@@ -233,17 +253,18 @@ def _serve(directory: Path, way_in: "WayIn", estimator: Any) -> None:
         serve(Served(directory, standing, conversation, estimator))
 
 
-def _queries(sql: str | None, file: Path | None) -> "list[Statement]":
-    """Return the query as a list of one, or the queries of a file."""
-    from sfumato.tasks.sql.parse import Statement, statements
+def _queries(sql: str | None, file: Path | None) -> "list[QueryInPlace]":
+    """Return the query alone, or each query of a file with its place there."""
+    from sfumato.tasks.sql.parse import statements
 
     if (sql is None) == (file is None):
         raise click.UsageError("no query. Write a query, or --file FILE")
     if file is None:
-        return [Statement(str(sql), 1)]
+        return [(str(sql), None)]
     try:
-        return statements(read_text(file))
+        written = statements(read_text(file))
     except OSError as error:
         raise SpecError(with_remedies(f"{file}: cannot be read", error)) from None
     except UnicodeDecodeError:
         raise SpecError(f"{file}: is not UTF-8") from None
+    return [(s.text, QueryPlace(n, s.line, s.text)) for n, s in enumerate(written, start=1)]

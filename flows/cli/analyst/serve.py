@@ -13,7 +13,7 @@ from sfumato.expectations.machine.fault import failure_of
 from sfumato.expectations.shared.errors import QueryError, SfumatoError
 from sfumato.flows.cli.show import INTERRUPTED, echo_json, one_line
 from sfumato.tasks.query.ask import Conversation
-from sfumato.tasks.query.inquiries.answer import Answer
+from sfumato.tasks.query.inquiries.answer import Answer, with_headers
 from sfumato.tasks.query.inquiries.answer import document as as_document
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.schema.files import NestingError, parse_json
@@ -50,7 +50,7 @@ class Served:
         try:
             request = _request(line)
             label = request.get("id")
-            return {"id": label, **as_document(self._answer(request))}
+            return {"id": label, **as_document(with_headers(self._answer(request)))}
         except SfumatoError as error:
             return _refusal(label, error)
         except Exception as error:  # noqa: BLE001 - messages of others may quote the data

@@ -16,19 +16,41 @@ if TYPE_CHECKING:
     from sfumato.tasks.verification.way_in import Check, WayIn
 
 Command = Callable[..., Any]
+_MANIFEST = "datapackage.json"
 _HINT = "--check verifies it, --digest compares with what the publisher announced"
 
 
 class ReleasePlace(click.Path):
-    """A release: its directory, or an address from which it is copied here first."""
+    """A release: its directory, its line's, or an address from which it is copied here first."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the directory; one from elsewhere is copied, as `sfumato.open` does."""
-        if isinstance(value, Path) or "://" not in value:
-            return Path(os.fsdecode(super().convert(value, param, ctx)))
-        from sfumato.tasks.verification.elsewhere.copied import directory_of
+        """Return the directory; one from elsewhere is copied, as `sfumato.open` does.
 
-        return directory_of(value, os.environ)
+        The directory of a line stands for its current version, which is named on stderr.
+        """
+        if isinstance(value, Path) or "://" not in value:
+            path = Path(os.fsdecode(super().convert(value, param, ctx)))
+            return path if _is_version(path) else _current_version(str(path))
+        return _current_version(value)
+
+
+def _is_version(path: Path) -> bool:
+    try:
+        return (path / _MANIFEST).is_file()
+    except OSError:  # a path that no file can have
+        return False
+
+
+def _current_version(place: str) -> Path:
+    """Return the directory of a release, or of the current version of a line, which is named."""
+    from sfumato.tasks.lines.current import choose_place
+    from sfumato.tasks.verification.elsewhere.copied import directory_of
+
+    release = choose_place(place, os.environ)
+    directory = directory_of(release.place, os.environ)
+    if release.remark is not None:
+        show.say(f"note: {release.remark}")
+    return directory
 
 
 RELEASE = click.argument("directory", metavar="RELEASE", type=ReleasePlace())

@@ -4,7 +4,7 @@ It also converts values that DuckDB returned to exact numbers.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -40,14 +40,25 @@ class Likely:
 class Bounds:
     """A lower and an upper limit that surely contain the answer, with an estimate.
 
-    All are None if there is no answer, as for an aggregate over no rows. The estimate is None if
-    none was asked for, or if the bounds are different texts. If `may_be_empty`, possibly too few
-    rows count, and the answer is null. `likely` is an interval, or the reason why there is none;
-    None for bounds alone.
+    The numbers are exact: integers, fractions or decimals; of dates and texts, values of that kind.
 
-    Bounds that are not `attained` are computed from bounds that may not reach their ends together:
-    they contain the answer, but may be wider than necessary. If a calculation is `unbounded`, it
-    has no limits, although it may have an answer.
+        5 in bounds          whether the answer may be 5
+        float(bounds)        the estimate as a float
+        bounds.is_exact      whether the answer is known
+
+    Attributes:
+        lower: the answer is not below it; None if there is no answer, as for an aggregate over no
+            rows.
+        upper: the answer is not above it; None as `lower`.
+        estimate: the expected answer, without guarantee; None if none was asked for, or if the
+            bounds are different texts.
+        may_be_empty: possibly too few rows count, and the answer is null.
+        likely: an interval that contains the answers of 95 % of such queries, or the reason why
+            there is none; None for bounds alone.
+        attained: some table that the release could come from has each bound as its answer.
+            Otherwise they are computed from bounds that may not reach their ends together: they
+            contain the answer, but may be wider than necessary.
+        unbounded: a calculation has no limits, although it may have an answer.
     """
 
     lower: Value
@@ -57,6 +68,35 @@ class Bounds:
     likely: Likely | None = None
     attained: bool = True
     unbounded: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """True if the answer is known: both bounds are the same, and it is surely not null."""
+        same = self.lower is not None and self.lower == self.upper
+        return same and not self.may_be_empty and not self.unbounded
+
+    def __contains__(self, value: Any) -> bool:
+        if self.unbounded:
+            return True
+        if value is None or self.lower is None:
+            return value is None and (self.may_be_empty or self.lower is None)
+        return bool(self.lower <= value <= self.upper)
+
+    def __repr__(self) -> str:
+        values = ((item, getattr(self, item.name)) for item in fields(self))
+        parts = [f"{item.name}={value!r}" for item, value in values if value != item.default]
+        return f"Bounds({', '.join(parts)})"
+
+    def __float__(self) -> float:
+        """Return the estimate, or the answer if both bounds are the same.
+
+        Raises:
+            ValueError: if there is no number.
+        """
+        number = self.lower if self.lower == self.upper else self.estimate
+        if number is None or isinstance(number, str | date):
+            raise ValueError("the bounds have no estimate that is a number")
+        return float(number)
 
     def document(self) -> dict[str, Any]:
         """Return the bounds as JSON: integers stay, other numbers become floats rounded outward."""

@@ -1,7 +1,7 @@
 """An answer to a query: rows with bounds, and what they are worth."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -30,6 +30,7 @@ class Answer:
         notes: what the query's conditions ask for that no published row can have.
         rest: for each row whether it is of all values together that no published label names, of
             some group column: `REST` stands in the place of the value.
+        headers: the columns as the reader typed them, in the same order; empty if they are unknown.
     """
 
     form: str
@@ -43,6 +44,15 @@ class Answer:
     by_estimate: bool = False
     notes: tuple[str, ...] = ()
     rest: tuple[bool, ...] = ()
+    headers: tuple[str, ...] = ()
+
+
+def with_headers(answer: Answer) -> Answer:
+    """Return an answer whose columns and rows are named as the reader typed them."""
+    if not answer.headers or answer.headers == answer.columns:
+        return answer
+    rows = tuple(dict(zip(answer.headers, row.values(), strict=True)) for row in answer.rows)
+    return replace(answer, columns=answer.headers, rows=rows)
 
 
 DOUBTS = ("may_be_empty", "unbounded")

@@ -17,7 +17,7 @@ from sfumato.tasks.query.language.sources import name_among
 from sfumato.tasks.query.question.calculations import OwnTables
 from sfumato.tasks.query.question.inquiry import Inquiry, SeveralInquiries
 from sfumato.tasks.query.question.question import KeyOrder
-from sfumato.tasks.sql.parse import parse
+from sfumato.tasks.sql.parse import parse, typed_texts
 from sfumato.tasks.sql.refusals import refusal
 from sfumato.tasks.terms.terms import Terms
 
@@ -37,9 +37,29 @@ def read_inquiries(sql: str, declared: Terms, own: OwnTables | None = None) -> S
         QueryError: naming what is not allowed, or the form that has no bounds.
     """
     try:
-        return _read(parse(sql, exp.Select, commented=True), declared, own or {})
+        tree = parse(sql, exp.Select, commented=True)
+        texts = typed_texts(sql, tree)
+        several = _read(tree, declared, own or {})
     except RecursionError:
         raise QueryError("nested too deeply. Use fewer parentheses or subqueries") from None
+    labels = [item.label for item in several.inquiries[0].shown]
+    return replace(several, headers=headers(texts, labels))
+
+
+def headers(texts: Sequence[str | None], labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the header of each column of an answer: its alias, its name, or its typed text.
+
+    They are the labels alone if the texts cannot be matched to columns, as with SELECT *, or if
+    two headers would be the same.
+
+    >>> headers(["COUNT( * )", None], ["count(*)", "sex"])
+    ('COUNT( * )', 'sex')
+    """
+    if len(texts) != len(labels):
+        return tuple(labels)
+    typed = tuple(text or label for text, label in zip(texts, labels, strict=True))
+    distinct = len({header.casefold() for header in typed}) == len(typed)
+    return typed if distinct else tuple(labels)
 
 
 def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:

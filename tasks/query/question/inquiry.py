@@ -137,10 +137,12 @@ class SeveralInquiries:
     Attributes:
         inquiries: with the same number of columns; the names are those of the first.
         order: the columns by which all rows together are ordered; empty to keep their order.
+        headers: the columns as the reader typed them; empty if there is no text of a query.
     """
 
     inquiries: tuple[Inquiry, ...]
     order: tuple[KeyOrder, ...] = ()
+    headers: tuple[str, ...] = ()
 
     @property
     def helped_by(self) -> tuple[str, ...]:

@@ -94,6 +94,17 @@ def copy_release(address: str, environ: Mapping[str, str], gigabytes: float = GI
     return place
 
 
+def document_elsewhere(address: str, name: str, environ: Mapping[str, str]) -> bytes | None:
+    """Return a small file below an address, or None if there is none.
+
+    Raises:
+        SpecError: where the address is none.
+        InputError: where the place refuses, or the file is larger than such files are.
+        TransientFault: where the place cannot be reached, or breaks off.
+    """
+    return _document(PLACES[str(scheme_of(address))](address, environ), name)
+
+
 def _bring(line: PlaceElsewhere, version: str, place: Path, address: str, gigabytes: float) -> None:
     """Make a directory equal to what is elsewhere now: a version, or the tombstone of one."""
     manifest = _document(line, f"{version}/{MANIFEST}")
