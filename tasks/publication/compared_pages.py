@@ -32,6 +32,13 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
+    "T1U0ezv0elglfcLHrsQt36E9Km5IUatAA9nrYYpYFCo=": "columns",
+    "9IIoMykz8+QpS1si/14jeY7bgx1IrusJvPiYSr/fliI=": "labels",
+    "FETCtcpEvHpZPvlhXqMpAo6Y2sHqDSit1BhzjdETVFw=": "rows",
+    "JbKlnwE+BG512Kf/1csckdgmT6ZDGRn7R7RVKQALbOY=": "subdomains",
+    "xHbx5tCbuik7YWXRAsy2hSagIXyJlvyResfD9r7vG3k=": "columns, fetched",
+    "G5YBUmcnX1UnelGyYM9Y7wskUF74IbnmMdQt0ShWVzE=": "labels, fetched",
+    "eVsFY0rKlAn5GgqWoyXsukJpNA1D/SVgaUBU2dI+8/w=": "rows, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

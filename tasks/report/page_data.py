@@ -25,6 +25,7 @@ from sfumato.tasks.forms.lineage import LINEAGE, VACANT_ROWS
 from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.microdata.table import Column, encode, key
 from sfumato.tasks.query.question.ways import relations, tables_of_counts
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.tables import TABLES, form_of
@@ -42,6 +43,8 @@ _SAFE = 2**53  # integers below this are numbers in JSON, others are texts
 _MOST_BITS = 24  # what the script unpacks at once
 _NODE = "node"
 _FETCHED = '{"fetched":true,'
+_LIKELY: Mapping[str, tuple[str, ...]] = {"rows": ("count", "sum", "avg")}
+"""The families of likely intervals that the script computes, by the way of showing."""
 Document = dict[str, Any]
 
 
@@ -84,6 +87,7 @@ def _text(
             "shows": declared.form.shows,
             "counts": declared.form.counts_alone,
             "columns": [_description(name, column) for name, column in declared.columns.items()],
+            **_factors(declared),
             **describe(tables, declared),
         }
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -92,6 +96,23 @@ def _text(
     if len(text) > MOST_TEXT:
         return None
     return _MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _factors(declared: Declared) -> Document:
+    """Return the families of questions with likely intervals that the script computes."""
+    stated = declared.intervals
+    if (
+        stated is None
+        or declared.form.shows not in _LIKELY
+        or not tells("asks likely", declared.software)
+    ):
+        return {}
+    families = [
+        {"family": family.family, "of": family.of, "factor": float(family.factor)}
+        for family in stated.families
+        if family.family.partition("-")[0] in _LIKELY[declared.form.shows]
+    ]
+    return {"likely": families}
 
 
 def _least_length(tables: Tables) -> int:

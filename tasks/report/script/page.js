@@ -9,8 +9,8 @@ import { fetchRecord, measuredText, recordText } from "./record.js";
 import { notesOn } from "./notes.js";
 import { isNumber, Mistake, Refusal } from "./scales.js";
 import {
-  accuracyText, boundsText, commandOf, estimateText, inPercent, linkOf, NAMES, placeOn, programOf, queryIn,
-  questionText, shareText, visible,
+  accuracyText, boundsText, commandOf, estimateText, inPercent, likelyText, linkOf, NAMES, placeOn, programOf,
+  queryIn, questionText, reasonsOf, shareText, visible,
 } from "./words.js";
 
 /** @typedef {import("./asking.js").AnswerRow} AnswerRow */
@@ -352,15 +352,17 @@ class QuestionLine {
     const decimals = isShare ? 1 : decimalsOf(ends);
     const low = ends.reduce(lesser, ZERO);
     const high = ends.reduce(greater, ZERO);
+    const likely = shown.some(({ bounds }) => bounds.likely?.interval);
     const head = make(
       "tr",
       {},
       ...question.by.map((name) => make("th", { scope: "col" }, visible(name))),
       make("th", { scope: "col" }, isShare ? "Certain bounds in %, and accuracy" : "Certain bounds, and accuracy"),
+      ...(likely ? [make("th", { scope: "col" }, "Likely interval (95 %)")] : []),
       make("th", { scope: "col", class: "number" }, "Estimate"),
       ...(ends.length ? [make("th", { scope: "col" }, "On one scale from 0")] : []),
     );
-    const lines = shown.map((row) => this.line(row, decimals, ends.length ? [low, high] : null));
+    const lines = shown.map((row) => this.line(row, decimals, ends.length ? [low, high] : null, likely));
     const table = make(
       "table",
       { class: "bars" },
@@ -376,13 +378,19 @@ class QuestionLine {
     this.answer.replaceChildren(
       ...notes.map((note) => make("p", { class: "note" }, visible(note))),
       make("div", { class: "scroll", role: "group", "aria-label": "Answer", tabindex: "0" }, rows.length ? table : make("p", {}, `No published ${this.units} can be in this answer.`)),
-      ...(some ? [this.trust()] : []),
+      ...(some ? [this.trust(likely)] : []),
+      ...this.withoutLikely(shown.map(({ bounds }) => bounds)),
       this.copies(sql),
     );
   }
 
-  /** @param {AnswerRow} row @param {number} decimals @param {[Fraction, Fraction] | null} scale */
-  line({ key, bounds }, decimals, scale) {
+  /**
+   * @param {AnswerRow} row
+   * @param {number} decimals
+   * @param {[Fraction, Fraction] | null} scale
+   * @param {boolean} likely whether some line has a likely interval
+   */
+  line({ key, bounds }, decimals, scale, likely) {
     const cells = [
       ...key.map((value) => make("th", { scope: "row" }, visible(keyText(value)))),
       make(
@@ -392,20 +400,32 @@ class QuestionLine {
         " ",
         make("span", { class: "meaning" }, accuracyText(bounds)),
       ),
+      ...(likely ? [make("td", {}, make("span", { class: "role" }, likelyText(bounds, decimals)))] : []),
       make("td", { class: "number" }, estimateText(bounds, decimals)),
     ];
     return make("tr", {}, ...cells, ...(scale ? [make("td", { class: "bar" }, bar(bounds, scale))] : []));
   }
 
-  /** @returns {HTMLElement} on what the bounds depend */
-  trust() {
+  /** @param {boolean} likely @returns {HTMLElement} on what bounds and intervals depend */
+  trust(likely) {
     return make(
       "p",
       { class: "meaning" },
       "The truth lies within these bounds, for certain, if these files are genuine: ",
       make("a", { href: "#verify" }, "verify them"),
       ". An estimate, the line across a bar, guarantees nothing.",
+      ...(likely ? [
+        " Neither does a likely interval: of random questions of its kind, at least 95 % have their truth within it. The publisher measured on the original how wide it has to be: ",
+        make("a", { href: "#likely" }, "likely intervals"),
+        ".",
+      ] : []),
     );
+  }
+
+  /** @param {import("./bounds.js").Bounds[]} answers @returns {HTMLElement[]} why some have no likely interval */
+  withoutLikely(answers) {
+    const reasons = this.packed.likely?.length ? reasonsOf(answers) : [];
+    return reasons.length ? [make("p", { class: "meaning" }, `No likely interval: ${reasons.join("; ")}.`)] : [];
   }
 
   /** @param {string} sql @returns {HTMLElement} */

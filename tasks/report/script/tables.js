@@ -49,12 +49,18 @@ import { fraction, parseNumber } from "./fractions.js";
  */
 
 /**
+ * A family of questions, the sensitive column that they are about, and the factor of their intervals.
+ * @typedef {{family: string, of: string, factor: number}} Calibrated
+ */
+
+/**
  * The tables of a release, by the way in which its form shows a person.
  * @typedef {object} Packed
  * @property {"rows" | "columns" | "labels" | "subdomains"} shows
  * @property {boolean} counts whether COUNT alone has bounds
  * @property {boolean} [fetched] whether its tables are in files beside the page
  * @property {Described[]} columns
+ * @property {Calibrated[]} [likely] the families of questions with likely intervals
  * @property {PackedTable} [rows] exact columns beside the group of each row
  * @property {PackedTable[]} [values] the sensitive values of groups, with counts
  * @property {PackedTable[]} [admitted] the values of each quasi-identifier that groups admit
