@@ -16,6 +16,7 @@ from html.parser import HTMLParser
 
 _HEADS = frozenset(
     {
+        "2e394fb39249cfda58a4a0e47695844dd1fb5506c0317e793edd699077f99af6",
         "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
         "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
         "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
@@ -32,13 +33,13 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
-    "T1U0ezv0elglfcLHrsQt36E9Km5IUatAA9nrYYpYFCo=": "columns",
-    "9IIoMykz8+QpS1si/14jeY7bgx1IrusJvPiYSr/fliI=": "labels",
-    "FETCtcpEvHpZPvlhXqMpAo6Y2sHqDSit1BhzjdETVFw=": "rows",
-    "JbKlnwE+BG512Kf/1csckdgmT6ZDGRn7R7RVKQALbOY=": "subdomains",
-    "xHbx5tCbuik7YWXRAsy2hSagIXyJlvyResfD9r7vG3k=": "columns, fetched",
-    "G5YBUmcnX1UnelGyYM9Y7wskUF74IbnmMdQt0ShWVzE=": "labels, fetched",
-    "eVsFY0rKlAn5GgqWoyXsukJpNA1D/SVgaUBU2dI+8/w=": "rows, fetched",
+    "xnTYXud8mn7Dk21ZB1WrFAqLDUQLembg0qWSm/Q+r/c=": "columns",
+    "eCOX3AF9Q5hZvEbhncSzMGZXaYS/Apl9WuUNDf6wIu4=": "labels",
+    "EaNkUFYIL3n5KKnEmDOsVCTkyUwXRTD92cssdl7u9Uw=": "rows",
+    "te5AyuhsevGrOJIg4UN9PeEUnbhSFPqbQVBGlQvZ+Yk=": "subdomains",
+    "sPEeS+WuvC9phSCroR/Vs7fIfgLjxQLob8MmB10mEC8=": "columns, fetched",
+    "3067JB9kTA7vvmHLQYwA+SznDNiBPmvnefcbkumsbc8=": "labels, fetched",
+    "ae4o714FRdR4MI0W3Xhrwbu2um8EvmD8Ac5ZfSDYNis=": "rows, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

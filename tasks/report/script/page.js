@@ -21,6 +21,7 @@ import {
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_LINES = 500;
+const LIKELY = "Likely interval (95 %)";
 /** @type {readonly (keyof typeof NAMES)[]} */
 const OFFERED = ["count", "share", "avg", "sum", "median", "min", "max"];
 const TESTS = { "=": "equal to", "<>": "not equal to", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least" };
@@ -358,14 +359,14 @@ class QuestionLine {
       {},
       ...question.by.map((name) => make("th", { scope: "col" }, visible(name))),
       make("th", { scope: "col" }, isShare ? "Certain bounds in %, and accuracy" : "Certain bounds, and accuracy"),
-      ...(likely ? [make("th", { scope: "col" }, "Likely interval (95 %)")] : []),
+      ...(likely ? [make("th", { scope: "col" }, LIKELY)] : []),
       make("th", { scope: "col", class: "number" }, "Estimate"),
       ...(ends.length ? [make("th", { scope: "col" }, "On one scale from 0")] : []),
     );
     const lines = shown.map((row) => this.line(row, decimals, ends.length ? [low, high] : null, likely));
     const table = make(
       "table",
-      { class: "bars" },
+      { class: "bars stacked" },
       make("caption", {}, `${questionText(question, share, where, this.units)}${rows.length > MOST_LINES ? ` (the first ${MOST_LINES} of ${rows.length.toLocaleString("en")} lines)` : ""}`),
       make("thead", {}, head),
       make("tbody", {}, ...lines),
@@ -395,13 +396,13 @@ class QuestionLine {
       ...key.map((value) => make("th", { scope: "row" }, visible(keyText(value)))),
       make(
         "td",
-        {},
+        { "data-label": "Certain bounds" },
         make("span", { class: "role" }, boundsText(bounds, decimals)),
         " ",
         make("span", { class: "meaning" }, accuracyText(bounds)),
       ),
-      ...(likely ? [make("td", {}, make("span", { class: "role" }, likelyText(bounds, decimals)))] : []),
-      make("td", { class: "number" }, estimateText(bounds, decimals)),
+      ...(likely ? [make("td", { class: "role", "data-label": LIKELY }, likelyText(bounds, decimals))] : []),
+      make("td", { class: "number", "data-label": "Estimate" }, estimateText(bounds, decimals)),
     ];
     return make("tr", {}, ...cells, ...(scale ? [make("td", { class: "bar" }, bar(bounds, scale))] : []));
   }
@@ -415,7 +416,7 @@ class QuestionLine {
       make("a", { href: "#verify" }, "verify them"),
       ". An estimate, the line across a bar, guarantees nothing.",
       ...(likely ? [
-        " Neither does a likely interval: of random questions of its kind, at least 95 % have their truth within it. The publisher measured on the original how wide it has to be: ",
+        " Neither does a likely interval, the band in a bar: of random questions of its kind, at least 95 % have their truth within it. The publisher measured on the original how wide it has to be: ",
         make("a", { href: "#likely" }, "likely intervals"),
         ".",
       ] : []),
@@ -475,12 +476,12 @@ async function copy(text, button, called) {
 }
 
 /**
- * Bounds as a bar, with the estimate as a line across it.
+ * Bounds as a bar, with the likely interval as a band within it and the estimate as a line across it.
  * @param {import("./bounds.js").Bounds} bounds
  * @param {[Fraction, Fraction]} scale
  * @returns {SVGElement}
  */
-function bar({ lower, upper, estimate }, [low, high]) {
+function bar({ lower, upper, estimate, likely }, [low, high]) {
   const svg = document.createElementNS(SVG, "svg");
   const attributes = { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" };
   for (const [name, value] of Object.entries(attributes)) {
@@ -498,6 +499,10 @@ function bar({ lower, upper, estimate }, [low, high]) {
     const start = Math.min(placeOn(low, high, lower), 994);
     const length = Math.max(placeOn(low, high, upper) - start, 6);
     draw("inner", `M${start} 0h${length}V10h-${length}z`);
+    if (likely?.interval) {
+      const [first, last] = likely.interval.map((end) => placeOn(low, high, end));
+      draw("likely", `M${first} 3V7H${last}V3z`);
+    }
     const near = asNumber(estimate);
     if (near !== null && length > 6) {
       const [least, most] = [low, high].map(approximate);
