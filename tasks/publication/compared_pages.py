@@ -37,9 +37,10 @@ SCRIPTS: dict[str, str] = {
     "eCOX3AF9Q5hZvEbhncSzMGZXaYS/Apl9WuUNDf6wIu4=": "labels",
     "EaNkUFYIL3n5KKnEmDOsVCTkyUwXRTD92cssdl7u9Uw=": "rows",
     "te5AyuhsevGrOJIg4UN9PeEUnbhSFPqbQVBGlQvZ+Yk=": "subdomains",
-    "sPEeS+WuvC9phSCroR/Vs7fIfgLjxQLob8MmB10mEC8=": "columns, fetched",
-    "3067JB9kTA7vvmHLQYwA+SznDNiBPmvnefcbkumsbc8=": "labels, fetched",
-    "ae4o714FRdR4MI0W3Xhrwbu2um8EvmD8Ac5ZfSDYNis=": "rows, fetched",
+    "PgQv+27On/IFjElxF9ewEiGMx3fHVKmFrbUkKSdqplM=": "columns, fetched",
+    "8ooSOn8B4Oq2fNMkSP0ip00C3ZmZjDvSP5Q2ze9BrY0=": "labels, fetched",
+    "9OtETB6Vt4di7gSMVC6gWXzTFQAXWBhQy/jTD0rCayY=": "rows, fetched",
+    "4M5vanx3bd2mw9a40npUIC0Obksmx8ZEO05/tyST9ms=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

@@ -25,8 +25,7 @@ def run(*command):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True)
 
 
-FETCHED = ("columns", "labels", "rows")
-SCRIPTS_OF_PAGES = [(shows, False) for shows in WAYS] + [(shows, True) for shows in FETCHED]
+SCRIPTS_OF_PAGES = [(shows, fetched) for shows in WAYS for fetched in (False, True)]
 
 
 @pytest.mark.parametrize(("shows", "fetched"), SCRIPTS_OF_PAGES)

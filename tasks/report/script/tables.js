@@ -22,6 +22,7 @@ import { fraction, parseNumber } from "./fractions.js";
  * @property {string[]} [files]
  * @property {string[]} [names] of columns in these files
  * @property {string[]} [labelled] those of them that hold labels
+ * @property {Record<string, string>} [like] columns of the release that have the types of some names
  * @property {boolean} [once] whether each row is one value, without a count
  */
 
@@ -68,6 +69,7 @@ import { fraction, parseNumber } from "./fractions.js";
  * @property {Record<string, Label[]>} [labels] by column, in the order of the column's values
  * @property {Domain} [domain]
  * @property {PackedTable} [shown] the subdomains of groups, with counts
+ * @property {PackedTable} [aims] the target of each group, where files show subdomains by their ends
  */
 
 /**
