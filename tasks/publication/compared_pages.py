@@ -16,6 +16,7 @@ from html.parser import HTMLParser
 
 _HEADS = frozenset(
     {
+        "2e394fb39249cfda58a4a0e47695844dd1fb5506c0317e793edd699077f99af6",
         "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
         "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
         "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
@@ -32,6 +33,14 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
+    "xnTYXud8mn7Dk21ZB1WrFAqLDUQLembg0qWSm/Q+r/c=": "columns",
+    "eCOX3AF9Q5hZvEbhncSzMGZXaYS/Apl9WuUNDf6wIu4=": "labels",
+    "EaNkUFYIL3n5KKnEmDOsVCTkyUwXRTD92cssdl7u9Uw=": "rows",
+    "te5AyuhsevGrOJIg4UN9PeEUnbhSFPqbQVBGlQvZ+Yk=": "subdomains",
+    "PgQv+27On/IFjElxF9ewEiGMx3fHVKmFrbUkKSdqplM=": "columns, fetched",
+    "8ooSOn8B4Oq2fNMkSP0ip00C3ZmZjDvSP5Q2ze9BrY0=": "labels, fetched",
+    "9OtETB6Vt4di7gSMVC6gWXzTFQAXWBhQy/jTD0rCayY=": "rows, fetched",
+    "4M5vanx3bd2mw9a40npUIC0Obksmx8ZEO05/tyST9ms=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 
