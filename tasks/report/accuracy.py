@@ -18,8 +18,8 @@ from markupsafe import Markup
 
 from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.report.numbers import percent
 from sfumato.tasks.report.rendering import environment
-from sfumato.tasks.report.utility import share_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,7 +96,7 @@ class Spread:
         """Mean, quarter, median and three quarters in words."""
         if self.mean is None or self.quartiles is None:
             return ("–",) * 4
-        first, second, third, fourth = (share_in_words(v) for v in (self.mean, *self.quartiles))
+        first, second, third, fourth = (percent(v) for v in (self.mean, *self.quartiles))
         return first, second, third, fourth
 
 

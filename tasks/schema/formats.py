@@ -55,7 +55,7 @@ COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
 """The key of the layout of a release's page, files and ready SQL."""
-_LAYOUT = "8"
+_LAYOUT = "9"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -69,6 +69,7 @@ ToldByPages = Literal[
     "at a glance",  # the publisher's description, files and licence, on the first screen
     "asks",  # a line for questions, with the tables and a script that answers them
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
+    "separators",  # between thousands, in the codebook and in promises; no number has an exponent
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
@@ -83,6 +84,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "answers": 7,
     "at a glance": 7,
     "asks": 8,
+    "separators": 9,
 }
 
 

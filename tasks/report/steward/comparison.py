@@ -10,11 +10,11 @@ from statistics import median
 from typing import Any, Protocol
 
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.report.axes import Axis, number_axis
-from sfumato.tasks.report.plot import BOTTOM, CHARACTER, HEIGHT, TOP, WIDTH, Tick, coordinate
+from sfumato.tasks.report.charts import CHARACTER, WIDTH, Axis, Tick, coordinate, number_axis
+from sfumato.tasks.report.group_plots import BOTTOM, HEIGHT, TOP
+from sfumato.tasks.report.numbers import half_width, percent
 from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import Table, table_of
-from sfumato.tasks.report.utility import half_width, share_in_words
 
 _RIGHT = WIDTH - 40  # the label of the last point is right of it
 _NAMED = 3  # marks beside a place, at most
@@ -265,7 +265,7 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
         title=title,
         chosen=chosen,
         sweep=content.sweep,
-        base=share_in_words(max((alternative.base for alternative in content.ranked), default=0.0)),
+        base=percent(max((alternative.base for alternative in content.ranked), default=0.0)),
         spec=None if content.spec is None else str(content.spec),
         alternatives=table_of(_CAPTIONS[bool(content.sweep)], rows),
         plot=plot,
@@ -293,7 +293,7 @@ def name_of(outcome: TriedAlternative) -> str:
 
 
 def _guessed_text(share: float | None) -> str:
-    return "not attacked" if share is None else share_in_words(share)
+    return "not attacked" if share is None else percent(share)
 
 
 def emptied_in_words(outcome: TriedAlternative) -> str:
@@ -301,8 +301,7 @@ def emptied_in_words(outcome: TriedAlternative) -> str:
     if not outcome.emptied_columns:
         return ""
     shares = [
-        f"{name} in {share_in_words(outcome.hidden_shares[name])}"
-        for name in outcome.emptied_columns
+        f"{name} in {percent(outcome.hidden_shares[name])}" for name in outcome.emptied_columns
     ]
     return f"hides {', '.join(shares)} of the rows"
 
@@ -314,7 +313,7 @@ def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
             "number": number,
             "alternative": name_of(alternative.outcome),
             "accuracy": half_width(alternative.outcome.typical),
-            "mean width": share_in_words(alternative.width),
+            "mean width": percent(alternative.width),
             "guessed in groups": _guessed_text(
                 None if alternative.guessed is None else alternative.in_groups
             ),
@@ -347,7 +346,7 @@ def _by_workload(content: ComparisonContent, scores: str, caption: str) -> Table
 def _median(queries: Sequence[AskedQuery], scores: Sequence[float | None], name: str) -> str:
     pairs = zip(queries, scores, strict=True)
     defined = [score for query, score in pairs if query.workload == name and score is not None]
-    return share_in_words(median(defined)) if defined else "-"
+    return percent(median(defined)) if defined else "-"
 
 
 def _attacks(content: ComparisonContent) -> list[Table]:
@@ -379,7 +378,7 @@ def _guesses(content: ComparisonContent, column: str) -> list[dict[str, Any]]:
 def _share_text(scores: Mapping[str, float | None], measure: str) -> str:
     share = scores.get(measure)
     if share is not None:
-        return share_in_words(share)
+        return percent(share)
     return "skipped" if measure in scores else "-"
 
 

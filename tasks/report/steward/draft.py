@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.report.numbers import percent
 from sfumato.tasks.report.rendering import render_private
 from sfumato.tasks.report.steward.tables import Table, cell, promise_row, row_counts, table_of
-from sfumato.tasks.report.utility import accuracy_lines, share_in_words
+from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.terms.opened import Release
 
 DRAFT_PAGE, LEFT_OUT = "draft.html", "left-out.csv"
@@ -124,7 +125,4 @@ def _guesses(scores: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _as_shares(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {k: share_in_words(v) if isinstance(v, float) else v for k, v in row.items()}
-        for row in rows
-    ]
+    return [{k: percent(v) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
