@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.tasks.report.numbers import thousands
+from sfumato.tasks.report.numbers import rough, thousands
 
 _TICKS = 6  # steps on an axis, at most
 _LONGEST = 12  # characters of a tick's label
@@ -113,7 +113,7 @@ def _exponent(largest: Fraction) -> int:
 
 def _label(value: Fraction) -> str:
     text = thousands(value)
-    return text if len(text) <= _LONGEST else f"{float(value):.6g}"
+    return text if len(text) <= _LONGEST else rough(float(value))
 
 
 def _calendar(low: Fraction, high: Fraction, base: _Unit, steps: Sequence[_Step]) -> Axis:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sfumato.tasks.report.numbers import thousands
+from sfumato.tasks.report.numbers import digits, thousands
 from sfumato.tasks.schema.codings import DateShift, RareFold, Rounding, TailShare
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.terms import Declared
@@ -94,8 +94,9 @@ def _end(
     return (
         title,
         f"The {outermost} values are shown as one threshold, which was computed once: of the first "
-        f"version's {_unit_noun(declared)}, a share of {wish.share:f} stood at it, or somewhat "
-        "more. It is the same in all versions, and not stated here: it was somebody's value.",
+        f"version's {_unit_noun(declared)}, a share of {digits(wish.share)} stood at it, or "
+        "somewhat more. It is the same in all versions, and not stated here: it was somebody's "
+        "value.",
         f"Whoever stands at the threshold has that {so}. Where values of the column are "
         f"published, the {outermost} of them tells the threshold.",
     )

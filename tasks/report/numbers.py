@@ -9,9 +9,11 @@ One notation everywhere: commas between thousands, a point before decimals, a sp
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor, log10
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,12 @@ _TIMES = 10  # from this share on, the text is so many times
 _NOTHING_TOLD = 2.0  # a width by its middle: from 0, or below, to twice the middle
 _MOST_DECIMALS = 3  # of a percentage in a column
 _GLUED = re.compile(r"(?<=\d)%")
+_NUMBER = re.compile(r"[±≈<-]? ?[0-9][0-9,.]*(?:/[0-9]+)?(?: %| times)?")
+_INSTEAD = (
+    *(NOTHING, "exact", "infinite", "too wide to use"),
+    *("not measured", "not judged", "not attacked", "skipped"),
+)
+"""Shown in a column of numbers in the place of one."""
 _SIZES = ((9, "GB"), (6, "MB"), (3, "kB"))
 _UNITS = {"date": "day", "timestamp": "second"}
 
@@ -39,6 +47,15 @@ def thousands(number: Fraction | int) -> str:
         return text
     whole, dot, decimals = text.lstrip("-").partition(".")
     return f"{'-' if text.startswith('-') else ''}{int(whole):,}{dot}{decimals}"
+
+
+def digits(number: Decimal) -> str:
+    """Return a number with the digits that a spec wrote, without an exponent.
+
+    >>> digits(Decimal("1e-9")), digits(Decimal("0.050"))
+    ('0.000000001', '0.050')
+    """
+    return f"{number:f}"
 
 
 def plural(number: int, noun: str) -> str:
@@ -167,13 +184,31 @@ def _decimals_of_column(shares: Sequence[float | Fraction | None]) -> int:
     return min(max(1, -floor(log10(min(map(abs, positive))))), _MOST_DECIMALS)
 
 
-def tenths_of_percent(share: float) -> str:
+def tenths_of_percent(share: float | Fraction) -> str:
     """Return a share in percent to one decimal, as floats are rounded.
 
     >>> tenths_of_percent(0.1875), tenths_of_percent(1.0)
     ('18.8 %', '100.0 %')
     """
-    return f"{100 * share:.1f} %"
+    return f"{100 * float(share):.1f} %"
+
+
+def exact_percent(share: float) -> str:
+    """Return a limit in percent, with all digits that were written.
+
+    >>> exact_percent(0.0125), exact_percent(0), exact_percent(1.0)
+    ('1.25 %', '0 %', '100 %')
+    """
+    return f"{thousands(100 * Fraction(str(share)))} %"
+
+
+def rough_percent(share: float) -> str:
+    """Return a share in percent, to four digits.
+
+    >>> rough_percent(0.34567891), rough_percent(0.0)
+    ('34.57 %', '0 %')
+    """
+    return f"{rough(100 * share)} %"
 
 
 def whole_percent(share: float | Fraction) -> str:
@@ -282,6 +317,40 @@ def range_text(low: str, high: str) -> str:
     ('10 to 19', '7')
     """
     return low if low == high else f"{low} to {high}"
+
+
+def write_columns(
+    rows: Sequence[Mapping[str, Any]],
+    write: Callable[[Sequence[float]], list[str]],
+    only: Collection[str] | None = None,
+) -> list[dict[str, Any]]:
+    """Return rows whose floats are written column by column, and whose other values stay.
+
+    >>> write_columns([{"rows": 2, "share": 0.5}, {"rows": 8, "share": 0.125}], percents)
+    [{'rows': 2, 'share': '50.0 %'}, {'rows': 8, 'share': '12.5 %'}]
+
+    Args:
+        rows: rows by the names of their columns.
+        write: the notation of a column.
+        only: the columns that are written; None for all.
+    """
+    made = [dict(row) for row in rows]
+    for name in dict.fromkeys(name for row in rows for name in row if only is None or name in only):
+        floats = [row for row in made if isinstance(row.get(name), float)]
+        for row, text in zip(floats, write([row[name] for row in floats]), strict=True):
+            row[name] = text
+    return made
+
+
+def are_numbers(texts: Sequence[str]) -> bool:
+    """Decide whether a column has numbers, which stand below each other, and no other words.
+
+    >>> are_numbers(["±7 %", "exact"]), are_numbers(["1,200", ""]), are_numbers(["exact", "12 b"])
+    (True, True, False)
+    """
+    return any(map(_NUMBER.fullmatch, texts)) and all(
+        not text or text in _INSTEAD or _NUMBER.fullmatch(text) for text in texts
+    )
 
 
 def with_spaces(words: str) -> str:

@@ -2,10 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from sfumato.tasks.report.numbers import four_decimals, thousands, width_in_words
+from sfumato.tasks.report.charts import Chart, Frame, Words, number_axis, ticks_with_room
+from sfumato.tasks.report.numbers import four_decimals, half_widths, thousands, width_in_words
 from sfumato.tasks.terms.utility import Utility
+
+_NEEDED = frozenset({"workload", "level", "median"})
+_HEIGHT = 210  # of a chart
+_STEPS = 5  # of its vertical axis
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     by_workload: dict[str, list[Mapping[str, Any]]] = {}
     for summary in summaries:
-        if {"workload", "level", "median"} <= set(summary):
+        if set(summary) >= _NEEDED:
             by_workload.setdefault(str(summary["workload"]), []).append(summary)
     return [f"{name}: {_levels(levels)}" for name, levels in by_workload.items()]
 
@@ -102,19 +108,66 @@ def measured_levels(summaries: Sequence[Mapping[str, Any]]) -> list[MeasuredLeve
     >>> ranges = {"workload": "avg(cost) by range of age", "queries": 1000, "level": 5}
     >>> (level,) = measured_levels([{**ranges, "median": 0.2}])
     >>> level.level, level.queries, level.words, level.place
-    ('5', '1,000', '±10 %', 20)
+    ('5', '1,000', '±10.0 %', 20)
     """
+    measured = [summary for summary in summaries if set(summary) >= _NEEDED]
+    accuracies = half_widths([summary["median"] for summary in measured])
     return [
         MeasuredLevel(
             str(summary["workload"]),
             str(summary["level"]),
             thousands(int(summary["queries"])) if summary.get("queries") else "",
-            width_in_words(summary["median"]),
+            "not measured" if summary["median"] is None else accuracy,
             200 if summary["median"] is None else round(min(summary["median"], 2.0) * 100),
         )
-        for summary in summaries
-        if {"workload", "level", "median"} <= set(summary)
+        for summary, accuracy in zip(measured, accuracies, strict=True)
     ]
+
+
+def accuracy_charts(summaries: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    """Return a chart of accuracy by span for each workload that has numbers at two levels.
+
+    Answers that are too wide to use are drawn at 100 %.
+
+    Args:
+        summaries: a public summary: workloads at their levels, with the median width.
+    """
+    points: dict[str, list[tuple[Fraction, float]]] = {}
+    for summary in summaries:
+        if not set(summary) >= _NEEDED or not isinstance(summary["level"], int):
+            continue
+        if summary["median"] is not None:
+            point = Fraction(summary["level"]), float(summary["median"])
+            points.setdefault(str(summary["workload"]), []).append(point)
+    return [_chart(name, sorted(levels)) for name, levels in points.items() if len(levels) > 1]
+
+
+def _chart(workload: str, points: Sequence[tuple[Fraction, float]]) -> Chart:
+    accuracies = half_widths([width for _, width in points])
+    texts = [
+        f"{text} at {thousands(level)}" for (level, _), text in zip(points, accuracies, strict=True)
+    ]
+    places = [(level, min(50 * Fraction(width), Fraction(100))) for level, width in points]
+    x = number_axis(Fraction(0), points[-1][0], whole=True)
+    y = number_axis(Fraction(0), max(height for _, height in places), whole=False, steps=_STEPS)
+    frame = Frame(x, y, _HEIGHT)
+    title = f"How accurate: {workload}"
+    words = Words(workload, f"{title}: {', '.join(texts)}", _level_name(workload), "± %")
+    ticks = ticks_with_room([(frame.x_place(value), label) for value, label in x.ticks])
+    dots = [frame.dot(*place, text) for place, text in zip(places, texts, strict=True)]
+    return frame.chart(words, ticks, [("edges", frame.line(places))], dots)
+
+
+def _level_name(workload: str) -> str:
+    """Return the title of the axis of a workload's levels.
+
+    >>> _level_name("avg(cost) by range of age"), _level_name("sum(cost) of arbitrary selections")
+    ('span of age', 'values selected')
+    """
+    _, is_range, column = workload.partition(" by range of ")
+    if is_range:
+        return f"span of {column}"
+    return "values selected" if workload.endswith(" selections") else "% of the rows selected"
 
 
 def _levels(levels: Sequence[Mapping[str, Any]]) -> str:
