@@ -29,7 +29,7 @@ from markupsafe import Markup, escape
 
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
-from sfumato.tasks.report.axes import thousands
+from sfumato.tasks.report.numbers import size, thousands
 from sfumato.tasks.schema.files import read_text
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -257,7 +257,7 @@ def environment_of(templates: BaseLoader) -> Environment:
     )
     filters: Mapping[str, Any] = {
         "thousands": thousands,
-        "size": _size,
+        "size": size,
         "address": _address,
         "whole": _whole,
     }
@@ -284,15 +284,6 @@ def _without_hidden_characters(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup):
         return _UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", value)
     return value
-
-
-def _size(number: int) -> str:
-    """Return bytes for people: three digits and a unit."""
-    for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
-        if number >= 10**power:
-            tenths = (number * 10 + 10**power // 2) // 10**power
-            return f"{tenths // 10:,}.{tenths % 10} {unit}"
-    return f"{number} bytes"
 
 
 def _address(path: str) -> str:

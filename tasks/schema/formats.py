@@ -72,6 +72,7 @@ ToldByPages = Literal[
     "asks",  # a line for questions, with the tables and a script that answers them
     "asks likely",  # the factors of likely intervals, for that script
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
+    "separators",  # between thousands, in the codebook and in promises; no number has an exponent
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
@@ -87,6 +88,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "at a glance": 7,
     "asks": 8,
     "asks likely": 9,
+    "separators": 9,
 }
 
 
