@@ -16,17 +16,18 @@ from html.parser import HTMLParser
 
 _HEADS = frozenset(
     {
-        "2e394fb39249cfda58a4a0e47695844dd1fb5506c0317e793edd699077f99af6",
         "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
         "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
         "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
-        "8779b2230e8621febb2aaa2479e53902bc94fa226352278ae532ff9c3a8a6d53",
+        "7845931d017ab42b0ed61dd06b84dc636060866b241bfb389e10058662abce35",
         "c3340742ab042d58e156c7870cb756ecc90b296861085b4970b628a5ddd2e105",
         "fd04884fd8e4db47e5e0dc02d4c6fcaf4498d20e107482d151270141bc0d1883",
     }
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
+    "hYyJpWva8XbNI72rWKPj9AWoIRVD7mkWxrEK1HBDMjM=": "columns",
+    "3/TX66z8Nr7DlNI7tY0aE/JjzfUTDGc8Lm9iMNQouC8=": "columns, fetched",
     "Vm+xZdrJ+lRblI2iHRjaym2JtdW7kYDcLVoRiqTRkwE=": "columns",
     "fQDkCq1NhqSv7gA2dzZQckaTlTzO/sIyj6ou1krpnA4=": "labels",
     "mdZraApcMDeXAwd3Xifx6PQYQ9IUjdLj+hJMpv7bFaQ=": "rows",

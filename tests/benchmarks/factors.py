@@ -1,4 +1,4 @@
-"""What the factors of likely intervals tell about one person: how often an attacker guesses it.
+"""Guesses of a person's value from the factors of likely intervals.
 
     python -m tests.benchmarks.factors [rows …]
 
@@ -46,18 +46,19 @@ def measure(rows: int) -> tuple[float, float]:
     right, changed = [], []
     for swap in range(SWAPS):
         first = swap * rows // SWAPS // SIZE * SIZE
-        originals = [original, swapped(original, in_groups[first : first + SIZE])]
+        originals = [original, swap_ends(original, in_groups[first : first + SIZE])]
         draws = [
-            [factors(tables, one, seed) for seed in range(LEARNED + GUESSED)] for one in originals
+            [factors(tables, rows_of_one, seed) for seed in range(LEARNED + GUESSED)]
+            for rows_of_one in originals
         ]
-        changed += [one != other for one, other in zip(*draws, strict=True)]
+        changed += [first_factors != others for first_factors, others in zip(*draws, strict=True)]
         learned = [of_original[:LEARNED] for of_original in draws]
         for truth, of_original in enumerate(draws):
             right += [guess(learned, seen) == truth for seen in of_original[LEARNED:]]
     return float(np.mean(right)), float(np.mean(changed))
 
 
-def swapped(original: Microdata, members: np.ndarray) -> Microdata:
+def swap_ends(original: Microdata, members: np.ndarray) -> Microdata:
     """Return the original where the least and the greatest value of some rows change places."""
     *columns, wage = original.columns
     low, high = (members[place] for place in np.argsort(wage.codes[members])[[0, -1]])
@@ -69,7 +70,7 @@ def swapped(original: Microdata, members: np.ndarray) -> Microdata:
 def factors(tables: dict[str, pa.Table], original: Microdata, seed: int) -> Factors:
     """Return the factors that a publisher would state, of queries drawn by a seed."""
     stated = factors_of(tables, original, seeded_keys(seed), DECLARED)
-    return {(one.family, one.of): str(one.factor) for one in stated.families}
+    return {(family.family, family.of): str(family.factor) for family in stated.families}
 
 
 def guess(learned: Sequence[Sequence[Factors]], seen: Factors) -> int:
@@ -78,7 +79,7 @@ def guess(learned: Sequence[Sequence[Factors]], seen: Factors) -> int:
     for of_original in learned:
         logs = 0.0
         for family, factor in seen.items():
-            times = sum(one.get(family) == factor for one in of_original)
+            times = sum(known.get(family) == factor for known in of_original)
             logs += float(np.log((times + 0.5) / (len(of_original) + 1)))
         likelihoods.append(logs)
     return int(np.argmax(likelihoods))
