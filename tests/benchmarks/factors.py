@@ -79,7 +79,7 @@ def guess(learned: Sequence[Sequence[Factors]], seen: Factors) -> int:
     for of_original in learned:
         logs = 0.0
         for family, factor in seen.items():
-            times = sum(known.get(family) == factor for known in of_original)
+            times = sum(stated.get(family) == factor for stated in of_original)
             logs += float(np.log((times + 0.5) / (len(of_original) + 1)))
         likelihoods.append(logs)
     return int(np.argmax(likelihoods))
