@@ -7,7 +7,7 @@ PLAIN := $(VENV)/.installed-plain
 INSTALL := install --quiet --disable-pip-version-check --constraint deployments/constraints.txt --editable
 RUN := $(VENV)/bin
 # Each peer of the benchmarks has an environment of its own: they pin old versions.
-PEERS := pycanon anjana anonypyx anonymeter sdnist statsmodels
+PEERS := pycanon anjana anonypyx anonymeter sdnist statsmodels opendp
 pycanon := 1.3.6
 anjana := 1.2.3
 anonypyx := 0.2.11
@@ -15,12 +15,14 @@ anonymeter := 1.1.0
 sdnist := 2.4
 # Its tables are a stranger's files.
 statsmodels := 0.15.0
+# Its answers have noise.
+opendp := 0.16.0
 PORT ?= 4200
 
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test rest services all-tests matrix guide lint types imports house bench bench-quick server worker publisher harness mutants fuzz kill clean
+.PHONY: demo test rest services all-tests matrix guide lint types imports house bench bench-quick bench-noise server worker publisher harness mutants fuzz kill clean
 
 demo: $(PLAIN)
 	$(RUN)/sfumato demo
@@ -78,10 +80,14 @@ harness: $(STAMP)
 bench-quick: $(STAMP)
 	$(RUN)/python -m tests.benchmarks.whole --quick --csv build/bench/quick.csv
 
+# Guaranteed bounds beside OpenDP's answers with noise, from the same table, in a few minutes.
+bench-noise: $(STAMP) .venv-opendp/.installed
+	OPENDP=.venv-opendp/bin/python $(RUN)/python -m tests.benchmarks.bounds_and_noise
+
 bench: $(STAMP) $(PEERS:%=.venv-%/.installed)
 	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \
 	ANONYMETER=.venv-anonymeter/bin/python SDNIST=.venv-sdnist/bin/python \
-	STATSMODELS=.venv-statsmodels/bin/python \
+	STATSMODELS=.venv-statsmodels/bin/python OPENDP=.venv-opendp/bin/python \
 	  $(RUN)/python -m tests.benchmarks
 
 # A server and a worker of this machine, for `sfumato deploy`: each runs until it is stopped.

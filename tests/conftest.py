@@ -130,26 +130,6 @@ def own_databases(one_database, monkeypatch):
     monkeypatch.setattr("sfumato.tasks.sql.session._open_database", one_database)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_plots_of_scores():
-    """Reports of accuracy without their plots, which take half a second; what draws them.
-
-    Those of `plots_drawn` have them, and all that processes of their own make.
-    """
-    from sfumato.tasks.report import accuracy
-
-    draw = accuracy.draw_scores
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(accuracy, "draw_scores", lambda *_: "")
-        yield draw
-
-
-@pytest.fixture
-def plots_drawn(no_plots_of_scores, monkeypatch):
-    """Reports of accuracy have their plots, as for users."""
-    monkeypatch.setattr("sfumato.tasks.report.accuracy.draw_scores", no_plots_of_scores)
-
-
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A small line whose stages run here."""
@@ -161,8 +141,8 @@ def small(tmp_path, monkeypatch):
 
 @pytest.fixture
 def few_queries(monkeypatch):
-    """Likely intervals are calibrated on a hundred queries of a family, for users on 2,000."""
-    calibration = "sfumato.tasks.query.intervals.calibration"
+    """Likely intervals are calibrated on a hundred queries of a family, for users on 1,000."""
+    calibration = "sfumato.tasks.query.intervals.calibration.factors"
     monkeypatch.setattr("sfumato.tasks.candidates.calibrate.QUERIES", 100)
     monkeypatch.setattr(f"{calibration}.FEWEST", 100)
 

@@ -43,7 +43,6 @@ def import_everything() -> None:
     quiet()
     os.environ["PREFECT_LOGGING_LEVEL"] = "ERROR"
     import great_expectations  # noqa: F401 - imported to be there
-    import matplotlib.figure  # noqa: F401
     import pyarrow.csv
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401

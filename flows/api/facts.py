@@ -309,7 +309,7 @@ def _in_order(values: Any) -> tuple[Any, ...]:
 
 
 def _width(width: float | None) -> str:
-    from sfumato.tasks.report.utility import width_in_words
+    from sfumato.tasks.report.numbers import width_in_words
 
     return width_in_words(width)
 

@@ -13,8 +13,8 @@ from sfumato.flows.choice.compare import ask_few_alternatives
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
 from sfumato.tasks.private.failure import stage
+from sfumato.tasks.report.numbers import half_width
 from sfumato.tasks.report.steward.draft import DraftContent
-from sfumato.tasks.report.utility import half_width
 
 TOO_WIDE = 0.5
 """The width of bounds, relative to their middle, from which plan looks for something narrower."""

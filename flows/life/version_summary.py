@@ -7,8 +7,9 @@ from typing import Any
 
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.versions import read_record
+from sfumato.tasks.report.numbers import percent
 from sfumato.tasks.report.steward.tables import promise_row, row_counts
-from sfumato.tasks.report.utility import accuracy_lines, share_in_words
+from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.terms.opened import PAGE, Release, open_release
 
 _WOULD_BE = Path("candidate", "release")
@@ -115,9 +116,9 @@ def _losses(release: Release) -> tuple[str | None, str | None]:
     penalty = mean_penalty(tables, declared)
     if penalty is None:
         return None, None
-    loss = f"labels cover {share_in_words(float(penalty))} of a column's range on average (NCP)"
+    loss = f"labels cover {percent(float(penalty))} of a column's range on average (NCP)"
     shares = {n: share for n, share in hidden_shares(tables, declared).items() if share > _MOST}
-    names = [f"{name} in {share_in_words(float(share))}" for name, share in shares.items()]
+    names = [f"{name} in {percent(float(share))}" for name, share in shares.items()]
     hidden = f"{', '.join(names)} of the rows: sfumato plan looks for something better"
     return loss, hidden if names else None
 

@@ -11,9 +11,9 @@ from sfumato.tasks.private.people.frozen import read_factors
 from sfumato.tasks.query.engines.published_columns import NotDirectError
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import build_help_tables
-from sfumato.tasks.query.intervals.calibration import (
+from sfumato.tasks.query.intervals.calibration.drawn_queries import DrawnConditions
+from sfumato.tasks.query.intervals.calibration.factors import (
     QUERIES,
-    DrawnConditions,
     QueriesOnOriginal,
     calibrate,
 )
@@ -53,5 +53,5 @@ def with_calibrated_intervals(
         except NotDirectError:
             return declared.model_copy(update={"intervals": _NONE})
         queries = QueriesOnOriginal(likely, declared, original)
-        stated = calibrate(queries.measure(QUERIES, randomness), frozen)
+        stated = calibrate(queries.scores(QUERIES, randomness), frozen)
     return declared.model_copy(update={"intervals": stated})

@@ -7,9 +7,9 @@ joins them: a group of many values covers more combinations than it has rows.
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss.
 
-Expected occurrences equal those of `expectations.measures.readings` to the last bit: sums are added
-up in the same order. Arrays of a million entries do not fit into a processor's cache, those of one
-group do.
+Expected occurrences equal those of `expectations.measures.occurrences` to the last bit: sums are
+added up in the same order. Arrays of a million entries do not fit into a processor's cache, those
+of one group do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Cover, Groups
-from sfumato.expectations.measures.readings import ROUNDS, occurrences
+from sfumato.expectations.measures.occurrences import ROUNDS, occurrences
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import rules_of_published
 from sfumato.expectations.shared.arrow import as_array, as_integers
@@ -152,18 +152,19 @@ def _is_once(table: pa.Table) -> bool:
     return is_sorted(table) and len(distinct(_keys(table))) == table.num_rows
 
 
-def expected_occurrences(sizes: np.ndarray, cover: Cover) -> np.ndarray:
+def expected_occurrences(sizes: np.ndarray, cover: Cover, rounds: int = ROUNDS) -> np.ndarray:
     """Return the expected number of rows of each group that have each value it admits.
 
     Args:
         sizes: the rows of each group (int64), at least as many as values that it admits.
         cover: the values that each group admits, one at least.
+        rounds: the number of times that the distribution is fitted; 0 for equal shares.
 
     Returns:
         float64, parallel to the entries of the cover; those of a group add up to its rows.
     """
-    if len(cover.value) < _LARGE:
-        return occurrences(sizes, cover)
+    if len(cover.value) < _LARGE or rounds < ROUNDS:
+        return occurrences(sizes, cover, rounds)
     return fit_occurrences(sizes, cover, _compiled_loop())
 
 

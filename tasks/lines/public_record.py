@@ -16,7 +16,7 @@ from sfumato.tasks.report.line_entries import (
     VersionEntry,
     describe_version,
 )
-from sfumato.tasks.report.utility import accuracy_lines, measured_levels
+from sfumato.tasks.report.utility import accuracy_charts, accuracy_lines, measured_levels
 from sfumato.tasks.schema.files import MANIFEST_BYTES, is_there, read_json
 from sfumato.tasks.terms.line_words import read_words
 from sfumato.tasks.terms.opened import MANIFEST
@@ -70,6 +70,7 @@ def _version(line: Path, number: str, version: Version) -> VersionEntry:
         approvals=tuple((approval.by, approval.reason) for approval in version.approvals or ()),
         accuracy=tuple(accuracy_lines(version.accuracy or ())),
         levels=tuple(measured_levels(version.accuracy or ())),
+        charts=tuple(accuracy_charts(version.accuracy or ())),
         signature=_signature(line / number, version.digest),
         warnings=(*version.warnings, *([_BELOW] if version.goal == "below-goal" else [])),
     )

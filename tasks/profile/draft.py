@@ -58,6 +58,14 @@ _NO_UNIT = (
     "No column identifies people. Rows are counted as people, so each person must have one row."
 )
 _ASKED = "Queries on which accuracy is measured. Replace them by those that your readers will ask."
+_LIKELY = (
+    "Answers get a likely interval (95 %) within their bounds. How wide it must be is measured on "
+    "the source before publication. Leave this key out to publish only bounds."
+)
+MEASURED_FORMS = frozenset({"permuted", "split", "generalized", "suppressed"})
+"""The forms whose likely intervals are measured in blocks of queries, so in seconds."""
+MOST_ROWS_MEASURED = 200_000
+"""The number of rows beyond which measuring them takes much longer than a release without."""
 
 
 def propose_nulls(facts: ColumnFacts, *, drops: bool = False) -> Mapping[str, str]:
@@ -266,9 +274,14 @@ def _release(draft: SpecDraft) -> Iterator[str]:
         yield textwrap.indent(_method(other), "# ")
     yield f"publish: {{uri: {PUBLISHED}}}\n"
     workloads = propose_workloads(quasi_identifiers, sensitive, draft.hide, draft.about)
+    likely = method.form in MEASURED_FORMS and draft.rows <= MOST_ROWS_MEASURED
+    if workloads or likely:
+        yield "\n" + "evaluate:\n"
+    if likely:
+        yield _comment(_LIKELY, "  ")
+        yield "  intervals: 95\n"
     if workloads:
-        yield "\n" + _comment(_ASKED)
-        yield "evaluate:\n"
+        yield _comment(_ASKED, "  ")
         yield "  workloads:\n"
         yield from (f"    - {_flow(workload)}\n" for workload in workloads)
 

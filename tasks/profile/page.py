@@ -16,7 +16,8 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.profile.draft import SpecDraft
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.unfit import UnfitColumn
-from sfumato.tasks.report.rendering import environment_of
+from sfumato.tasks.report.numbers import digits, percent
+from sfumato.tasks.report.rendering import environment_of, stylesheet
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _SHOWN = 8  # most values of a column, and sets of columns, to show
@@ -74,6 +75,8 @@ def _page(draft: SpecDraft, title: str, spec: str) -> str:
         "sets": _sets(draft, quasi_identifiers),
     }
     templates = environment_of(FileSystemLoader(_TEMPLATES, encoding="utf-8"))
+    style = stylesheet("steward.css")
+    content |= {"css": style.css, "css_hash": style.sha256}
     return templates.get_template("profile.html.j2").render(content)
 
 
@@ -124,7 +127,7 @@ def _share(part: int, whole: int) -> str:
     >>> _share(1, 8), _share(0, 8)
     ('12.5 %', '0 %')
     """
-    return f"{100 * part / max(whole, 1):.3g} %"
+    return percent(part / max(whole, 1))
 
 
 def _profile_column(facts: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
@@ -150,7 +153,7 @@ def _profile_column(facts: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
 def _text(facts: ColumnFacts, place: int) -> str:
     """Write a value for people: decimals without an exponent."""
     value = facts.column.values[place].as_py()
-    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    return digits(value) if isinstance(value, Decimal) else str(value)
 
 
 def _places(facts: ColumnFacts) -> list[int]:

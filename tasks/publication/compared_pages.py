@@ -19,12 +19,15 @@ _HEADS = frozenset(
         "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
         "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
         "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
+        "7845931d017ab42b0ed61dd06b84dc636060866b241bfb389e10058662abce35",
         "c3340742ab042d58e156c7870cb756ecc90b296861085b4970b628a5ddd2e105",
         "fd04884fd8e4db47e5e0dc02d4c6fcaf4498d20e107482d151270141bc0d1883",
     }
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
+    "hYyJpWva8XbNI72rWKPj9AWoIRVD7mkWxrEK1HBDMjM=": "columns",
+    "3/TX66z8Nr7DlNI7tY0aE/JjzfUTDGc8Lm9iMNQouC8=": "columns, fetched",
     "Vm+xZdrJ+lRblI2iHRjaym2JtdW7kYDcLVoRiqTRkwE=": "columns",
     "fQDkCq1NhqSv7gA2dzZQckaTlTzO/sIyj6ou1krpnA4=": "labels",
     "mdZraApcMDeXAwd3Xifx6PQYQ9IUjdLj+hJMpv7bFaQ=": "rows",
@@ -32,6 +35,14 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
+    "xnTYXud8mn7Dk21ZB1WrFAqLDUQLembg0qWSm/Q+r/c=": "columns",
+    "eCOX3AF9Q5hZvEbhncSzMGZXaYS/Apl9WuUNDf6wIu4=": "labels",
+    "EaNkUFYIL3n5KKnEmDOsVCTkyUwXRTD92cssdl7u9Uw=": "rows",
+    "te5AyuhsevGrOJIg4UN9PeEUnbhSFPqbQVBGlQvZ+Yk=": "subdomains",
+    "PgQv+27On/IFjElxF9ewEiGMx3fHVKmFrbUkKSdqplM=": "columns, fetched",
+    "8ooSOn8B4Oq2fNMkSP0ip00C3ZmZjDvSP5Q2ze9BrY0=": "labels, fetched",
+    "9OtETB6Vt4di7gSMVC6gWXzTFQAXWBhQy/jTD0rCayY=": "rows, fetched",
+    "4M5vanx3bd2mw9a40npUIC0Obksmx8ZEO05/tyST9ms=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

@@ -7,35 +7,45 @@ private directories that only their owner can read.
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
-from markupsafe import Markup
 
 from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.report.rendering import environment
-from sfumato.tasks.report.utility import share_in_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from sfumato.tasks.report.charts import Chart, Frame, Words, number_axis, ticks_with_room
+from sfumato.tasks.report.numbers import half_widths, percents, rough, thousands
+from sfumato.tasks.report.rendering import render_private
 
 _AXES: Mapping[str, str] = {
     "range": "span of the range",
     "arbitrary": "values selected",
-    "counts": "selectivity in percent",
+    "counts": "% of the rows selected",
 }
 Score = Literal["error", "width", "estimate"]
 _LABELS: Mapping[Score, str] = {
-    "error": "relative error",
-    "width": "relative width",
-    "estimate": "relative error of the estimate",
+    "error": "Width of the bounds by the truth",
+    "width": "Accuracy",
+    "estimate": "Error of the estimate",
 }
+_UNITS: Mapping[Score, str] = {
+    "error": "% of the truth",
+    "width": "± %",
+    "estimate": "% of the truth",
+}
+_FACTORS: Mapping[Score, int] = {"error": 100, "width": 50, "estimate": 100}
+_WRITTEN: Mapping[Score, Callable[[Sequence[float | None]], list[str]]] = {
+    "error": percents,
+    "width": half_widths,
+    "estimate": percents,
+}
+_HEIGHT = 230  # of a chart
+_STEPS = 5  # of its vertical axis
+_LevelScore = tuple[Fraction, Fraction, Fraction, Fraction, Fraction]
 _READINGS: Mapping[str, str] = {
     "per_group": "by one of the groups that cover them",
     "one_record": "by all of these groups, a person having one record at most",
@@ -90,14 +100,6 @@ class Spread:
     scored: int
     mean: float | None
     quartiles: tuple[float, float, float] | None
-
-    @property
-    def texts(self) -> tuple[str, str, str, str]:
-        """Mean, quarter, median and three quarters in words."""
-        if self.mean is None or self.quartiles is None:
-            return ("–",) * 4
-        first, second, third, fourth = (share_in_words(v) for v in (self.mean, *self.quartiles))
-        return first, second, third, fourth
 
 
 @dataclass(frozen=True)
@@ -171,47 +173,60 @@ def _spread(scores: Iterable[float | None]) -> Spread:
     return Spread(len(defined), float(defined.mean()), (low, middle, high))
 
 
-def draw_scores(workload: Workload, score: Score) -> str:
-    """Draw the mean over the middle half by level, as SVG; '' if nothing was scored."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import PercentFormatter
+def draw_scores(workload: Workload, score: Score) -> Chart | None:
+    """Return a chart of the mean over the middle half by level; None if nothing was scored.
 
-    points = [(level.level, _score(level, score)) for level in workload.levels]
-    scored = [(x, s.mean, s.quartiles) for x, s in points if s.mean is not None and s.quartiles]
-    if not scored:
-        return ""
-    levels = [x for x, _, _ in scored]
-    with rc_context({"svg.hashsalt": f"{workload.title} {score}"}):
-        figure = Figure(figsize=(4.6, 2.9), layout="constrained")
-        axes = figure.subplots()
-        axes.fill_between(levels, *_middle_half(scored), color="#e6cfb2", lw=0, label="middle half")
-        axes.plot(levels, [m for _, m, _ in scored], "o-", color="#8a5524", label="mean")
-        axes.plot(levels, [q[1] for _, _, q in scored], "--", color="#25675d", label="median")
-        axes.set(xlabel=workload.axis, ylabel=_LABELS[score], xticks=levels)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
-        axes.set_ylim(0, 1.1 * max(max(m, q[2]) for _, m, q in scored) or 1)
-        axes.legend(frameon=False)
-        return _svg(figure)
+    Args:
+        workload: the queries.
+        score: the score. Widths are halved, as everywhere.
+    """
+    levels = [
+        _point_of(level, score)
+        for level in workload.levels
+        if _score(level, score).mean is not None
+    ]
+    if not levels:
+        return None
+    highest = max(number for _, *numbers in levels for number in numbers)
+    x = number_axis(Fraction(0), levels[-1][0], whole=True)
+    frame = Frame(x, number_axis(Fraction(0), highest, whole=False, steps=_STEPS), _HEIGHT)
+    means = [(level, mean) for level, mean, *_ in levels]
+    sign = "±" if score == "width" else ""
+    texts = [f"{sign}{text}" for text in percents([mean / 100 for _, mean in means])]
+    middle = [(level, median) for level, _, _, median, _ in levels]
+    title = f"{_LABELS[score]}, {workload.title}"
+    points = ", ".join(
+        f"{text} at {thousands(level)}" for (level, _), text in zip(means, texts, strict=True)
+    )
+    return frame.chart(
+        Words(_LABELS[score], f"{title}: {points}", workload.axis, _UNITS[score]),
+        ticks_with_room([(frame.x_place(value), label) for value, label in x.ticks]),
+        [
+            ("body", _band(frame, levels)),
+            ("edges", frame.line(means)),
+            ("median", frame.line(middle)),
+        ],
+        [frame.dot(level, mean, text) for (level, mean), text in zip(means, texts, strict=True)],
+    )
 
 
-def _middle_half(
-    scored: Sequence[tuple[int, float, tuple[float, float, float]]],
-) -> tuple[list[float], list[float]]:
-    return [q[0] for _, _, q in scored], [q[2] for _, _, q in scored]
+def _point_of(level: Level, score: Score) -> _LevelScore:
+    """Return a level with its mean and quartiles in percent."""
+    spread, factor = _score(level, score), _FACTORS[score]
+    numbers = (spread.mean, *(spread.quartiles or ()))
+    mean, low, median, high = (Fraction(number or 0) * factor for number in numbers)
+    return Fraction(level.level), mean, low, median, high
+
+
+def _band(frame: Frame, levels: Sequence[_LevelScore]) -> str:
+    """Return the area between the quartiles."""
+    low = [(level, low) for level, _, low, _, _ in levels]
+    high = [(level, high) for level, *_, high in levels]
+    return f"{frame.line([*low, *reversed(high)])}z" if len(levels) > 1 else ""
 
 
 def _score(level: Level, score: Score) -> Spread:
     return {"error": level.error, "width": level.width, "estimate": level.estimate}[score]
-
-
-def _svg(figure: "Figure") -> str:
-    """Return only the drawing, without the XML prologue, which HTML does not allow."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    svg = text.getvalue()
-    return svg[svg.index("<svg") :]
 
 
 def write_accuracy_report(
@@ -264,24 +279,64 @@ def _html(
     exposures: Sequence[Mapping[str, Any]],
     coded: Sequence[str],
 ) -> str:
-    template = environment().get_template("accuracy.html.j2")
     sections: list[Mapping[str, object]] = [
         {
             "workload": workload,
-            "error": Markup(draw_scores(workload, "error")),  # noqa: S704 -- drawn by us
-            "width": Markup(draw_scores(workload, "width")),  # noqa: S704 -- drawn by us
-            "estimate": Markup(draw_scores(workload, "estimate")),  # noqa: S704 -- drawn by us
+            "charts": [chart for score in _LABELS if (chart := draw_scores(workload, score))],
+            "scores": _scores_table(workload),
         }
         for workload in workloads
     ]
     levels = [level for workload in workloads for level in workload.levels]
-    return template.render(
+    return render_private(
+        "accuracy.html.j2",
         title=title,
         sections=sections,
-        exposures=exposures,
+        exposures=[_exposure(seen) for seen in exposures],
         coded=coded,
-        readings=_READINGS,
         queries=sum(level.queries for level in levels),
         outside=sum(level.outside for level in levels),
         unscored=sum(level.without_error for level in levels),
     )
+
+
+def _scores_table(workload: Workload) -> dict[str, Any]:
+    """Return the scores of a workload: a row for each level, and columns of the same decimals."""
+    scores = [score for score in _LABELS if score != "estimate" or workload.has_estimates]
+    columns = [
+        _WRITTEN[score]([numbers[place] for numbers in _numbers_of(workload, score)])
+        for score in scores
+        for place in range(4)
+    ]
+    rows = [
+        {
+            "level": thousands(level.level),
+            "queries": thousands(level.queries),
+            "scores": [column[place] for column in columns],
+            "unscored": thousands(level.without_error),
+            "outside": level.outside,
+        }
+        for place, level in enumerate(workload.levels)
+    ]
+    return {"groups": [_LABELS[score] for score in scores], "rows": rows}
+
+
+def _numbers_of(workload: Workload, score: Score) -> list[tuple[float | None, ...]]:
+    """Return mean, quarter, median and three quarters at each level."""
+    spreads = [_score(level, score) for level in workload.levels]
+    return [(spread.mean, *(spread.quartiles or (None,) * 3)) for spread in spreads]
+
+
+def _exposure(seen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how present people are, in words; see `tasks.publication.exposure`."""
+    if "skipped" in seen:
+        return {"skipped": {name: thousands(n) for name, n in seen["skipped"].items()}}
+    shares = percents([seen["rows_above_alpha"][name] for name in _READINGS])
+    return {
+        "alpha": seen["alpha"],
+        "groups": rough(seen["covering_groups"]["mean"]),
+        "most_groups": thousands(seen["covering_groups"]["most"]),
+        "records": rough(seen["weighted_presence"]["median"]),
+        "most_records": rough(seen["weighted_presence"]["largest"]),
+        "readings": list(zip(_READINGS.values(), shares, strict=True)),
+    }

@@ -4,22 +4,20 @@ Numbers are rounded outward, to four digits of the largest, so what is shown con
 well. All bars of one aggregate have the same scale.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.rest import REST
+from sfumato.tasks.report.numbers import bounds_in_words, decimals_of, width_in_words
 from sfumato.tasks.report.snippets import query_command
-from sfumato.tasks.report.utility import width_in_words
 
 if TYPE_CHECKING:
     from sfumato.tasks.query.first_answers import FirstAnswer, FirstQuestion
 
-_DIGITS = 4
 _WIDTH = 1000  # of the picture of bounds, in its own units
 _LEAST = 6  # that a bar can still be seen
 
@@ -77,40 +75,6 @@ def _line(
         min(start, _WIDTH - _LEAST),
         max(end - start, _LEAST),
     )
-
-
-def bounds_in_words(lower: Fraction, upper: Fraction, decimals: int) -> str:
-    """Return bounds in words, rounded outward; an exact answer is one number.
-
-    >>> bounds_in_words(Fraction(9198232, 47), Fraction(9610823, 47), 0)
-    '195,707 to 204,486'
-    >>> bounds_in_words(Fraction(1, 3), Fraction(1, 3), 4)
-    '0.3333'
-    >>> bounds_in_words(Fraction(-1, 3), Fraction(2), 2)
-    '-0.34 to 2.00'
-    """
-    if lower == upper:
-        return _with_decimals(round(lower * 10**decimals), decimals)
-    below, above = floor(lower * 10**decimals), ceil(upper * 10**decimals)
-    return f"{_with_decimals(below, decimals)} to {_with_decimals(above, decimals)}"
-
-
-def decimals_of(numbers: Collection[Fraction]) -> int:
-    """Return the decimals that numbers are shown with: four digits of the largest in all.
-
-    >>> decimals_of([Fraction(1, 3), Fraction(31, 2)]), decimals_of([Fraction(15), Fraction(7)])
-    (2, 0)
-    """
-    if all(number.denominator == 1 for number in numbers):
-        return 0  # also where there are none
-    whole = int(max(map(abs, numbers)))
-    return max(0, _DIGITS - len(str(whole))) if whole else _DIGITS
-
-
-def _with_decimals(scaled: int, decimals: int) -> str:
-    whole, rest = divmod(abs(scaled), 10**decimals)
-    point = f".{rest:0{decimals}}" if decimals else ""
-    return f"{'-' if scaled < 0 else ''}{whole:,}{point}"
 
 
 def _accuracy(lower: Fraction, upper: Fraction) -> str:

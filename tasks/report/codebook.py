@@ -1,9 +1,9 @@
-"""The codebook: each published column in words, and the counts of its values in the files.
+"""The codebook: each published column in words, and the counts of its values in a chart.
 
-It is made only of the published tables, and contains nothing else.
+It is made only of the published tables, so that anyone can make it again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,11 +16,25 @@ from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.exact import Exact, exact, is_ordered
 from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.report.axes import nice_step, value_text
+from sfumato.tasks.report.charts import (
+    RIGHT,
+    Axis,
+    Chart,
+    Frame,
+    Tick,
+    Words,
+    axis,
+    coordinate,
+    nice_step,
+    number_axis,
+    text_above_axis,
+    ticks_with_room,
+)
 from sfumato.tasks.report.codings import coding_lines
 from sfumato.tasks.report.line_entries import NO_LABELS, labels_in_order
-from sfumato.tasks.report.plot import coordinate, plural
+from sfumato.tasks.report.numbers import plural, range_text, value_text
 from sfumato.tasks.report.snippets import SNIPPETS
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import COUNT
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.terms import Declared
@@ -29,12 +43,20 @@ _ENDS = ("lower", "upper")
 _BARS = 12
 _DAY = 86_400
 _LONGEST = 60  # characters of a value; what is longer is cut
+_HEIGHT = 190  # of a chart
+_STEPS = 4  # of the axis of counts
+_MISSING = 70  # width of the place of missing values, beside the axis
+_WIDEST = 22  # half a bar
+_MOMENTS = ("date", "timestamp")
+_YEARS = (1000, 2999)  # whole numbers between them are written like years
+Write = Callable[[Fraction, str], str]
 _ROLES = {
     "quasi-identifier": "Quasi-identifier: others may know it of a person.",
     "insensitive": "Insensitive: published beside the others, and no promise is about it.",
     "sensitive": "Sensitive: what nobody must learn of a person.",
     "weight": "Weight: how many people of the population the row stands for.",
 }
+_NOUNS = {"row": "row", "group": "group", "count": "time"}
 _CAPTIONS = {
     "row": "How many rows have each value",
     "group": "How many groups admit each value; of several values together, one counted by one",
@@ -129,6 +151,16 @@ def _counts_of_codes(codes: np.ndarray, weights: np.ndarray, values: int) -> np.
 
 
 @dataclass(frozen=True)
+class Bin:
+    """Some values with their count; `low` and `high` are their ends if they have an order."""
+
+    label: str
+    count: int
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
+@dataclass(frozen=True)
 class MarginalBar:
     """Some values, their count, and the length of the bar (at most 100)."""
 
@@ -144,23 +176,42 @@ class Marginal:
     Attributes:
         extent: the number of different values and, if they have an order, their ends.
         bars: their counts, with missing values last.
+        end: the count at the end of the scale of the bars.
+        chart: the same counts over an axis, if the values have an order.
     """
 
     extent: str
     bars: tuple[MarginalBar, ...]
+    end: str
+    chart: Chart | None = None
 
 
-def marginal(published: CodebookValues, kind: str) -> Marginal:
-    """Return the counts of a column's values: at most a dozen bars, and one for missing values."""
+def marginal(
+    published: CodebookValues, kind: str, name: str = "", noun: str = "row", *, separates: bool
+) -> Marginal:
+    """Return the counts of a column's values: at most a dozen bars, and one for missing values.
+
+    Args:
+        published: the values of the column.
+        kind: its type.
+        name: its name.
+        noun: the noun of what is counted.
+        separates: whether large numbers have separators between thousands.
+    """
     numbers = _numbers(published)
-    counts = list(
-        _counts_in_order(published, numbers, kind) if numbers else _most_frequent(published)
+    write = _writing(numbers, kind, separates=separates)
+    bins = list(_bins(published, numbers, kind, write) if numbers else _most_frequent(published))
+    missing = [Bin("missing", published.missing)] if published.missing else []
+    scale = _scale([*bins, *missing])
+    extent = _extent(published, numbers, kind, write)
+    return Marginal(
+        extent,
+        tuple(_bar(bin_, scale) for bin_ in (*bins, *missing)),
+        scale.ticks[-1][1] + scale.factor,
+        _chart(bins, published.missing, kind, write, scale, _words(name, noun, extent, bins))
+        if numbers
+        else None,
     )
-    if published.missing:
-        counts.append(("missing", published.missing))
-    longest = max((count for _, count in counts), default=1)
-    bars = (MarginalBar(n, c, coordinate(Fraction(100 * c, longest))) for n, c in counts)
-    return Marginal(_extent(published, numbers, kind), tuple(bars))
 
 
 def _numbers(published: CodebookValues) -> Exact | None:
@@ -173,25 +224,39 @@ def _numbers(published: CodebookValues) -> Exact | None:
         return None
 
 
-def _extent(published: CodebookValues, numbers: Exact | None, kind: str) -> str:
+def _writing(numbers: Exact | None, kind: str, *, separates: bool) -> Write:
+    """Return the notation of a column's values: years have no separators."""
+    if numbers is None or kind in _MOMENTS:
+        return value_text
+    low, high = (numbers.fraction(numbers.units[place]) for place in (0, -1))
+    are_years = kind == "integer" and _YEARS[0] <= low and high <= _YEARS[1]
+    return value_text if separates and not are_years else lambda value, _: str(plain(value))
+
+
+def _scale(bins: Sequence[Bin]) -> Axis:
+    """Return the axis of counts, from 0 to a round number."""
+    longest = max((bin_.count for bin_ in bins), default=1)
+    return number_axis(Fraction(0), Fraction(longest), whole=True, steps=_STEPS)
+
+
+def _bar(bin_: Bin, scale: Axis) -> MarginalBar:
+    return MarginalBar(bin_.label, bin_.count, coordinate(100 * scale.place(Fraction(bin_.count))))
+
+
+def _extent(published: CodebookValues, numbers: Exact | None, kind: str, write: Write) -> str:
     noun = "different range" if published.ranged else "different value"
     if numbers is None:
         return plural(len(published.values), noun)
-    low, high = (_number_text(numbers.fraction(numbers.units[i]), kind) for i in (0, -1))
+    low, high = (write(numbers.fraction(numbers.units[place]), kind) for place in (0, -1))
     return f"{plural(len(published.values), noun)}, from {low} to {high}"
 
 
-def _number_text(value: Fraction, kind: str) -> str:
-    return value_text(value, kind) if kind in ("date", "timestamp") else str(plain(value))
-
-
-def _counts_in_order(
-    published: CodebookValues, numbers: Exact, kind: str
-) -> Iterator[tuple[str, int]]:
+def _bins(published: CodebookValues, numbers: Exact, kind: str, write: Write) -> Iterator[Bin]:
     """Yield each value with its count if they are few, otherwise intervals of one width."""
     if len(published.values) <= _BARS:
         for units, count in zip(numbers.units, published.times.tolist(), strict=True):
-            yield _number_text(numbers.fraction(units), kind), count
+            value = numbers.fraction(units)
+            yield Bin(write(value, kind), count, value, value)
         return
     by_day = kind == "timestamp"
     grid = [int(units) for units in numbers.units]
@@ -199,23 +264,23 @@ def _counts_in_order(
     if by_day:
         grid, digits, kind = [units // (_DAY * 10**digits) for units in grid], 0, "date"
     width = int(max(nice_step(Fraction(grid[-1] - grid[0] + 1, _BARS - 1)), Fraction(1)))
-    bins: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for units, count in zip(grid, published.times.tolist(), strict=True):
-        bins[units // width] = bins.get(units // width, 0) + count
+        counts[units // width] = counts.get(units // width, 0) + count
     for place in range(grid[0] // width, grid[-1] // width + 1):
-        yield _interval(place * width, width, digits, kind), bins.get(place, 0)
+        low, high = (Fraction(n * width, 10**digits) for n in (place, place + 1))
+        count, whole = counts.get(place, 0), not digits
+        yield Bin(_interval(low, high, kind, write, whole=whole), count, low, high)
 
 
-def _interval(low: int, width: int, digits: int, kind: str) -> str:
-    unit = 10**digits
-    first = _number_text(Fraction(low, unit), kind)
-    if digits:
-        return f"{first} to less than {_number_text(Fraction(low + width, unit), kind)}"
-    last = _number_text(Fraction(low + width - 1, unit), kind)
-    return first if width == 1 else f"{first} to {last}"
+def _interval(low: Fraction, high: Fraction, kind: str, write: Write, *, whole: bool) -> str:
+    """Return the values from `low` to less than `high` in words; `whole` ones by their ends."""
+    if not whole:
+        return f"{write(low, kind)} to less than {write(high, kind)}"
+    return range_text(write(low, kind), write(high - 1, kind))
 
 
-def _most_frequent(published: CodebookValues) -> Iterator[tuple[str, int]]:
+def _most_frequent(published: CodebookValues) -> Iterator[Bin]:
     """Yield the most frequent values, and all others together; ranges stay in their order."""
     if len(published.values) <= _BARS:
         positions = np.arange(len(published.values))
@@ -227,11 +292,11 @@ def _most_frequent(published: CodebookValues) -> Iterator[tuple[str, int]]:
         else positions[np.argsort(-published.times[positions], kind="stable")]
     )
     for label, position in zip(_labels(published, positions), positions.tolist(), strict=True):
-        yield label, int(published.times[position])
+        yield Bin(label, int(published.times[position]))
     if rest := len(published.values) - len(positions):
         noun = "range" if published.ranged else "value"
-        yield (
-            f"{plural(rest, f'other {noun}')}",
+        yield Bin(
+            plural(rest, f"other {noun}"),
             int(published.times.sum() - published.times[positions].sum()),
         )
 
@@ -241,13 +306,85 @@ def _labels(published: CodebookValues, positions: np.ndarray) -> Sequence[str]:
     if published.upper is None:
         return low
     high = [_text(value) for value in published.upper.take(positions).to_pylist()]
-    return [a if a == b else f"{a} to {b}" for a, b in zip(low, high, strict=True)]
+    return [range_text(a, b) for a, b in zip(low, high, strict=True)]
 
 
 def _text(value: object) -> str:
     """Return a value as the CSV files write it, cut if it is long."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _words(name: str, noun: str, extent: str, bins: Sequence[Bin]) -> Words:
+    """Return the texts of a chart; its summary is what a reader hears in place of it."""
+    most = max(bins, key=lambda bin_: bin_.count, default=Bin("", 0))
+    summary = f"{name}: {extent}; most often {most.label} ({plural(most.count, noun)})"
+    return Words(f"Distribution of {name}", summary, name, f"{noun}s")
+
+
+def _chart(
+    bins: Sequence[Bin], missing: int, kind: str, write: Write, counts: Axis, words: Words
+) -> Chart:
+    """Return the counts of values that have an order, with missing values beside the axis."""
+    right = RIGHT - (_MISSING if missing else 0)
+    values = _value_axis(bins, kind, write)
+    frame = Frame(values, counts, _HEIGHT, Fraction(right))
+    apart = all(bin_.low == bin_.high for bin_ in bins)
+    draw = _bars_apart if apart else _bars_side_by_side
+    boxes, places = draw(frame, bins, values)
+    ticks = ticks_with_room(places)
+    if missing:
+        middle = Fraction(RIGHT - _MISSING // 3)
+        boxes_missing = frame.box(middle - _WIDEST, middle + _WIDEST, Fraction(missing))
+        ticks = (*ticks, Tick(coordinate(middle), "missing"))
+    else:
+        boxes_missing = ""
+    x_title = text_above_axis(words.x_title, values)
+    labelled = Words(words.title, words.summary, x_title, words.y_title)
+    return frame.chart(labelled, ticks, [("inner", boxes), ("body", boxes_missing)])
+
+
+def _value_axis(bins: Sequence[Bin], kind: str, write: Write) -> Axis:
+    """Return the axis from the first to the last value, with the ticks that lie between them."""
+    ends = [end for bin_ in bins for end in (bin_.low, bin_.high) if end is not None]
+    low, high = min(ends), max(ends)
+    in_days = kind == "timestamp" and low != bins[0].high
+    made = axis(low, high, "date" if in_days else kind)
+    is_plain = write is not value_text
+    ticks = tuple(
+        (value, write(value, kind) if is_plain and not made.exponent else label)
+        for value, label in made.ticks
+        if low <= value <= high
+    )
+    return Axis(low, max(high, low + 1), ticks, made.exponent)
+
+
+def _bars_apart(
+    frame: Frame, bins: Sequence[Bin], _: Axis
+) -> tuple[str, list[tuple[Fraction, str]]]:
+    """Return a bar for each value, at equal distances, and the places of their labels."""
+    width = (frame.right - frame.left_edge) / len(bins)
+    half = min(width * Fraction(2, 5), Fraction(_WIDEST))
+    places = [frame.left_edge + width * (n + Fraction(1, 2)) for n in range(len(bins))]
+    boxes = [
+        frame.box(place - half, place + half, Fraction(bin_.count))
+        for place, bin_ in zip(places, bins, strict=True)
+        if bin_.count
+    ]
+    labels = [bin_.label for bin_ in bins]
+    return "".join(boxes), list(zip(places, labels, strict=True))
+
+
+def _bars_side_by_side(
+    frame: Frame, bins: Sequence[Bin], values: Axis
+) -> tuple[str, list[tuple[Fraction, str]]]:
+    """Return a bar for each interval, where it lies, and the places of the ticks."""
+    boxes = [
+        frame.box(frame.x_place(bin_.low) + Fraction(1, 2), frame.x_place(bin_.high), count)
+        for bin_ in bins
+        if bin_.low is not None and bin_.high is not None and (count := Fraction(bin_.count))
+    ]
+    return "".join(boxes), [(frame.x_place(value), label) for value, label in values.ticks]
 
 
 @dataclass(frozen=True)
@@ -266,6 +403,7 @@ class CodebookEntry:
         codings: the codings of its values before publication, by title.
         counted: the noun of what is counted: a row, a group, or a count.
         caption: the caption of the bars.
+        separates: whether scales have numbers, and large numbers have separators.
         marginal: the counts of its values in the files; None if something was computed from the
             values of people to code them, which the ends of the published values would reveal.
     """
@@ -281,6 +419,7 @@ class CodebookEntry:
     codings: tuple[str, ...]
     counted: str
     caption: str
+    separates: bool
     marginal: Marginal | None
 
 
@@ -295,6 +434,7 @@ def _entry(name: str, declared: Declared, published: CodebookValues) -> Codebook
     column = declared.columns[name]
     counted = _counted_noun(column, declared, published)
     labels = declared.words.labels.get(name, NO_LABELS)
+    separates = tells("separators", declared.software)
     return CodebookEntry(
         _ROLES[column.told_role],
         declared.words.columns.get(name),
@@ -307,7 +447,10 @@ def _entry(name: str, declared: Declared, published: CodebookValues) -> Codebook
         tuple(line.title for line in coding_lines(declared) if name in line.columns),
         counted,
         _CAPTIONS[counted],
-        None if column.computed_keys else marginal(published, column.type),
+        separates,
+        None
+        if column.computed_keys
+        else marginal(published, column.type, name, _NOUNS[counted], separates=separates),
     )
 
 

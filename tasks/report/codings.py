@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from sfumato.tasks.report.numbers import digits, thousands
 from sfumato.tasks.schema.codings import DateShift, RareFold, Rounding, TailShare
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.terms import Declared
@@ -52,7 +53,7 @@ def unmoved_dates(declared: Declared) -> list[str]:
 
 
 def _shift(wish: DateShift, column: DeclaredColumn, _: Declared) -> tuple[str, str, str]:
-    days = f"{wish.days:,}"
+    days = thousands(wish.days)
     times = "Times of day are as they were. " if column.type == "timestamp" else ""
     return (
         "Dates moved",
@@ -93,8 +94,9 @@ def _end(
     return (
         title,
         f"The {outermost} values are shown as one threshold, which was computed once: of the first "
-        f"version's {_unit_noun(declared)}, a share of {wish.share:f} stood at it, or somewhat "
-        "more. It is the same in all versions, and not stated here: it was somebody's value.",
+        f"version's {_unit_noun(declared)}, a share of {digits(wish.share)} stood at it, or "
+        "somewhat more. It is the same in all versions, and not stated here: it was somebody's "
+        "value.",
         f"Whoever stands at the threshold has that {so}. Where values of the column are "
         f"published, the {outermost} of them tells the threshold.",
     )
@@ -131,9 +133,9 @@ def _prefix(wish: int, *_: object) -> tuple[str, str, str]:
 def _fold(wish: RareFold, _: DeclaredColumn, declared: Declared) -> tuple[str, str, str]:
     return (
         "Rare values folded",
-        f"Values that fewer than {wish.below:,} {_unit_noun(declared)} of the first version had "
-        f"are shown as “{wish.into}”, and so is every value that none of them had. Which values "
-        "stay was decided once, for all versions.",
+        f"Values that fewer than {thousands(wish.below)} {_unit_noun(declared)} of the first "
+        f"version had are shown as “{wish.into}”, and so is every value that none of them had. "
+        "Which values stay was decided once, for all versions.",
         f"Whoever is shown with “{wish.into}” has a rare value, and whoever is known to have one "
         "is shown so. All of them together may still be few: only a promise says how few.",
     )

@@ -1,4 +1,8 @@
-"""Plots of groups: the ranges of their sensitive values, and their sizes."""
+"""Plots of groups: the ranges of their sensitive values, and their sizes.
+
+A plot is geometry: paths, ticks and words, for the page's template to draw, in user units of an SVG
+that is `WIDTH` by `HEIGHT`.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,23 +12,116 @@ import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.shared.exact import Exact
-from sfumato.tasks.report.axes import Axis, axis, nice_step, number_axis, thousands, value_text
-from sfumato.tasks.report.plot import (
+from sfumato.tasks.report.charts import (
     CHARACTER,
-    Plot,
-    Slots,
+    WIDTH,
+    Axis,
     Tick,
     Words,
+    axis,
     coordinate,
-    plural,
+    nice_step,
+    number_axis,
     text_above_axis,
 )
+from sfumato.tasks.report.numbers import distance_text, plural, range_text, thousands, value_text
 
+HEIGHT = 290
+TOP, BOTTOM, RIGHT = 34, HEIGHT - 50, WIDTH - 30  # the edges of what is inside the axes
 _BARS = 140  # ranges that can be distinguished in a plot
 _HARD = 6  # a place this wide has room for hard edges
 _SINGLY = 20  # groups that get a bar each
 _VALUES = 24  # different numbers that get a bar each
 _BINS = 16
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Geometry and words that the template needs to draw and describe a plot.
+
+    Attributes:
+        words: its texts.
+        left: the left edge of what is inside the axes.
+        y_ticks: the ticks of the vertical axis.
+        body: the filled boxes.
+        edges: the hard lines at their ends.
+        x_ticks: the ticks of the horizontal axis.
+        inner: the filled boxes within those of `body`.
+        ruler: a length to compare with, and its label.
+        bundle: the number of groups in a box.
+        table: the numbers shown, as a label and a number each.
+    """
+
+    words: Words
+    left: int
+    y_ticks: tuple[Tick, ...]
+    body: str
+    edges: str
+    x_ticks: tuple[Tick, ...] = ()
+    inner: str = ""
+    ruler: tuple[str, str] | None = None
+    bundle: int = 1
+    table: tuple[tuple[str, str], ...] = ()
+
+    width, height, top, bottom, right = WIDTH, HEIGHT, TOP, BOTTOM, RIGHT
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Places for so many boxes side by side, right of a vertical axis."""
+
+    scale: Axis
+    number: int
+
+    @property
+    def left_edge(self) -> int:
+        """The left edge of the first place, after the labels of the axis."""
+        return 14 + CHARACTER * max(len(label) for _, label in self.scale.ticks)
+
+    @property
+    def width(self) -> Fraction:
+        """The width of a place."""
+        return Fraction(RIGHT - self.left_edge, self.number)
+
+    @property
+    def half(self) -> Fraction:
+        """Half the width of a box."""
+        return min(self.width * Fraction(2, 5), Fraction(22))
+
+    def start(self, position: int) -> Fraction:
+        """Return the left edge of a place."""
+        return self.left_edge + self.width * position
+
+    def box(self, position: int, low: Fraction, high: Fraction) -> str:
+        """Return a filled box from one value to another, always high enough to be visible."""
+        bottom, top = self._y(low), self._y(high)
+        if bottom - top < 1:
+            bottom, top = bottom + Fraction(1, 2), top - Fraction(1, 2)
+        edges = coordinate(bottom), coordinate(top)
+        return f"M{self._x(position)} {edges[0]}V{edges[1]}h{self._box_width()}V{edges[0]}z"
+
+    def edge(self, position: int, value: Fraction) -> str:
+        """Return a line across a place."""
+        return f"M{self._x(position)} {coordinate(self._y(value))}h{self._box_width()}"
+
+    def ticks(self) -> tuple[Tick, ...]:
+        """Return the vertical axis' ticks."""
+        return tuple(Tick(coordinate(self._y(v)), label) for v, label in self.scale.ticks)
+
+    def ruler(self, length: Fraction) -> str:
+        """Return a measure of some length beside the boxes, in the middle of their height."""
+        middle = (self.scale.low + self.scale.high) / 2
+        low, high = (coordinate(self._y(middle + sign * length / 2)) for sign in (-1, 1))
+        return f"M{RIGHT + 11} {low}h10m-5 0V{high}m-5 0h10"
+
+    def _x(self, position: int) -> str:
+        return coordinate(self.start(position) + self.width / 2 - self.half)
+
+    def _box_width(self) -> str:
+        return coordinate(2 * self.half)
+
+    def _y(self, value: Fraction) -> Fraction:
+        return BOTTOM - self.scale.place(value) * (BOTTOM - TOP)
 
 
 @dataclass(frozen=True)
@@ -57,18 +154,6 @@ def ranges_plot(name: str, kind: str, counts: Counts, numbers: Exact, e: Fractio
         y_title=text_above_axis(name, scale),
     )
     return _plot_of_bars(words, scale, bars, bundle, _ruler(scale, e, kind))
-
-
-def distance_text(distance: Fraction, kind: str) -> str:
-    """Return a difference of two values of a column type, with its unit if it has one.
-
-    >>> distance_text(Fraction(500), "integer"), distance_text(Fraction(1), "date")
-    ('500', '1 day')
-    """
-    unit = {"date": "day", "timestamp": "second"}.get(kind)
-    if unit is None:
-        return thousands(distance)
-    return f"{thousands(distance)} {unit}{'' if distance == 1 else 's'}"
 
 
 def _ranges(counts: Counts, numbers: Exact) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +227,7 @@ class _Bin:
 
     @property
     def label(self) -> str:
-        return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
+        return range_text(thousands(self.low), thousands(self.high))
 
 
 def sizes_plot(values: np.ndarray, title: str, noun: str) -> Plot:
@@ -157,7 +242,7 @@ def sizes_plot(values: np.ndarray, title: str, noun: str) -> Plot:
     low, middle, high = (int(ordered[i]) for i in (0, (len(ordered) - 1) // 2, -1))
     summary = (
         f"{plural(len(ordered), 'group')}. {noun.capitalize()}s in a group: "
-        f"smallest {low:,}, median {middle:,}, largest {high:,}."
+        f"smallest {thousands(low)}, median {thousands(middle)}, largest {thousands(high)}."
     )
     if len(ordered) <= _SINGLY:
         return _one_bar_each(ordered.tolist(), title, summary, noun)
@@ -204,10 +289,10 @@ def _x_ticks(slots: Slots, bins: list[_Bin]) -> tuple[Tick, ...]:
     """Return as many ticks as fit: below single values, and at the lower edges of bins."""
     single = all(b.low == b.high for b in bins)
     shift = slots.width / 2 if single else Fraction(0)
-    longest = max(len(f"{b.low:,}") for b in bins) + 2
+    longest = max(len(thousands(b.low)) for b in bins) + 2
     every = -(-longest * CHARACTER // max(int(slots.width), 1))
     return tuple(
-        Tick(coordinate(slots.start(position) + shift), f"{bins[position].low:,}")
+        Tick(coordinate(slots.start(position) + shift), thousands(bins[position].low))
         for position in range(0, len(bins), every)
     )
 

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from sfumato.tasks.report.charts import Chart
 from sfumato.tasks.report.utility import MeasuredLevel
 from sfumato.tasks.schema.stated import CodeLabels, PublishedWords, link_of
 from sfumato.tasks.terms.line_words import LineWords
@@ -113,6 +114,7 @@ class VersionEntry:
         warnings: reasons why it may be of no use.
         accuracy: the accuracy of its answers, in words.
         levels: the same by workload and level.
+        charts: the same over an axis, for workloads with several levels.
         signature: the signer and the key, in words; None without a signature.
         described: the content of its manifest, if that was read.
     """
@@ -127,6 +129,7 @@ class VersionEntry:
     warnings: tuple[str, ...] = ()
     accuracy: tuple[str, ...] = ()
     levels: tuple[MeasuredLevel, ...] = ()
+    charts: tuple[Chart, ...] = ()
     signature: str | None = None
     described: DescribedVersion | None = None
 

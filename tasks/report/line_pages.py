@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from sfumato.tasks.report.axes import thousands
 from sfumato.tasks.report.line_entries import DescribedVersion, LineEntry, VersionEntry, urn_of
 from sfumato.tasks.report.line_metadata import (
     as_script,
@@ -21,6 +20,7 @@ from sfumato.tasks.report.line_metadata import (
     schema_org,
     schema_org_catalogue,
 )
+from sfumato.tasks.report.numbers import thousands
 from sfumato.tasks.report.rendering import environment, stylesheet
 from sfumato.tasks.schema.stated import link_of
 from sfumato.tasks.terms.tombstone import Tombstone

@@ -22,10 +22,10 @@ from sfumato.tasks.forms.lineage import LineageTotals
 from sfumato.tasks.report.answers import shown_answers
 from sfumato.tasks.report.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
-from sfumato.tasks.report.group_plots import ranges_plot, sizes_plot
+from sfumato.tasks.report.group_plots import Plot, ranges_plot, sizes_plot
 from sfumato.tasks.report.line_entries import words_of_line
+from sfumato.tasks.report.numbers import percentage
 from sfumato.tasks.report.page_data import is_fetched
-from sfumato.tasks.report.plot import Plot
 from sfumato.tasks.report.promises import (
     kind_of,
     remaining_uncertainty,
@@ -36,7 +36,7 @@ from sfumato.tasks.report.promises import (
 from sfumato.tasks.report.rendering import page_script, render, script_sha256
 from sfumato.tasks.report.snippets import SNIPPETS, example_query, pandas_snippet, query_command
 from sfumato.tasks.report.stated import guess_lines, likely_intervals
-from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
+from sfumato.tasks.report.utility import UtilityLine, utility_lines
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.terms.utility import Utility

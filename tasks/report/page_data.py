@@ -25,6 +25,7 @@ from sfumato.tasks.forms.lineage import LINEAGE, VACANT_ROWS
 from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.microdata.table import Column, encode, key
 from sfumato.tasks.query.question.ways import relations, tables_of_counts
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.tables import TABLES, form_of
@@ -33,6 +34,7 @@ from sfumato.tasks.terms.terms import Declared
 if TYPE_CHECKING:
     from sfumato.tasks.forms.labels import Admitted
     from sfumato.tasks.forms.targets import PublishedTargets
+    from sfumato.tasks.query.help_tables.subdomains import Nodes
 
 MOST_TEXT = 2_000_000
 """The longest text that a page holds, in characters."""
@@ -42,6 +44,8 @@ _SAFE = 2**53  # integers below this are numbers in JSON, others are texts
 _MOST_BITS = 24  # what the script unpacks at once
 _NODE = "node"
 _FETCHED = '{"fetched":true,'
+_LIKELY: Mapping[str, tuple[str, ...]] = {"rows": ("count", "sum", "avg")}
+"""The families of likely intervals that the script computes, by the way of showing."""
 Document = dict[str, Any]
 
 
@@ -64,7 +68,7 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
     text = None
     if _least_length(tables) <= MOST_TEXT:
         text = _text(declared, _TABLES[shows], tables)
-    if text is None and shows in _FILES:
+    if text is None:
         text = _text(declared, _FILES[shows], tables)
     return text
 
@@ -84,6 +88,7 @@ def _text(
             "shows": declared.form.shows,
             "counts": declared.form.counts_alone,
             "columns": [_description(name, column) for name, column in declared.columns.items()],
+            **_factors(declared),
             **describe(tables, declared),
         }
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -92,6 +97,23 @@ def _text(
     if len(text) > MOST_TEXT:
         return None
     return _MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _factors(declared: Declared) -> Document:
+    """Return the families of questions with likely intervals that the script computes."""
+    stated = declared.intervals
+    if (
+        stated is None
+        or declared.form.shows not in _LIKELY
+        or not tells("asks likely", declared.software)
+    ):
+        return {}
+    families = [
+        {"family": family.family, "of": family.of, "factor": float(family.factor)}
+        for family in stated.families
+        if family.family.partition("-")[0] in _LIKELY[declared.form.shows]
+    ]
+    return {"likely": families}
 
 
 def _least_length(tables: Tables) -> int:
@@ -168,10 +190,16 @@ def _columns_apart(tables: Tables, declared: Declared) -> Document:
             _table(_by_group(tables[table_of(name)].select([GROUP_ID, name]))) for name in names
         ],
         **_values_of_groups(tables, declared),
+        **_rounds(declared),
     }
     if declared.is_composed:
         document["lineage"] = _table(tables[LINEAGE].select([VACANT_ROWS]))
     return document
+
+
+def _rounds(declared: Declared) -> Document:
+    """Return for how many rounds frequencies are fitted, where it is stated."""
+    return {"rounds": dict(declared.rounds)} if declared.rounds else {}
 
 
 def _by_group(table: pa.Table) -> pa.Table:
@@ -216,31 +244,40 @@ def _label(admitted: "Admitted") -> Document:
 def _rows_and_subdomains(tables: Tables, declared: Declared) -> Document:
     """Return exact rows with their groups, the subdomains of groups, and those of all targets."""
     from sfumato.tasks.forms.targets import LOWER, UPPER, locate
-    from sfumato.tasks.query.help_tables.subdomains import read_nodes
 
-    (name,) = declared.names_with_roles("sensitive")
-    column = declared.columns[name]
-    nodes = read_nodes(tables[TARGETS], name, column)
+    nodes = _nodes(tables, declared)
     (values_table,) = tables_of_counts(declared).values()
     subdomains = tables[values_table]
     group = as_integers(subdomains[GROUP_ID])
     aim = _aims(tables[AIMS])[group]
-    published = nodes.subdomains
-    node = locate(published, aim, subdomains[LOWER], subdomains[UPPER])
+    node = locate(nodes.subdomains, aim, subdomains[LOWER], subdomains[UPPER])
     places = pa.table({GROUP_ID: group, _NODE: node, COUNT: subdomains[COUNT]})
     rows = tables[relations(declared).rows]
     exact = [n for n in (GROUP_ID, *declared.columns) if n in rows.column_names]
     return {
         "rows": _table(rows.select(exact)),
         "shown": _table(_by_group(places)),
-        "domain": {
-            "values": [_plain(value) for value in nodes.values.to_pylist()],
-            "order": nodes.order.tolist(),
-            "first": published.first.tolist(),
-            "last": published.last.tolist(),
-            "parent": _parents(published),
-            "weight": np.concatenate([t.weight for t in published.targets]).tolist(),
-        },
+        "domain": _domain(nodes),
+    }
+
+
+def _nodes(tables: Tables, declared: Declared) -> "Nodes":
+    from sfumato.tasks.query.help_tables.subdomains import read_nodes
+
+    (name,) = declared.names_with_roles("sensitive")
+    return read_nodes(tables[TARGETS], name, declared.columns[name])
+
+
+def _domain(nodes: "Nodes") -> Document:
+    """Return the values of a redistributed column, and the subdomains of all targets."""
+    published = nodes.subdomains
+    return {
+        "values": [_plain(value) for value in nodes.values.to_pylist()],
+        "order": nodes.order.tolist(),
+        "first": published.first.tolist(),
+        "last": published.last.tolist(),
+        "parent": _parents(published),
+        "weight": np.concatenate([t.weight for t in published.targets]).tolist(),
     }
 
 
@@ -293,6 +330,7 @@ def _columns_in_files(tables: Tables, declared: Declared) -> Document:
     document = {
         "admitted": [_files([table_of(name)], [GROUP_ID, name]) for name in names],
         **_values_in_files(tables, declared),
+        **_rounds(declared),
     }
     if declared.is_composed:
         document["lineage"] = _files([LINEAGE], [VACANT_ROWS])
@@ -308,6 +346,23 @@ def _labels_in_files(tables: Tables, declared: Declared) -> Document:
     }
 
 
+def _subdomains_in_files(tables: Tables, declared: Declared) -> Document:
+    """Name the files with exact rows and with the subdomains of groups; describe all targets."""
+    from sfumato.tasks.forms.targets import LOWER, UPPER
+
+    (name,) = declared.names_with_roles("sensitive")
+    (values_table,) = tables_of_counts(declared).values()
+    rows = relations(declared).rows
+    exact = [n for n in (GROUP_ID, *declared.columns) if n in tables[rows].column_names]
+    ends = [LOWER, UPPER]
+    return {
+        "rows": _files([rows], exact),
+        "shown": _files([values_table], [GROUP_ID, *ends, COUNT], like=dict.fromkeys(ends, name)),
+        "aims": _files([AIMS], [GROUP_ID, TARGET]),
+        "domain": _domain(_nodes(tables, declared)),
+    }
+
+
 def _files(tables: list[str], names: list[str], **more: Any) -> Document:
     return {"files": [f"./data/{table}.{TABLES}" for table in tables], "names": names, **more}
 
@@ -316,8 +371,9 @@ _FILES: Mapping[str, Callable[[Tables, Declared], Document]] = {
     "rows": _rows_in_files,
     "columns": _columns_in_files,
     "labels": _labels_in_files,
+    "subdomains": _subdomains_in_files,
 }
-"""Descriptions of tables that stay in files; subdomains are located in their targets here."""
+"""Descriptions of tables that stay in files."""
 
 
 def _table(table: pa.Table) -> Document:

@@ -1,14 +1,15 @@
 """Promises in the words of a page, with what was measured beside what is required."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.expectations.shared.numbers import Number
-from sfumato.tasks.report.axes import thousands
-from sfumato.tasks.report.group_plots import distance_text
+from sfumato.expectations.shared.numbers import Number, plain
+from sfumato.tasks.report.numbers import distance_text, four_digits, rough, thousands
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.terms.terms import Declared
 
 _HOUSEHOLDS = {
@@ -76,10 +77,10 @@ def state_promise(
     over_people: Verdict | None = None,
 ) -> StatedPromise:
     """Return a promise with its verdict in words, also over people if they have several rows."""
-    kind = kind_of(declared, promise.sensitive)
-    declares = declared.form.declares
-    sentence = promise.sentence_of_declared() if declares else promise.sentence()
+    units = dict.fromkeys(promise.distances, kind_of(declared, promise.sensitive))
+    separates = tells("separators", declared.software)
     names = sorted(verdict.required, key=lambda name: (name in promise.distances, name))
+    sentence = _sentence(promise, verdict, declared, separates=separates)
     return StatedPromise(
         title=promise.title,
         sentence=f"{sentence[:1].upper()}{sentence[1:]}.",
@@ -89,13 +90,41 @@ def state_promise(
         holds=verdict.holds,
         groups=verdict.groups,
         failing=verdict.failing,
-        parameters=tuple(_parameter(promise, name, verdict, kind) for name in names),
+        parameters=tuple(
+            _parameter(promise.meanings[name], name, verdict, units.get(name), separates=separates)
+            for name in names
+        ),
         over_people=tuple(
-            _parameter(promise, name, over_people, kind, _meaning_over(promise, name, declared))
+            _parameter(
+                _meaning_over(promise, name, declared),
+                name,
+                over_people,
+                units.get(name),
+                separates=separates,
+            )
             for name in names
             if over_people is not None
         ),
     )
+
+
+def _sentence(
+    promise: PrivacyModel, verdict: Verdict, declared: Declared, *, separates: bool
+) -> str:
+    """Return what a promise means, with separators in its large numbers if `separates`."""
+    sentence = promise.sentence_of_declared() if declared.form.declares else promise.sentence()
+    if separates:
+        for number in verdict.required.values():
+            sentence = _with_separators(sentence, number, promise.sensitive or "")
+    return sentence
+
+
+def _with_separators(sentence: str, number: Number, name: str) -> str:
+    """Return a sentence in which a number has separators, unless a column's name has its digits."""
+    if number is None or number == inf or (digits := str(plain(Fraction(number)))) in name:
+        return sentence
+    pattern = rf"(?<![\w.]){re.escape(digits)}(?![\w.]*\w)"
+    return re.sub(pattern, thousands(Fraction(number)), sentence)
 
 
 def _meaning_over(promise: PrivacyModel, name: str, declared: Declared) -> str:
@@ -144,19 +173,16 @@ def kind_of(declared: Declared, name: str | None) -> str:
 
 
 def _parameter(
-    promise: PrivacyModel,
-    name: str,
-    verdict: Verdict,
-    kind: str,
-    meaning: str | None = None,
+    meaning: str, name: str, verdict: Verdict, unit: str | None, *, separates: bool
 ) -> Parameter:
-    meaning = meaning or promise.meanings[name]
-    required, observed = verdict.required[name], verdict.observed.get(name)
-    unit = kind if name in promise.distances else None
-    return Parameter(name, meaning, _number(required, unit), _number(observed, unit))
+    required, observed = (
+        _number(number, unit, separates=separates)
+        for number in (verdict.required[name], verdict.observed.get(name))
+    )
+    return Parameter(name, meaning, required, observed)
 
 
-def _number(number: Number, unit: str | None) -> str:
+def _number(number: Number, unit: str | None, *, separates: bool) -> str:
     """Return a number for people, as a distance if it has the unit of a column type."""
     if number is None:
         return "could not be measured"
@@ -165,6 +191,7 @@ def _number(number: Number, unit: str | None) -> str:
     if number == inf:
         return "infinite"
     exact = thousands(Fraction(number))
-    if len(exact) > _LONGEST:
-        return f"≈ {float(number):.4g}"
-    return f"≈ {float(number):.4g} ({exact})" if "/" in exact else exact
+    if "/" not in exact and len(exact) <= _LONGEST:
+        return exact
+    rounded = rough(float(number)) if separates else four_digits(float(number))
+    return f"≈ {rounded}" if len(exact) > _LONGEST else f"≈ {rounded} ({exact})"

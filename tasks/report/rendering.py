@@ -1,7 +1,7 @@
 """Common parts of all pages: one look, templates, texts that stay texts, and the script.
 
 The script's modules are plain JavaScript, which Node runs and tests as they are. A page holds them
-in order as one text, without comments and indentation, and its policy allows only this text.
+in order as one text, without comments and needless spaces, and its policy allows only this text.
 
 Every page is a pure function of what it shows: the same bytes wherever and whenever it is rendered.
 """
@@ -10,7 +10,7 @@ import base64
 import hashlib
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from markupsafe import Markup, escape
 
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
-from sfumato.tasks.report.axes import thousands
+from sfumato.tasks.report.numbers import size, thousands
 from sfumato.tasks.schema.files import read_text
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -39,9 +39,18 @@ _ENTRY = "page.js"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[a-z/]+\.js)";\n', re.MULTILINE)
 _BUNDLED = re.compile(r"(?P<body>.*)export\{(?P<names>[^{}]*)\};\n?", re.DOTALL)
 _COMMENT = re.compile(r"^ *(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+_BEHIND = re.compile(r"(?<=[;,{(\[}]) //[^\n]*$", re.MULTILINE)
 _INLINE = re.compile(r"/\*\* @type \{[^\n]*?\} \*/ ?")
 _EXPORT = re.compile(r"^export (?=(?:async|class|const|function) )", re.MULTILINE)
 _SPACE = re.compile(r"\n\s*")
+_TEXT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+_PATTERN = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
+_CODE = re.compile(r"[^\"'`/]+")
+_BEFORE_PATTERN = re.compile(r"(?:^|[(,=:\[!&|?{};+>]|\breturn)\s*\Z")
+"""Code after which a slash begins a regular expression, and does not divide."""
+_GAPS = re.compile(r"(?P<before>[^\w$\s]?)(?P<spaces>[ \n]+)(?=(?P<after>.?))", re.DOTALL)
+_TWICE = ("+", "-", "/")
+"""Characters that mean something else if two follow each other."""
 _PARTS: Mapping[str, Mapping[str, type]] = {
     "forms": FORM_PARAMETERS,
     "partitions": PARTITION_PARAMETERS,
@@ -111,7 +120,9 @@ def _add(file: str, modules: dict[str, str]) -> None:
         if imported["file"] not in modules:
             _add(imported["file"], modules)
     bare = _EXPORT.sub("", _IMPORT.sub("", source))
-    modules[file] = _INLINE.sub("", _COMMENT.sub("", bare)).strip() + "\n"
+    for comment in (_COMMENT, _BEHIND, _INLINE):
+        bare = comment.sub("", bare)
+    modules[file] = minify(bare.strip() + "\n")
 
 
 def _within_function(body: str, exported: str) -> str:
@@ -120,6 +131,105 @@ def _within_function(body: str, exported: str) -> str:
     names = ", ".join(name for _, name in pairs)
     returned = ", ".join(f"{name}: {own}" for own, name in pairs)
     return f"const {{ {names} }} = (() => {{\n{body}\nreturn {{ {returned} }};\n}})();\n"
+
+
+def minify(script: str) -> str:
+    """Return a script that does the same, without spaces that only people need.
+
+    Args:
+        script: JavaScript without comments, in which every statement ends with a semicolon.
+
+    >>> minify('const a = b - -1; if (a > 2) { say("a = b"); }')
+    'const a=b- -1;if(a>2){say("a = b");}'
+    """
+    pieces: list[str] = []
+    for is_code, piece in _pieces(script):
+        if is_code and pieces:
+            # the last character decides about spaces behind it
+            pieces.append(_without_spaces(pieces[-1][-1:] + piece)[1:])
+        else:
+            pieces.append(_without_spaces(piece) if is_code else piece)
+    return "".join(pieces)
+
+
+def _pieces(script: str) -> Iterator[tuple[bool, str]]:
+    """Yield the pieces of a script in order, and whether each is code.
+
+    The others are texts, templates and regular expressions.
+    """
+    place, code = 0, ""
+    while place < len(script):
+        end = _end_of_literal(script, place, code)
+        if end is None:
+            match = _CODE.match(script, place)
+            code += match[0] if match else script[place]
+            place = match.end() if match else place + 1
+            continue
+        if code:
+            yield True, code
+        yield False, script[place:end]
+        place, code = end, ""
+    if code:
+        yield True, code
+
+
+def _end_of_literal(script: str, place: int, code: str) -> int | None:
+    """Return the end of the literal that begins at a place; None if code continues there.
+
+    Args:
+        script: the script.
+        place: the place.
+        code: the code before it, from the last literal on.
+    """
+    if script[place] == "`":
+        return _end_of_template(script, place)
+    if script[place] == "/":
+        match = _PATTERN.match(script, place) if _BEFORE_PATTERN.search(code) else None
+    else:
+        match = _TEXT.match(script, place)
+    return match.end() if match else None
+
+
+def _end_of_template(script: str, start: int) -> int:
+    """Return the end of a template, in whose expressions there may be other templates."""
+    place = start + 1
+    while script[place] != "`":
+        if script[place] == "\\":
+            place += 2
+        elif script.startswith("${", place):
+            place = _end_of_expression(script, place + 2)
+        else:
+            place += 1
+    return place + 1
+
+
+def _end_of_expression(script: str, place: int) -> int:
+    """Return the end of an expression in a template, behind its brace."""
+    depth = 1
+    while depth:
+        end = _end_of_literal(script, place, script[place - 1])
+        if end is not None:
+            place = end
+            continue
+        depth += (script[place] == "{") - (script[place] == "}")
+        place += 1
+    return place
+
+
+def _without_spaces(code: str) -> str:
+    return _GAPS.sub(_space, code)
+
+
+def _space(match: re.Match[str]) -> str:
+    """Return the spaces that code needs between two characters, with the one before them."""
+    before, spaces, after = match["before"], match["spaces"], match["after"]
+    if "\n" in spaces:
+        needless = before in ("{", "(", "[", ",", ";") or after in ("}", ")", "]")
+        return before if needless and before + after else before + "\n"
+    if before in _TWICE and after in ("", before):
+        return f"{before} "
+    is_beside_sign = before or (after and not re.match(r"[\w$\"'`]", after))
+    return before if is_beside_sign else " "
 
 
 def script_sha256(shows: str, *, fetched: bool = False) -> str:
@@ -147,7 +257,7 @@ def environment_of(templates: BaseLoader) -> Environment:
     )
     filters: Mapping[str, Any] = {
         "thousands": thousands,
-        "size": _size,
+        "size": size,
         "address": _address,
         "whole": _whole,
     }
@@ -174,15 +284,6 @@ def _without_hidden_characters(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup):
         return _UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", value)
     return value
-
-
-def _size(number: int) -> str:
-    """Return bytes for people: three digits and a unit."""
-    for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
-        if number >= 10**power:
-            tenths = (number * 10 + 10**power // 2) // 10**power
-            return f"{tenths // 10:,}.{tenths % 10} {unit}"
-    return f"{number} bytes"
 
 
 def _address(path: str) -> str:

@@ -7,6 +7,7 @@ these. This page judges by one selection that anyone can draw.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from math import ceil
 from typing import Any
 
@@ -16,6 +17,7 @@ from sfumato.tasks.attacks.from_files import Guesses
 from sfumato.tasks.attacks.shared.attack import Score
 from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL, mean_by_range
 from sfumato.tasks.query.intervals.shapes import FAMILIES, LEAST_GROUPS, LEAST_ROWS
+from sfumato.tasks.report.numbers import tenths_of_percent, thousands, whole_percent
 from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.terms.terms import Declared
 
@@ -126,9 +128,9 @@ def _who(attack: str, parameters: Mapping[str, str]) -> str:
 
 
 def _guess_line(score: Score) -> GuessLine:
-    instead = (f"{words}: {_percent(share)}" for words, share in score.references.items())
+    instead = (f"{words}: {tenths_of_percent(share)}" for words, share in score.references.items())
     place = ceil(score.share * _SCALE)
-    return GuessLine(score.measure, _percent(score.share), "; ".join(instead), place)
+    return GuessLine(score.measure, tenths_of_percent(score.share), "; ".join(instead), place)
 
 
 def _bar_line(bar: KeptBar) -> BarLine:
@@ -137,13 +139,13 @@ def _bar_line(bar: KeptBar) -> BarLine:
         "people": "1 other person" if bar.known == 1 else f"{bar.known} others",
         "width": _NARROW if bar.width is None else str(plain(bar.width)),
         "level": f"level {bar.level}",
-        "times": f"{bar.times or 0:g}",
+        "times": thousands(Fraction(str(bar.times or 0))),
     }
     return BarLine(
         bar.attack,
         _who(bar.attack, parameters),
         _limit(bar).format(**parameters),
-        _percent(bar.most),
+        tenths_of_percent(bar.most),
     )
 
 
@@ -154,11 +156,7 @@ def _limit(bar: KeptBar) -> str:
     if bar.belief is None:
         return "guessed beyond the group alone"
     words = _BELIEVED.get(bar.attack, "own value believed")
-    return f"{words} with {_percent(bar.belief)} or more"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{words} with {tenths_of_percent(bar.belief)} or more"
 
 
 @dataclass(frozen=True)
@@ -204,6 +202,6 @@ def _wide_means(groups: Groups, declared: Declared) -> Iterator[str]:
         if share is not None and share >= TRIVIAL:
             yield (
                 f"the mean of {name} over one in twenty rows of every group is bounded no closer "
-                f"than within {float(share):.0%} of the range of all its values, which is known "
-                "without the groups"
+                f"than within {whole_percent(share)} of the range of all its values, which is "
+                "known without the groups"
             )

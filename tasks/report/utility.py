@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.tasks.report.axes import thousands
+from sfumato.tasks.report.charts import Chart, Frame, Words, number_axis, ticks_with_room
+from sfumato.tasks.report.numbers import four_decimals, half_widths, thousands, width_in_words
 from sfumato.tasks.terms.utility import Utility
 
-_TIMES = 10  # from this share on, the text is so many times
-_NOTHING_TOLD = 2.0  # a width by its middle: from 0, or below, to twice the middle
+_NEEDED = frozenset({"workload", "level", "median"})
+_HEIGHT = 210  # of a chart
+_STEPS = 5  # of its vertical axis
 
 
 @dataclass(frozen=True)
@@ -66,63 +68,6 @@ def utility_lines(utility: Utility, *, composed: bool = False) -> list[UtilityLi
     ]
 
 
-def four_decimals(number: Fraction) -> str:
-    """Return a number to four decimals, halves up: the same on every machine.
-
-    >>> four_decimals(Fraction(1, 3)), four_decimals(Fraction(24693, 2)), four_decimals(Fraction(2))
-    ('0.3333', '12,346.5', '2')
-    """
-    return thousands(Fraction((number * 10_000 + Fraction(1, 2)).__floor__(), 10_000))
-
-
-def percentage(part: int, whole: int) -> str:
-    """Return a share in hundredths, to one decimal, halves up; empty for a part of 0.
-
-    >>> percentage(1, 8), percentage(1, 9999), percentage(5, 10), percentage(0, 3)
-    ('12.5', 'fewer than 0.1', '50', '')
-    """
-    if not part:
-        return ""
-    tenths = (part * 2000 + whole) // (2 * whole)
-    return thousands(Fraction(tenths, 10)) if tenths else "fewer than 0.1"
-
-
-def share_in_words(share: float) -> str:
-    """Return a width or error in percent: at most three digits, and large shares as `times`.
-
-    >>> [share_in_words(share) for share in (0.0714, 0.00042, 1.5, 183.6499)]
-    ['7.1 %', '0.042 %', '150 %', '184 times']
-    """
-    if share >= _TIMES:
-        return f"{share:,.0f} times"
-    percent = 100 * share
-    if percent >= 100:
-        return f"{percent:.0f} %"
-    return f"{percent:.2g} %" if percent < 10 else f"{percent:.3g} %"
-
-
-def half_width(relative: float | None) -> str:
-    """Return half the width of bounds, relative to their middle, as `±7 %`.
-
-    >>> half_width(0.14), half_width(0.0), half_width(None)
-    ('±7 %', 'exact', '–')
-    """
-    if relative is None:
-        return "–"
-    return f"±{share_in_words(relative / 2)}" if relative else "exact"
-
-
-def width_in_words(median: float | None) -> str:
-    """Return the median width of bounds in words; None if no answer had a middle other than 0.
-
-    >>> width_in_words(0.14), width_in_words(2.5), width_in_words(None)
-    ('±7 %', 'too wide to use', 'not measured')
-    """
-    if median is None:
-        return "not measured"
-    return "too wide to use" if median >= _NOTHING_TOLD else half_width(median)
-
-
 def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a line for each workload of a public summary: the accuracy at each of its levels.
 
@@ -133,7 +78,7 @@ def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     by_workload: dict[str, list[Mapping[str, Any]]] = {}
     for summary in summaries:
-        if {"workload", "level", "median"} <= set(summary):
+        if set(summary) >= _NEEDED:
             by_workload.setdefault(str(summary["workload"]), []).append(summary)
     return [f"{name}: {_levels(levels)}" for name, levels in by_workload.items()]
 
@@ -163,24 +108,71 @@ def measured_levels(summaries: Sequence[Mapping[str, Any]]) -> list[MeasuredLeve
     >>> ranges = {"workload": "avg(cost) by range of age", "queries": 1000, "level": 5}
     >>> (level,) = measured_levels([{**ranges, "median": 0.2}])
     >>> level.level, level.queries, level.words, level.place
-    ('5', '1,000', '±10 %', 20)
+    ('5', '1,000', '±10.0 %', 20)
     """
+    measured = [summary for summary in summaries if set(summary) >= _NEEDED]
+    accuracies = half_widths([summary["median"] for summary in measured])
     return [
         MeasuredLevel(
             str(summary["workload"]),
             str(summary["level"]),
-            f"{summary['queries']:,}" if summary.get("queries") else "",
-            width_in_words(summary["median"]),
+            thousands(int(summary["queries"])) if summary.get("queries") else "",
+            "not measured" if summary["median"] is None else accuracy,
             200 if summary["median"] is None else round(min(summary["median"], 2.0) * 100),
         )
-        for summary in summaries
-        if {"workload", "level", "median"} <= set(summary)
+        for summary, accuracy in zip(measured, accuracies, strict=True)
     ]
+
+
+def accuracy_charts(summaries: Sequence[Mapping[str, Any]]) -> list[Chart]:
+    """Return a chart of accuracy by span for each workload that has numbers at two levels.
+
+    Answers that are too wide to use are drawn at 100 %.
+
+    Args:
+        summaries: a public summary: workloads at their levels, with the median width.
+    """
+    points: dict[str, list[tuple[Fraction, float]]] = {}
+    for summary in summaries:
+        if not set(summary) >= _NEEDED or not isinstance(summary["level"], int):
+            continue
+        if summary["median"] is not None:
+            point = Fraction(summary["level"]), float(summary["median"])
+            points.setdefault(str(summary["workload"]), []).append(point)
+    return [_chart(name, sorted(levels)) for name, levels in points.items() if len(levels) > 1]
+
+
+def _chart(workload: str, points: Sequence[tuple[Fraction, float]]) -> Chart:
+    accuracies = half_widths([width for _, width in points])
+    texts = [
+        f"{text} at {thousands(level)}" for (level, _), text in zip(points, accuracies, strict=True)
+    ]
+    places = [(level, min(50 * Fraction(width), Fraction(100))) for level, width in points]
+    x = number_axis(Fraction(0), points[-1][0], whole=True)
+    y = number_axis(Fraction(0), max(height for _, height in places), whole=False, steps=_STEPS)
+    frame = Frame(x, y, _HEIGHT)
+    title = f"How accurate: {workload}"
+    words = Words(workload, f"{title}: {', '.join(texts)}", _level_name(workload), "± %")
+    ticks = ticks_with_room([(frame.x_place(value), label) for value, label in x.ticks])
+    dots = [frame.dot(*place, text) for place, text in zip(places, texts, strict=True)]
+    return frame.chart(words, ticks, [("edges", frame.line(places))], dots)
+
+
+def _level_name(workload: str) -> str:
+    """Return the title of the axis of a workload's levels.
+
+    >>> _level_name("avg(cost) by range of age"), _level_name("sum(cost) of arbitrary selections")
+    ('span of age', 'values selected')
+    """
+    _, is_range, column = workload.partition(" by range of ")
+    if is_range:
+        return f"span of {column}"
+    return "values selected" if workload.endswith(" selections") else "% of the rows selected"
 
 
 def _levels(levels: Sequence[Mapping[str, Any]]) -> str:
     """Return the accuracy of a workload at each level, and the number of queries if it is one."""
     texts = [f"{width_in_words(level['median'])} ({level['level']})" for level in levels]
-    queries = {level.get("queries") for level in levels} - {None}
-    number = f" of {queries.pop():,} queries" if len(queries) == 1 else ""
+    queries = {int(level["queries"]) for level in levels if level.get("queries") is not None}
+    number = f" of {thousands(queries.pop())} queries" if len(queries) == 1 else ""
     return f"{', '.join(texts)}; medians{number}"

@@ -1,7 +1,6 @@
 """Tables for people who watch a run: only names, counts and shares."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.expectations.measures.households import HouseholdRisk
@@ -10,6 +9,16 @@ from sfumato.expectations.rules.verdicts import GROUPS, Finding
 from sfumato.tasks.attacks.shared.attack import Score
 from sfumato.tasks.microdata.singling_out import SinglingOut
 from sfumato.tasks.query.accuracy.usefulness import Usefulness
+from sfumato.tasks.report.numbers import (
+    half_widths,
+    percents,
+    rough,
+    tenths_of_percent,
+    thousands,
+    whole_percent,
+    with_spaces,
+    write_columns,
+)
 from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared
@@ -41,10 +50,11 @@ def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulne
         "",
         f"Version **{release.directory.name}** of `{declared.name}`, digest `{sfumato['digest']}`.",
         "",
-        f"{rows.published:,} rows published of {rows.read:,} read: "
-        f"{rows.dropped_by_filter:,} removed by the filter, "
-        f"{rows.dropped_for_nulls:,} for missing values, "
-        f"{rows.dropped_as_repeats:,} as repeats, {rows.suppressed:,} suppressed.",
+        f"{thousands(rows.published)} rows published of {thousands(rows.read)} read: "
+        f"{thousands(rows.dropped_by_filter)} removed by the filter, "
+        f"{thousands(rows.dropped_for_nulls)} for missing values, "
+        f"{thousands(rows.dropped_as_repeats)} as repeats, "
+        f"{thousands(rows.suppressed)} suppressed.",
         "",
         *_table(
             ["promise", "required", "observed", "groups"],
@@ -58,14 +68,20 @@ def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulne
         *_note_on_codings(declared),
         *(f"- {_text(line)}" for line in accuracy_lines(widths)),
         "",
-        "Relative widths of the bounds, (upper − lower) / ((upper + lower) / 2):",
+        "Accuracy: half the width of the bounds, relative to their middle:",
         "",
         *_table(
             list(widths[0]) if widths else ["workload"],
-            [list(row.values()) for row in widths],
+            [list(row.values()) for row in _with_accuracies(widths)],
         ),
     ]
     return "\n".join(lines)
+
+
+def _with_accuracies(widths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return relative widths as accuracies, and what is relative to known widths in percent."""
+    shares = write_columns(widths, percents, only=("of_known",))
+    return write_columns(shares, half_widths)
 
 
 def _note_on_codings(declared: Declared) -> list[str]:
@@ -95,7 +111,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else _text(str(value))
+    return rough(value) if isinstance(value, float) else _text(str(value))
 
 
 def _text(text: str) -> str:
@@ -111,9 +127,17 @@ def risk_rows(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
             (f"rows in groups of fewer than {size}", narrow.smaller[size], wide.smaller[size])
             for size in narrow.smaller
         ),
-        ("prosecutor risk, highest", _percent(narrow.highest), _percent(wide.highest)),
-        ("prosecutor risk, average", _percent(narrow.average), _percent(wide.average)),
-        ("marketer risk", _percent(narrow.average), _percent(wide.average)),
+        (
+            "prosecutor risk, highest",
+            tenths_of_percent(narrow.highest),
+            tenths_of_percent(wide.highest),
+        ),
+        (
+            "prosecutor risk, average",
+            tenths_of_percent(narrow.average),
+            tenths_of_percent(wide.average),
+        ),
+        ("marketer risk", tenths_of_percent(narrow.average), tenths_of_percent(wide.average)),
     ]
     return [
         {
@@ -132,9 +156,18 @@ def whole_rows(
     whole, part = {"people": ("person", "row"), "households": ("household", "member")}[counted]
     measures = [
         (counted, risk.households),
-        (f"highest risk of a {whole} ({part}s independent)", f"{risk.highest:.2%}"),
-        (f"average risk of a {whole} ({part}s independent)", f"{risk.average:.2%}"),
-        (f"average of the largest risk of a {part}", f"{float(risk.by_member):.2%}"),
+        (
+            f"highest risk of a {whole} ({part}s independent)",
+            tenths_of_percent(risk.highest),
+        ),
+        (
+            f"average risk of a {whole} ({part}s independent)",
+            tenths_of_percent(risk.average),
+        ),
+        (
+            f"average of the largest risk of a {part}",
+            tenths_of_percent(float(risk.by_member)),
+        ),
         (f"fewest {counted} in a group", risk.least),
         (f"fewest {counted} alike in all {part}s", risk.least_alike),
         (f"unique {counted}", risk.alone),
@@ -149,7 +182,7 @@ def homogeneity_rows(risk: Risk) -> list[dict[str, Any]]:
             "attribute": name,
             "share of one value": "all"
             if value_share.share == 1
-            else f"{float(value_share.share):.0%} or more",
+            else f"{whole_percent(value_share.share)} or more",
             "groups": value_share.groups,
             "rows": value_share.rows,
             "rows with that value": value_share.revealed,
@@ -167,10 +200,6 @@ def singling_out_rows(result: SinglingOut) -> list[dict[str, Any]]:
     ]
     what = f"no set of up to {result.complete_up_to} columns"
     return rows or [{"columns": what, "unique rows": 0}]
-
-
-def _percent(share: Fraction) -> str:
-    return f"{float(share):.2%}"
 
 
 def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
@@ -240,6 +269,6 @@ def _row_of_guesses(column: str, score: Score) -> dict[str, Any]:
     return {
         "column": column,
         "guessed": score.measure,
-        "share": "skipped" if score.skipped else f"{score.share:.1%}",
-        "beside": score.skipped or score.context,
+        "share": "skipped" if score.skipped else tenths_of_percent(score.share),
+        "beside": with_spaces(score.skipped or score.context),
     }

@@ -36,6 +36,8 @@ default: what does not use it is written, and digested, as it always was.
     9   releases in parts whose versions are composed: ids of groups run on in every table, and rows
         of parts that are not shown are counted
     10  columns: unite: spellings of a text that were made one
+    11  rounds: columns of ambiguous releases in which estimates take values to occur equally often,
+        or nearly so
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,12 +52,12 @@ from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
-NEWEST = 10
+NEWEST = 11
 COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
 """The key of the layout of a release's page, files and ready SQL."""
-_LAYOUT = "8"
+_LAYOUT = "9"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -68,7 +70,9 @@ ToldByPages = Literal[
     "answers",  # to three questions, with their bounds
     "at a glance",  # the publisher's description, files and licence, on the first screen
     "asks",  # a line for questions, with the tables and a script that answers them
+    "asks likely",  # the factors of likely intervals, for that script
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
+    "separators",  # between thousands, in the codebook and in promises; no number has an exponent
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
@@ -83,6 +87,8 @@ _SINCE: Mapping[ToldByPages, int] = {
     "answers": 7,
     "at a glance": 7,
     "asks": 8,
+    "asks likely": 9,
+    "separators": 9,
 }
 
 

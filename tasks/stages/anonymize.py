@@ -34,6 +34,7 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.identity import canonical_row_order
 from sfumato.tasks.publication.divergence import divergence
+from sfumato.tasks.query.help_tables.registry import with_chosen_help
 from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.schema.formats import software
 from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note
@@ -87,6 +88,7 @@ def write_candidate(
             "rows_apart": line.rows_apart,
         }
         declared = declared.model_copy(update={**updates, "exposure": exposed})
+    declared = with_chosen_help(declared, made.tables)
     if intervals:
         from sfumato.tasks.candidates.calibrate import with_calibrated_intervals
 

@@ -17,7 +17,6 @@ from sfumato.tasks.private.people.slots import from_table
 from sfumato.tasks.private.people.store import has_map, read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.amendments import record_accuracy
-from sfumato.tasks.publication.exposure import exposure
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.usefulness import (
@@ -188,6 +187,8 @@ def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
     for promise in declared.promises:
         names, most = promise.quasi_identifiers, promise.most_present
         if most is not None and names:
+            from sfumato.tasks.publication.exposure import exposure
+
             tables = {name: release.table(name) for name in schemas(declared)}
             columns = {
                 name: table[name] for table in tables.values() for name in table.column_names

@@ -4,6 +4,7 @@ Everything else in a release is a function of the published tables and of this.
 """
 
 import hashlib
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
@@ -226,6 +227,11 @@ class Declared(Terms):
     )
     words: PublishedWords = field_since(
         6, PublishedWords(), "the owner's words about the line and its columns"
+    )
+    rounds: Mapping[str, Literal[0, 3]] = field_since(
+        11,
+        {},
+        "the rounds for which the frequencies of a column's values were fitted, if not 100",
     )
     made_of: tuple[PublishedPart, ...] = field_since(
         3, (), "the parts of a release in parts, in order"

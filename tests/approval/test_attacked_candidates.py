@@ -23,6 +23,9 @@ def test_reviewers_see_the_bar_and_decide(reviewed_line):
     page = Read((candidate.report / "review.html").read_text("utf-8"))
     assert "not kept: you decide" in page.text
     assert "max-share-above" in page.text
+    assert "1 bar on attacks is not kept." in page.text
+    headings = [heading.get("id") for heading in page.all("h2")]
+    assert headings[:2] == ["decide", "promises"]
     version = reviewed_line.publish(
         reviewed_line.decide(reviewed_line.reviewer("ann"), place=candidate.place)
     )

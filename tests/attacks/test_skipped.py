@@ -113,7 +113,7 @@ def test_every_attack_is_scored_or_says_why_not(form, tmp_path):
 def test_drafts_and_comparisons_show_what_was_skipped():
     scores = [score.document() for score in skipped_attack("definetti", "too many")]
     (drafted,) = draft._attacks({"wage": scores})
-    assert drafted["rows"] == [["definetti", "skipped", "skipped too many"]]
+    assert drafted["rows"] == [["definetti", "skipped", "skipped: too many"]]
     outcome = SimpleNamespace(outcome=SimpleNamespace(attacks={"wage": scores}))
     (compared,) = comparison._attacks(SimpleNamespace(ranked=[outcome]))
     assert compared["rows"] == [["definetti", "skipped"]]

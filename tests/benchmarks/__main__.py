@@ -6,9 +6,12 @@ from tests.benchmarks import (
     attack_peers,
     attacked,
     attackers,
+    bounds_and_noise,
+    calibration,
     codings,
     composition,
     disjoint_cover,
+    estimates,
     forest,
     ke,
     lattice,
@@ -44,8 +47,10 @@ if __name__ == "__main__":
     recoded.main()
     rewriting.main()
     asking.main()
+    calibration.main()
     ambiguity.main()
     disjoint_cover.main()
+    estimates.main(2)
     presence.main()
     targets.main()
     redistribution.main()
@@ -56,5 +61,6 @@ if __name__ == "__main__":
     attackers.main()
     attacked.main()
     attack_peers.main()
+    bounds_and_noise.main()
     patients.main()
     stages.main()

@@ -30,9 +30,9 @@ from sfumato.tasks.microdata.source import ingest
 from sfumato.tasks.microdata.table import Microdata, seeded_keys
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import build_help_tables
-from sfumato.tasks.query.intervals.calibration import (
+from sfumato.tasks.query.intervals.calibration.drawn_queries import DrawnConditions
+from sfumato.tasks.query.intervals.calibration.factors import (
     QUERIES,
-    DrawnConditions,
     MeasuredQuery,
     QueriesOnOriginal,
     calibrate,
@@ -225,13 +225,13 @@ def holm(rarities: list[float], level: float = 0.05) -> list[bool]:
 
 def measure_release(name: str, folder: Path, seed: int) -> Iterator[Cell]:
     """Calibrate a release, and ask fresh queries of it."""
-    declared, tables, original = release_terms(name, folder, seed)
+    declared, tables, original = release_terms(RELEASES[name], folder, seed)
     tables_, shows = {**tables, **build_help_tables(tables, declared)}, declared.form.shows
     with ENGINES[shows](tables_, declared, "weighted") as engine, session({}) as values:
         queries = QueriesOnOriginal(
             LIKELY[shows](engine, DrawnConditions(values)), declared, original
         )
-        stated = calibrate(queries.measure(QUERIES, seeded_keys(2 * seed + 1)), None)
+        stated = calibrate(queries.scores(QUERIES, seeded_keys(2 * seed + 1)), None)
         fresh = queries.measure(FRESH, seeded_keys(2 * seed + 2))
     for family, queries_asked in sorted(fresh.items()):
         factor = stated.factor_of(family)
@@ -255,13 +255,17 @@ def possible(family: str, query: MeasuredQuery, factor: float) -> float:
     return (high - low) * (law.size.rows if family.startswith("avg") else 1) + 1
 
 
-def release_terms(name: str, folder: Path, seed: int) -> tuple[Declared, Tables, Microdata]:
+Parts = tuple[dict[str, Any], list[dict[str, Any]], str, str]
+"""Source and columns of a spec, its promises, its partition and its form."""
+
+
+def release_terms(parts: Parts, folder: Path, seed: int) -> tuple[Declared, Tables, Microdata]:
     """Return what a release would declare and show, and the rows that it represents."""
-    keys, promises, partition, form = RELEASES[name]
+    keys, promises, partition, form = parts
     spec = {
         "version": 1,
         "name": "coverage",
-        "title": name,
+        "title": "Coverage",
         **keys,
         "nulls": "drop-row",
         "promises": promises,

@@ -12,7 +12,7 @@ from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
-from sfumato.expectations.measures.readings import occurrences
+from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Column, Microdata, seeded_keys

@@ -1,5 +1,8 @@
 """Pages of whole releases, each form's, in a real browser: heard, read, on telephones, printed."""
 
+import re
+from urllib.parse import quote
+
 import pytest
 
 from sfumato.tasks.private.references import given_references
@@ -10,7 +13,7 @@ from sfumato.tasks.terms.assessment import assess
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.stated_promises import with_statements
 from sfumato.tasks.terms.tables import read_tables
-from tests.browser.test_page import browser
+from tests.browser.test_page import CONTRAST, browser
 from tests.corpus.lines import CORPUS
 from tests.report.test_line_pages import HARD, line
 
@@ -134,10 +137,29 @@ def test_pages_are_accessible_and_fit(browser, release_pages, width, scheme, med
     assert len(release_pages) == len(RELEASES) + 5
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_answers_with_likely_intervals_fit_a_telephone(browser, release_pages, scheme):
+    path = next(path for path in release_pages if path.stem == "likely")
+    context = browser.new_context(
+        viewport={"width": 390, "height": 900}, color_scheme=scheme, offline=True
+    )
+    page = context.new_page()
+    query = "SELECT sex, AVG(fnlwgt) FROM microdata WHERE age BETWEEN 20 AND 60 GROUP BY sex"
+    page.goto(f"{path.as_uri()}#ask={quote(query)}")
+    answer = page.get_by_role("group", name="Answer", exact=True)
+    likely = answer.locator("[data-label^=Likely]").all_inner_texts()
+    assert len(likely) == 2
+    assert all(re.fullmatch(r"[\d,]+ to [\d,]+", text) for text in likely)
+    assert answer.locator("path.likely").count() == 2
+    assert answer.evaluate("e => e.scrollWidth <= e.clientWidth")
+    assert page.evaluate(CONTRAST) >= 4.5
+    context.close()
+
+
 def test_a_broken_name_is_found(browser, release_pages):
     """The check above sees what keeps names whole."""
     path = next(path for path in release_pages if path.stem == "redistributed")
-    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page = browser.new_page(viewport={"width": 320, "height": 900})
     page.goto(path.as_uri())
     page.evaluate("""document.styleSheets[0].insertRule(
       'code, .whole { display: inline !important; white-space: normal !important }')""")

@@ -31,6 +31,7 @@ from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private import scratch
 from sfumato.tasks.private.people.frozen import keep_choice
 from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.report.numbers import with_spaces
 from sfumato.tasks.stages import anonymize as anonymizing
 from tests.drafts.traces import trace
 from tests.release.evolving import Evolving
@@ -92,7 +93,7 @@ def test_what_attackers_guess_stands_beside_every_alternative_in_the_csv(small, 
             assert {name: float(row[name]) for name in scores} == scores
             assert {row[name] for name in attacks.keys() - scores.keys()} <= {""}
         guessed[ranked_row.outcome.name] = scores
-        assert all(escape(name.removeprefix("wage: ")) in page for name in scores)
+        assert all(escape(with_spaces(name.removeprefix("wage: "))) in page for name in scores)
     assert len({json.dumps(scores) for scores in guessed.values()}) == 2
 
 

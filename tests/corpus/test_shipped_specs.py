@@ -32,7 +32,7 @@ FIRST = [
     for path in sorted((CORPUS / "version-1").glob("*/*.yaml"))
     if path.stem in json.loads((CORPUS / "version-1" / "shipped.json").read_text())
 ]
-WITH_INTERVALS = {"adult-capital-loss-aimed", "adult-occupation-anatomy"}
+WITH_INTERVALS = {"adult-capital-loss", "adult-capital-loss-aimed", "adult-occupation-anatomy"}
 SEED = 20260101
 WITH_A_LOSS = '"capital-loss" > 0'
 

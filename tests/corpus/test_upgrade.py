@@ -34,6 +34,7 @@ FORMS = {  # of each format the line with the most state
     "format-9": "permuted",  # composed in parts, with one map of all
     "format-9-names": "permuted",  # with units and rows in their normal forms
     "format-10": "generalized",  # with spellings that were made one
+    "format-11": "ambiguous",  # with frequencies that are fitted column by column
 }
 LINES = [
     line

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Cover
-from sfumato.expectations.measures.readings import occurrences
+from sfumato.expectations.measures.occurrences import (
+    FEW_ROUNDS,
+    ROUNDS,
+    choose_rounds,
+    occurrences,
+    togetherness,
+)
 
 
 def cover_of(boxes, values):
@@ -132,3 +138,75 @@ def test_rounds_come_to_rest():
     far, near, nearer = (moves(sizes, admitted, rounds) for rounds in (2, 10, 100))
     assert far > near > nearer
     assert nearer < 1e-3
+
+
+@given(releases())
+def test_after_no_round_all_values_of_a_group_occur_equally_often(release):
+    """Wang's estimator."""
+    sizes, admitted = release
+    equal = (sizes / admitted.sizes(len(sizes)))[admitted.group]
+    assert occurrences(sizes, admitted, 0) == pytest.approx(equal)
+
+
+def drawn_groups(shares_of_groups, size, seed=3):
+    """Sizes and cover of groups that draw values by their own shares, and how often these occur."""
+    rng = np.random.default_rng(seed)
+    counts = np.stack([rng.multinomial(size, shares) for shares in shares_of_groups])
+    group, value = np.nonzero(counts)
+    return counts.sum(axis=1), cover(group, value, counts.shape[1]), counts.sum(axis=0)
+
+
+def rounds_for(sizes, admitted):
+    return choose_rounds(sizes, admitted, occurrences(sizes, admitted))
+
+
+def error(sizes, admitted, truth, rounds):
+    expected = np.bincount(admitted.value, occurrences(sizes, admitted, rounds), admitted.values)
+    return float(np.abs(expected - truth).mean())
+
+
+def test_groups_put_together_at_random_are_fitted_to_the_end():
+    sizes, admitted, truth = drawn_groups([[0.7, 0.2, 0.06, 0.04]] * 200, 12)
+    assert rounds_for(sizes, admitted) == ROUNDS
+    fitted, equal = (error(sizes, admitted, truth, rounds) for rounds in (ROUNDS, 0))
+    assert fitted < equal / 2
+
+
+def test_groups_made_by_their_values_are_hardly_fitted():
+    """People of each age fill a group of their own, and are a few among others elsewhere."""
+    ages = 30
+    own = [np.eye(ages)[age] for age in range(0, ages, 6)]
+    ranges = [[float(start <= age < start + 6) for age in range(ages)] for start in range(25)]
+    shares = [*own, *(np.array(weights) / sum(weights) for weights in ranges)]
+    sizes, admitted, truth = drawn_groups(shares, 60)
+    assert rounds_for(sizes, admitted) == FEW_ROUNDS
+    to_the_end, few = (error(sizes, admitted, truth, rounds) for rounds in (ROUNDS, FEW_ROUNDS))
+    assert few < to_the_end
+
+
+@given(st.integers(2, 5), st.integers(1, 30), st.integers(0, 9))
+def test_shares_stay_equal_where_groups_tell_nothing_of_values(values, groups, more):
+    sizes, admitted = (
+        np.full(groups, values + more),
+        cover_of([set(range(values))] * groups, values),
+    )
+    assert rounds_for(sizes, admitted) == 0
+
+
+@given(releases())
+def test_togetherness_is_that_of_its_definition(release):
+    sizes, admitted = release
+    rows = totals(occurrences(sizes, admitted), admitted)
+    expected = sum(1 - (1 - n / rows.sum()) ** size for n in rows for size in sizes.tolist())
+    assert togetherness(sizes, admitted, rows) == pytest.approx(len(admitted.value) / expected)
+
+
+@given(releases(), st.randoms(use_true_random=False))
+def test_the_choice_does_not_depend_on_names(release, random):
+    sizes, admitted = release
+    names = np.array(random.sample(range(admitted.values), admitted.values))
+    numbers = np.array(random.sample(range(len(sizes)), len(sizes)))
+    moved = np.empty_like(sizes)
+    moved[numbers] = sizes
+    again = cover(numbers[admitted.group], names[admitted.value], admitted.values)
+    assert rounds_for(moved, again) == rounds_for(sizes, admitted)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 
 from sfumato.expectations.groups.counting import cover
-from sfumato.expectations.measures.readings import occurrences
+from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.ambiguous import expected_occurrences, fit_by_loop, fit_occurrences
 from tests.expectations.test_occurrences import releases

@@ -1,6 +1,8 @@
 """Small releases whose sensitive values go with quasi-identifiers, in memory and by the stages."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 
 import numpy as np
@@ -8,8 +10,14 @@ import pyarrow as pa
 
 from sfumato.tasks.microdata.table import Microdata, Randomness, encode
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.intervals.calibration import DrawnConditions, FamilyKey, MeasuredQuery
-from sfumato.tasks.query.intervals.calibration import QueriesOnOriginal as Asking
+from sfumato.tasks.query.intervals.calibration.drawn_queries import DrawnConditions
+from sfumato.tasks.query.intervals.calibration.factors import (
+    QUERIES,
+    FamilyKey,
+    MeasuredQuery,
+    QueriesOnOriginal,
+    calibrate,
+)
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.schema.stated import CalibratedFamily, CalibratedIntervals
 from sfumato.tasks.sql.session import session
@@ -82,12 +90,33 @@ def measure(
     declared: Declared = DECLARED,
     laws: frozenset[str] | None = None,
 ) -> dict[FamilyKey, list[MeasuredQuery]]:
-    """Random queries of each family, with their truths."""
+    """Random queries of each family, with their truths; each is asked alone."""
+    with asking(tables, original, declared, laws) as queries:
+        return queries.measure(number, randomness)
+
+
+def factors_of(
+    tables,
+    original,
+    randomness: Randomness,
+    declared: Declared = DECLARED,
+    laws: frozenset[str] | None = None,
+) -> CalibratedIntervals:
+    """The factors that a publisher would state."""
+    with asking(tables, original, declared, laws) as queries:
+        return calibrate(queries.scores(QUERIES, randomness), None)
+
+
+@contextmanager
+def asking(
+    tables, original, declared: Declared, laws: frozenset[str] | None
+) -> Iterator[QueriesOnOriginal]:
+    """Random queries on published tables and their original, of all families or of some laws."""
     shows = declared.form.shows
     with ENGINES[shows](tables, declared, "weighted") as engine, session({}) as values:
         likely = LIKELY[shows](engine, DrawnConditions(values))
         likely.laws = laws or likely.laws
-        return Asking(likely, declared, original).measure(number, randomness)
+        yield QueriesOnOriginal(likely, declared, original)
 
 
 def people(rows=400, seed=0):

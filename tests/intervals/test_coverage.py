@@ -5,11 +5,10 @@ import pytest
 
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.intervals.calibration import calibrate
 from sfumato.tasks.query.intervals.covariates import GroupedNumbers, SelectedOfGroups
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.query.intervals.sums import LikelySum
-from tests.intervals.releases import measure, publish_permuted, wages
+from tests.intervals.releases import factors_of, measure, publish_permuted, wages
 
 LEAST = 0.93
 FRESH = 1_000
@@ -22,7 +21,7 @@ def release():
 
 @pytest.fixture(scope="module")
 def factors(release):
-    return calibrate(measure(*release, number=1_000, randomness=seeded_keys(1)), None)
+    return factors_of(*release, randomness=seeded_keys(1))
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, inf
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,15 +14,13 @@ from pydantic import ValidationError
 
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.people.frozen import FACTORS, freeze_factors, read_factors
-from sfumato.tasks.query.intervals.calibration import (
+from sfumato.tasks.query.intervals.calibration.factors import (
     FEWEST,
     QUERIES,
-    MeasuredQuery,
     calibrate,
     conformal_quantile,
     factor_of,
 )
-from sfumato.tasks.query.intervals.spread import NumberSpread, SelectedSize
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.schema.stated import (
     FIRST_GRID,
@@ -98,8 +97,7 @@ def test_no_fewer_queries_than_a_thousand_calibrate():
 
 
 def measured_scores(score, number=1_000):
-    law = NumberSpread(SelectedSize(100, 5), 0.0, 1.0, 1.0)
-    return {FAMILY: [MeasuredQuery(law, score)] * number}
+    return {FAMILY: np.full(number, score)}
 
 
 def intervals_stating(factor):

@@ -12,7 +12,6 @@ from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.intervals import shapes
-from sfumato.tasks.query.intervals.calibration import calibrate
 from sfumato.tasks.query.intervals.covariates import (
     Binned,
     Covariates,
@@ -27,7 +26,7 @@ from sfumato.tasks.query.intervals.spread import Z95
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.terms.opened import open_release
-from tests.intervals.releases import measure, wages
+from tests.intervals.releases import factors_of, measure, wages
 from tests.query.worlds import answers_on, column, declare
 from tests.release.small import SPEC, people
 
@@ -71,10 +70,7 @@ def release_with_nulls():
 
 @pytest.fixture(scope="module")
 def factors(release_with_nulls):
-    return calibrate(
-        measure(*release_with_nulls, number=1_000, randomness=seeded_keys(1), declared=DECLARED),
-        None,
-    )
+    return factors_of(*release_with_nulls, randomness=seeded_keys(1), declared=DECLARED)
 
 
 @pytest.fixture(scope="module")

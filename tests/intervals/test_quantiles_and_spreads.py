@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.intervals.calibration import TruthOfColumn
+from sfumato.tasks.query.intervals.calibration.factors import TruthOfColumn
 from sfumato.tasks.query.intervals.covariates import Binned, Covariates, SelectedOfGroups
 from sfumato.tasks.query.intervals.quantiles import QuantilePlace, QuantileSpread, expected_places
 from sfumato.tasks.query.intervals.registry import LIKELY
@@ -242,7 +242,7 @@ def test_a_quantile_is_known_where_it_is_the_same_in_every_world(groups_drawn, s
     )
     tables = {"microdata": table}
     with ENGINES["rows"](tables, DECLARED, "weighted") as engine:
-        laws = LIKELY["rows"](engine)._column("wage").over_rows(selected)
+        laws = LIKELY["rows"](engine).laws_of("wage").over_rows(selected)
         law = laws.law(aggregate(function, share))
     is_known_exactly = len(truths) == 1 and next(iter(truths)) in values
     assert law.is_exact == is_known_exactly

@@ -104,7 +104,7 @@ def test_a_line_that_asks_for_none_is_as_it_was(line):
     version = line.write(people(), **{**SPEC, "evaluate": {}}).publish("one").directory
     manifest = json.loads((version / MANIFEST).read_bytes())["sfumato"]
     assert not {"intervals", "format"} & manifest.keys()
-    assert "Likely" not in (version / PAGE).read_text(encoding="utf-8")
+    assert 'id="likely"' not in (version / PAGE).read_text(encoding="utf-8")
     assert not (line.plan().line.private / FACTORS).exists()
 
 

@@ -15,12 +15,11 @@ from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import build_help_tables
-from sfumato.tasks.query.intervals.calibration import calibrate
 from sfumato.tasks.query.intervals.laws_of_labels import fitted_shares, values_behind
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
-from tests.intervals.releases import measure
+from tests.intervals.releases import factors_of, measure
 from tests.query.worlds import answers_on, column, declare, shape
 
 ROWS = 800
@@ -107,7 +106,7 @@ def release(request):
 def test_fresh_queries_meet_their_intervals(release):
     declared, tables, original = release
     counts = frozenset({"count"})
-    stated = calibrate(measure(tables, original, 1_000, seeded_keys(1), declared, counts), None)
+    stated = factors_of(tables, original, seeded_keys(1), declared, counts)
     fresh = measure(tables, original, 200, seeded_keys(2), declared, counts)
     met = {
         family: np.mean([query.score <= stated.factor_of(family) for query in queries])

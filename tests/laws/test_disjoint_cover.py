@@ -15,7 +15,7 @@ from sfumato.expectations.groups.counting import Coded, count, cover
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
-from sfumato.expectations.measures.readings import occurrences
+from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity

@@ -34,7 +34,6 @@ QUIET = [
 def import_packages(more: Sequence[str] = ()) -> None:
     """Import what takes long and is not ours: what is known to, and `more` that tests loaded."""
     import great_expectations  # noqa: F401 - imported to be there
-    import matplotlib.figure  # noqa: F401
     import numba  # noqa: F401
     import prefect.main  # noqa: F401
     import scipy.stats  # noqa: F401

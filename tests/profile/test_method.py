@@ -10,9 +10,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.profile.draft import MEASURED_FORMS
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.method import rounded_difference
+from sfumato.tasks.query.intervals.calibration.registry import BLOCKS
 from tests.profile.drafts import confirm, document, draft
 
 HEAD = "patient,age,sex,town,illness,cost\n"
@@ -151,3 +154,20 @@ def test_a_terminal_asks_what_no_option_gives(tmp_path, monkeypatch):
     assert init._ask({"hide": "rows", "about": None}) == {"about": "categories"}
     assert init._ask({"hide": None, "about": None}) == {"hide": "values", "about": "categories"}
     assert [text for text, _ in prompts] == ["--about", "--hide", "--about"]
+
+
+def test_quickly_measured_forms_are_those_whose_queries_are_asked_in_blocks():
+    assert {
+        name for name, kind in FORM_PARAMETERS.items() if kind.shows in BLOCKS
+    } == MEASURED_FORMS
+
+
+@pytest.mark.parametrize("hide", ["rows", "values"])
+def test_likely_intervals_are_proposed_for_tables_that_are_measured_quickly(
+    tmp_path, hide, monkeypatch
+):
+    written = draft(tmp_path / "few", patients(), **BOTH, hide=hide)
+    assert document(written)["evaluate"]["intervals"] == 95
+    monkeypatch.setattr("sfumato.tasks.profile.draft.MOST_ROWS_MEASURED", 119)
+    written = draft(tmp_path / "many", patients(), **BOTH, hide=hide)
+    assert "intervals" not in document(written)["evaluate"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.groups.counting import cover
-from sfumato.expectations.measures.readings import occurrences
+from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys

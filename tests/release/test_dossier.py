@@ -67,9 +67,9 @@ BARS = [
     {**ALIKE, "attack": "skewness", "times": 2.5, "observed": None, "kept": False},
 ]
 SHOWN = [
-    ["homogeneity", "wage", "max-share", "0.0125", "0.0125", "kept"],
-    ["background", "wage", "max-share (known 2)", "0.0125", "0.3457", "broken"],
-    ["skewness", "wage", "max-share (times 2.5)", "0.0125", "-", "not judged"],
+    ["homogeneity", "wage", "max-share", "1.25 %", "1.25 %", "kept"],
+    ["background", "wage", "max-share (known 2)", "1.25 %", "34.57 %", "broken"],
+    ["skewness", "wage", "max-share (times 2.5)", "1.25 %", "not judged", "not judged"],
 ]
 
 

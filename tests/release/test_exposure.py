@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.groups.groups import Cover, Groups
-from sfumato.expectations.measures.readings import occurrences, presence_of
+from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.expectations.measures.readings import presence_of
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication import exposure as module

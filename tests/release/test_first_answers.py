@@ -13,7 +13,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answers, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.first_answers import first_answers, first_questions
-from sfumato.tasks.report.answers import bounds_in_words, decimals_of
+from sfumato.tasks.report.numbers import bounds_in_words, decimals_of
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.release.forge import made_with, reseal

@@ -35,7 +35,7 @@ def test_the_page_warns_of_groups_that_have_all_values(small):
         partition={"method": "anatomy"},
     )
     page_words = words_in(small.publish("one").directory)
-    assert "within 100% of the range of all its values" in page_words
+    assert "within 100 % of the range of all its values" in page_words
     assert "in one group" not in page_words
 
 

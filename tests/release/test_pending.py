@@ -149,7 +149,7 @@ def test_a_goal_that_refuses_is_judged_before_anything_appears(small):
     assert not list(line.public.glob("[0-9]*"))
 
 
-def test_what_was_measured_before_is_not_measured_again(small, plots_drawn, monkeypatch):
+def test_what_was_measured_before_is_not_measured_again(small, monkeypatch):
     small.write(people(), evaluate=goal(2, "refuse"))
     monkeypatch.setattr(tasks, "evaluate_release", None)
     version = release_here(small.spec)

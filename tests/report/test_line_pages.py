@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from datetime import date, datetime
 
 import pytest
@@ -18,6 +19,7 @@ from sfumato.tasks.report.line_pages import (
     line_files,
     tombstone_page,
 )
+from sfumato.tasks.report.utility import accuracy_charts, measured_levels
 from sfumato.tasks.schema.stated import mail_address, web_address
 from sfumato.tasks.terms.line_words import LineWords
 from sfumato.tasks.terms.tombstone import Tombstone
@@ -247,3 +249,27 @@ def test_a_line_says_what_changed_between_versions():
     page = line_files(LineEntry("wages", "Wages", LineWords(), later))["index.html"]
     assert "0002 compared with 0001: 1,200 rows, 1,190 more than 10; 2 groups" in page
     assert "What changed" not in line_files(line())["index.html"]
+
+
+def test_accuracy_is_a_chart_for_each_workload_with_several_levels():
+    ranges = {"workload": "avg(cost) by range of age", "queries": 100}
+    selections = {"workload": "sum(cost) of arbitrary selections", "queries": 50, "level": 10}
+    measured = [
+        {**ranges, "level": 5, "median": 0.21},
+        {**ranges, "level": 10, "median": 0.14},
+        {**ranges, "level": 20, "median": 2.5},
+        {**selections, "median": 0.3},
+    ]
+    (chart,) = accuracy_charts(measured)
+    assert chart.words.summary == (
+        "How accurate: avg(cost) by range of age: ±10.5 % at 5, ±7.0 % at 10, too wide to use at 20"
+    )
+    assert (chart.words.x_title, chart.words.y_title) == ("span of age", "± %")
+    assert len(chart.dots) == 3
+    assert float(chart.dots[2].y) < float(chart.dots[0].y) < float(chart.dots[1].y)
+    assert accuracy_charts([{**selections, "median": None}, {**selections, "level": "ages"}]) == []
+    current = replace(line().versions[0], charts=(chart,), levels=tuple(measured_levels(measured)))
+    page = Read(line_files(replace(line(), versions=(current,)))["index.html"])
+    assert page.faults == []
+    assert chart.words.summary in [svg.get("aria-label") for svg in page.all("svg")]
+    assert "±7.0 %" in page.text

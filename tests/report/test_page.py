@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.report import page as page_module
+from sfumato.tasks.report.numbers import four_decimals
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.report.snippets import example_query, pandas_snippet
-from sfumato.tasks.report.utility import four_decimals
 from sfumato.tasks.schema.formats import software
 from sfumato.tasks.terms.utility import Utility
 from tests.report.content import ADULT_COLUMNS, content, losses, make_release

@@ -17,6 +17,8 @@ import { Refusal } from "../../tasks/report/script/scales.js";
 
 const exact = (value) => (isFraction(value) ? `${value.n}/${value.d}` : value);
 
+const likely = ({ interval, reason }) => ({ interval: interval && interval.map(asNumber), reason });
+
 function answer(release, sql) {
   try {
     const question = parse(sql, [...release.columns.keys()]);
@@ -28,6 +30,7 @@ function answer(release, sql) {
         ? asNumber(bounds.estimate)
         : bounds.estimate,
       empty: bounds.mayBeEmpty,
+      ...(bounds.likely ? { likely: likely(bounds.likely) } : {}),
     }));
   } catch (error) {
     if (error instanceof Refusal) {

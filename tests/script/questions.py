@@ -53,6 +53,51 @@ class Questions:
         grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
         return f"SELECT {selected} FROM microdata{where}{grouped}"
 
+    def family_query(self) -> str:
+        """Return a query of a family that may have a likely interval, or nearly of one."""
+        rng = self._random
+        names = [name for name, c in self._columns.items() if c["role"] == "quasi-identifier"]
+        self._sensitive = rng.choice(
+            [name for name, c in self._columns.items() if c["role"] == "sensitive"]
+        )
+        chosen = rng.sample(names, k=min(rng.choice([1, 1, 2, 3]), len(names)))
+        grouped = [
+            name for name in chosen[: rng.choice([0, 0, 0, 1])] if len(self._values[name]) <= 50
+        ]
+        parts = [self._selection(name) for name in chosen[len(grouped) :]]
+        function = rng.choice(["COUNT", "COUNT", "SUM", "AVG"])
+        if function == "COUNT" or rng.random() < 0.1:
+            chance = rng.random()
+            column = _identifier(self._sensitive)
+            parts += [self._selection(self._sensitive)] if chance < 0.7 else []
+            parts += [f"{column} IS NOT NULL"] if 0.65 < chance < 0.8 else []
+        number = self._columns[self._sensitive]["type"] in _NUMBERS
+        counts = function == "COUNT" or not number
+        called = "COUNT(*)" if counts else f"{function}({_identifier(self._sensitive)})"
+        if counts and rng.random() < 0.1:
+            called = f"COUNT({_identifier(self._sensitive)})"
+        keys = [_identifier(name) for name in grouped]
+        if not counts and rng.random() < 0.05:
+            keys.append(_identifier(self._sensitive))
+        where = f" WHERE {' AND '.join(parts)}" if parts else ""
+        clause = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return f"SELECT {', '.join([*keys, called])} FROM microdata{where}{clause}"
+
+    def _selection(self, name: str) -> str:
+        """Return a range of a column with an order, or some values of another one."""
+        rng, column = self._random, _identifier(name)
+        type_ = self._columns[name]["type"]
+        if rng.random() < 0.05:
+            return f"({self._condition(1)})"
+        if type_ in ("string", "boolean"):
+            listed = ", ".join(self._constant(name) for _ in range(rng.choice([1, 2, 3, 8])))
+            some = f"{column} {rng.choice(['', '', 'NOT '])}IN ({listed})"
+            return rng.choice([some, some, f"{column} = {self._constant(name)}"])
+        if rng.random() < 0.6:
+            ends = sorted(rng.sample(self._values[name], k=2), key=_place)
+            return f"{column} BETWEEN {_literal(ends[0], type_)} AND {_literal(ends[1], type_)}"
+        return f"{column} {rng.choice(['<', '<=', '>', '>=', '='])} {self._constant(name)}"
+
     def _usable(self) -> list[str]:
         return [
             name
@@ -106,6 +151,18 @@ class Questions:
         text = rng.choice([str(value), str(value), _BESIDE.get(type_, f"{value}x")])
         kind = f"{type_.upper()} " if type_ in _BESIDE else ""
         return kind + "'" + text.replace("'", "''") + "'"
+
+
+def _place(value: Any) -> Any:
+    """Return what values of one column are sorted by."""
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def _literal(value: Any, type_: str) -> str:
+    return f"{type_.upper()} '{value}'" if type_ in _BESIDE else str(value)
 
 
 def _identifier(name: str) -> str:

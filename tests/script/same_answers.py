@@ -9,8 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.expectations.shared.errors import Fault, QueryError
-from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.ask import ask_several, engine, open_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.intervals.shapes import CALCULATED, EXACT, NOTHING
+from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.report.page_data import page_data
 from sfumato.tasks.terms.terms import Declared
@@ -27,19 +29,21 @@ def differences(
     data = page_data(published, declared)
     assert data is not None
     different, compared, refused = [], 0, 0
-    for query, by_script in zip(queries, answer_by_script(data, queries), strict=True):
-        if isinstance(by_script, dict):
-            refused += 1
-            continue
-        try:
-            answer = answer_on(tables, declared, query)
-        except (QueryError, Fault) as error:
-            different.append(f"{query}\n  engine refuses: {error}\n  script: {by_script[:3]}")
-            continue
-        compared += 1
-        reason = _difference(answer.rows, by_script)
-        if reason:
-            different.append(f"{query}\n  {reason}")
+    with engine(tables, declared) as opened:
+        release = open_tables(tables, declared, opened)
+        for query, by_script in zip(queries, answer_by_script(data, queries), strict=True):
+            if isinstance(by_script, dict):
+                refused += 1
+                continue
+            try:
+                answer = ask_several(release, read_inquiries(query, declared))
+            except (QueryError, Fault) as error:
+                different.append(f"{query}\n  engine refuses: {error}\n  script: {by_script[:3]}")
+                continue
+            compared += 1
+            reason = _difference(answer.rows, by_script)
+            if reason:
+                different.append(f"{query}\n  {reason}")
     return different, compared, refused
 
 
@@ -58,7 +62,24 @@ def _difference(rows: Sequence[Mapping[str, Any]], by_script: Sequence[Mapping[s
             return f"{key}: empty {bounds.may_be_empty} but script {row['empty']}"
         if not _is_near(bounds.estimate, row["estimate"]):
             return f"{key}: estimate {_number(bounds.estimate)} but script {row['estimate']}"
+        if not is_same_likely(bounds, row.get("likely")):
+            return f"{key}: {bounds.likely} but script {row.get('likely')}"
     return ""
+
+
+def is_same_likely(bounds: Bounds, by_script: Mapping[str, Any] | None) -> bool:
+    """Compare a likely interval with that of the script, or the reasons why there is none.
+
+    The script gives no reason where it joins the bounds of several parts.
+    """
+    if bounds.likely is None:
+        return by_script is None
+    if by_script is None:
+        return bounds.likely.reason in (CALCULATED, EXACT, NOTHING)
+    interval = bounds.likely.interval
+    if interval is None or by_script["interval"] is None:
+        return interval is by_script["interval"] and bounds.likely.reason == by_script["reason"]
+    return all(map(_is_near, interval, by_script["interval"]))
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:

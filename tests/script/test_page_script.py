@@ -25,8 +25,7 @@ def run(*command):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True)
 
 
-FETCHED = ("columns", "labels", "rows")
-SCRIPTS_OF_PAGES = [(shows, False) for shows in WAYS] + [(shows, True) for shows in FETCHED]
+SCRIPTS_OF_PAGES = [(shows, fetched) for shows in WAYS for fetched in (False, True)]
 
 
 @pytest.mark.parametrize(("shows", "fetched"), SCRIPTS_OF_PAGES)
@@ -73,6 +72,15 @@ def test_every_module_is_in_a_script():
     assert names == entered | imported | {"fetched"}
 
 
+def test_no_two_modules_declare_the_same_name():
+    """A script is one scope, in which a second function of a name would replace the first."""
+    declared = re.compile(
+        r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE
+    )
+    names = [name for path in MODULES.glob("*.js") for name in declared.findall(path.read_text())]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_the_bundle_of_others_modules_is_the_one_that_is_described():
     described = (BUNDLE.parent / "LICENSES").read_text(encoding="utf-8")
     assert hashlib.sha256(BUNDLE.read_bytes()).hexdigest() in described
@@ -97,6 +105,28 @@ def test_the_bundle_is_what_its_packages_give(tmp_path):
     assert (tmp_path / "parquet.js").read_bytes() == BUNDLE.read_bytes()
 
 
+@pytest.mark.parametrize(("shows", "fetched"), SCRIPTS_OF_PAGES)
+def test_a_script_without_spaces_is_the_same_to_a_parser(shows, fetched, tmp_path, monkeypatch):
+    if (parser := typescript()) is None:
+        pytest.skip("there is no TypeScript")
+    small = page_script(shows, fetched=fetched)
+    monkeypatch.setattr(rendering, "minify", lambda script: script)
+    long = page_script.__wrapped__(shows, fetched=fetched)
+    assert len(small) < 0.95 * len(long)
+    files = [tmp_path / "small.js", tmp_path / "long.js"]
+    for file, text in zip(files, (small, long), strict=True):
+        file.write_text(text, encoding="utf-8")
+    compared = run("node", UNITS.with_name("same_syntax.cjs"), parser, *files)
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+
+
+def typescript():
+    """Return TypeScript's parser, or None."""
+    compiler = shutil.which("tsc")
+    library = Path(compiler or "").resolve().parent.parent / "lib" / "typescript.js"
+    return library if compiler and library.is_file() else None
+
+
 def test_types_agree():
     if shutil.which("tsc") is None:
         pytest.skip("there is no TypeScript")
@@ -107,4 +137,4 @@ def test_types_agree():
 def test_units_pass_in_node():
     passed = run("node", "--test", "--test-reporter=tap", UNITS)
     assert passed.returncode == 0, passed.stdout[-3000:]
-    assert "# pass 16" in passed.stdout
+    assert "# pass 20" in passed.stdout

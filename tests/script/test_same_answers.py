@@ -50,6 +50,12 @@ FORMS = {
         "partition": {"method": "mondrian"},
         "form": {"method": "generalized"},
     },
+    "redistributed": {
+        "columns": TYPED,
+        "promises": [{"model": "p-privacy", "target": "source"}],
+        "partition": {"method": "exact-qi"},
+        "form": {"method": "redistributed"},
+    },
     "suppressed": {
         "columns": KNOWN,
         "promises": [{"model": "k-anonymity", "k": 2}],

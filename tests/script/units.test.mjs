@@ -4,13 +4,16 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { accuracyOf, medianOf, rangesOf } from "../../tasks/report/script/accuracy.js";
 import { boundsOver, noneCounted } from "../../tasks/report/script/bounds.js";
+import { hypergeometric, likelyCounts } from "../../tasks/report/script/counts.js";
+import { inBins } from "../../tasks/report/script/covariates.js";
 import { ceiling, compare, decimalsOf, floor, fraction, over, parseNumber, plus, written } from "../../tasks/report/script/fractions.js";
 import { conditionSql, identifier, parse, querySql } from "../../tasks/report/script/language.js";
+import { shapeOf } from "../../tasks/report/script/likely.js";
 import { distance } from "../../tasks/report/script/nearest.js";
 import { compareTexts, momentOf, momentText, Refusal, scaleOf } from "../../tasks/report/script/scales.js";
 import { unpack, unitsOf } from "../../tasks/report/script/tables.js";
 import { measuredText, recordedIn, recordText } from "../../tasks/report/script/record.js";
-import { accuracyText, boundsText, commandOf, linkOf, queryIn } from "../../tasks/report/script/words.js";
+import { accuracyText, boundsText, commandOf, likelyText, linkOf, queryIn, reasonsOf } from "../../tasks/report/script/words.js";
 
 const COLUMNS = ["age", "sex", "capital-loss", "order", "day"];
 
@@ -70,7 +73,7 @@ test("the subset of SQL is read and written", () => {
     assert.equal(querySql(parse(query, COLUMNS)), query);
   }
   const where = (text) => conditionSql(parse(`SELECT COUNT(*) FROM microdata WHERE ${text}`, COLUMNS).where);
-  assert.equal(where("AGE not in (1, -2)"), "NOT (age = 1 OR age = -2)");
+  assert.equal(where("AGE not in (1, -2)"), "NOT (age IN (1, -2))");
   assert.equal(where("5 < age"), "age > 5");
   assert.equal(where("age BETWEEN 1 AND 2"), "age >= 1 AND age <= 2");
   assert.equal(identifier('a"b'), '"a""b"');
@@ -189,4 +192,46 @@ test("mistakes say what to write", () => {
   said("SELECT sex, AVG(age) FROM microdata GROUP BY sex ORDER BY mean", /ORDER BY takes/);
   const question = parse("SELECT AVG(capital-loss) FROM microdata WHERE capital-loss > 3", COLUMNS);
   assert.equal(question.column, "capital-loss");
+});
+
+test("a count over shuffled groups has the hypergeometric distribution", () => {
+  const chances = hypergeometric({ size: 4, matching: 2, selected: 2 });
+  chances.forEach((chance, count) => assert.ok(Math.abs(chance - [1 / 6, 2 / 3, 1 / 6][count]) < 1e-12));
+  assert.deepEqual(likelyCounts([{ size: 4, matching: 4, selected: 3 }]), [3, 3]);
+  const coins = Array.from({ length: 100 }, () => ({ size: 2, matching: 1, selected: 1 }));
+  assert.deepEqual(likelyCounts(coins), [40, 60]);
+  const [low, high] = likelyCounts(Array.from({ length: 100 }, () => coins).flat());
+  assert.ok(Math.abs(low - (5000 - 50 * 1.96)) < 0.01 && Math.abs(high - (5000 + 50 * 1.96)) < 0.01);
+});
+
+test("columns are in at most twelve bins", () => {
+  const codes = Int32Array.from({ length: 40 }, (_, row) => (row < 15 ? 0 : row - 14));
+  const values = Array.from({ length: 26 }, (_, code) => code);
+  assert.deepEqual([...inBins({ values, codes }, true).ofValue.slice(0, 4)], [2, 4, 4, 5]);
+  const { ofValue, number } = inBins({ values, codes }, false);
+  assert.deepEqual([number, ...ofValue.slice(0, 3), ofValue[11], ofValue[25]], [12, 0, 1, 2, 11, 11]);
+  assert.deepEqual(inBins({ values: ["a"], codes: Int32Array.of(0, 1) }, false).number, 2);
+});
+
+test("families are conjunctions of ranges and sets", () => {
+  const columns = new Map([["age", "integer"], ["sex", "string"], ["day", "date"], ["order", "integer"]].map(
+    ([name, type]) => [name, { name, type, scale: 0, nulls: true, role: name === "order" ? "sensitive" : "quasi-identifier" }],
+  ));
+  const shape = (text) => shapeOf([], parse(`SELECT COUNT(*) FROM microdata WHERE ${text}`, COLUMNS).where, columns);
+  assert.deepEqual(shape("age BETWEEN 3 AND 9 AND sex NOT IN ('a')"), { columns: 2, sensitive: null, there: null });
+  assert.deepEqual(shape("sex = 'a' AND \"order\" > 3"), { columns: 1, sensitive: "order", there: null });
+  assert.deepEqual(shape("3 < age AND \"order\" IS NOT NULL"), { columns: 1, sensitive: null, there: "order" });
+  for (const other of ["age IN (3)", "age <> 3", "age = 3 OR age = 4", "NOT age > 3", "sex < 'a'", "age IS NULL", "\"order\" > 3", "age > 3 AND sex = 'a' OR age = 1"]) {
+    assert.equal(shape(other), null, other);
+  }
+});
+
+test("a likely interval is rounded outward, or has a reason why there is none", () => {
+  const answer = { lower: fraction(1), upper: fraction(9), estimate: 4, mayBeEmpty: false };
+  const likely = { interval: [fraction(10, 3), fraction(17, 3)], reason: "" };
+  assert.equal(likelyText({ ...answer, likely }, 1), "3.3 to 5.7");
+  assert.equal(likelyText(answer, 1), "");
+  const without = { ...answer, likely: { interval: null, reason: "few" } };
+  assert.deepEqual(reasonsOf([{ ...answer, likely }, without, { ...without, lower: fraction(9) }]), ["few"]);
+  assert.match(reasonsOf([answer])[0], /AND joins/);
 });

@@ -77,15 +77,15 @@ def compare(
 
 def line_of(alternative: "Ranked") -> str:
     """Return an alternative in a line: accuracy, width beside the others, guesses, name."""
+    from sfumato.tasks.report.numbers import half_width, percent
     from sfumato.tasks.report.steward.comparison import emptied_in_words, name_of
-    from sfumato.tasks.report.utility import half_width, share_in_words
 
     emptied, guessed = emptied_in_words(alternative.outcome), alternative.guessed
     return "  ".join(
         [
             f"{half_width(alternative.outcome.typical):>8}",
-            f"width {share_in_words(alternative.width)}",
-            "not attacked" if guessed is None else f"guessed {share_in_words(guessed)}",
+            f"width {percent(alternative.width)}",
+            "not attacked" if guessed is None else f"guessed {percent(guessed)}",
             name_of(alternative.outcome) + (f" ({emptied})" if emptied else ""),
         ]
     )
@@ -121,7 +121,7 @@ def statements(text: str) -> tuple[str, ...]:
 
 def tell(outcome: "TriedOutcome", done: int, total: int) -> None:
     """Print the result of an alternative, and how many of all are done."""
-    from sfumato.tasks.report.utility import half_width
+    from sfumato.tasks.report.numbers import half_width
 
     result = (
         f"cannot: {outcome.refused}"

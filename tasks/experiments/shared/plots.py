@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.tasks.experiments.shared.described import DATA
 from sfumato.tasks.experiments.shared.experiment import Figure, Matrix, Results
-from sfumato.tasks.report.axes import number_axis
+from sfumato.tasks.report.charts import number_axis
 
 _DIGITS = (1, 2, 5)
 _FEW = 2  # decades that get ticks between powers of ten

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.measures.readings import ROUNDS
+from sfumato.expectations.measures.occurrences import ROUNDS
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries
 from sfumato.tasks.partitions.disjoint_cover.table import TALLY, Table, tally

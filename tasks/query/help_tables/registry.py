@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.query.help_tables.way import HelpTables
-from sfumato.tasks.terms.terms import Terms
+from sfumato.tasks.terms.terms import Declared, Terms
 
 HELP_TABLES: Mapping[str, HelpTables] = Entries(
     "sfumato.tasks.query.help_tables",
@@ -26,6 +26,16 @@ def build_help_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[s
         InputError: where values are missing, or a sum is too long.
     """
     return HELP_TABLES[declared.form.shows].build(tables, declared)
+
+
+def with_chosen_help(declared: Declared, tables: Mapping[str, pa.Table]) -> Declared:
+    """Return a new release's declaration, with what it states of how its help tables are built.
+
+    Raises:
+        PromiseError: where counts are missing.
+    """
+    choose = HELP_TABLES[declared.form.shows].choose
+    return declared if choose is None else declared.model_copy(update=choose(tables, declared))
 
 
 def help_names(declared: Terms, sensitive: Sequence[str] | None = None) -> list[str]:

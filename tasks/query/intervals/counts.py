@@ -14,8 +14,10 @@ import numpy as np
 
 from sfumato.tasks.query.intervals.spread import Z95
 
-_WIDE = 10.0  # standard deviation in counts, from which on moments are precise enough
-_REACH = 24  # standard deviations; the chance of what lies farther from the middle is no float
+WIDE = 10.0
+"""The standard deviation in counts from which on moments are precise enough."""
+REACH = 24
+"""Standard deviations; the chance of counts that are farther from the middle is no float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class ShuffledGroups:
         number = int((self.most - self.least).sum()) + 1
         mean, variance, _ = self.moments()
         least = int(self.least.sum())
-        length = min(number, int(_REACH * np.sqrt(variance)) + _REACH)
+        length = min(number, int(REACH * np.sqrt(variance)) + REACH)
         length = 1 << max(length - 1, 1).bit_length()
         wave = np.ones(length // 2 + 1, dtype=np.complex128)
         for (size, matching, selected), repeated in zip(
@@ -103,7 +105,7 @@ class ShuffledGroups:
         """Return the counts between which 95 % of the distribution lie."""
         mean, variance, third = self.moments()
         deviation = np.sqrt(variance)
-        if deviation < _WIDE:
+        if deviation < WIDE:
             law = self.law()
             return law.quantile(0.025), law.quantile(0.975)
         lean = third / (variance * deviation) * (Z95**2 - 1) / 6

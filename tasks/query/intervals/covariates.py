@@ -16,6 +16,7 @@ trusted.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -104,7 +105,7 @@ class Covariates:
             groups: the number of groups.
             columns: the columns of the rows, in bins.
         """
-        self._group, self._columns = group, columns
+        self._group, self.columns = group, columns
         self._rows = np.bincount(group, minlength=groups).astype(np.float64)
         ends = np.cumsum([0, *(column.number for column in columns)])
         self._slices = [slice(*pair) for pair in pairwise(ends)]
@@ -136,7 +137,7 @@ class Covariates:
         place = chosen[self._group]
         is_used = place >= 0
         parts = []
-        for column in self._columns:
+        for column in self.columns:
             key = place[is_used] * column.number + column.of_row[is_used]
             counted = np.bincount(key, minlength=len(self._used) * column.number)
             parts.append(counted.reshape(len(self._used), column.number).astype(np.float64))
@@ -149,8 +150,8 @@ class Covariates:
         """Return the covariance of the bins over all rows, times the number of rows."""
         rows = max(len(self._group), 1)
         products = np.zeros((bins, bins))
-        for column, part in zip(self._columns, self._slices, strict=True):
-            for other, other_part in zip(self._columns, self._slices, strict=True):
+        for column, part in zip(self.columns, self._slices, strict=True):
+            for other, other_part in zip(self.columns, self._slices, strict=True):
                 key = column.of_row * other.number + other.of_row
                 counted = np.bincount(key, minlength=column.number * other.number)
                 products[part, other_part] = counted.reshape(column.number, other.number)
@@ -160,37 +161,73 @@ class Covariates:
     def fit(self, numbers: GroupedNumbers) -> "Deviations":
         """Return how far rows' numbers are expected to be above their groups' means.
 
-        The slopes of the numbers on the bins come from the groups' means. The module's docstring
-        says why there are two regressions.
-
         Args:
             numbers: the numbers of all groups.
         """
+        slopes = self.slopes_of(
+            numbers.size, numbers.mean[None], numbers.variance[None], numbers.inner
+        )
+        part = slopes.part[0]
+        if slopes.variance[0] <= 0:
+            return Deviations(np.zeros(len(self._group)), part, None, self)
+        noise = slopes.variance[0] * self.shape_of_noise(of_values=bool(slopes.of_values[0]))
+        return Deviations(self._row_deviations(slopes.slopes[0], part), part, noise, self)
+
+    def slopes_of(
+        self, size: np.ndarray, mean: np.ndarray, variance: np.ndarray, inner: np.ndarray
+    ) -> "Slopes":
+        """Return the slopes of several numbers on the bins, which come from the groups' means.
+
+        The module's docstring says why there are two regressions.
+
+        Args:
+            size: how many rows have the numbers (float64, one per group).
+            mean: the means of the numbers in each group (float64, numbers x groups).
+            variance: their variances within each group (float64, numbers x groups).
+            inner: see `GroupedNumbers` (float64, one per group).
+        """
         # sums of squares: between groups, and in all
-        rows, used = self._rows, self._used
-        middle = float((rows * numbers.mean).sum() / max(rows.sum(), 1))
-        apart = numbers.mean - middle
-        between = float((rows * apart**2).sum())
-        total = between + float((rows * (numbers.variance + numbers.inner)).sum())
-        if between <= 0 or not len(used):
-            return Deviations(np.zeros(len(self._group)), np.zeros(len(rows)), None, self)
+        rows, used, number = self._rows, self._used, max(float(self._rows.sum()), 1.0)
+        apart = mean - (mean @ rows / number)[:, None]
+        between = apart**2 @ rows
+        total = between + (variance + inner) @ rows
+        if not len(used):
+            between = np.zeros_like(between)
+        differs = between > 0
+        ratio = np.divide(total, between, out=np.ones_like(total), where=differs)
         # sums of products of bins and numbers between groups, then the bins' share between groups
-        joint = self._counts.T @ apart[used] / self._share
+        joint = apart[:, used] @ self._counts / self._share
         shares = np.trace(self._among) / max(np.trace(self._total), 1e-300)
-        of_values = between / total > shares
+        of_values = differs & (shares * ratio < 1)
         # if groups were made by values: the bins' slopes on the numbers, joint / between, hold for
         # rows, so joint * total / between is the sum of products over rows
-        inverse = self._of_values * (total / between) if of_values else self._of_boxes
-        slopes = inverse @ joint
-        residual = max(total - float(slopes @ self._total @ slopes), total / 100) / max(
-            rows.sum(), 1
+        slopes = np.where(
+            of_values[:, None], joint @ self._of_values * ratio[:, None], joint @ self._of_boxes
         )
-        # the covariance of `joint`; that of the slopes follows at the end
-        noise = self._total * between / max(rows.sum(), 1) if of_values else self._among * residual
-        spread = numbers.variance * numbers.size / np.maximum(numbers.size - 1, 1) + numbers.inner
+        slopes[~differs] = 0.0
+        explained = ((slopes @ self._total) * slopes).sum(axis=1)
+        residual = np.maximum(total - explained, total / 100) / number
+        # the variance of `joint`, then that of the slopes, each times a fixed matrix
+        noise = np.where(of_values, ratio**2 * between / number, residual)
+        spread = variance * (size / np.maximum(size - 1, 1)) + inner
         # groups in which numbers differ less than slopes leave open allow only a part of the moves
-        part = np.minimum(spread / residual, 1.0)
-        return Deviations(self._row_deviations(slopes, part), part, inverse @ noise @ inverse, self)
+        least = np.where(differs, residual, 1.0)[:, None]
+        part = np.where(differs[:, None], np.minimum(spread / least, 1.0), 0.0)
+        return Slopes(slopes, part, np.where(differs, noise, 0.0), of_values)
+
+    def shape_of_noise(self, *, of_values: bool) -> np.ndarray:
+        """Return the covariance of slopes divided by their `variance` (float64, bins x bins)."""
+        return self._noise_of_values if of_values else self._noise_of_boxes
+
+    @cached_property
+    def _noise_of_values(self) -> np.ndarray:
+        noise: np.ndarray = self._of_values @ self._total @ self._of_values
+        return noise
+
+    @cached_property
+    def _noise_of_boxes(self) -> np.ndarray:
+        noise: np.ndarray = self._of_boxes @ self._among @ self._of_boxes
+        return noise
 
     def _row_deviations(self, slopes: np.ndarray, part: np.ndarray) -> np.ndarray:
         """Return each row's deviation from its group's mean by the slopes (float64, one per row).
@@ -198,7 +235,7 @@ class Covariates:
         Deviations are multiplied by the group's `part`, and add up to 0 in each group.
         """
         moves = np.zeros(len(self._group))
-        for column, bins in zip(self._columns, self._slices, strict=True):
+        for column, bins in zip(self.columns, self._slices, strict=True):
             moves += slopes[bins][column.of_row]
         middle = np.bincount(self._group, moves, len(self._rows)) / np.maximum(self._rows, 1)
         moves -= middle[self._group]
@@ -216,15 +253,46 @@ class Covariates:
             part: the weight of each group's rows (float64, one per group).
         """
         weight = part[self._group[selected.rows]]
-        whole = np.zeros(len(self._rows))
-        whole[selected.group] = selected.hits * part[selected.group]
-        middle = self._counts.T @ (whole / np.maximum(self._rows, 1))[self._used]
         counts = [
             np.bincount(column.of_row[selected.rows], weight, column.number)
-            for column in self._columns
+            for column in self.columns
         ]
-        away: np.ndarray = np.concatenate(counts) - whole.sum() * self._frequent - middle
+        whole = np.zeros(len(self._rows))
+        whole[selected.group] = selected.hits * part[selected.group]
+        return self.less_expected(np.concatenate(counts), whole)
+
+    def less_expected(self, in_bins: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        """Return rows in bins, less those that are expected of rows like their groups.
+
+        Args:
+            in_bins: the weight of selected rows in each bin (float64, bins; or sums x bins).
+            whole: the weight of selected rows of each group (float64, groups; or sums x groups).
+
+        Returns:
+            The difference (float64, bins; or sums x bins).
+        """
+        middle = (whole / np.maximum(self._rows, 1))[..., self._used] @ self._counts
+        number = whole.sum(axis=-1, keepdims=True)
+        away: np.ndarray = in_bins - number * self._frequent - middle
         return away
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Slopes of several numbers on the bins of covariates.
+
+    Attributes:
+        slopes: the slopes (float64, numbers x bins); 0 for a number that is the same in all groups.
+        part: the share of rows' differences that each group allows (float64, numbers x groups).
+        variance: the factor of `Covariates.shape_of_noise` that gives the slopes' covariance
+            (float64, one per number); 0 if there are no slopes.
+        of_values: whether groups were made by the number (bool, one per number).
+    """
+
+    slopes: np.ndarray
+    part: np.ndarray
+    variance: np.ndarray
+    of_values: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.groups.counting import dense, pack
+from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.query.engines.attendance import FullAttendance
 from sfumato.tasks.query.engines.conditions import ValueConditions
 from sfumato.tasks.query.engines.labels import LabelsEngine
@@ -27,7 +28,7 @@ from sfumato.tasks.query.intervals.laws_of_labels import (
     values_behind,
     values_with_chances,
 )
-from sfumato.tasks.query.intervals.shapes import ALIKE, selections_in
+from sfumato.tasks.query.intervals.shapes import ALIKE, Selection, selections_in
 from sfumato.tasks.query.intervals.spread import AnswerLaw, NumberSpread
 from sfumato.tasks.query.intervals.sums import count_of_chances, likely_size
 from sfumato.tasks.query.intervals.way import Spreads
@@ -49,7 +50,7 @@ class LabelsIntervals:
         self._behind: dict[str, ColumnOfLabels | None] = {}
         codes = [codes.astype(np.int64) for _, codes in engine.rows.labels.values()]
         sizes = [max(len(labels), 1) for labels, _ in engine.rows.labels.values()]
-        self._class, _ = dense(pack(codes, sizes)[0])
+        self.classes, _ = dense(pack(codes, sizes)[0])
 
     def domain(self, name: str) -> Sequence[Any]:
         """Return the values of a column that labels may hide; none if they are too many."""
@@ -62,6 +63,31 @@ class LabelsIntervals:
         """Return how often each value of a sensitive column occurs (int64)."""
         column = self._rows.column(name)
         return np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+
+    def is_plain(self, names: Sequence[str]) -> bool:
+        """Decide whether everyone is still there, and no label hides values of some columns."""
+        return self._everyone and not any(name in self._rows.labels for name in names)
+
+    def codes_of(self, name: str) -> np.ndarray:
+        """Return the code of each row's label or value (integers); that of null follows values."""
+        if name in self._rows.labels:
+            return self._rows.labels[name][1]
+        column = self._rows.column(name)
+        return np.where(column.codes < 0, len(column.values), column.codes).astype(np.uint32)
+
+    def chance_of(self, selection: Selection) -> np.ndarray:
+        """Return the chance of being selected behind each code of a column (float64)."""
+        holds = selection.admits(self.domain(selection.name))
+        column = self._column(selection.name) if selection.name in self._rows.labels else None
+        if column is None:
+            return np.append(holds, False).astype(float)
+        return np.asarray(np.minimum(column.share @ holds, 1.0))
+
+    def numbers_of(self, name: str) -> np.ndarray:
+        """Return the values of a sensitive column as numbers, ascending (float64)."""
+        numbers = exact(self._rows.column(name).values, name)
+        by_code: np.ndarray = numbers.units.astype(np.float64) / 10**numbers.digits
+        return by_code
 
     def spreads(self, question: Question) -> Spreads:
         """Return the law of each aggregate by the values of the group columns.
@@ -88,7 +114,7 @@ class LabelsIntervals:
         self, question: Question, selected: "_SelectedLabels"
     ) -> Iterator[tuple[Aggregate, AnswerLaw]]:
         rows = np.flatnonzero(selected.chance)
-        chance, groups = selected.chance[rows], len(np.unique(self._class[rows]))
+        chance, groups = selected.chance[rows], len(np.unique(self.classes[rows]))
         own = cache(lambda name: self._values_of(name, rows, chance, groups))
         for aggregate in question.aggregates:
             law: AnswerLaw | None = None

@@ -147,7 +147,7 @@ class LawsOfColumn:
             rows: the exact rows beside which the values are published.
             whole: whether the values are integers.
         """
-        self._name, self._values, self._sizes, self._rows = name, values, sizes, rows
+        self._name, self.values, self._sizes, self._rows = name, values, sizes, rows
         self._whole, self._nulls = whole, rows.declared.columns[name].nulls
 
     def over_rows(self, selected: SelectedOfGroups) -> "LawsOverRows":
@@ -156,8 +156,8 @@ class LawsOfColumn:
 
     def numbers_of_rows(self, numbers: np.ndarray, lean: float) -> NumbersOfRows:
         """Return the numbers of rows that follow from numbers of the groups' values (float64)."""
-        sizes, weights = self._sizes.astype(np.float64), self._values.weights
-        group, per = self._values.table.group, np.maximum(sizes, 1)
+        sizes, weights = self._sizes.astype(np.float64), self.values.weights
+        group, per = self.values.table.group, np.maximum(sizes, 1)
         mean = np.bincount(group, numbers * weights, len(sizes)) / per
         apart = (numbers - mean[group]) ** 2
         variance = np.bincount(group, apart * weights, len(sizes)) / per
@@ -167,7 +167,7 @@ class LawsOfColumn:
     @cached_property
     def totals(self) -> NumbersOfRows | NumbersWithMissing:
         """The numbers that sums and means are computed from."""
-        values, numbers = self._values, self._values.numbers(self._name)
+        values, numbers = self.values, self.values.numbers(self._name)
         if not self._nulls:
             return self.numbers_of_rows(numbers, LEAN)
         return numbers_with_missing(numbers, values.there, values.weights, self.numbers_of_rows)
@@ -175,7 +175,7 @@ class LawsOfColumn:
     @cached_property
     def spreads(self) -> SpreadsOfRows:
         """The numbers that variances are computed from; 0 for nulls."""
-        values = self._values
+        values = self.values
         there = values.there.astype(np.float64)
         numbers, weights = values.numbers(self._name), values.weights * there
         above = there * (numbers - (numbers * weights).sum() / max(weights.sum(), 1))
@@ -186,27 +186,27 @@ class LawsOfColumn:
     @cached_property
     def quantiles(self) -> QuantilesOfRows:
         """The numbers that quantiles are computed from."""
-        column, values = self._values.column, len(self._values.distinct)
-        times = np.bincount(column.codes, self._values.weights, len(column.values))[:values]
+        column, values = self.values.column, len(self.values.distinct)
+        times = np.bincount(column.codes, self.values.weights, len(column.values))[:values]
         return QuantilesOfRows(
-            self._values.by_code(self._name), times, self._numbers_of_codes, self.there
+            self.values.by_code(self._name), times, self._numbers_of_codes, self.there
         )
 
     @cached_property
     def ranking(self) -> RankedValues:
         """The ranked values that extremes and places of values are computed from."""
-        return ranked_values(self._values, self._sizes, whole=self._whole)
+        return ranked_values(self.values, self._sizes, whole=self._whole)
 
     @cached_property
     def there(self) -> NumbersOfRows | None:
         """The numbers 1 for each value and 0 for a null; None if the column has no nulls."""
         if not self._nulls:
             return None
-        return self.numbers_of_rows(self._values.there.astype(np.float64), LEAN_OF_SHARES)
+        return self.numbers_of_rows(self.values.there.astype(np.float64), LEAN_OF_SHARES)
 
     def _numbers_of_codes(self, of_value: np.ndarray) -> NumbersOfRows:
         """Return the numbers of rows that follow from numbers by code, 0 for a null."""
-        codes = self._values.column.codes
+        codes = self.values.column.codes
         return self.numbers_of_rows(np.append(of_value, 0.0)[codes], LEAN_OF_SHARES)
 
 

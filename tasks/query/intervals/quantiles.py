@@ -16,7 +16,8 @@ import numpy as np
 
 from sfumato.tasks.query.intervals.spread import SelectedSize
 
-_SAME = 1e-9  # places; smaller differences are rounding
+SAME = 1e-9
+"""Places; smaller differences are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class ExpectedPlaces:
 
     def first(self, place: float) -> int:
         """Return the position of the first value with a place; the last one beyond all places."""
-        position = int(np.searchsorted(self.upto, place - _SAME))
+        position = int(np.searchsorted(self.upto, place - SAME))
         return min(position, len(self.codes) - 1)
 
     def last(self, place: float) -> int:
@@ -54,7 +55,7 @@ class ExpectedPlaces:
 
         Where the places of a value end, those of the next one start, so two values have that place.
         """
-        position = int(np.searchsorted(self.upto, place + _SAME, side="right"))
+        position = int(np.searchsorted(self.upto, place + SAME, side="right"))
         return min(position, len(self.codes) - 1)
 
     def away(self, position: int, place: float) -> float:
@@ -147,7 +148,7 @@ class QuantilePlace:
         """
         if self.between:
             return float(self.share) * max(rows - 1, 0.0) + 0.5
-        return max(math.ceil(float(self.share) * rows - _SAME), 1) - 0.5
+        return max(math.ceil(float(self.share) * rows - SAME), 1) - 0.5
 
     def is_known(self, below: tuple[int, int], above: tuple[int, int]) -> bool:
         """Decide whether the quantile surely is a given value.

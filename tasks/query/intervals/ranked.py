@@ -224,11 +224,11 @@ class QuantilesOfRows:
         target = quantile.place_among(places.rows + there)
         # each end: rows up to a threshold as expected by groups, and by groups and covariates
         low, high = (0.0, 0.0), (places.rows, places.rows + there)
-        first, last = 0, len(self._thresholds)
+        first, last = 0, len(self.thresholds)
         while first < last:
             middle = (first + last) // 2
-            by_groups = places.count_upto(int(self._thresholds[middle]))
-            moved = by_groups + self._numbers_upto(middle).deviations.moved_over(selected)
+            by_groups = places.count_upto(int(self.thresholds[middle]))
+            moved = by_groups + self.numbers_upto(middle).deviations.moved_over(selected)
             if moved < target:
                 low, first = (by_groups, moved), middle + 1
             else:
@@ -246,7 +246,7 @@ class QuantilesOfRows:
         unlike: np.ndarray | None,
     ) -> LikelySum:
         """Return the law of the rows not above a value, in excess of a share of all rows."""
-        moved, error = self._numbers_upto(self._nearest(code)).deviations.sum_over(selected, unlike)
+        moved, error = self.numbers_upto(self._nearest(code)).deviations.sum_over(selected, unlike)
         if self.there is not None:
             of_there, error_there = self.there.deviations.sum_over(selected, unlike)
             moved, error = moved - share * of_there, float(np.hypot(error, share * error_there))
@@ -256,13 +256,13 @@ class QuantilesOfRows:
 
     def _nearest(self, code: int) -> int:
         """Return the threshold with the fewest rows between it and a value."""
-        return int(np.abs(self._counts_upto[self._thresholds] - self._counts_upto[code]).argmin())
+        return int(np.abs(self.counts_upto[self.thresholds] - self.counts_upto[code]).argmin())
 
-    def _numbers_upto(self, threshold: int) -> NumbersOfRows:
+    def numbers_upto(self, threshold: int) -> NumbersOfRows:
         """Return the numbers 1 for rows not above a threshold, else 0."""
         if threshold not in self._fitted_numbers:
             codes = np.arange(len(self.numbers))
-            self._fitted_numbers[threshold] = self.fit(codes <= self._thresholds[threshold])
+            self._fitted_numbers[threshold] = self.fit(codes <= self.thresholds[threshold])
         return self._fitted_numbers[threshold]
 
     @cached_property
@@ -270,10 +270,12 @@ class QuantilesOfRows:
         return {}
 
     @cached_property
-    def _counts_upto(self) -> np.ndarray:
+    def counts_upto(self) -> np.ndarray:
+        """The number of values not above each (int64, by code)."""
         return np.cumsum(self.times)
 
     @cached_property
-    def _thresholds(self) -> np.ndarray:
-        parts = self._counts_upto[-1] * (np.arange(_THRESHOLDS) + _HALF) / _THRESHOLDS
-        return np.unique(np.searchsorted(self._counts_upto, parts))
+    def thresholds(self) -> np.ndarray:
+        """The codes of the thresholds, ascending (int64)."""
+        parts = self.counts_upto[-1] * (np.arange(_THRESHOLDS) + _HALF) / _THRESHOLDS
+        return np.unique(np.searchsorted(self.counts_upto, parts))

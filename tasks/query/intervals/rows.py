@@ -35,22 +35,27 @@ class RowsIntervals:
 
     def __init__(self, engine: DirectEngine, conditions: ValueConditions | None = None) -> None:
         """Read nothing yet."""
-        self._tables, self._declared = engine.tables, engine.declared
+        self._tables, self.declared = engine.tables, engine.declared
         groups = len(engine.tables.sizes)
         judged = conditions or engine.conditions
-        self._rows = ExactRows(engine.tables.rows, judged, engine.declared, groups)
+        self.rows = ExactRows(engine.tables.rows, judged, engine.declared, groups)
         self._columns: dict[str, LawsOfColumn] = {}
         self._there: dict[str, _MatchingValues] = {}
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of values of each group (int64)."""
+        return self._tables.sizes
+
     def domain(self, name: str) -> Sequence[Any]:
         """Return the published values of a column, ascending, without null."""
-        if self._declared.columns[name].role != "sensitive":
-            return self._rows.domain(name)
-        return list(self._values(name).distinct.to_pylist())
+        if self.declared.columns[name].role != "sensitive":
+            return self.rows.domain(name)
+        return list(self.values_of(name).distinct.to_pylist())
 
     def times_of(self, name: str) -> np.ndarray:
         """Return how often each value of a sensitive column occurs (int64), without null."""
-        values = self._values(name)
+        values = self.values_of(name)
         times = np.bincount(values.column.codes, values.weights, len(values.column.values))
         return times[: len(values.distinct)].astype(np.int64)
 
@@ -67,7 +72,7 @@ class RowsIntervals:
             return {}
         return {
             key: dict(self._of_cell(question, selected, matching))
-            for key, selected in self._rows.cells(question)
+            for key, selected in self.rows.cells(question)
         }
 
     def _of_cell(
@@ -75,7 +80,7 @@ class RowsIntervals:
     ) -> Iterator[tuple[Aggregate, AnswerLaw]]:
         if not selected.number:
             return
-        laws_over = cache(lambda name: self._column(name).over_rows(selected))
+        laws_over = cache(lambda name: self.laws_of(name).over_rows(selected))
         for aggregate in question.aggregates:
             if aggregate.kind.counts_rows:
                 law = self._of_count(aggregate, selected, matching)
@@ -114,10 +119,10 @@ class RowsIntervals:
         there = column_there(condition)
         if there is None:
             return self._matching_where(
-                bundle, self._rows.conditions.rows(self._table(bundle), condition)
+                bundle, self.rows.conditions.rows(self._table(bundle), condition)
             )
         if there not in self._there:
-            self._there[there] = self._matching_where(bundle, self._values(there).there, there)
+            self._there[there] = self._matching_where(bundle, self.values_of(there).there, there)
         return self._there[there]
 
     def _table(self, bundle: tuple[str, ...]) -> PublishedColumns:
@@ -138,7 +143,7 @@ class RowsIntervals:
         of_groups = GroupedNumbers(
             sizes.astype(np.float64), share, share * (1 - share), np.zeros(len(sizes))
         )
-        deviations = self._rows.covariates.fit(of_groups)
+        deviations = self.rows.covariates.fit(of_groups)
         return _MatchingValues(number, NumbersOfRows(of_groups, deviations, LEAN_OF_SHARES), there)
 
     def _count(self, selected: SelectedOfGroups, matching: "_MatchingValues") -> NumberSpread:
@@ -153,16 +158,18 @@ class RowsIntervals:
         below, above = (float(np.hypot(end - shuffled, unknown)) for end in groups.quantiles())
         return NumberSpread(size_of(selected), likely.middle, below, above)
 
-    def _values(self, name: str) -> ValuesOfColumn:
+    def values_of(self, name: str) -> ValuesOfColumn:
+        """Return the values of a sensitive column in the groups."""
         bundle = self._tables.bundle(name)
         table, times = self._tables.values(bundle), self._tables.times(bundle)
         return ValuesOfColumn(table, table.coded_column(name), times)
 
-    def _column(self, name: str) -> LawsOfColumn:
+    def laws_of(self, name: str) -> LawsOfColumn:
+        """Return the laws of the aggregates of a sensitive column."""
         if name not in self._columns:
             whole = self._tables.is_whole(name)
             self._columns[name] = LawsOfColumn(
-                name, self._values(name), self._tables.sizes, self._rows, whole=whole
+                name, self.values_of(name), self._tables.sizes, self.rows, whole=whole
             )
         return self._columns[name]
 

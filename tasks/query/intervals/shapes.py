@@ -256,6 +256,14 @@ _FAMILY_NAMES: Mapping[tuple[str | None, bool, bool], str] = {
 }
 
 
+def name_of_family(alike: str, *, several: bool) -> str:
+    """Return the family of alike aggregates over rows selected by one column, or by several.
+
+    Rows that are counted are also selected by a sensitive value, if `alike` is not "rows".
+    """
+    return _FAMILY_NAMES["count" if alike == "rows" else alike, several, alike == "count"]
+
+
 def fault_of_stated(declared: Terms, stated: CalibratedIntervals | None) -> str | None:
     """Return the reason why a release cannot state these factors; None if it can."""
     families = () if stated is None else stated.families
@@ -342,11 +350,19 @@ class Selection:
         if self.values is not None:
             selected = set(self.values)
             return np.array([value in selected for value in values], dtype=bool)
-        if self.selects_all:
-            return np.ones(len(values), dtype=bool)
         admitted = np.zeros(len(values), dtype=bool)
-        admitted[bisect_left(values, self.low) : bisect_right(values, self.high)] = True
+        admitted[slice(*self.range_among(values))] = True
         return admitted
+
+    def range_among(self, values: Sequence[Any]) -> tuple[int, int]:
+        """Return the first position of the selected values, and the one behind the last.
+
+        Args:
+            values: all values, ascending if the selection has limits.
+        """
+        if self.selects_all:
+            return 0, len(values)
+        return bisect_left(values, self.low), bisect_right(values, self.high)
 
     def holds(self, column: OriginalColumn) -> np.ndarray:
         """Return the rows of the original that are selected (bool, one per row)."""

@@ -21,6 +21,8 @@ from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS
 
 Z95 = NormalDist().inv_cdf(0.975)
 """The number of standard deviations around the middle with 95 % of a normal distribution."""
+ROUNDING = 1e-9
+"""The share of an answer that is rounding; a narrower law has only one value."""
 _FAR = 35.0  # standard deviations, beyond which the tail is no float
 _TINY = math.log(1e-280)  # below this, the inverse of the normal distribution is approximated
 
@@ -195,7 +197,7 @@ class NumberSpread:
     @property
     def is_exact(self) -> bool:
         """True if the number is known exactly."""
-        return self.below <= 0 and self.above <= 0
+        return max(self.below, self.above) <= ROUNDING * abs(self.estimate)
 
     def interval(self, factor: float) -> tuple[float, float]:
         """Return the interval that is `factor` times as wide as the 95 % range."""

@@ -26,15 +26,17 @@ import numpy as np
 
 from sfumato.tasks.query.aggregates.kind import AggregateKind
 from sfumato.tasks.query.intervals.covariates import Deviations, GroupedNumbers, SelectedOfGroups
-from sfumato.tasks.query.intervals.spread import Z95, NumberSpread, SelectedSize
+from sfumato.tasks.query.intervals.spread import ROUNDING, Z95, NumberSpread, SelectedSize
 
 LEAN = 0.05
 """The number of standard deviations by which selected rows may differ from others of the group."""
 LEAN_OF_SHARES = 0.1
 """`LEAN` for numbers that are 1 for some values and 0 for the others."""
-_DOUBT = 0.25  # error of the covariates' move, as a share of the move
+DOUBT = 0.25
+"""The error of the covariates' move, as a share of the move."""
 _FILL = 0.3  # standard deviations by which values may differ from their subdomain's target
-_LEAN = 0.75  # error of the log odds that a row matches, the same for all rows
+LEAN_OF_CHANCES = 0.75
+"""The error of the log odds that a row matches, the same for all rows."""
 _Rule = Callable[[float, float], float]  # see `answer` and `squares` of `SquaresSpread`
 
 
@@ -79,7 +81,7 @@ class LikelySum:
         inner = self.numbers.inner[group]
         lean = self.lean * (part * np.sqrt(self.numbers.variance[group] + inner)).sum()
         fill = _FILL * (self._hits * np.sqrt(inner)).sum()
-        return float(np.sqrt(lean**2 + fill**2 + self.error**2 + (_DOUBT * self.moved) ** 2))
+        return float(np.sqrt(lean**2 + fill**2 + self.error**2 + (DOUBT * self.moved) ** 2))
 
     @property
     def deviation(self) -> float:
@@ -183,9 +185,9 @@ def count_of_chances(size: SelectedSize, chance: np.ndarray) -> NumberSpread:
         size: the size that the law gets.
         chance: the chance that each row matches (float64).
     """
-    # if the log odds of all rows are off by `_LEAN`, the sum is off by `_LEAN` variances
+    # if the log odds of all rows are off by some number, the sum is off by as many variances
     variance = float((chance * (1 - chance)).sum())
-    width = Z95 * float(np.hypot(np.sqrt(variance), _LEAN * variance))
+    width = Z95 * float(np.hypot(np.sqrt(variance), LEAN_OF_CHANCES * variance))
     return NumberSpread(size, float(chance.sum()), width, width)
 
 
@@ -209,7 +211,7 @@ def sum_of_chances(size: SelectedSize, chance: np.ndarray, numbers: np.ndarray) 
         numbers: the number of each row (float64).
     """
     apart = chance * (1 - chance)
-    lean = _LEAN * abs(float((apart * numbers).sum()))
+    lean = LEAN_OF_CHANCES * abs(float((apart * numbers).sum()))
     width = Z95 * float(np.hypot(np.sqrt((apart * numbers**2).sum()), lean))
     return NumberSpread(size, float((chance * numbers).sum()), width, width)
 
@@ -222,7 +224,7 @@ def mean_of_chances(size: SelectedSize, chance: np.ndarray, numbers: np.ndarray)
     rows = float(chance.sum())
     middle = float((chance * numbers).sum()) / rows
     apart, beside = chance * (1 - chance), np.abs(numbers - middle)
-    lean = _LEAN * float((apart * beside).sum())  # as if all errors moved the mean up
+    lean = LEAN_OF_CHANCES * float((apart * beside).sum())  # as if all errors moved the mean up
     width = Z95 * float(np.hypot(np.sqrt((apart * beside**2).sum()), lean)) / rows
     return NumberSpread(size, middle, width, width)
 
@@ -257,7 +259,7 @@ class SquaresSpread:
     @property
     def is_exact(self) -> bool:
         """True if the aggregate is known exactly."""
-        return self.width <= 0
+        return self.width <= ROUNDING * self.mean_square
 
     def interval(self, factor: float) -> tuple[float, float]:
         """Return the aggregates at the ends of the 95 % range, made `factor` times as wide."""

@@ -1,6 +1,6 @@
 /** The values behind labels: which outcomes of a condition are possible, and the values it leaves. */
 
-import { conjunction, FALSE, NULL, outcomesOnPlaces, TRUE } from "./conditions.js";
+import { conjunction, FALSE, NULL, outcomesOnPlaces, testsIn, TRUE } from "./conditions.js";
 import { compareTexts, placeOfLiteral, placeOfValue, scaleOf } from "./scales.js";
 
 /** @typedef {import("./conditions.js").Condition} Condition */
@@ -323,14 +323,6 @@ function numbersFrom(first, last) {
     numbers.push(number);
   }
   return numbers;
-}
-
-/** @param {Condition} condition @returns {Test[]} */
-function testsIn(condition) {
-  if (condition.op === "test") {
-    return [condition];
-  }
-  return ("parts" in condition ? condition.parts : [condition.part]).flatMap(testsIn);
 }
 
 /**

@@ -14,6 +14,11 @@ import { compareTexts, momentOf, momentText } from "./scales.js";
  */
 
 /**
+ * An interval that contains 95 % of such answers, without a guarantee, or why there is none.
+ * @typedef {{interval: [Value, Value] | null, reason: string}} Likely
+ */
+
+/**
  * Bounds with an estimate. Both ends are null if there is no answer; `mayBeEmpty` if perhaps too few
  * rows count for one.
  * @typedef {object} Bounds
@@ -21,6 +26,7 @@ import { compareTexts, momentOf, momentText } from "./scales.js";
  * @property {Value | null} upper
  * @property {number | Value | null} estimate
  * @property {boolean} mayBeEmpty
+ * @property {Likely} [likely] undefined where no interval is computed here
  */
 
 /** @typedef {"count" | "sum" | "avg" | "min" | "max" | "median"} Aggregate */

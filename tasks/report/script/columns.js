@@ -50,7 +50,8 @@ export class ColumnsEngine {
     this.admitted = new Map();
     for (const table of packed.admitted ?? []) {
       const [name] = Object.keys(table.columns).filter((column) => column !== "group_id");
-      this.admitted.set(name, new Admitted(name, decodeTable(table), this.sizes));
+      const rounds = packed.rounds?.[name] ?? ROUNDS;
+      this.admitted.set(name, new Admitted(name, decodeTable(table), this.sizes, rounds));
     }
   }
 
@@ -148,11 +149,12 @@ export class ColumnsEngine {
 
 /** A quasi-identifier: the values that each group admits. */
 class Admitted {
-  /** @param {string} name @param {Table} table @param {Float64Array} sizes */
-  constructor(name, table, sizes) {
+  /** @param {string} name @param {Table} table @param {Float64Array} sizes @param {number} rounds */
+  constructor(name, table, sizes, rounds) {
     this.name = name;
     this.table = table;
     this.sizes = sizes;
+    this.rounds = rounds;
     this.group = numbersOf(columnOf(table, "group_id"));
     this.numbers = new Float64Array(sizes.length);
     this.group.forEach((group) => {
@@ -164,7 +166,8 @@ class Admitted {
 
   /** @returns {Float64Array} the expected number of rows with each admitted value */
   expected() {
-    this.fitted ??= occurrences(this.sizes, this.numbers, this.group, columnOf(this.table, this.name).codes);
+    const { codes } = columnOf(this.table, this.name);
+    this.fitted ??= occurrences(this.sizes, this.numbers, this.group, codes, this.rounds);
     return this.fitted;
   }
 
@@ -214,9 +217,10 @@ class Admitted {
  * @param {Float64Array} numbers the values that each group admits
  * @param {Int32Array} group of each admitted value
  * @param {Int32Array} codes of each admitted value
+ * @param {number} rounds for which it is fitted, from equal shares on
  * @returns {Float64Array}
  */
-function occurrences(sizes, numbers, group, codes) {
+function occurrences(sizes, numbers, group, codes, rounds) {
   let most = 0;
   for (const code of codes) {
     most = Math.max(most, code);
@@ -225,9 +229,9 @@ function occurrences(sizes, numbers, group, codes) {
   codes.forEach((code) => {
     weights[code] += 1;
   });
-  const expected = new Float64Array(codes.length);
+  const expected = Float64Array.from(group, (own) => 1 + (sizes[own] - numbers[own]) / numbers[own]);
   const totals = new Float64Array(sizes.length);
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     totals.fill(0);
     for (let entry = 0; entry < codes.length; entry += 1) {
       totals[group[entry]] += weights[codes[entry]];

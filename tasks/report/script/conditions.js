@@ -16,8 +16,9 @@ import { comparePlaces, placeOfLiteral, placeOfValue, Refusal } from "./scales.j
  */
 
 /**
- * A condition; `sure` is true where its part is true, and false where that is null.
- * @typedef {Test | {op: "and" | "or", parts: Condition[]} | {op: "not" | "sure", part: Condition}} Condition
+ * A condition; `sure` is true where its part is true, and false where that is null. The parts of IN are
+ * `listed`, also a single one.
+ * @typedef {Test | {op: "and" | "or", parts: Condition[], listed?: boolean} | {op: "not" | "sure", part: Condition}} Condition
  */
 
 /** @typedef {ReadonlyMap<string, Described>} Columns */
@@ -75,6 +76,13 @@ export const isNull = (column) => ({ op: "test", column, test: "null" });
 
 /**
  * @param {Condition} condition
+ * @returns {string | null} the column if it is a condition that the column is not null; null otherwise
+ */
+export const isThere = (condition) =>
+  condition.op === "not" && condition.part.op === "test" && condition.part.test === "null" ? condition.part.column : null;
+
+/**
+ * @param {Condition} condition
  * @returns {Set<string>}
  */
 export function columnsIn(condition) {
@@ -83,6 +91,10 @@ export function columnsIn(condition) {
   }
   return new Set(partsOf(condition).flatMap((part) => [...columnsIn(part)]));
 }
+
+/** @param {Condition} condition @returns {Test[]} the comparisons in it */
+export const testsIn = (condition) =>
+  condition.op === "test" ? [condition] : partsOf(condition).flatMap(testsIn);
 
 /** @param {Exclude<Condition, Test>} condition */
 const partsOf = (condition) => ("parts" in condition ? condition.parts : [condition.part]);

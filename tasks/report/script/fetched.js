@@ -1,7 +1,9 @@
 /** Tables that are too long for a page: read from the Parquet files beside it. */
 
 import { registerReader } from "./asking.js";
+import { GROUP } from "./engine.js";
 import { comparePlaces, DAY, decimalText, momentText, placeOfValue, Refusal } from "./scales.js";
+import { columnOf, decodeTable, numbersOf } from "./tables.js";
 import { decompress, getTreePath, parquetMetadata, parquetSchema, readColumn } from "./vendor/parquet.js";
 
 /** @typedef {import("./tables.js").Described} Described */
@@ -34,7 +36,49 @@ export async function readTables(packed, read) {
     values: packed.values && (await Promise.all(packed.values.map(fill))),
     admitted: packed.admitted && (await Promise.all(packed.admitted.map(fill))),
     lineage: packed.lineage && (await fill(packed.lineage)),
+    shown: packed.shown && (await readShown(packed, fill)),
   };
+}
+
+/**
+ * Read the subdomains of groups, and find each in the target of its group.
+ * @param {Packed} packed of a release that shows subdomains
+ * @param {(table: PackedTable) => Promise<PackedTable>} fill
+ * @returns {Promise<PackedTable>}
+ */
+async function readShown({ shown, aims, domain }, fill) {
+  const { values, order, first, last, parent } = /** @type {import("./tables.js").Domain} */ (domain);
+  const tables = await Promise.all([shown, aims].map((table) => fill(/** @type {PackedTable} */ (table))));
+  const [ofGroups, targets] = tables.map(decodeTable);
+  /** @type {Map<Value, number>} */
+  const places = new Map(order.map((rank, place) => [values[rank], place]));
+  /** @param {number} target @param {number} from @param {number} to */
+  const keyOf = (target, from, to) => (target * order.length + from) * order.length + to;
+  let target = -1;
+  const nodes = new Map(
+    first.map((from, node) => {
+      target += Number(parent[node] < 0);
+      return [keyOf(target, from, last[node]), node];
+    }),
+  );
+  const aimed = numbersOf(columnOf(targets, "target"));
+  const aim = new Map([...numbersOf(columnOf(targets, GROUP))].map((group, row) => [group, aimed[row]]));
+  const [froms, tos] = ["lower", "upper"].map((end) => {
+    const column = columnOf(ofGroups, end);
+    const own = column.values.map((value) => places.get(value));
+    return Array.from(column.codes, (code) => own[code]);
+  });
+  const found = numbersOf(columnOf(ofGroups, GROUP)).map((group, entry) => {
+    const key = keyOf(Number(aim.get(group)), Number(froms[entry]), Number(tos[entry]));
+    const node = nodes.get(key);
+    if (node === undefined) {
+      throw new Refusal("A group has a subdomain that its target lacks. Check the files with sfumato check");
+    }
+    return node;
+  });
+  const { group_id: group, count } = tables[0].columns;
+  const node = { values: first.map((_, number) => number), bits: 0, codes: "", ready: found };
+  return { rows: tables[0].rows, columns: { group_id: group, node, count } };
 }
 
 /**
@@ -52,7 +96,7 @@ async function readTable(table, types, read) {
   for (const name of names) {
     const raw = buffers.flatMap((buffer) => columnOfFile(buffer, name));
     rows = raw.reduce((sum, chunk) => sum + chunk.length, 0);
-    const described = types.get(name) ?? { name, type: "integer", scale: 0, role: "", nulls: false };
+    const described = types.get(table.like?.[name] ?? name) ?? { name, type: "integer", scale: 0, role: "", nulls: false };
     const labelled = table.labelled?.includes(name) ? { ...described, type: /** @type {const} */ ("string") } : described;
     columns[name] = encode(labelled, raw, rows);
   }

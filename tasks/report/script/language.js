@@ -325,8 +325,10 @@ class Parser {
     }
     if (this.takes("in")) {
       this.expect("(");
-      const listed = anyOf(this.list(() => test(column, "=", this.literal())));
+      const parts = this.list(() => test(column, "=", this.literal()));
       this.expect(")");
+      /** @type {Condition} */
+      const listed = { op: "or", parts, listed: true };
       return negated ? not(listed) : listed;
     }
     if (negated) {
@@ -436,8 +438,13 @@ export function conditionSql(condition) {
   if (!("parts" in condition)) {
     throw new TypeError(condition.op);
   }
+  if (condition.op === "or" && condition.listed) {
+    const tests = /** @type {import("./conditions.js").Test[]} */ (condition.parts);
+    const listed = tests.map(({ literal }) => constant(/** @type {Literal} */ (literal)));
+    return `${identifier(tests[0].column)} IN (${listed.join(", ")})`;
+  }
   const parts = condition.parts.map((part) =>
-    part.op === "and" || part.op === "or" ? `(${conditionSql(part)})` : conditionSql(part),
+    part.op === "and" || (part.op === "or" && !part.listed) ? `(${conditionSql(part)})` : conditionSql(part),
   );
   return parts.join(condition.op === "and" ? " AND " : " OR ");
 }

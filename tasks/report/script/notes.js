@@ -1,6 +1,6 @@
 /** Conditions that no published value satisfies: a misspelt text, a number out of range. */
 
-import { flatten, outcomesOfValues, TRUE } from "./conditions.js";
+import { outcomesOfValues, testsIn, TRUE } from "./conditions.js";
 import { conditionSql } from "./language.js";
 import { distance } from "./nearest.js";
 import { visible } from "./words.js";
@@ -19,16 +19,6 @@ const MOST_LISTED = 8;
 export function notesOn(release, conditions) {
   const tests = conditions.flatMap((condition) => (condition === null ? [] : testsIn(condition)));
   return [...new Set(tests.flatMap((test) => noteOn(release, test) ?? []))];
-}
-
-/** @param {Condition} condition @returns {Test[]} */
-function testsIn(condition) {
-  if (condition.op === "test") {
-    return [condition];
-  }
-  return ("parts" in condition ? flatten(condition, condition.op) : [condition.part]).flatMap((part) =>
-    part === condition ? [] : testsIn(part),
-  );
 }
 
 /** @param {Release} release @param {Test} test @returns {string | null} */

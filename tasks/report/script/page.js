@@ -9,8 +9,8 @@ import { fetchRecord, measuredText, recordText } from "./record.js";
 import { notesOn } from "./notes.js";
 import { isNumber, Mistake, Refusal } from "./scales.js";
 import {
-  accuracyText, boundsText, commandOf, estimateText, inPercent, linkOf, NAMES, placeOn, programOf, queryIn,
-  questionText, shareText, visible,
+  accuracyText, boundsText, commandOf, estimateText, inPercent, likelyText, linkOf, NAMES, placeOn, programOf,
+  queryIn, questionText, reasonsOf, shareText, visible,
 } from "./words.js";
 
 /** @typedef {import("./asking.js").AnswerRow} AnswerRow */
@@ -21,6 +21,7 @@ import {
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_LINES = 500;
+const LIKELY = "Likely interval (95 %)";
 /** @type {readonly (keyof typeof NAMES)[]} */
 const OFFERED = ["count", "share", "avg", "sum", "median", "min", "max"];
 const TESTS = { "=": "equal to", "<>": "not equal to", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least" };
@@ -352,18 +353,20 @@ class QuestionLine {
     const decimals = isShare ? 1 : decimalsOf(ends);
     const low = ends.reduce(lesser, ZERO);
     const high = ends.reduce(greater, ZERO);
+    const likely = shown.some(({ bounds }) => bounds.likely?.interval);
     const head = make(
       "tr",
       {},
       ...question.by.map((name) => make("th", { scope: "col" }, visible(name))),
       make("th", { scope: "col" }, isShare ? "Certain bounds in %, and accuracy" : "Certain bounds, and accuracy"),
+      ...(likely ? [make("th", { scope: "col" }, LIKELY)] : []),
       make("th", { scope: "col", class: "number" }, "Estimate"),
       ...(ends.length ? [make("th", { scope: "col" }, "On one scale from 0")] : []),
     );
-    const lines = shown.map((row) => this.line(row, decimals, ends.length ? [low, high] : null));
+    const lines = shown.map((row) => this.line(row, decimals, ends.length ? [low, high] : null, likely));
     const table = make(
       "table",
-      { class: "bars" },
+      { class: "bars stacked" },
       make("caption", {}, `${questionText(question, share, where, this.units)}${rows.length > MOST_LINES ? ` (the first ${MOST_LINES} of ${rows.length.toLocaleString("en")} lines)` : ""}`),
       make("thead", {}, head),
       make("tbody", {}, ...lines),
@@ -376,36 +379,54 @@ class QuestionLine {
     this.answer.replaceChildren(
       ...notes.map((note) => make("p", { class: "note" }, visible(note))),
       make("div", { class: "scroll", role: "group", "aria-label": "Answer", tabindex: "0" }, rows.length ? table : make("p", {}, `No published ${this.units} can be in this answer.`)),
-      ...(some ? [this.trust()] : []),
+      ...(some ? [this.trust(likely)] : []),
+      ...this.withoutLikely(shown.map(({ bounds }) => bounds)),
       this.copies(sql),
     );
   }
 
-  /** @param {AnswerRow} row @param {number} decimals @param {[Fraction, Fraction] | null} scale */
-  line({ key, bounds }, decimals, scale) {
+  /**
+   * @param {AnswerRow} row
+   * @param {number} decimals
+   * @param {[Fraction, Fraction] | null} scale
+   * @param {boolean} likely whether some line has a likely interval
+   */
+  line({ key, bounds }, decimals, scale, likely) {
     const cells = [
       ...key.map((value) => make("th", { scope: "row" }, visible(keyText(value)))),
       make(
         "td",
-        {},
+        { "data-label": "Certain bounds" },
         make("span", { class: "role" }, boundsText(bounds, decimals)),
         " ",
         make("span", { class: "meaning" }, accuracyText(bounds)),
       ),
-      make("td", { class: "number" }, estimateText(bounds, decimals)),
+      ...(likely ? [make("td", { class: "role", "data-label": LIKELY }, likelyText(bounds, decimals))] : []),
+      make("td", { class: "number", "data-label": "Estimate" }, estimateText(bounds, decimals)),
     ];
     return make("tr", {}, ...cells, ...(scale ? [make("td", { class: "bar" }, bar(bounds, scale))] : []));
   }
 
-  /** @returns {HTMLElement} on what the bounds depend */
-  trust() {
+  /** @param {boolean} likely @returns {HTMLElement} on what bounds and intervals depend */
+  trust(likely) {
     return make(
       "p",
       { class: "meaning" },
       "The truth lies within these bounds, for certain, if these files are genuine: ",
       make("a", { href: "#verify" }, "verify them"),
       ". An estimate, the line across a bar, guarantees nothing.",
+      ...(likely ? [
+        " Neither does a likely interval, the band in a bar: of random questions of its kind, at least 95 % have their truth within it. The publisher measured on the original how wide it has to be: ",
+        make("a", { href: "#likely" }, "likely intervals"),
+        ".",
+      ] : []),
     );
+  }
+
+  /** @param {import("./bounds.js").Bounds[]} answers @returns {HTMLElement[]} why some have no likely interval */
+  withoutLikely(answers) {
+    const reasons = this.packed.likely?.length ? reasonsOf(answers) : [];
+    return reasons.length ? [make("p", { class: "meaning" }, `No likely interval: ${reasons.join("; ")}.`)] : [];
   }
 
   /** @param {string} sql @returns {HTMLElement} */
@@ -455,12 +476,12 @@ async function copy(text, button, called) {
 }
 
 /**
- * Bounds as a bar, with the estimate as a line across it.
+ * Bounds as a bar, with the likely interval as a band within it and the estimate as a line across it.
  * @param {import("./bounds.js").Bounds} bounds
  * @param {[Fraction, Fraction]} scale
  * @returns {SVGElement}
  */
-function bar({ lower, upper, estimate }, [low, high]) {
+function bar({ lower, upper, estimate, likely }, [low, high]) {
   const svg = document.createElementNS(SVG, "svg");
   const attributes = { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" };
   for (const [name, value] of Object.entries(attributes)) {
@@ -478,6 +499,10 @@ function bar({ lower, upper, estimate }, [low, high]) {
     const start = Math.min(placeOn(low, high, lower), 994);
     const length = Math.max(placeOn(low, high, upper) - start, 6);
     draw("inner", `M${start} 0h${length}V10h-${length}z`);
+    if (likely?.interval) {
+      const [first, last] = likely.interval.map((end) => placeOn(low, high, end));
+      draw("likely", `M${first} 3V7H${last}V3z`);
+    }
     const near = asNumber(estimate);
     if (near !== null && length > 6) {
       const [least, most] = [low, high].map(approximate);

@@ -30,6 +30,8 @@ const DATE_LENGTH = 10;
 const PLAIN = /^[+-]?(?=\D*\d)\d{0,30}(?:\.\d{0,30})?$/; // what databases compare exactly
 /** @type {readonly Type[]} */
 const NUMBERS = ["integer", "decimal", "float"];
+/** The types of values that have an order. @type {readonly Type[]} */
+export const ORDERED = [...NUMBERS, "date", "timestamp"];
 
 /** @param {Type} type */
 export const isNumber = (type) => NUMBERS.includes(type);

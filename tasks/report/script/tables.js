@@ -22,6 +22,7 @@ import { fraction, parseNumber } from "./fractions.js";
  * @property {string[]} [files]
  * @property {string[]} [names] of columns in these files
  * @property {string[]} [labelled] those of them that hold labels
+ * @property {Record<string, string>} [like] columns of the release that have the types of some names
  * @property {boolean} [once] whether each row is one value, without a count
  */
 
@@ -49,19 +50,27 @@ import { fraction, parseNumber } from "./fractions.js";
  */
 
 /**
+ * A family of questions, the sensitive column that they are about, and the factor of their intervals.
+ * @typedef {{family: string, of: string, factor: number}} Calibrated
+ */
+
+/**
  * The tables of a release, by the way in which its form shows a person.
  * @typedef {object} Packed
  * @property {"rows" | "columns" | "labels" | "subdomains"} shows
  * @property {boolean} counts whether COUNT alone has bounds
  * @property {boolean} [fetched] whether its tables are in files beside the page
  * @property {Described[]} columns
+ * @property {Calibrated[]} [likely] the families of questions with likely intervals
  * @property {PackedTable} [rows] exact columns beside the group of each row
  * @property {PackedTable[]} [values] the sensitive values of groups, with counts
  * @property {PackedTable[]} [admitted] the values of each quasi-identifier that groups admit
+ * @property {Record<string, number>} [rounds] for how many rounds a column's frequencies are fitted, where it is stated
  * @property {PackedTable} [lineage] people and vacant values of each group
  * @property {Record<string, Label[]>} [labels] by column, in the order of the column's values
  * @property {Domain} [domain]
  * @property {PackedTable} [shown] the subdomains of groups, with counts
+ * @property {PackedTable} [aims] the target of each group, where files show subdomains by their ends
  */
 
 /**

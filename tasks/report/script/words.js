@@ -11,6 +11,7 @@ import { HIDDEN } from "./scales.js";
 
 const EACH_HIDDEN = new RegExp(HIDDEN, "g");
 const HUNDRED = fraction(100);
+const ELSEWHERE = "this page computes one for a count, a sum or an average whose conditions AND joins; sfumato query may have one";
 const WIDE = 3; // bounds as far apart are told by their ratio
 
 /** @param {string} text @returns {string} it without characters that hide or reorder others */
@@ -85,6 +86,29 @@ export function estimateText({ lower, upper, estimate }, decimals) {
   }
   const scale = 10 ** decimals;
   return written(fraction(BigInt(Math.round(number * scale)), BigInt(scale)), decimals, "nearest");
+}
+
+/**
+ * @param {Bounds} bounds
+ * @param {number} decimals
+ * @returns {string} the likely interval, rounded outward; empty without one
+ */
+export function likelyText({ likely }, decimals) {
+  if (!likely?.interval) {
+    return "";
+  }
+  const [low, high] = likely.interval;
+  return `${valueText(low, decimals, "down")} to ${valueText(high, decimals, "up")}`;
+}
+
+/**
+ * @param {Bounds[]} answers
+ * @returns {string[]} why some of them have no likely interval
+ */
+export function reasonsOf(answers) {
+  const open = answers.filter(({ lower, upper }) => isFraction(lower) && isFraction(upper) && compare(lower, upper) !== 0);
+  const reasons = open.map(({ likely }) => likely?.reason ?? ELSEWHERE);
+  return [...new Set(reasons)].filter(Boolean);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -10,11 +10,11 @@ from statistics import median
 from typing import Any, Protocol
 
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.report.axes import Axis, number_axis
-from sfumato.tasks.report.plot import BOTTOM, CHARACTER, HEIGHT, TOP, WIDTH, Tick, coordinate
+from sfumato.tasks.report.charts import CHARACTER, WIDTH, Axis, Tick, coordinate, number_axis
+from sfumato.tasks.report.group_plots import BOTTOM, HEIGHT, TOP
+from sfumato.tasks.report.numbers import half_widths, percent, percents, with_decimals
 from sfumato.tasks.report.rendering import render_private
-from sfumato.tasks.report.steward.tables import Table, table_of
-from sfumato.tasks.report.utility import half_width, share_in_words
+from sfumato.tasks.report.steward.tables import Table, table_of, with_shares
 
 _RIGHT = WIDTH - 40  # the label of the last point is right of it
 _NAMED = 3  # marks beside a place, at most
@@ -22,6 +22,8 @@ _POINT = 4  # radius of a point
 _PERCENT = 100
 _Place = tuple[Fraction, Fraction]
 _Box = tuple[Fraction, Fraction, Fraction, Fraction]
+_ACCURACY = "Accuracy by workload: half the width of the bounds, relative to their middle (median)"
+_ERRORS = "Error of the estimate by workload, relative to the truth (median)"
 _CAPTIONS = ("Alternatives, the narrowest answers first", "Alternatives, as they were asked for")
 
 
@@ -265,12 +267,12 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
         title=title,
         chosen=chosen,
         sweep=content.sweep,
-        base=share_in_words(max((alternative.base for alternative in content.ranked), default=0.0)),
+        base=percent(max((alternative.base for alternative in content.ranked), default=0.0)),
         spec=None if content.spec is None else str(content.spec),
         alternatives=table_of(_CAPTIONS[bool(content.sweep)], rows),
         plot=plot,
-        widths=_by_workload(content, "relative", "Median relative width by workload"),
-        errors=_by_workload(content, "errors", "Median error of the estimate, by the truth"),
+        widths=_by_workload(content, "relative", _ACCURACY, half_widths),
+        errors=_by_workload(content, "errors", _ERRORS, percents),
         attacks=_attacks(content),
         broken=names_by_reason(content.broken),
         refused=names_by_reason(content.refused),
@@ -292,62 +294,71 @@ def name_of(outcome: TriedAlternative) -> str:
     return f"{outcome.name}, which chose {outcome.chose}" if outcome.chose else outcome.name
 
 
-def _guessed_text(share: float | None) -> str:
-    return "not attacked" if share is None else share_in_words(share)
-
-
 def emptied_in_words(outcome: TriedAlternative) -> str:
     """Return which columns an alternative hides in nearly all rows; empty if it hides none."""
     if not outcome.emptied_columns:
         return ""
     shares = [
-        f"{name} in {share_in_words(outcome.hidden_shares[name])}"
-        for name in outcome.emptied_columns
+        f"{name} in {percent(outcome.hidden_shares[name])}" for name in outcome.emptied_columns
     ]
     return f"hides {', '.join(shares)} of the rows"
 
 
 def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
     hides = any(alternative.outcome.emptied_columns for alternative in content.ranked)
-    return [
+    accuracies = half_widths([alternative.outcome.typical for alternative in content.ranked])
+    rows = [
         {
             "number": number,
             "alternative": name_of(alternative.outcome),
-            "accuracy": half_width(alternative.outcome.typical),
-            "mean width": share_in_words(alternative.width),
-            "guessed in groups": _guessed_text(
-                None if alternative.guessed is None else alternative.in_groups
-            ),
-            "guessed by an attacker": _guessed_text(alternative.guessed),
+            "accuracy": accuracy,
+            "mean width": alternative.width,
+            "guessed in groups": _share_guessed(alternative, alternative.in_groups),
+            "guessed by an attacker": _share_guessed(alternative, alternative.guessed),
             "groups": alternative.outcome.groups,
             "suppressed": alternative.outcome.suppressed,
             **({"hides": emptied_in_words(alternative.outcome)} if hides else {}),
             **({"promise": _promise_of(alternative, content)} if content.others else {}),
-            "CPU seconds": round(alternative.outcome.seconds, 1),
+            "CPU seconds": with_decimals(alternative.outcome.seconds, 1),
         }
-        for number, alternative in enumerate(content.ranked, start=1)
+        for number, (alternative, accuracy) in enumerate(
+            zip(content.ranked, accuracies, strict=True), start=1
+        )
     ]
+    return with_shares(rows)
 
 
-def _by_workload(content: ComparisonContent, scores: str, caption: str) -> Table:
+def _share_guessed(alternative: RankedAlternative, share: float | None) -> float | str:
+    return "not attacked" if share is None or alternative.guessed is None else float(share)
+
+
+def _by_workload(
+    content: ComparisonContent,
+    scores: str,
+    caption: str,
+    write: Callable[[Sequence[float | None]], list[str]],
+) -> Table:
     """Return the median of a score as a table: a row per workload, a column per alternative."""
-    names = dict.fromkeys(query.workload for query in content.queries)
-    scored = [getattr(alternative.outcome, scores) for alternative in content.ranked]
+    names = list(dict.fromkeys(query.workload for query in content.queries))
+    columns = {
+        str(number): write(
+            [_median(content.queries, getattr(alternative.outcome, scores), name) for name in names]
+        )
+        for number, alternative in enumerate(content.ranked, start=1)
+    }
     rows = [
-        {"workload": name}
-        | {
-            str(n): _median(content.queries, values, name)
-            for n, values in enumerate(scored, start=1)
-        }
-        for name in names
+        {"workload": name} | {number: texts[place] for number, texts in columns.items()}
+        for place, name in enumerate(names)
     ]
     return table_of(caption, rows)
 
 
-def _median(queries: Sequence[AskedQuery], scores: Sequence[float | None], name: str) -> str:
+def _median(
+    queries: Sequence[AskedQuery], scores: Sequence[float | None], name: str
+) -> float | None:
     pairs = zip(queries, scores, strict=True)
     defined = [score for query, score in pairs if query.workload == name and score is not None]
-    return share_in_words(median(defined)) if defined else "-"
+    return median(defined) if defined else None
 
 
 def _attacks(content: ComparisonContent) -> list[Table]:
@@ -369,18 +380,20 @@ def _attacked_columns(content: ComparisonContent) -> list[str]:
 
 def _guesses(content: ComparisonContent, column: str) -> list[dict[str, Any]]:
     shares = [_shares(alternative.outcome, column) for alternative in content.ranked]
-    return [
-        {"measure": measure}
-        | {str(n): _share_text(scores, measure) for n, scores in enumerate(shares, start=1)}
-        for measure in _measures(content, column)
-    ]
+    return with_shares(
+        [
+            {"measure": measure}
+            | {str(n): _share(scores, measure) for n, scores in enumerate(shares, start=1)}
+            for measure in _measures(content, column)
+        ]
+    )
 
 
-def _share_text(scores: Mapping[str, float | None], measure: str) -> str:
+def _share(scores: Mapping[str, float | None], measure: str) -> float | str | None:
     share = scores.get(measure)
     if share is not None:
-        return share_in_words(share)
-    return "skipped" if measure in scores else "-"
+        return float(share)
+    return "skipped" if measure in scores else None
 
 
 def _shares(outcome: TriedAlternative, column: str) -> dict[str, float | None]:

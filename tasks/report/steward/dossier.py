@@ -18,6 +18,7 @@ from sfumato.tasks.report.steward.tables import (
     risk_tables,
     row_counts,
     table_of,
+    with_shares,
 )
 from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.schema.files import read_json
@@ -140,7 +141,7 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
         "risks": risk_tables(identifiability["risk_before"]),
         "counted_rows": list(document["data"]["rows"].items()),
         "scores": [
-            table_of(f"Shares of people, by what attackers guess of {name}", rows)
+            table_of(f"Shares of people, by what attackers guess of {name}", with_shares(rows))
             for name, rows in attacks.get("scores", {}).items()
         ],
         "bars": bar_table(attacks.get("bars", [])),

@@ -10,9 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.report.numbers import percent
 from sfumato.tasks.report.rendering import render_private
-from sfumato.tasks.report.steward.tables import Table, cell, promise_row, row_counts, table_of
-from sfumato.tasks.report.utility import accuracy_lines, share_in_words
+from sfumato.tasks.report.steward.tables import (
+    Table,
+    accuracy_table,
+    cell,
+    promise_row,
+    row_counts,
+    table_of,
+    with_shares,
+)
+from sfumato.tasks.report.utility import accuracy_charts, accuracy_lines
 from sfumato.tasks.terms.opened import Release
 
 DRAFT_PAGE, LEFT_OUT = "draft.html", "left-out.csv"
@@ -81,14 +90,15 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
         advice=content.advice,
         rows=row_counts(declared.rows),
         promises=[promise_row(promise) for promise in content.promises],
-        risk=table_of("Share of the rows", _as_shares(content.risk)),
+        risk=table_of("Share of the rows", with_shares(content.risk)),
         attacks=_attacks(content.attacks),
         lost=[(name.replace("_", " "), cell(value)) for name, value in content.lost.items()],
         words=accuracy_lines(content.accuracy),
-        accuracy=table_of("Relative widths of the bounds", content.accuracy),
+        accuracy=accuracy_table(content.accuracy),
+        charts=accuracy_charts(content.accuracy),
         why=content.why,
         who=table_of(
-            "Suppressed and withheld rows by value", _as_shares(content.who[:_MOST_VALUES])
+            "Suppressed and withheld rows by value", with_shares(content.who[:_MOST_VALUES])
         ),
         more=max(len(content.who) - _MOST_VALUES, 0),
         left_out=LEFT_OUT if content.left_out else "",
@@ -101,7 +111,7 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
 
 def _attacks(attacks: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
     return [
-        table_of(f"Guesses of {name}: share of the people", _guesses(_as_shares(scores)))
+        table_of(f"Guesses of {name}: share of the people", with_shares(_guesses(scores)))
         for name, scores in attacks.items()
         if scores
     ]
@@ -114,17 +124,10 @@ def _guesses(scores: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "measure": score["measure"],
             "share": score.get("share", "skipped"),
             "beside it": "; ".join(
-                f"{name} {cell(value)}"
+                f"{name}: {percent(value) if isinstance(value, float) else cell(value)}"
                 for name, value in score.items()
                 if name not in ("measure", "share")
             ),
         }
         for score in scores
-    ]
-
-
-def _as_shares(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {k: share_in_words(v) if isinstance(v, float) else v for k, v in row.items()}
-        for row in rows
     ]

@@ -9,8 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.models.promises import PROMISES
+from sfumato.tasks.report.numbers import (
+    NOTHING,
+    are_numbers,
+    exact_percent,
+    half_widths,
+    percents,
+    rough,
+    rough_percent,
+    thousands,
+    with_spaces,
+    write_columns,
+)
 from sfumato.tasks.report.rendering import render_private
-from sfumato.tasks.report.utility import accuracy_lines
+from sfumato.tasks.report.utility import accuracy_charts, accuracy_lines
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import RowCounts
 
@@ -35,15 +47,43 @@ _ROWS = {
     "vacant": "published for people who left",
     "fakes": "made up",
 }
+_ACCURACY = "Accuracy: half the width of the bounds, relative to their middle"
+_HEADERS = {"of_known": "width by what is known before"}
 Table = dict[str, Any]
 REVIEW_PAGE = "review.html"
 
 
 def table_of(caption: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return rows as a table of texts: a caption, a header, and cells."""
+    """Return rows as a table of texts: a caption, a header, cells, and which columns are numbers.
+
+    >>> table_of("People", [{"town": "Aa", "rows": 1200}, {"town": "Bee"}])["rows"]
+    [['Aa', '1,200'], ['Bee', '']]
+    """
     header = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[cell(row.get(name, "")) for name in header] for row in rows]
-    return {"caption": caption, "header": header, "rows": cells}
+    numeric = [are_numbers([row[place] for row in cells]) for place in range(len(header))]
+    return {"caption": caption, "header": header, "rows": cells, "numeric": numeric}
+
+
+def with_shares(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows whose floats are shares in percent, with the same decimals down a column.
+
+    >>> with_shares([{"share": 0.5, "rows": 2}, {"share": 0.125, "rows": 8}])
+    [{'share': '50.0 %', 'rows': 2}, {'share': '12.5 %', 'rows': 8}]
+    """
+    return write_columns(rows, percents)
+
+
+def accuracy_table(summaries: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the accuracy of each workload at each level.
+
+    >>> workload = {"workload": "count(*)", "level": 5, "median": 0.2, "of_known": 0.5}
+    >>> accuracy_table([workload])["rows"]
+    [['count(*)', '5', '±10.0 %', '50.0 %']]
+    """
+    shares = write_columns(summaries, percents, only=("of_known",))
+    named = [{_HEADERS.get(name, name): value for name, value in row.items()} for row in shares]
+    return table_of(_ACCURACY, write_columns(named, half_widths))
 
 
 def risk_tables(risk: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
@@ -51,8 +91,13 @@ def risk_tables(risk: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
     return [table_of(_RISKS[name], rows) for name, rows in risk.items() if rows]
 
 
-def bar_table(bars: Sequence[Mapping[str, Any]]) -> Table | None:
-    """Return the bars on attacks beside the observations (shares or lifts), None without bars."""
+def bar_table(bars: Sequence[Mapping[str, Any]], broken: str = "broken") -> Table | None:
+    """Return the bars on attacks beside the observations (shares or lifts), None without bars.
+
+    Args:
+        bars: the bars, judged against the truth.
+        broken: the outcome of a bar that is not kept, in words.
+    """
     if not bars:
         return None
     rows = [
@@ -60,9 +105,9 @@ def bar_table(bars: Sequence[Mapping[str, Any]]) -> Table | None:
             "attack": bar["attack"],
             "column": bar["column"],
             "limit": _limit(bar),
-            "allowed": bar["most"],
-            "observed": bar["observed"],
-            "outcome": outcome(bar),
+            "at most": exact_percent(bar["most"]),
+            "observed": "not judged" if bar["observed"] is None else rough_percent(bar["observed"]),
+            "outcome": broken if (ended := outcome(bar)) == "broken" else ended,
         }
         for bar in bars
     ]
@@ -109,12 +154,12 @@ def _protects_values(model: str) -> bool:
 def cell(value: Any) -> str:
     """Return a value as a page shows it."""
     if value is None:
-        return "-"
+        return NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+        return thousands(value)
+    return rough(value) if isinstance(value, float) else with_spaces(str(value))
 
 
 def _numbers(values: Mapping[str, Any]) -> str:
@@ -150,10 +195,12 @@ def write_review_page(
             promise_row(observation) for observation in release.manifest["sfumato"]["observed"]
         ],
         risks=risk_tables(risk),
-        accuracy=None if accuracy is None else table_of("Relative widths of the bounds", accuracy),
+        accuracy=None if accuracy is None else accuracy_table(accuracy),
+        charts=accuracy_charts(accuracy or ()),
         words=accuracy_lines(accuracy or ()),
         changes=None if changes is None else _changes(changes),
-        bars=bars,
+        bars=bar_table(bars, "not kept: you decide"),
+        broken=[bar for bar in bars if not bar["kept"]],
         measured=(place / "accuracy.html").exists(),
     )
     path = place / REVIEW_PAGE

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.report.axes import axis, nice_step
+from sfumato.tasks.report.charts import axis, nice_step
 
 NUMBERS = st.one_of(
     st.integers(-(10**38), 10**38).map(Fraction),

@@ -6,21 +6,16 @@ of the family are asked of the published tables and of the original. The score o
 least factor whose interval contains the true answer. The factor of the family is so high that the
 scores of 95 % of such queries are not above it.
 
-Rows are selected by one column, or by two or three. For a column with an order a range of its
-values is drawn, and for another one some of its values; often it is a single value, as in a GROUP
-BY. A sensitive value is drawn as often as it occurs.
-
 Source: Vovk, Gammerman, Shafer, Algorithmic learning in a random world; Lei, G'Sell, Rinaldo,
 Tibshirani, Wasserman, Distribution-free predictive inference for regression (split conformal).
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property, partial
-from typing import Any
 
 import numpy as np
 from sqlglot import exp
@@ -29,132 +24,44 @@ from sfumato.expectations.shared.exact import Exact, exact
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.bounds.extremes import ArrowValues, CountedValues, Counting
-from sfumato.tasks.query.engines.conditions import ValueConditions
-from sfumato.tasks.query.engines.published_columns import PublishedColumns
 from sfumato.tasks.query.engines.truth import OriginalColumn
+from sfumato.tasks.query.intervals.calibration.block import (
+    Blocks,
+    DrawnQueries,
+    OriginalRows,
+    Scores,
+    Target,
+)
+from sfumato.tasks.query.intervals.calibration.drawn_queries import (
+    Domains,
+    draw_below,
+    draw_selections,
+    select_sensitive,
+)
+from sfumato.tasks.query.intervals.calibration.registry import BLOCKS
 from sfumato.tasks.query.intervals.shapes import (
     ALIKE,
     LEAST_ROWS,
-    MOST_COLUMNS,
     Selection,
     family_of,
-    selections_in,
+    name_of_family,
     shape_of,
 )
 from sfumato.tasks.query.intervals.spread import AnswerLaw
 from sfumato.tasks.query.intervals.way import LikelyAnswers
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
-from sfumato.tasks.schema.columns import ORDERED
-from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.schema.stated import CalibratedFamily, CalibratedIntervals, rounded_up
 from sfumato.tasks.terms.terms import Declared
 
-_WHOLE = float(2**64)  # random numbers are below it
-_ALONE = 0.25  # chance that one value of a column is drawn, or all values of one with nulls
 FamilyKey = tuple[str, str]
 """The name of a family, and the sensitive column that it is about ("" if there is none)."""
-QUERIES = 2_000
+QUERIES = 1_000
 """The number of queries on which each family is calibrated, if so many can be drawn."""
-_TRIES = 3  # times as many queries are drawn at most, since small and exact ones do not count
+_TRIES = 6  # times as many queries are drawn at most, since small and exact ones do not count
+_MISTAKE = 1e-9  # chance that a family with enough queries is given up after some block
 FEWEST = 1_000
 """The least number of queries on which a family is calibrated."""
-_NULL = np.zeros(1, dtype=bool)  # no selection admits null
-
-
-@dataclass(frozen=True, eq=False)
-class Domains:
-    """The values by which queries may select.
-
-    Attributes:
-        schema: the published columns.
-        values: the values of each column, ascending if they have an order.
-        times: how often each value of a sensitive column occurs (int64).
-    """
-
-    schema: Schema
-    values: Mapping[str, Sequence[Any]]
-    times: Mapping[str, np.ndarray]
-
-    def names(self, *roles: str) -> list[str]:
-        """Return the columns of some roles with more than one value."""
-        return [
-            name
-            for name, values in self.values.items()
-            if self.schema[name].role in roles and len(values) > 1
-        ]
-
-
-def draw_selections(
-    domains: Domains, *, several: bool, sensitive: str | None, randomness: Randomness
-) -> list[Selection]:
-    """Draw the selections of a random query.
-
-    Args:
-        domains: the values by which it may select.
-        several: whether it selects by two or three columns.
-        sensitive: the sensitive column of which it also selects a value; None if there is none.
-        randomness: the source of random numbers.
-    """
-    names = domains.names("quasi-identifier")
-    number = 2 + draw_below(MOST_COLUMNS - 1, randomness) if several else 1
-    order = np.argsort(randomness(len(names)), kind="stable")[:number]
-    selections = [_select(domains, names[position], several, randomness) for position in order]
-    return (
-        selections
-        if sensitive is None
-        else [*selections, _select_sensitive(domains, sensitive, randomness)]
-    )
-
-
-def _select(domains: Domains, name: str, several: bool, randomness: Randomness) -> Selection:
-    """Draw a range of a column with an order, or some values of another one.
-
-    With a chance of `_ALONE` it is a single value. Otherwise, if several columns select, it is at
-    least a tenth of the values.
-    """
-    values, share = domains.values[name], _share(randomness)
-    number = 1
-    if _share(randomness) >= _ALONE:
-        number = int(np.ceil((max(share, 0.1) if several else share) * len(values)))
-    if domains.schema[name].type in ORDERED:
-        return _range(name, values, number, randomness)
-    number = min(number, len(values) - 1)
-    positions = np.sort(np.argsort(randomness(len(values)), kind="stable")[:number])
-    return Selection(name, values=tuple(values[position] for position in positions))
-
-
-def _select_sensitive(domains: Domains, name: str, randomness: Randomness) -> Selection:
-    """Draw a value, or a range that begins with one and has at most half of the values.
-
-    If the column has nulls, the selection often contains all values.
-    """
-    if domains.schema[name].nulls and _share(randomness) < _ALONE:
-        return Selection(name)
-    values, before = domains.values[name], np.cumsum(domains.times[name])
-    position = int(np.searchsorted(before, draw_below(int(before[-1]), randomness), side="right"))
-    if domains.schema[name].type not in ORDERED:
-        return Selection(name, values=(values[position],))
-    number = int(np.ceil(_share(randomness) * len(values) / 2))
-    return Selection(
-        name, low=values[position], high=values[min(position + number, len(values)) - 1]
-    )
-
-
-def _range(name: str, values: Sequence[Any], number: int, randomness: Randomness) -> Selection:
-    """Draw a range of a number of neighbouring values."""
-    first = draw_below(len(values) - number + 1, randomness)
-    return Selection(name, low=values[first], high=values[first + number - 1])
-
-
-def _share(randomness: Randomness) -> float:
-    """Draw a number above 0, and up to 1."""
-    return (float(randomness(1)[0]) + 1) / (_WHOLE + 1)
-
-
-def draw_below(end: int, randomness: Randomness) -> int:
-    """Draw a number from 0 to below `end`."""
-    return int(randomness(1)[0] % end)
 
 
 class TruthOfColumn:
@@ -290,6 +197,71 @@ class QueriesOnOriginal:
                         waiting.remove(target)
         return measured
 
+    def scores(self, number: int, randomness: Randomness) -> dict[FamilyKey, np.ndarray]:
+        """Return the scores of a number of queries of each family; see `measure`.
+
+        Queries are asked in blocks if the release's way of showing people allows it. All aggregates
+        then share the queries by one column, and those by several.
+        """
+        names, targets = self._domains.names("quasi-identifier"), self._all_targets()
+        blocks = self._blocks(names)
+        if blocks is None:
+            measured = self.measure(number, randomness)
+            return {
+                family: np.array([query.score for query in queries])
+                for family, queries in measured.items()
+            }
+        numeric = sorted({name for alike, name in targets if alike not in ("count", "rows")})
+        original = OriginalRows(self._original, list(self._columns), numeric)
+        scores: dict[FamilyKey, np.ndarray] = {}
+        for several in [False, True][: min(len(names), 2)]:
+            of_targets = _Waiting(targets, number)
+            while of_targets.waiting and of_targets.number_asked < number * _TRIES:
+                queries = self.draw_block(blocks.queries, of_targets.waiting, several, randomness)
+                of_targets.add(blocks.scores(queries, original), len(queries.selections))
+            for (alike, name), of_family in of_targets.scores():
+                scores[name_of_family(alike, several=several), name] = of_family
+        return scores
+
+    def _blocks(self, names: Sequence[str]) -> Blocks | None:
+        """Return what asks many queries at once by some quasi-identifiers, if anything does."""
+        shows = self._declared.form.shows
+        if shows not in BLOCKS:
+            return None
+        return BLOCKS[shows](self._likely, names, self._domains.names("sensitive"))
+
+    def _all_targets(self) -> set[Target]:
+        """Return all aggregates that have laws."""
+        names = self._domains.names("sensitive")
+        targets = {(target.alike, target.column or "") for target in self._targets(names)}
+        rows = {("rows", "")} if "rows" in self._likely.laws else set()
+        return targets | {("count", name) for name in names} | rows
+
+    def draw_block(
+        self, number: int, targets: set[Target], several: bool, randomness: Randomness
+    ) -> DrawnQueries:
+        """Draw queries that are asked for all targets."""
+        below = partial(draw_below, randomness=randomness)
+        selections = [
+            draw_selections(self._domains, several=several, sensitive=None, randomness=randomness)
+            for _ in range(number)
+        ]
+        ordered = sorted(targets)
+        return DrawnQueries(
+            selections,
+            {
+                name: [select_sensitive(self._domains, name, randomness) for _ in range(number)]
+                for alike, name in ordered
+                if alike == "count"
+            }
+            | ({"": ()} if ("rows", "") in targets else {}),
+            {
+                (alike, name): [ALIKE[alike].draw(name, below) for _ in range(number)]
+                for alike, name in ordered
+                if alike not in ("count", "rows")
+            },
+        )
+
     def _kinds(self) -> Iterator[_Kind]:
         """Yield the kinds of queries to draw, each with aggregates whose answers have a law.
 
@@ -373,6 +345,55 @@ class QueriesOnOriginal:
         return self._truths[name]
 
 
+class _Waiting:
+    """The scores of targets, and the targets for which more queries are drawn."""
+
+    def __init__(self, targets: set[Target], number: int) -> None:
+        """Wait for a number of scores of each target."""
+        self.waiting, self.number_asked, self._number = set(targets), 0, number
+        self._found: dict[Target, list[np.ndarray]] = {target: [] for target in sorted(targets)}
+
+    def add(self, scores: Iterable[tuple[Target, Scores]], queries: int) -> None:
+        """Add the scores of one more block of a number of queries."""
+        self.number_asked += queries
+        for target, of_block in scores:
+            self._found[target].append(of_block[~np.isnan(of_block)])
+        self.waiting = {
+            target
+            for target in self.waiting
+            if _is_worth_more(sum(map(len, self._found[target])), self.number_asked, self._number)
+        }
+
+    def scores(self) -> Iterator[tuple[Target, np.ndarray]]:
+        """Yield the scores of each target that has any."""
+        for target, parts in self._found.items():
+            if any(map(len, parts)):
+                yield target, np.concatenate(parts)[: self._number]
+
+
+def _is_worth_more(counting: int, queries: int, number: int) -> bool:
+    """Decide whether more queries of a family are worth drawing.
+
+    They are not if enough of them count, or if so few do that there will hardly be enough, which
+    are a share of 1 / `_TRIES`. By the bound of Chernoff and Hoeffding, the logarithm of the chance
+    that a family with that share shows no larger one is at most minus the number of queries times
+    the divergence of both shares. A family is given up if the chance is below `_MISTAKE`.
+
+    Args:
+        counting: the number of queries that count for the factor.
+        queries: the number of all drawn queries.
+        number: how many have to count.
+    """
+    if counting >= number:
+        return False
+    share, enough = counting / queries, 1 / _TRIES
+    if share >= enough:
+        return True
+    divergence = (1 - share) * math.log((1 - share) / (1 - enough))
+    divergence += share * math.log(share / enough) if counting else 0.0
+    return queries * divergence <= -math.log(_MISTAKE)
+
+
 def conformal_quantile(scores: Sequence[float]) -> float:
     """Return the ⌈(n + 1) · 0.95⌉-th least of n scores; infinite if that is more than n.
 
@@ -394,52 +415,20 @@ def factor_of(scores: Sequence[float]) -> Decimal | None:
 
 
 def calibrate(
-    measured: Mapping[FamilyKey, Sequence[MeasuredQuery]], frozen: CalibratedIntervals | None
+    scores: Mapping[FamilyKey, np.ndarray], frozen: CalibratedIntervals | None
 ) -> CalibratedIntervals:
     """Return the factors of the families that were measured often enough.
 
     Args:
-        measured: queries of each family.
+        scores: the scores of the queries of each family (float64).
         frozen: the factors that earlier versions of the line stated, below which none falls; None
             if there are none.
     """
     families = []
-    for (name, column), queries in sorted(measured.items()):
-        factor = factor_of([query.score for query in queries])
+    for (name, column), of_family in sorted(scores.items()):
+        factor = factor_of(of_family.tolist())
         before = None if frozen is None else frozen.factor_of((name, column))
         if factor is not None:
             highest = factor if before is None else max(factor, before)
             families.append(CalibratedFamily(family=name, of=column, factor=highest))
     return CalibratedIntervals(grid="fine", families=tuple(families))
-
-
-class DrawnConditions(ValueConditions):
-    """Evaluates conditions that `draw_selections` made directly, and others by DuckDB."""
-
-    def rows(self, table: PublishedColumns, condition: exp.Expr) -> np.ndarray:
-        """Return whether a condition holds on each row (bool, one per row).
-
-        Raises:
-            NotDirectError: if it compares columns, or cannot be evaluated on some value.
-        """
-        selections = selections_in(condition)
-        if selections is None:
-            return super().rows(table, condition)
-        holds = np.ones(len(table.group), dtype=bool)
-        for selection in selections:
-            column = table.coded_column(selection.name)
-            admitted = selection.admits(self._values_of(table, selection.name))
-            holds &= column.rows_with(np.append(admitted, _NULL[: column.values.null_count]))
-        return holds
-
-    def _values_of(self, table: PublishedColumns, name: str) -> list[Any]:
-        values = self._lists.get((table, name))
-        if values is None:
-            values = table.coded_column(name).values.drop_null().to_pylist()
-            self._lists[table, name] = values
-        return values
-
-    def __init__(self, connection: Any) -> None:
-        """Read no values yet."""
-        super().__init__(connection)
-        self._lists: dict[tuple[PublishedColumns, str], list[Any]] = {}

@@ -1,0 +1,149 @@
+"""Scores of many queries at once are those of the laws that answer one query at a time."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from sqlglot import exp
+
+from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
+from sfumato.tasks.query.engines.registry import ENGINES
+from sfumato.tasks.query.intervals.calibration.block import OriginalRows
+from sfumato.tasks.query.intervals.calibration.blocks_of_counts import count_ranges
+from sfumato.tasks.query.intervals.calibration.drawn_queries import DrawnConditions
+from sfumato.tasks.query.intervals.calibration.factors import QueriesOnOriginal
+from sfumato.tasks.query.intervals.calibration.registry import BLOCKS
+from sfumato.tasks.query.intervals.counts import ShuffledGroups
+from sfumato.tasks.query.intervals.registry import LIKELY
+from sfumato.tasks.query.intervals.shapes import ALIKE
+from sfumato.tasks.query.question.conditions import question_of
+from sfumato.tasks.query.question.question import ROWS
+from sfumato.tasks.sql.session import session
+from tests.intervals import test_nulls, test_ways
+from tests.intervals.releases import DECLARED, publish_permuted, wages
+from tests.query.worlds import column, shape
+
+QUERIES = 30
+
+
+def permuted_release(rows, k, *, boxes):
+    return *publish_permuted(wages(rows), boxes=boxes, k=k), DECLARED
+
+
+def with_nulls():
+    return *test_nulls.release(400), test_nulls.DECLARED
+
+
+def split(tables, original, declared):
+    """The same groups, with values and their counts in a table of their own."""
+    rows = tables["microdata"]
+    counted = rows.group_by(["group_id", "wage"]).aggregate([([], "count_all")])
+    apart = {
+        "qit": rows.select(["age", "town", "group_id"]),
+        "st": counted.rename_columns({"count_all": "count"}),
+    }
+    return apart, original, declared.model_copy(update={"form": shape("split")})
+
+
+def generalized_release(*, nulls):
+    """Labels, of which some rows may miss the wage."""
+    declared, tables, original = test_ways.release_of_form("generalized")
+    if not nulls:
+        return tables, original, declared
+    missing = np.random.default_rng(5).random(original.rows) < 0.2
+    columns = [
+        encode(c.name, c.role, pc.if_else(pa.array(missing), None, c.array()))
+        if c.name == "wage"
+        else c
+        for c in original.columns
+    ]
+    rows = tables["microdata"]
+    wages_shown = pc.if_else(
+        pa.array(np.random.default_rng(6).random(len(rows)) < 0.2), None, rows["wage"]
+    )
+    tables = {"microdata": rows.set_column(rows.column_names.index("wage"), "wage", wages_shown)}
+    wage = column("sensitive", "integer", nulls=True)
+    declared = declared.model_copy(update={"columns": {**declared.columns, "wage": wage}})
+    return tables, Microdata(tuple(columns), original.rows), declared
+
+
+RELEASES = {
+    "boxes": lambda: permuted_release(300, 4, boxes=True),
+    "chance": lambda: permuted_release(500, 7, boxes=False),
+    "large groups": lambda: permuted_release(600, 150, boxes=False),
+    "pairs": lambda: permuted_release(200, 2, boxes=True),
+    "nulls": with_nulls,
+    "split": lambda: split(*permuted_release(300, 6, boxes=False)),
+    "split nulls": lambda: split(*with_nulls()),
+    "labels": lambda: generalized_release(nulls=False),
+    "labels nulls": lambda: generalized_release(nulls=True),
+}
+
+
+def truth_of(aggregate, original, condition):
+    """The answer of DuckDB on the original."""
+    table = pa.table({column.name: column.array() for column in original.columns})
+    query = exp.select(aggregate).from_("original").where(condition)
+    with session({"original": table}) as connection:
+        (answer,) = connection.execute(query.sql("duckdb")).fetchone()
+    return None if answer is None else float(answer)
+
+
+def expression_of(aggregate):
+    """An aggregate as DuckDB asks for it."""
+    if aggregate.kind.counts_rows:
+        return "COUNT(*)"
+    share = "" if aggregate.share is None else f", {float(aggregate.share)}"
+    names = {"percentile_cont": "quantile_cont", "percentile_disc": "quantile_disc"}
+    return f"{names.get(aggregate.function, aggregate.function)}({aggregate.sensitive}{share})"
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one column", "several columns"])
+@pytest.mark.parametrize("release", RELEASES)
+def test_scores_in_blocks_are_those_of_single_queries(release, several):
+    tables, original, declared = RELEASES[release]()
+    shows = declared.form.shows
+    with ENGINES[shows](tables, declared, "weighted") as engine, session({}) as values:
+        likely = LIKELY[shows](engine, DrawnConditions(values))
+        asking = QueriesOnOriginal(likely, declared, original)
+        blocks = BLOCKS[shows](likely, ["age", "town"], ["wage"])
+        targets = {(alike, "wage") for alike in ALIKE}
+        targets |= {("rows", "")} if "rows" in likely.laws else set()
+        queries = asking.draw_block(QUERIES, targets, several, seeded_keys(4))
+        rows = OriginalRows(original, ["age", "town", "wage"], ["wage"])
+        counted = set()
+        for (alike, name), scores in blocks.scores(queries, rows):
+            assert len(scores) == QUERIES
+            for number, score in enumerate(scores.tolist()):
+                selections = list(queries.selections[number])
+                aggregate = ROWS
+                if alike == "count":
+                    selections.append(queries.matching[name][number])
+                elif alike != "rows":
+                    aggregate = queries.aggregates[alike, name][number]
+                condition = exp.and_(*(selection.condition for selection in selections))
+                question = question_of(aggregate, condition, declared)
+                law = likely.spreads(question).get((), {}).get(aggregate)
+                truth = truth_of(expression_of(aggregate), original, condition)
+                if law is None or truth is None or law.size.is_small or law.is_exact:
+                    assert np.isnan(score), (alike, number)
+                else:
+                    counted.add(alike)
+                    expected = law.score(truth)
+                    assert score == pytest.approx(expected, rel=1e-6, abs=1e-7), (alike, number)
+        assert counted >= {"count", "sum", "avg", "spread"}
+
+
+@pytest.mark.parametrize(("groups", "size"), [(400, 5), (3, 90), (30, 40), (2, 4000)])
+def test_ranges_of_many_counts_are_those_of_each(groups, size):
+    rng = np.random.default_rng(groups)
+    sizes = rng.integers(max(size // 2, 1), size + 1, groups)
+    selected, matching = (
+        rng.binomial(np.tile(sizes, (30, 1)), rng.random((30, 1)) ** power) for power in (1, 3)
+    )
+    low, high = count_ranges(*(counts.astype(float) for counts in (sizes, matching, selected)))
+    for number in range(30):
+        some = selected[number] > 0
+        if some.any():
+            law = ShuffledGroups(sizes[some], matching[number][some], selected[number][some])
+            assert (low[number], high[number]) == pytest.approx(law.quantiles())
