@@ -236,35 +236,42 @@ class BoundedAnswer:
         left_out = ", ".join(f"{n:,} ({why})" for why, n in self.not_represented.items() if n)
         return "; ".join([*parts, f"rows left out: {left_out}"] if left_out else parts)
 
+    def _cells(self) -> list[list[str]]:
+        """Return the first rows as texts, column by column."""
+        from sfumato.flows.cli.answers import column_cells
+
+        rows = self._rows[:_MOST_ROWS]
+        return [column_cells([row[name] for row in rows]) for name in self.columns]
+
     def __repr__(self) -> str:
-        from sfumato.flows.cli.answers import cell
+        from sfumato.flows.api.facts import text_table
         from sfumato.flows.cli.show import one_line
 
-        rows = [
-            [one_line(cell(value)) for value in row.values()] for row in self._rows[:_MOST_ROWS]
-        ]
-        cells = [[one_line(name) for name in self.columns], *rows]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+        rows = list(zip(*self._cells(), strict=True))
         notes = [one_line(f"note: {note}") for note in self.notes]
-        return "\n".join([*lines, self._caption(len(rows)), *notes])
+        return "\n".join([text_table(self.columns, rows), self._caption(len(rows)), *notes])
 
     def _repr_html_(self) -> str:
-        first_rows = self._rows[:_MOST_ROWS]
-        scales = {name: IntervalScale(row[name] for row in first_rows) for name in self.columns}
-        rows = [
-            [_cell_html(scales[name], row[name]) for name in self.columns] for row in first_rows
+        columns = [
+            _column_html([row[name] for row in self._rows[:_MOST_ROWS]], texts)
+            for name, texts in zip(self.columns, self._cells(), strict=True)
         ]
+        rows = list(zip(*columns, strict=True))
         notes = [f"note: {note}" for note in self.notes]
         return drawn_table(self.columns, rows, self._caption(len(rows)), notes=notes)
 
 
-def _cell_html(scale: IntervalScale, value: Any) -> str:
-    from sfumato.flows.cli.answers import cell
-
-    text = cell(value)
-    drawing = scale.draw(value, text) if isinstance(value, Bounds) else ""
-    return f"{drawing}<br/>{harmless(text)}" if drawing else harmless(text)
+def _column_html(values: Sequence[Any], texts: Sequence[str]) -> list[str]:
+    """Return the cells of a column as HTML, with bounds drawn on one scale."""
+    scale = IntervalScale(values)
+    drawings = [
+        scale.draw(value, text) if isinstance(value, Bounds) else ""
+        for value, text in zip(values, texts, strict=True)
+    ]
+    return [
+        f"{drawing}<br/>{harmless(text)}" if drawing else harmless(text)
+        for drawing, text in zip(drawings, texts, strict=True)
+    ]
 
 
 def _count(number: int, noun: str) -> str:

@@ -166,8 +166,9 @@ def answer(result: "Answer") -> None:
     table = Table()
     for column in result.columns:
         table.add_column(Text(one_line(column)))
-    for row in result.rows:
-        table.add_row(*(Text(visible(cell(value))) for value in row.values()))
+    columns = [column_cells([row[name] for row in result.rows]) for name in result.columns]
+    for cells in zip(*columns, strict=True):
+        table.add_row(*(Text(visible(text)) for text in cells))
     with direct_answers():
         Console().print(table)
     for remark in remarks(result):
@@ -183,6 +184,8 @@ def remarks(result: "Answer") -> Iterator[str]:
         interval.estimate is not None and interval.lower != interval.upper for interval in bounds
     ):
         yield "≈ is an estimate, without guarantee"
+    if any(_is_rounded(interval) for interval in bounds):
+        yield "a single number is the exact answer, rounded"
     maybe = len(result.certain) - sum(result.certain)
     if maybe:
         yield f"rows that may not be in the answer: {maybe} of {len(result.rows)}"
@@ -200,6 +203,12 @@ def remarks(result: "Answer") -> Iterator[str]:
     )
     if result.coded:
         yield f"about coded values: {_codings(result.coded)}"
+
+
+def _is_rounded(bounds: Any) -> bool:
+    """Decide whether an exact answer is shown as a number with decimals."""
+    exact = bounds.lower == bounds.upper and _is_number(bounds.lower)
+    return exact and Fraction(bounds.lower).denominator != 1
 
 
 def _likely_remarks(likely_intervals: Sequence[Any]) -> Iterator[str]:
@@ -227,50 +236,102 @@ def assurance(result: "Answer") -> str:
     return "estimates for the rows in the release, without guarantee"
 
 
+def column_cells(values: Sequence[Any]) -> list[str]:
+    """Return a column as texts for people: its bounds, and its estimates, have equal decimals.
+
+    Bounds are rounded outwards, so that they still contain the truth; an exact answer is one
+    number.
+
+    >>> from sfumato.tasks.query.bounds.bounds import Bounds
+    >>> column_cells([Bounds(Fraction(5, 2), 1200), Bounds(3, 3), "a"])
+    ['2.50 … 1,200.00', '3.00', 'a']
+    """
+    bounds = [value for value in values if _has_ends(value)]
+    ends = _decimals([end for interval in bounds for end in (interval.lower, interval.upper)])
+    guesses = _decimals([guess for interval in bounds for guess in _guesses(interval)])
+    return [_bounds_cell(v, ends, guesses) if _has_ends(v) else _value_cell(v) for v in values]
+
+
 def cell(value: Any) -> str:
-    """Return a value or bounds as a text for people; bounds are rounded outwards."""
-    if not hasattr(value, "lower") or isinstance(value, str):
-        text = "null" if value is None else str(value)
-        return f'"{text}"' if text == str(REST) and value is not REST else text
-    if value.unbounded:
+    """Return a value or bounds as a text for people, as a column of one row."""
+    (text,) = column_cells([value])
+    return text
+
+
+def _has_ends(value: Any) -> bool:
+    return hasattr(value, "lower") and not isinstance(value, str)
+
+
+def _guesses(bounds: Any) -> Iterator[Any]:
+    """Yield what bounds show in parentheses: the estimate, and the ends of the likely interval."""
+    if bounds.lower != bounds.upper:
+        yield bounds.estimate
+        if bounds.likely is not None and bounds.likely.interval is not None:
+            yield from bounds.likely.interval
+
+
+def _value_cell(value: Any) -> str:
+    text = "null" if value is None else str(value)
+    return f'"{text}"' if text == str(REST) and value is not REST else text
+
+
+def _bounds_cell(bounds: Any, ends: int, guesses: int) -> str:
+    """Return bounds as a text: decimals of the ends, and of the guesses between them."""
+    if bounds.unbounded:
         return "anything or null"
-    if value.lower is None:
+    if bounds.lower is None:
         return "none selected"
-    empty = " or null" if value.may_be_empty else ""
-    lower, upper = number(value.lower, floor), number(value.upper, ceil)
-    if lower == upper:
-        return f"{lower}{empty}"
-    if value.estimate is None:
-        return f"{lower} … {upper}{empty}"
-    return f"{lower} … {upper} (≈ {number(value.estimate, round)}{_likely(value)}){empty}"
+    empty = " or null" if bounds.may_be_empty else ""
+    if bounds.lower == bounds.upper:
+        return f"{number(bounds.lower, round, ends)}{empty}"
+    interval = f"{number(bounds.lower, floor, ends)} … {number(bounds.upper, ceil, ends)}"
+    if bounds.estimate is None:
+        return f"{interval}{empty}"
+    guess = f"{number(bounds.estimate, round, guesses)}{_likely(bounds, guesses)}"
+    return f"{interval} (≈ {guess}){empty}"
 
 
-def _likely(bounds: Any) -> str:
+def _likely(bounds: Any, decimals: int) -> str:
     if bounds.likely is None or bounds.likely.interval is None:
         return ""
     low, high = bounds.likely.interval
-    return f", likely {number(low, floor)} … {number(high, ceil)}"
+    return f", likely {number(low, floor, decimals)} … {number(high, ceil, decimals)}"
 
 
-def number(value: Any, rounded: Callable[[Fraction], int]) -> str:
-    """Return a number for people: two decimals, or as many as give six digits.
+def _decimals(values: Sequence[Any]) -> int:
+    """Return the decimals of a column: none for whole numbers, else six digits of the largest.
 
-    `rounded` decides the direction.
-
-    Bounds are rounded outwards, so that they still contain the truth.
-
-    >>> number(Fraction(1, 3), floor), number(Fraction(20_001, 10), ceil)
-    ('0.333333', '2,000.10')
+    There are at least two, and further ones only if some number has another digit than 0 there.
     """
-    finite = not isinstance(value, float) or isfinite(value)
-    if isinstance(value, int) or not hasattr(value, "__float__") or not finite:
-        return str(value)
-    exact = Fraction(value)
-    digits = 2
-    while exact and digits < _DECIMALS and abs(exact) * 10**digits < _SIX_DIGITS:
+    numbers = [Fraction(value) for value in values if _is_number(value)]
+    if all(value.denominator == 1 for value in numbers):
+        return 0
+    largest, digits = max(map(abs, numbers)), 2
+    while digits < _DECIMALS and largest * 10**digits < _SIX_DIGITS:
         digits += 1
-    whole, part = divmod(abs(scaled := rounded(exact * 10**digits)), 10**digits)
-    decimals = f"{part:0{digits}d}"
-    while len(decimals) > 2 and decimals.endswith("0"):
-        decimals = decimals[:-1]
-    return f"{'-' if scaled < 0 else ''}{whole:,}.{decimals}"
+    scaled = [round(value * 10**digits) for value in numbers if value]
+    while digits > 2 and all(scaled) and not any(value % 10 for value in scaled):
+        scaled = [value // 10 for value in scaled]
+        digits -= 1
+    return digits
+
+
+def _is_number(value: Any) -> bool:
+    finite = not isinstance(value, float) or isfinite(value)
+    return hasattr(value, "__float__") and not isinstance(value, bool) and finite
+
+
+def number(value: Any, rounded: Callable[[Fraction], int], decimals: int) -> str:
+    """Return a number for people, with so many decimals; `rounded` decides the direction.
+
+    Other values, such as dates, are texts as they are.
+
+    >>> number(Fraction(1, 3), floor, 4), number(Fraction(20_001, 10), ceil, 2)
+    ('0.3333', '2,000.10')
+    """
+    if not _is_number(value):
+        return str(value)
+    scaled = rounded(Fraction(value) * 10**decimals)
+    whole, part = divmod(abs(scaled), 10**decimals)
+    point = f".{part:0{decimals}d}" if decimals else ""
+    return f"{'-' if scaled < 0 else ''}{whole:,}{point}"

@@ -1,7 +1,7 @@
 """Bounds that people read are rounded outwards; numbers nobody can compute with are refused."""
 
+import re
 from fractions import Fraction
-from math import ceil, floor
 
 import pytest
 from hypothesis import example, given
@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError, SpecError
-from sfumato.flows.cli.answers import number
+from sfumato.flows.cli.answers import column_cells
 from sfumato.flows.cli.main import run
 from sfumato.flows.inputs.spec import read_promise
+from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.sql.parse import parse
 from tests.release.forge import edit
 from tests.release.small import people
@@ -21,39 +22,70 @@ def read(text):
     return Fraction(text.replace(",", ""))
 
 
-@given(st.fractions(min_value=-(10**12), max_value=10**12))
-@example(Fraction(51_242, 16))  # 3202.625
-@example(Fraction(1, 10**9))
-@example(Fraction(0))
-def test_printed_bounds_contain_the_exact_ones(value):
-    lower, upper = read(number(value, floor)), read(number(value, ceil))
-    assert lower <= value <= upper
-    assert upper - lower <= max(abs(value) / 10**5, Fraction(1, 10**20))
-    assert abs(read(number(value, round)) - value) <= upper - lower
+def numbers_in(text):
+    """The numbers of a cell: its ends, then the estimate."""
+    return re.findall(r"-?[0-9][0-9,.]*", text)
+
+
+NUMBERS = st.fractions(min_value=-(10**12), max_value=10**12)
+INTERVALS = st.lists(st.tuples(NUMBERS, NUMBERS).map(sorted), min_size=1, max_size=4)
+
+
+@given(INTERVALS)
+@example([(Fraction(51_242, 16),) * 2])  # 3202.625
+@example([(Fraction(1, 10**9), Fraction(10**9))])
+@example([(Fraction(0), Fraction(1, 3))])
+def test_printed_bounds_contain_the_exact_ones(pairs):
+    column = [Bounds(low, high, (low + high) / 2) for low, high in pairs]
+    largest = max(abs(end) for pair in pairs for end in pair)
+    for (low, high), text in zip(pairs, column_cells(column), strict=True):
+        ends = [read(number) for number in numbers_in(text)]
+        if low == high:
+            assert abs(ends[0] - low) <= max(largest / 10**5, Fraction(1, 10**20))
+            assert len(ends) == 1  # an exact answer is one number
+            continue
+        lower, upper, estimate = ends
+        assert lower <= low < high <= upper
+        assert upper - lower <= high - low + 2 * max(largest / 10**5, Fraction(1, 10**20))
+        assert abs(estimate - (low + high) / 2) <= max(largest / 10**5, Fraction(1, 10**20))
+
+
+@given(INTERVALS)
+def test_a_column_has_the_same_decimals(pairs):
+    cells = column_cells([Bounds(*pair) for pair in pairs])
+    decimals = {len(n.partition(".")[2]) for cell in cells for n in numbers_in(cell)}
+    assert len(decimals) == 1
+    whole = all(end.denominator == 1 for pair in pairs for end in pair)
+    assert (decimals == {0}) is whole
 
 
 @pytest.mark.parametrize(
-    ("value", "rounded", "text"),
+    ("column", "texts"),
     [
-        (Fraction("3202.6875"), floor, "3,202.68"),
-        (Fraction("3760.3125"), ceil, "3,760.32"),
-        (Fraction("0.00204"), floor, "0.00204"),
-        (Fraction(-1, 3), floor, "-0.333334"),
-        (Fraction(-1, 3), ceil, "-0.333333"),
-        (Fraction(2000), floor, "2,000.00"),
-        (7, floor, "7"),
-        (float("inf"), ceil, "inf"),
-        ("word", floor, "word"),
+        ([Bounds(Fraction("3202.6875"), Fraction("3760.3125"))], ["3,202.68 … 3,760.32"]),
+        ([Bounds(Fraction("0.00204"), Fraction(1, 3))], ["0.002040 … 0.333334"]),
+        ([Bounds(Fraction(5, 2), 3, 3), Bounds(3, 3, 3)], ["2.50 … 3.00 (≈ 3)", "3.00"]),
+        ([Bounds(0, 1200, Fraction(61, 40))], ["0 … 1,200 (≈ 1.525)"]),
+        ([Bounds(Fraction(1, 3), Fraction(1, 3))], ["0.333333"]),
+        ([Bounds(7, 7, may_be_empty=True), 1200, None], ["7 or null", "1200", "null"]),
+        ([Bounds(0, float("inf"))], ["0 … inf"]),
+        ([Bounds("a", "b", "a"), Bounds(None, None)], ["a … b (≈ a)", "none selected"]),
+        ([], []),
     ],
 )
-def test_numbers_as_they_are_shown(value, rounded, text):
-    assert number(value, rounded) == text
+def test_numbers_as_they_are_shown(column, texts):
+    assert column_cells(column) == texts
 
 
-def test_a_mean_of_all_rows_is_shown_between_what_it_lies_between(release, capsys):
+def test_an_exact_mean_is_one_number(release, capsys):
+    remark = "a single number is the exact answer, rounded"
     sql = "SELECT AVG(wage) AS a, AVG(wage) AS b FROM microdata"
     assert run(["query", str(release), sql]) == 0
-    assert " … " in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert " … " not in out
+    assert remark in out
+    assert run(["query", str(release), "SELECT COUNT(*) FROM microdata"]) == 0
+    assert remark not in capsys.readouterr().out
 
 
 @pytest.mark.timeout(20)
