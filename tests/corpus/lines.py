@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -123,6 +123,12 @@ def frozen_lines() -> list[FrozenLine]:
         for name in FORMATS
         for spec in sorted((CORPUS / name).glob("*.yaml"))
     ]
+
+
+def under_names(answer: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """An answer of then under the names that its columns have today: as they were typed."""
+    rows = [dict(zip(columns, row.values(), strict=True)) for row in answer["rows"]]
+    return {**answer, "columns": list(columns), "rows": rows}
 
 
 def as_told(value: Any) -> Any:
