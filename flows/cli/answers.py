@@ -199,7 +199,7 @@ def remarks(result: "Answer") -> Iterator[str]:
     if not all(interval.attained for interval in bounds):
         yield "some bounds are computed from other bounds, and may be wider than necessary"
     yield from _likely_remarks(
-        [interval.likely for interval in bounds if interval.likely is not None]
+        [b.likely for b in bounds if b.likely is not None and b.lower != b.upper]
     )
     if result.coded:
         yield f"about coded values: {_codings(result.coded)}"

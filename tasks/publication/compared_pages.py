@@ -37,12 +37,12 @@ SCRIPTS: dict[str, str] = {
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
     "xnTYXud8mn7Dk21ZB1WrFAqLDUQLembg0qWSm/Q+r/c=": "columns",
     "eCOX3AF9Q5hZvEbhncSzMGZXaYS/Apl9WuUNDf6wIu4=": "labels",
-    "EaNkUFYIL3n5KKnEmDOsVCTkyUwXRTD92cssdl7u9Uw=": "rows",
-    "te5AyuhsevGrOJIg4UN9PeEUnbhSFPqbQVBGlQvZ+Yk=": "subdomains",
+    "jQe4/CcdJOn4yOXh17KmEDInGR6YtAqO4JQtE7XGr1c=": "rows",
+    "uw/0BW2XA6jfLSG43R9COlq+QnhV8q4KCY4YmmtDyog=": "subdomains",
     "PgQv+27On/IFjElxF9ewEiGMx3fHVKmFrbUkKSdqplM=": "columns, fetched",
     "8ooSOn8B4Oq2fNMkSP0ip00C3ZmZjDvSP5Q2ze9BrY0=": "labels, fetched",
-    "9OtETB6Vt4di7gSMVC6gWXzTFQAXWBhQy/jTD0rCayY=": "rows, fetched",
-    "4M5vanx3bd2mw9a40npUIC0Obksmx8ZEO05/tyST9ms=": "subdomains, fetched",
+    "2zalmNF4lnxtXjhCiiJngbSzSZcBvgIoh0GlrY10Eqw=": "rows, fetched",
+    "4WTJXq1Z2g+QMJFAmr66TaUPcvldPPu2XFM6ORI9faw=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

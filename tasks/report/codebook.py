@@ -51,16 +51,16 @@ _MOMENTS = ("date", "timestamp")
 _YEARS = (1000, 2999)  # whole numbers between them are written like years
 Write = Callable[[Fraction, str], str]
 _ROLES = {
-    "quasi-identifier": "Quasi-identifier: others may know it of a person.",
-    "insensitive": "Insensitive: published beside the others, and no promise is about it.",
-    "sensitive": "Sensitive: what nobody must learn of a person.",
-    "weight": "Weight: how many people of the population the row stands for.",
+    "quasi-identifier": "Quasi-identifier: others may know it about a person.",
+    "insensitive": "Insensitive: published as it is, and no promise covers it.",
+    "sensitive": "Sensitive: others must not learn it about a person.",
+    "weight": "Weight: the number of people of the population that the row represents.",
 }
 _NOUNS = {"row": "row", "group": "group", "count": "time"}
 _CAPTIONS = {
     "row": "How many rows have each value",
-    "group": "How many groups admit each value; of several values together, one counted by one",
-    "count": "How often each stands in the files, by their counts",
+    "group": "How many groups admit each value; several values together are counted one by one",
+    "count": "How often each occurs in the files, by their counts",
 }
 
 

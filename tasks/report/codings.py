@@ -61,8 +61,8 @@ def _shift(wish: DateShift, column: DeclaredColumn, _: Declared) -> tuple[str, s
         "another, 0 among them. A secret key chooses it for each person: it is the same for all "
         "moved dates of the person, and in all versions.",
         f"The time between two moved dates of a person. {times}"
-        "Whoever recognises a person and knows one of these dates knows all of them. Other "
-        "releases move dates by other days: whoever holds several has fewer days left to guess.",
+        "A reader who recognises a person and knows one of these dates knows all of them. Other "
+        "releases move dates by other days: a reader of several has fewer days left to guess.",
     )
 
 
@@ -89,21 +89,21 @@ def _end(
         return (
             title,
             f"Every {beyond} value is shown as {wish}.",
-            f"Whoever is shown with {wish} has that {so}.",
+            f"A person with {wish} has that {so}.",
         )
     return (
         title,
         f"The {outermost} values are shown as one threshold, which was computed once: of the first "
         f"version's {_unit_noun(declared)}, a share of {digits(wish.share)} stood at it, or "
-        "somewhat more. It is the same in all versions, and not stated here: it was somebody's "
+        "somewhat more. It is the same in all versions, and not stated here: it was a person's "
         "value.",
-        f"Whoever stands at the threshold has that {so}. Where values of the column are "
-        f"published, the {outermost} of them tells the threshold.",
+        f"A person at the threshold has that {so}. If values of the column are "
+        f"published, the {outermost} of them reveals the threshold.",
     )
 
 
 def _round(wish: Rounding, *_: object) -> tuple[str, str, str]:
-    half = format((Decimal(wish.to) / 2).normalize(), "f")
+    half = digits((Decimal(wish.to) / 2).normalize())
     return (
         "Rounded",
         f"Every number is shown as the nearest multiple of {wish.to}; one halfway between two as "
@@ -136,8 +136,8 @@ def _fold(wish: RareFold, _: DeclaredColumn, declared: Declared) -> tuple[str, s
         f"Values that fewer than {thousands(wish.below)} {_unit_noun(declared)} of the first "
         f"version had are shown as “{wish.into}”, and so is every value that none of them had. "
         "Which values stay was decided once, for all versions.",
-        f"Whoever is shown with “{wish.into}” has a rare value, and whoever is known to have one "
-        "is shown so. All of them together may still be few: only a promise says how few.",
+        f"A person with “{wish.into}” has a rare value, and everyone known to have a rare value "
+        "is shown so. All of them together may still be few: only a promise states how few.",
     )
 
 

@@ -14,8 +14,8 @@ from sfumato.tasks.terms.terms import Declared
 
 _HOUSEHOLDS = {
     "people who look the same in all their rows": "households that look the same in all members",
-    "people who look the same": "households with somebody who looks the same",
-    "people who have any one value in a row": "households in which somebody has any one value",
+    "people who look the same": "households with a member who looks the same",
+    "people who have any one value in a row": "households in which a member has any one value",
     "person": "household",
     "people": "households",
 }
@@ -138,7 +138,7 @@ def _of_households(words: str) -> str:
     """Return words about people with several rows as words about households and their members.
 
     >>> _of_households("people who look the same, at least")
-    'households with somebody who looks the same, at least'
+    'households with a member who looks the same, at least'
     """
     for people, households in _HOUSEHOLDS.items():
         words = words.replace(people, households)

@@ -35,7 +35,7 @@ _WHO: Mapping[str, str] = {
     "linkage": "has a register of everybody, and asks which row is whose",
     "presence": "has a register of everybody, and asks who is there",
     "composition": "has all versions about these people that the publisher knows",
-    "matches": "looks for records that are like nobody else's",
+    "matches": "looks for records that no other person has",
     "singling-out": "makes conditions that one published row meets",
     "linkability": "has half of the quasi-identifiers in each of two registers",
     "inference": "takes the value of the nearest row",
@@ -56,8 +56,8 @@ _BELIEVED: Mapping[str, str] = {
 _COUNTED: Mapping[str, str] = {
     "skewness": "own value {times} times as likely there, or more",
     "composition": "own value the only one that is left",
-    "matches": "own record like nobody else's, and published as it is",
-    "singling-out": "conditions that single somebody out",
+    "matches": "own record that no other person has, published as it is",
+    "singling-out": "conditions that single a person out",
     "linkability": "halves that the nearest row joins",
     "inference": "own value in the nearest row",
 }

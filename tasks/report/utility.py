@@ -25,7 +25,7 @@ class UtilityLine:
 
 def utility_lines(utility: Utility, *, composed: bool = False) -> list[UtilityLine]:
     """Return the measures of a release in words; if `composed`, they are about present people."""
-    told_by = "told apart by their group_id" if composed else "different combinations of labels"
+    told_by = "distinguished by their group_id" if composed else "different combinations of labels"
     lines = [
         UtilityLine("Groups", told_by, thousands(utility.classes)),
         UtilityLine("Average group", "rows", four_decimals(utility.average_class_size)),
@@ -55,11 +55,12 @@ def utility_lines(utility: Utility, *, composed: bool = False) -> list[UtilityLi
         ),
         UtilityLine(
             "NCP",
-            "mean share of its domain that a label stands for; 0 nothing is lost, 1 everything",
+            "share of a column's range that a label covers on average; 0 nothing is lost, "
+            "1 everything",
             four_decimals(utility.ncp),
         ),
         UtilityLine(
-            "Stars", "share of the cells that tell nothing", four_decimals(utility.starred_cells)
+            "Stars", "share of the cells that show nothing", four_decimals(utility.starred_cells)
         ),
         UtilityLine(
             "Rows of stars", "published without any label", thousands(utility.starred_rows)

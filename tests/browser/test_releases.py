@@ -35,7 +35,7 @@ TOLD = {
     "guesses": "What can be guessed",
     "bars and publisher": "Publisher, contact and licence",
     "weights": "weight",
-    "signed": "whose fingerprint is",
+    "signed": "with the key of fingerprint",
 }
 """What some pages are there for."""
 # The names of columns that go on in another line though the line had room for them.

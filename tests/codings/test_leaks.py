@@ -68,7 +68,7 @@ def test_a_computed_threshold_stands_in_the_data_and_the_page_says_so(line):
     assert str(largest) in {row["cost"] for row in stays()}
     at_top = sum(value == largest for value in table_of(release)["cost"].to_pylist())
     assert at_top >= 0.02 * len(stays())
-    assert "the largest of them tells the threshold" in text_of(release / "index.html")
+    assert "the largest of them reveals the threshold" in text_of(release / "index.html")
 
 
 def test_a_rounded_number_tells_itself_to_half_a_step(line):

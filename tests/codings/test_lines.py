@@ -37,7 +37,7 @@ def second(first, tmp_path):
 def test_columns_that_are_coded_alike_are_counted_together(second):
     made = second(ROUNDED).publish("one").directory
     page = (made / "index.html").read_text(encoding="utf-8")
-    assert "What versions tell together was counted" in page
+    assert "What versions reveal together was counted" in page
 
 
 @pytest.mark.parametrize(

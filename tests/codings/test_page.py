@@ -37,7 +37,7 @@ def test_columns_that_are_coded_alike_stand_together():
     [
         ({"top": "90"}, "Every larger value is shown as 90.", "has that or more"),
         ({"bottom": "9"}, "Every smaller value is shown as 9.", "has that or less"),
-        ({"bottom": {"share": "0.01"}}, "The smallest values are", "the smallest of them tells"),
+        ({"bottom": {"share": "0.01"}}, "The smallest values are", "the smallest of them reveals"),
         ({"top": {"share": "0.00000001"}}, "a share of 0.00000001 stood", "or more"),
         ({"round": {"to": 5}}, "multiple of 5; one halfway between two as the even", "up to 2.5"),
         ({"round": {"to": 10, "ties": "up"}}, "as the larger multiple", "up to 5 less"),
@@ -58,7 +58,7 @@ def test_words(keys, rule, tells):
 def test_a_threshold_may_have_been_rounded_to():
     for end, so in (("top", "more"), ("bottom", "less")):
         words = lines(x={end: "90", "round": {"to": 10}})[0]
-        assert words.tells == f"Whoever is shown with 90 has that or {so}, or was rounded to it."
+        assert words.tells == f"A person with 90 has that or {so}, or was rounded to it."
         assert "rounded" not in lines(x={end: "90"})[0].tells
 
 

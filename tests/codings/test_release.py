@@ -122,11 +122,11 @@ def test_the_page_says_it_and_what_each_coding_leaves(line):
         "Every smaller value is shown as 18.",
         "nearest multiple of 2; one halfway between two as the even multiple",
         "from 30 earlier to 30 later, each as likely as another, 0 among them",
-        "Whoever recognises a person and knows one of these dates knows all of them.",
+        "A reader who recognises a person and knows one of these dates knows all of them.",
         "a share of 0.02 stood at it, or somewhat more",
         "Only the first 4 characters are kept.",
         "Values that fewer than 20 people of the first version had are shown as “other”",
-        "They are about coded values: of age, came, code, cost, job, left the answers",
+        "Some columns have coded values: age, came, code, cost, job, left",
     ):
         assert words in page, words
     assert "These dates were not moved" not in page
@@ -238,7 +238,7 @@ def test_accepted_free_text_is_told_on_the_page(line):
     accepted = {"role": "insensitive", "free-text": "Written by <machines> alone"}
     release = line.write(rows, columns={**COLUMNS, "note": accepted}).publish("one").directory
     page = (release / "index.html").read_text(encoding="utf-8")
-    assert "<code>note</code> holds free text." in page
+    assert "<code>note</code> contains free text." in page
     assert "Written by &lt;machines&gt; alone" in page
     assert check(release).derived == "equal"
 

@@ -187,3 +187,37 @@ if __name__ == "__main__":
     for text, faults in refused_texts():
         if any(text.where.startswith(place) for place in sys.argv[1:] or [""]):
             print(f"{text.where}:{text.line}: {', '.join(faults)}: {text.text!r}")
+
+
+HEAD = re.compile(r"<head>.*?</head>", re.DOTALL)
+MARKUP = re.compile(r"\{[%#{].*?[%#}]\}|<pre.*?</pre>|<code>.*?</code>|<[^>]+>", re.DOTALL)
+PRINTED = "experiments"
+"""Pages of experiments repeat what papers print."""
+
+
+def words_of_page(markup: str) -> str:
+    """Return the text of a template, without what is filled in."""
+    return " ".join(MARKUP.sub(" X ", HEAD.sub("", markup)).split())
+
+
+def test_pages_are_in_plain_words():
+    pages = [path for path in (ROOT / "tasks").rglob("*.html.j2") if PRINTED not in path.parts]
+    assert len(pages) > 40
+    places = [
+        (path.name, word.group(0))
+        for path in pages
+        for word in WORDS.finditer(words_of_page(path.read_text(encoding="utf-8")))
+    ]
+    assert places == []
+
+
+@pytest.mark.parametrize(
+    ("markup", "words"),
+    [
+        ("<p>Nobody can tell.</p>", ["Nobody", "tell"]),
+        ("<p>{% if told %}{{ says }}{% endif %} <code>holds</code></p>", []),
+        ("<head><title>whoever</title></head>It is of {{ a }}.", ["is of"]),
+    ],
+)
+def test_words_of_templates_are_found(markup, words):
+    assert [word.group(0) for word in WORDS.finditer(words_of_page(markup))] == words

@@ -68,9 +68,9 @@ def test_a_version_states_its_factors_and_answers_with_intervals(line):
     low, high = document_["rows"][0]["count(*)"]["interval_95"]
     assert low < high
     page = " ".join(re.sub("<[^>]+>", " ", (version / PAGE).read_text(encoding="utf-8")).split())
-    assert "It is not guaranteed." in page
+    assert "The interval is not guaranteed." in page
     assert "Stated by the publisher, not verifiable from these files." in page
-    assert "What this tells beyond the tables." in page
+    assert "What this reveals beyond the tables." in page
     private = line.plan().line.private
     assert read_factors(private).intervals == open_release(version).declared.intervals
     assert (private / FACTORS).stat().st_mode & 0o777 == 0o600

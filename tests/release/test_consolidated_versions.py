@@ -57,7 +57,7 @@ def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, 
     assert (slots.kind[slots.own] == LIVE).sum() == manifest(line.versions[-1])["rows"]["published"]
     assert len(np.unique(slots.key[slots.own])) == slots.own.sum()
     page = (line.versions[-1] / "index.html").read_text(encoding="utf-8")
-    assert "in another one of exactly the same values" in page
+    assert "in another group of exactly the same values" in page
 
 
 def test_fewer_values_are_vacant_and_fewer_groups_shown(tmp_path, work):

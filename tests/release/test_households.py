@@ -189,8 +189,8 @@ def test_whole_households_are_alike(small):
     assert stated["households"]["k"] == alike(small_homes(), labels_in(directory)) >= K["k"]
     page = Read((directory / PAGE).read_text("utf-8")).text
     assert "households that look the same in all members, at least" in page
-    assert "what their groups tell of values, put together, is not reckoned with" in page
-    assert "Not reckoned with is somebody who knows all members" not in page
+    assert "do not cover what the groups of all members reveal of values together" in page
+    assert "an attacker who knows all members of a household, finds each" not in page
     report = check(directory, None)
     assert [promise.of_whole_people for promise, _ in report.over_people] == [True, False]
 
@@ -233,9 +233,9 @@ def test_the_page_tells_households(small):
     page = Read((directory / PAGE).read_text("utf-8"))
     assert "People live in households." in page.text
     assert "People have several rows." not in page.text
-    assert page.text.count("The same over households.") == 2
-    assert "households with somebody who looks the same, at least" in page.text
-    assert "One row stands for one person" in page.text
+    assert page.text.count("The same over households, as the publisher measured it.") == 2
+    assert "households with a member who looks the same, at least" in page.text
+    assert "Each row is about another person." in page.text
 
 
 def test_what_is_at_stake_for_households(small):

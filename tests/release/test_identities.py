@@ -100,11 +100,12 @@ def test_the_page_says_that_no_value_is_protected(small):
     markup = (published.directory / PAGE).read_text(encoding="utf-8")
     page = Read(without_tables(markup)).text
     words = " ".join(page.split())
-    assert "No value is protected, only who." in words
+    assert "Identities are protected, not values." in words
     assert (
-        f"published as it is, beside the labels of its row. The steward's reason: {REASON}" in words
+        f"published as it is, next to the labels of its row. The steward's reason: {REASON}"
+        in words
     )
-    assert re.findall(r"(.{20}) sensitive", words) == ["ho. The table has no"]
+    assert re.findall(r"(.{20}) sensitive", words) == ["es. The table has no"]
 
 
 def test_a_group_is_as_large_as_is_promised_or_the_check_fails(small):

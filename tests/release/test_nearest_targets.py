@@ -331,7 +331,7 @@ def test_the_page_says_whom_targets_tell_more(publish):
     own = publish({"method": "stratum"}, {}, [L3], BANDS)
     page = (own / "index.html").read_text(encoding="utf-8")
     assert "of those with chances in parts of 12" in page
-    assert "they do not hold against somebody who retraces how they were made" in page
+    assert "They do not cover an attacker who retraces how the tables were made" in page
     assert "still faces at least 3 different values of level" in page
 
 

@@ -294,7 +294,7 @@ def test_the_page_says_who_can_verify_what(small):
     page = Read((directory / PAGE).read_text("utf-8"))
     assert "People have several rows." in page.text
     assert page.text.count("No file of this release can show it") == 5
-    assert "One row stands for one person" not in page.text
+    assert "Each row is about another person." not in page.text
     assert "people who look the same, at least" in page.text
 
 

@@ -294,11 +294,11 @@ def test_the_page_says_what_may_be_learned_and_what_is_made_up(published_once, p
     text = page_text(published_once)
     assert "that is declared for a group is like that of all published rows together" in text
     assert "in every group are distributed like" not in text
-    assert "no promise is about how far it may be from that of all rows" not in text
+    assert "no promise limits how far it may be from that of all rows" not in text
     assert "of the values are made up, so that ranges can be narrower" in text
     assert "age in bands from 30, 45" in text
     plain = page_text(publish("exact-qi", {**FAKING, "fakes": 0}, [UNIFORM], []))
-    assert "no promise is about how far it may be from that of all rows" in plain
+    assert "no promise limits how far it may be from that of all rows" in plain
     assert "A group has as many ranges as rows." in plain
     assert "Rows with the same quasi-identifiers are a group" in plain
 

@@ -173,7 +173,7 @@ def test_no_published_file_tells_where_or_what_the_reference_is(release_and_refe
     assert name.encode() in published
     assert json.loads((directory / MANIFEST).read_bytes())["sfumato"]["format"] == 6
     page = (directory / "index.html").read_text(encoding="utf-8")
-    assert "and on a reference of the publisher's, which is not published" in page
+    assert "and on a reference that the publisher does not publish" in page
 
 
 def test_the_digest_is_that_of_the_file_under_the_lines_key(release_and_reference, small, tmp_path):

@@ -408,7 +408,7 @@ def test_two_sensitive_columns(publish_two, small, form, sensitive):
     average = row["avg(wage)"]
     assert (average.lower == average.upper) == (sensitive == "together")
     page = (directory / "index.html").read_text(encoding="utf-8")
-    words = "which values of different sensitive columns go together is not told"
+    words = "which values of different sensitive columns go together is not shown"
     assert (words in page.lower()) == (sensitive == "independent")
     assert ("stay together" in page) == (sensitive == "together")
     evaluated = plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
@@ -426,7 +426,7 @@ def test_what_is_known_protects_only_together(publish_two, form):
     assert verdict.holds
     assert verdict.groups > len(set(tables_of(directory)[NAMES[form]][GROUP_ID].to_pylist()))
     page = (directory / "index.html").read_text(encoding="utf-8")
-    assert "even from somebody who knows the person" in page
+    assert "even from an attacker who knows the person" in page
 
 
 NAMES = {"permuted": "microdata", "split": "qit"}

@@ -97,7 +97,7 @@ def test_two_histograms_that_differ_by_one_person_name_the_value(tmp_path, work)
     assert manifest(second)["exposure"]["columns"] == [column]
     page = Read((second / "index.html").read_text(encoding="utf-8"))
     assert not page.faults
-    assert "and of 1 who came or left" in page.text
+    assert "and of 1 of those who came or left" in page.text
     assert "values that came with newcomers 1 1 1 of 3" in page.text
     assert "was counted" not in Read((first / "index.html").read_text(encoding="utf-8")).text
     check(second)

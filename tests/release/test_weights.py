@@ -160,7 +160,7 @@ def test_the_page_names_the_weight_the_reason_and_the_estimate(small):
     assert page.faults == []
     assert "w is a weight, published as it is." in words
     assert f"The steward's reason: {REASON}" in words
-    assert "Weight: how many people of the population the row stands for." in words
+    assert "Weight: the number of people of the population that the row represents." in words
     assert "it rests on that estimate" in words
 
 

@@ -234,7 +234,7 @@ def test_labels_are_of_published_codes(small):
     assert categories == [None, None]  # a town has no label, and categories are all values
     page = page_of(published.directory)
     assert page.faults == []
-    assert f"What published codes mean, as the publisher says Aa {TOWNS['Aa']}" in words_in(page)
+    assert f"What published codes mean, by the publisher Aa {TOWNS['Aa']}" in words_in(page)
     assert "nobody lives there" not in page.text
     assert check(published.directory).derived == "equal"
 

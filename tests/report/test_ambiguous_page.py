@@ -73,9 +73,9 @@ def test_says_what_is_shown_and_what_joins_it():
     for phrase in (
         "No table has a row for a person.",
         "has the values that the group admits",
-        "each once. How often each occurs is not told.",
+        "each once. How often each occurs is not shown.",
         "each once, with its count",
-        "Nothing but group_id joins the tables",
+        "Only group_id joins the tables",
         "integer; by itself, in at_age",
         "string; by itself, in at_zip",
     ):
@@ -89,9 +89,9 @@ def test_says_whether_sensitive_values_stay_together(form):
     together = form is TOGETHER
     page_text = text(TWO, [ALPHA, RANGE], form=form)
     assert ("begins with st_" in page_text) != together
-    assert ("columns go together is not told" in page_text) != together
+    assert ("columns go together is not shown" in page_text) != together
     assert ("each combination once, with its count" in page_text) == together
-    knows = "Somebody who knows one sensitive value of a person"
+    knows = "An attacker who knows one sensitive value of a person"
     assert (knows in page_text) == together
     assert ("or on sensitive ones together, joined by" in page_text) == together
     assert knows not in text(form=form)
@@ -102,19 +102,19 @@ def test_says_whether_sensitive_values_stay_together(form):
 def test_says_what_knowing_a_sensitive_value_leaves():
     promise = {**DIVERSE, "known": ["cost"], "l": 1}
     page_text = text(TWO, [ALPHA, RANGE, promise], form=TOGETHER)
-    assert "How many these are, the promises say" in page_text
-    assert "even from somebody who knows the person's cost" in page_text
-    assert "How many these are" not in text(TWO, [ALPHA, RANGE], form=TOGETHER)
+    assert "Promises that name what is known state how many these are" in page_text
+    assert "even from an attacker who knows the person's cost" in page_text
+    assert "state how many these are" not in text(TWO, [ALPHA, RANGE], form=TOGETHER)
 
 
-WARNING = "Somebody who joins all groups."
+WARNING = "An attacker who joins all groups."
 
 
 def test_says_whether_presence_is_of_all_groups_or_of_one():
     joined, alone = text(partition=GREEDY), text(promises=[PER_GROUP], partition=GREEDY)
-    assert "Whoever joins all tables , with all groups, finds no combination" in joined
+    assert "To an attacker who joins all tables , with all groups, no combination" in joined
     assert WARNING not in joined
-    assert "Whoever looks at one group alone, whichever it is, finds no combination" in alone
+    assert "To an attacker who looks at only one group , whichever it is, no combination" in alone
     assert f"{WARNING} The promise looks at each group by itself." in alone
     assert "far more likely than 0.45 that the person is in the table: up to certain." in alone
     assert "with all groups" not in alone
@@ -149,38 +149,38 @@ def test_warns_of_joins_only_where_groups_may_overlap(partition, strata, key_col
 
 def test_names_the_quasi_identifiers_where_a_promise_is_about_some():
     some = {**ALPHA, "quasi-identifiers": ["age", "zip"], "alpha": "0.5"}
-    assert "finds no combination of age , zip there" in text(promises=[some])
+    assert "no combination of age , zip is there" in text(promises=[some])
     every = {**ALPHA, "quasi-identifiers": ["age", "sex", "zip"]}
-    assert "finds no combination of quasi-identifiers there" in text(promises=[every])
+    assert "no combination of quasi-identifiers is there" in text(promises=[every])
 
 
 def test_says_against_whom_not():
     page_text = text()
     for limit in (
-        "Somebody who knows how frequent values are.",
-        "those of frequent values can be there with a higher probability than is promised",
-        "the published estimates use it, and an attacker can",
-        "Somebody who has a table of the people who exist.",
+        "An attacker who knows how frequent values are.",
+        "those of frequent values can be there with a higher probability than promised",
+        "The published estimates use this, and an attacker can",
+        "An attacker who has a table of all people who exist.",
         "if only one person has it, that person is in the table",
-        "Who is not in the table is not hidden. A combination that no group admits is surely not",
-        "People who are known to be in the table. Only what is promised of the values of a group,",
-        "Somebody who learns from all groups together",
-        "Somebody who knows other members' values",
-        "Somebody who knows how the groups were made.",
-        "Somebody who holds another grouping of the same people",
+        "Who is not in the table is not hidden. A combination that no group admits is certainly",
+        "People who are known to be in the table. Only the promises about the values of a group",
+        "An attacker who learns from all groups together",
+        "An attacker who knows other members' values",
+        "An attacker who knows how the groups were made.",
+        "An attacker who has another grouping of the same people",
     ):
         assert limit in page_text
-    assert "Who is in the table. No promise is about it" not in page_text
+    assert "Who is in the table. No promise covers this" not in page_text
 
 
 def test_says_that_presence_is_not_promised():
     page_text = text(promises=[DIVERSE], partition={"method": "anatomy"})
-    assert "Who is in the table. No promise is about it" in page_text
-    assert "those of frequent values are there with a higher one" in page_text
-    assert "than is promised" not in page_text
+    assert "Who is in the table. No promise covers this" in page_text
+    assert "those of frequent values are there with a higher probability" in page_text
+    assert "probability than promised" not in page_text
     assert "wants to know whether the person is in the table" not in page_text
     assert "and finds the group" in page_text
-    assert "not of presence" not in page_text
+    assert "not those about presence" not in page_text
     assert "hidden among at least 3 different values" in page_text
 
 
@@ -188,14 +188,14 @@ def test_says_what_values_are_bounded_by():
     unbounded = "Different values are not equally likely"
     assert unbounded not in text()
     both = text(TWO, [ALPHA, RANGE])
-    assert f"{unbounded} , beyond what a promise says of their shares." in both
-    assert "share a value of cost , guessing" in both
+    assert f"{unbounded} , except as a promise limits their shares." in both
+    assert "have one value of cost , a guess" in both
     assert "hidden among at least 4 different values , which span at least 3" in both
-    assert "share a value, guessing" in text(promises=[DIVERSE])
+    assert "have one value, a guess" in text(promises=[DIVERSE])
 
 
 def test_says_whether_values_have_a_size():
-    large = "roughly how large the value is can be seen"
+    large = "the rough size of the value can be seen"
     assert large in text(TWO, [ALPHA, RANGE])
     assert large not in text()
 
@@ -203,26 +203,34 @@ def test_says_whether_values_have_a_size():
 @pytest.mark.parametrize(
     ("partition", "words", "unsaid"),
     [
-        (GREEDY, "at most 64 of which were looked at", "at most 1,000"),
-        ({**GREEDY, "probes": 1000}, "at most 1,000 of which were looked at", "at most 64"),
-        (GREEDY, "kept the promise by itself, whatever other groups admit", "as many as it took"),
+        (GREEDY, "(at most 64 were tried)", "at most 1,000"),
+        ({**GREEDY, "probes": 1000}, "(at most 1,000 were tried)", "at most 64"),
+        (GREEDY, "kept the promise by itself, whatever other groups admit", "so that all groups"),
         (
             {**GREEDY, "calibrate": True},
-            "as many as it took for all groups together to keep it",
+            "so that all groups together keep it",
             "whatever other groups admit",
         ),
-        (GREEDY, "fitted in none were left out, but there were none", "had any fitted"),
+        (
+            GREEDY,
+            "fitted in no group were left out, but there were no such rows",
+            "if a row had fitted",
+        ),
         (
             {**GREEDY, "residue": "refuse"},
-            "had any fitted in none, nothing would have been published",
+            "if a row had fitted in no group, nothing would have been published",
             "were left out, but",
         ),
         (COVER, "no two groups admit the same combination", "Rows that differ were grouped"),
         (COVER, "judged by random questions that are not published", "(ambiguity)"),
-        (COVER, "Where the cuts are depends on the rows.", "Rows were put together"),
-        (GREEDY, "Rows were put together because they differ", "Where the cuts are"),
-        ({"method": "mondrian"}, "smaller ones would have broken a promise", "Where the cuts"),
-        ({"method": "ke"}, "the best one that was found", "Where the cuts"),
+        (COVER, "The places of the cuts depend on the rows.", "Rows were put together"),
+        (GREEDY, "Rows were put together because they differ", "The places of the cuts are"),
+        (
+            {"method": "mondrian"},
+            "smaller groups would have broken a promise",
+            "The places of the cuts",
+        ),
+        ({"method": "ke"}, "the best one that was found", "The places of the cuts"),
         ({"method": "anatomy"}, "Rows with different values", "how the groups were made"),
         (
             {"method": "ke", "objective": "random"},
@@ -255,7 +263,7 @@ def test_other_promises_leave_groups_out():
         promises=both, partition=GREEDY
     )
     refused = text(promises=both, partition={**GREEDY, "residue": "refuse"})
-    assert "or had a group broken another promise, nothing would have been" in refused
+    assert "or if a group had broken another promise, nothing would have been" in refused
     assert "broke another promise" not in text(partition=GREEDY)
 
 
@@ -272,18 +280,18 @@ def test_counts_rows_that_fitted_in_no_group():
     page_text = text(partition=GREEDY, group=[0, 0, 0, 0, -1, -1, -1, -1], rows=rows)
     assert "Suppressed to keep the promise 4" in page_text
     assert "here 0 with missing values and 4 suppressed" in page_text
-    assert "fitted in none were left out. " in page_text
-    assert "but there were none" not in page_text
+    assert "fitted in no group were left out. " in page_text
+    assert "but there were no such rows" not in page_text
 
 
 def test_says_that_counts_alone_are_answered():
     page_text = text()
     for words in (
         "Sfumato answers SQL counts with a lower and an upper bound",
-        "Counts alone can be asked",
+        "You can ask only for counts",
         "Sums, averages and extremes are refused",
-        "always, not just probably",
-        "it carries no guarantee, and may be far off",
+        "always lies between the two bounds, not only probably",
+        "It carries no guarantee, and may be far off",
         "auxiliary tables and ready queries",
     ):
         assert words in page_text

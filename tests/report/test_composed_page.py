@@ -61,11 +61,11 @@ def page_of(method, lineage=None, **more):
 @pytest.mark.parametrize("method", FORMS)
 def test_tells_what_versions_tell_together(method):
     text = page_of(method)
-    assert "Versions were made to be combined. Whoever was in an earlier version" in text
-    assert "All versions together tell of nobody's loss more than the group does" in text
+    assert "Versions were made to be combined. People who were in an earlier version" in text
+    assert "All versions together reveal no more about a person's loss than the group" in text
     made_up = "are made up or " if method == "redistributed" else ""
     assert f"Of the values shown, 33.3 in 100 {made_up}belong to people who have left" in text
-    assert "when somebody joined or left, and that somebody's value changed" in text
+    assert "when a person joined or left, and that a person's value changed" in text
     assert "from another version" not in text
     assert "Versions may be combined" not in text
     assert "no two versions of this release" not in text
@@ -81,7 +81,7 @@ def test_accounts_for_people_and_for_what_they_left(method):
     assert f"Invented sensitive values (fakes){beyond}" in text
     assert "3 people whom earlier versions keep out" in text
     assert "previous_group_id the group of the version before" in text
-    assert ("values of a group that fell to nobody" in text) == (method == "permuted")
+    assert ("values of a group that no person got" in text) == (method == "permuted")
     smallest = (
         "rows in the smallest group 2"
         if ranges or method in FORMS[4:]
@@ -98,34 +98,34 @@ def test_a_first_version_has_nothing_vacant():
 
 def test_says_where_values_are_those_of_the_first_version():
     text = page_of("split", changes="as-first")
-    assert "Values are those of the first version that shows a person." in text
-    assert "somebody's value changed" not in text
+    assert "Values are those of the first version with the person." in text
+    assert "a person's value changed" not in text
 
 
 @pytest.mark.parametrize("changes", ["withhold", "reinsert"])
 def test_says_where_people_may_be_in_another_group(changes):
     text = page_of("split", changes=changes)
     assert ("may be in another group than before" in text) == (changes == "reinsert")
-    assert "when somebody joined or left, and that somebody's value changed" in text
+    assert "when a person joined or left, and that a person's value changed" in text
 
 
 @pytest.mark.parametrize("vacancies", ["keep", "paired", "refill"])
 def test_says_where_newcomers_may_have_the_place_of_others(vacancies):
     text = page_of("split", vacancies=vacancies, lineage=LineageTotals(continued=2, new=1, left=1))
-    sentence = "whoever knows the value of one who left may know more of the one who came"
+    sentence = "a reader who knows the value of a person who left may learn more about the newcomer"
     assert (sentence in text) == (vacancies != "keep")
-    assert ("or the place of somebody who left" in text) == (vacancies != "keep")
+    assert ("or the places of people who left" in text) == (vacancies != "keep")
 
 
 @pytest.mark.parametrize("consolidate", [False, True])
 def test_says_where_people_may_have_moved_to_other_groups_of_the_same_values(consolidate):
     lineage = LineageTotals(continued=2, new=1, left=1)
     text = page_of("split", vacancies="refill", consolidate=consolidate, lineage=lineage)
-    assert ("is in the same group here, with the same values beside it;" in text) != consolidate
+    assert ("are in the same group here, with the same values;" in text) != consolidate
     assert (
-        "or in another one of exactly the same values, each of them once;" in text
+        "or in another group of exactly the same values, each of them once;" in text
     ) == consolidate
-    assert ("Groups that few were left in are shown no more" in text) == consolidate
+    assert ("Groups with few people left are no longer shown" in text) == consolidate
     assert ("their people moved to others of the same values" in text) == consolidate
 
 
@@ -158,7 +158,7 @@ def test_losses_are_those_of_people_who_are_here(method):
     plain = about.model_copy(update={"versions": "disjoint"})
     assert lost == utility(alone, plain, SeenGroups(plain, alone).of_all().sizes)
     assert (lost.classes, lost.discernibility) == (2, 5)
-    assert utility_lines(lost, composed=True)[0].meaning == "told apart by their group_id"
+    assert utility_lines(lost, composed=True)[0].meaning == "distinguished by their group_id"
 
 
 @pytest.mark.parametrize("method", FORMS)
@@ -166,7 +166,7 @@ def test_says_what_changed_since_the_version_before(method):
     changed = "What changed since the version before"
     text = page_of(method, lineage=LineageTotals(continued=1_200, new=7, left=2))
     section = text.split(changed)[1].split("How to verify")[0]
-    assert "Groups that go on from the version before 1,200" in section
+    assert "Groups that continue from the version before 1,200" in section
     assert "Groups of people who came since 7" in section
-    assert ("Groups that somebody has left 2" in section) == (method != "redistributed")
+    assert ("Groups that people have left 2" in section) == (method != "redistributed")
     assert changed not in page_of(method)

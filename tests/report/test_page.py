@@ -94,9 +94,9 @@ def test_says_against_whom_not():
     text = read(losses([4, 5])).text
     for limit in (
         "Who is in the table is not hidden.",
-        "Somebody who knows other members' values",
-        "Somebody who knows how the groups were made.",
-        "Somebody who holds another grouping of the same people",
+        "An attacker who knows other members' values",
+        "An attacker who knows how the groups were made.",
+        "An attacker who has another grouping of the same people",
         "Different values are not equally likely.",
     ):
         assert limit in text
@@ -106,7 +106,7 @@ def test_says_whether_rows_or_people_were_counted():
     assert "Rows were counted as people." in read(losses([4, 5], unit="row")).text
     people = read(losses([4, 5], unit="identifier")).text
     assert "Rows were counted as people." not in people
-    assert "One row stands for one person" in people
+    assert "Each row is about another person." in people
 
 
 def test_warns_of_versions_that_may_be_combined():
@@ -200,7 +200,7 @@ def test_draws_groups_however_they_are(sizes):
 def test_draws_thousands_of_groups_in_few_bars():
     text = page(losses([5] * 5000))
     assert len(text) < 60_000
-    assert "Each bar stands for 36 groups" in Read(text).text
+    assert "Each bar shows 36 groups" in Read(text).text
 
 
 def test_equal_values_and_huge_ones():
@@ -212,7 +212,7 @@ def test_equal_values_and_huge_ones():
 
 def test_no_group_at_all_is_said():
     seen = read(content([], {"capital-loss": pa.array([], pa.int64())}))
-    assert "There are none." in seen.text
+    assert "There are no groups." in seen.text
     assert "NOT KEPT" in seen.text
 
 
@@ -436,7 +436,7 @@ def test_recoded_pages_say_what_was_done_and_lost(form, partition, words):
     for value in ("1.1667", "0.3333", "0.1429", "25"):
         assert value in text
     assert "published as labels" in text
-    assert "Somebody who knows insensitive columns." in text
+    assert "An attacker who knows insensitive columns." in text
     assert ("star" in text) or form == "generalized"
 
 
@@ -502,7 +502,7 @@ def test_a_split_page_says_which_tables_there_are():
     assert "hidden among at least 2 different values" in text
     assert "shuffled" not in text
     assert "Queries read the tables as one" in text
-    assert "Which values come into question is not hidden." in text
+    assert "The possible values are not hidden." in text
     assert "The rough size of a value" not in text
 
 
@@ -510,10 +510,10 @@ def test_a_split_page_says_which_tables_there_are():
 @pytest.mark.parametrize("sensitive", ["independent", "together"])
 def test_pages_say_whether_sensitive_values_stay_together(form, sensitive):
     text = read(split({"method": form, "sensitive": sensitive})).text
-    apart = "hich values of different sensitive columns go together is not told" in text
+    apart = "hich values of different sensitive columns go together is not shown" in text
     assert apart == (sensitive == "independent")
     assert ("stay together" in text) == (sensitive == "together")
-    knows = "Somebody who knows one sensitive value of a person"
+    knows = "An attacker who knows one sensitive value of a person"
     assert (knows in text) == (sensitive == "together")
     assert ("begins with st_" in text) == (form == "split" and apart)
     assert "The rough size of a value is not hidden." in text
@@ -523,7 +523,7 @@ def test_one_sensitive_column_is_neither_together_nor_apart():
     for form in ("split", "permuted"):
         for sensitive in ("independent", "together"):
             text = read(split({"method": form, "sensitive": sensitive}, columns=ONE)).text
-            assert "together is not told" not in text
+            assert "together is not shown" not in text
             assert "stay together" not in text
 
 
@@ -531,8 +531,8 @@ def test_what_is_known_is_said():
     promise = {**DIVERSE, "known": ["capital-loss"]}
     form = {"method": "split", "sensitive": "together"}
     text = read(split(form, promises=[promise])).text
-    assert "even from somebody who knows the person's capital-loss" in text
-    assert "is left with the others that stand beside it" in text
+    assert "even from an attacker who knows the person's capital-loss" in text
+    assert "The sensitive values next to it remain possible" in text
 
 
 @pytest.mark.parametrize("form", ["split", "permuted"])
@@ -552,13 +552,13 @@ def test_what_is_known_is_said():
         ),
         (
             {"method": "ke", "objective": "max-overlapping"},
-            "whose ranges may overlap",
+            "with ranges that may overlap",
             "neighbours",
         ),
         ({"method": "ke", "objective": "random"}, "taken in random order", "neighbours"),
         ({"method": "anatomy"}, "whatever their other columns are", "neighbours"),
-        ({"method": "mondrian"}, "smaller ones would have broken a promise", "neighbours"),
-        ({"method": "full-domain"}, "smaller ones would have broken a promise", "neighbours"),
+        ({"method": "mondrian"}, "smaller groups would have broken a promise", "neighbours"),
+        ({"method": "full-domain"}, "smaller groups would have broken a promise", "neighbours"),
     ],
 )
 def test_pages_say_how_groups_were_made(form, partition, words, unsaid):

@@ -77,7 +77,7 @@ class Questions:
         if counts and rng.random() < 0.1:
             called = f"COUNT({_identifier(self._sensitive)})"
         keys = [_identifier(name) for name in grouped]
-        if not counts and rng.random() < 0.05:
+        if not counts and rng.random() < 0.02:
             keys.append(_identifier(self._sensitive))
         where = f" WHERE {' AND '.join(parts)}" if parts else ""
         clause = f" GROUP BY {', '.join(keys)}" if keys else ""

@@ -41,6 +41,13 @@ RELEASES = {
     "permuted": {"columns": COLUMNS},
     "permuted, whole numbers": {"columns": WHOLE},
     "permuted, some missing": {"columns": MISSING, **ANATOMY},
+    "redistributed": {
+        "columns": WHOLE,
+        "promises": [{"model": "p-privacy", "target": "source", "per": "stratum"}],
+        "partition": {"method": "stratum"},
+        "form": {"method": "redistributed", "tree": "balanced"},
+        "strata": [{"column": "age", "bands": [30, 40, 50]}],
+    },
     "split": {"columns": COLUMNS, **ANATOMY, "form": {"method": "split"}},
     "split, some missing": {"columns": MISSING, **ANATOMY, "form": {"method": "split"}},
 }

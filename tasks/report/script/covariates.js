@@ -22,8 +22,9 @@ const RIDGE = 5; // rows; shrinks slopes that few rows support
 const CELLS = 20_000_000; // groups times bins; beyond these some groups represent all
 
 /**
- * The numbers of groups, one each: how many there are, their mean, and their variance around it.
- * @typedef {{size: Float64Array, mean: Float64Array, variance: Float64Array}} GroupedNumbers
+ * The numbers of groups, one each: how many there are, their mean, their variance around it, and the
+ * mean variance of a number that is known only by its range.
+ * @typedef {{size: Float64Array, mean: Float64Array, variance: Float64Array, inner: Float64Array}} GroupedNumbers
  */
 
 /**
@@ -210,13 +211,13 @@ export class Covariates {
    * @param {GroupedNumbers} numbers of all groups
    * @returns {Deviations}
    */
-  fit({ size, mean, variance }) {
+  fit({ size, mean, variance, inner }) {
     const { rows } = this;
     const number = atLeast(sum(rows), 1);
     const middle = sum(rows.map((own, place) => own * mean[place])) / number;
     const apart = mean.map((own) => own - middle);
     const between = sum(rows.map((own, place) => own * apart[place] ** 2));
-    const total = between + sum(rows.map((own, place) => own * variance[place]));
+    const total = between + sum(rows.map((own, place) => own * (variance[place] + inner[place])));
     if (between <= 0) {
       return { moved: new Float64Array(this.group.length), part: null, slopesError: () => 0 };
     }
@@ -228,7 +229,7 @@ export class Covariates {
     const slopes = inverse.times(joint).map((slope) => slope * scale);
     const residual = atLeast(total - quadratic(this.total, slopes), total / 100) / number;
     const part = variance.map((own, place) =>
-      Math.min((own * size[place]) / atLeast(size[place] - 1, 1) / residual, 1),
+      Math.min(((own * size[place]) / atLeast(size[place] - 1, 1) + inner[place]) / residual, 1),
     );
     const [noise, each] = byValues ? [this.total, between / number] : [this.among, residual];
     return {

@@ -40,10 +40,30 @@ const TOO_MANY = "this page computes none with so many quasi-identifiers, but sf
  */
 
 /**
+ * Add likely intervals where the publisher calibrated some; laws are opened for the first question.
+ * @template {Engine} T
+ * @param {Packed} packed
+ * @param {T} engine
+ * @param {(engine: T, columns: Described[]) => {of: (part: Part) => Map<string, Law>} | null} open
+ * @returns {Engine}
+ */
+export function withIntervals(packed, engine, open) {
+  if (!packed.likely?.length) {
+    return engine;
+  }
+  /** @type {ReturnType<typeof open> | undefined} */
+  let laws;
+  return new EngineWithIntervals(engine, packed, (part) => {
+    laws = laws === undefined ? open(engine, packed.columns) : laws;
+    return laws && laws.of(part);
+  });
+}
+
+/**
  * An engine that adds estimates and likely intervals to the bounds of counts, sums and means.
  * @implements {Engine}
  */
-export class EngineWithIntervals {
+class EngineWithIntervals {
   /** @param {Engine} engine @param {Packed} packed @param {LawsOf} lawsOf */
   constructor(engine, packed, lawsOf) {
     this.engine = engine;

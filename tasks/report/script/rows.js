@@ -12,8 +12,8 @@ import { rowsWhere, splitCondition } from "./conditions.js";
 import {
   answered, byGroup, cellsOf, countsOfCells, domainOf, GROUP, groupsIn, register, requireType, within,
 } from "./engine.js";
-import { rowsLaws } from "./laws.js";
-import { EngineWithIntervals } from "./likely.js";
+import { withIntervals } from "./likely.js";
+import { rowsLaws } from "./shuffled.js";
 import { columnOf, decodeTable, numbersOf } from "./tables.js";
 
 /** @typedef {import("./bounds.js").Domain} Domain */
@@ -282,18 +282,4 @@ function withoutGuess(counts, part, domain, described) {
   return counts.bound(part, domain, described);
 }
 
-/** @param {Packed} packed @returns {Engine} with likely intervals where the publisher calibrated some */
-function openRows(packed) {
-  const engine = new RowsEngine(packed);
-  if (!packed.likely?.length) {
-    return engine;
-  }
-  /** @type {ReturnType<typeof rowsLaws> | undefined} */
-  let laws;
-  return new EngineWithIntervals(engine, packed, (part) => {
-    laws = laws === undefined ? rowsLaws(engine, packed.columns) : laws;
-    return laws && laws.of(part);
-  });
-}
-
-register("rows", openRows);
+register("rows", (packed) => withIntervals(packed, new RowsEngine(packed), rowsLaws));

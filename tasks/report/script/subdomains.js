@@ -14,6 +14,8 @@ import { bounds, clamp, NOTHING, valueAt, withEstimate } from "./bounds.js";
 import { outcomesOnPlaces, rowsWhere, splitCondition, TRUE } from "./conditions.js";
 import { answered, byGroup, cellsOf, domainOf, groupsIn, register, requireType } from "./engine.js";
 import { fraction } from "./fractions.js";
+import { withIntervals } from "./likely.js";
+import { rangesLaws } from "./ranges.js";
 import { placeOfValue, Refusal } from "./scales.js";
 import { columnOf, decodeTable, numbersOf } from "./tables.js";
 
@@ -77,6 +79,11 @@ export class SubdomainsEngine {
       }
     }
     return sums;
+  }
+
+  /** @param {(rank: number) => number} numberOf a value @returns {number[]} its mean in each subdomain */
+  expectedOf(numberOf) {
+    return expectedOfNodes(this.nodes, numberOf);
   }
 
   /** @param {Part} part @returns {Map<string, Cell>} */
@@ -381,4 +388,4 @@ function expectedOfNodes({ order, first, last, parent, weight }, numberOf) {
   return means;
 }
 
-register("subdomains", (packed) => new SubdomainsEngine(packed));
+register("subdomains", (packed) => withIntervals(packed, new SubdomainsEngine(packed), rangesLaws));
