@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SIX_DIGITS = 100_000
 _DECIMALS = 20
+_DENOMINATOR = 10**12  # of the fractions that guesses are taken for
 _WIDE = 100  # characters of a heading
 
 
@@ -248,7 +249,7 @@ def column_cells(values: Sequence[Any]) -> list[str]:
     """
     bounds = [value for value in values if _has_ends(value)]
     ends = _decimals([end for interval in bounds for end in (interval.lower, interval.upper)])
-    guesses = _decimals([guess for interval in bounds for guess in _guesses(interval)])
+    guesses = _decimals([_rough(guess) for interval in bounds for guess in _guesses(interval)])
     return [_bounds_cell(v, ends, guesses) if _has_ends(v) else _value_cell(v) for v in values]
 
 
@@ -309,11 +310,16 @@ def _decimals(values: Sequence[Any]) -> int:
     largest, digits = max(map(abs, numbers)), 2
     while digits < _DECIMALS and largest * 10**digits < _SIX_DIGITS:
         digits += 1
-    scaled = [round(value * 10**digits) for value in numbers if value]
-    while digits > 2 and all(scaled) and not any(value % 10 for value in scaled):
-        scaled = [value // 10 for value in scaled]
+    while digits > 2 and all((value * 10 ** (digits - 1)).denominator == 1 for value in numbers):
         digits -= 1
     return digits
+
+
+def _rough(value: Any) -> Any:
+    """Return the short fraction beside a guess: the last digits of its float say nothing."""
+    if not _is_number(value):
+        return value
+    return Fraction(value).limit_denominator(_DENOMINATOR) or value
 
 
 def _is_number(value: Any) -> bool:
