@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from sfumato.flows.api.answer import BoundedAnswer
     from sfumato.flows.api.facts import (
+        AccuracyListing,
         Columns,
         Domain,
         KeptPromise,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AccuracyListing",
     "BoundedAnswer",
     "Bounds",
     "Columns",
@@ -97,6 +99,7 @@ _HOMES = {
     ),
     "sfumato.flows.api.answer": ("BoundedAnswer",),
     "sfumato.flows.api.facts": (
+        "AccuracyListing",
         "Columns",
         "Domain",
         "KeptPromise",

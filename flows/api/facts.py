@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sfumato.flows.api.markup import table_html
+from sfumato.flows.api.rows import column_name
 
 if TYPE_CHECKING:
     from sfumato.tasks.query.published.columns import PublishedColumn
@@ -113,7 +114,7 @@ class Columns(Mapping[str, SchemaColumn]):
         self._columns = dict(columns)
 
     def __getitem__(self, name: str) -> SchemaColumn:
-        return self._columns[name]
+        return self._columns[column_name(name, self._columns)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -200,17 +201,16 @@ class StatedAccuracy:
         return None if self.median is None else self.median / 2
 
     def __str__(self) -> str:
-        return f"{self.workload} ({self.level}): {_width(self.median)}"
+        from sfumato.tasks.report.numbers import width_in_words
+
+        return f"{self.workload} ({self.level}): {width_in_words(self.median)}"
 
     def cells(self) -> dict[str, str]:
-        """Return the accuracy as the cells of a table, by the names of columns."""
+        """Return the queries as the cells of a table, by the names of columns, without widths."""
         return {
             "workload": self.workload,
             "level": str(self.level),
             "queries": "-" if self.queries is None else f"{self.queries:,}",
-            "a quarter within": _width(self.lower_quartile),
-            "half within": _width(self.median),
-            "three quarters within": _width(self.upper_quartile),
         }
 
 
@@ -278,6 +278,26 @@ class Listing(tuple[Fact, ...]):
         return table_html(*self._table()) if self else "none"
 
 
+class AccuracyListing(Listing[StatedAccuracy]):
+    """The accuracy of answers, as a table whose columns have equal decimals."""
+
+    __slots__ = ()
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        from sfumato.tasks.report.numbers import half_widths
+
+        names, rows = super()._table()
+        shares = {
+            "a quarter within": [accuracy.lower_quartile for accuracy in self],
+            "half within": [accuracy.median for accuracy in self],
+            "three quarters within": [accuracy.upper_quartile for accuracy in self],
+        }
+        columns = [half_widths(widths) for widths in shares.values()]
+        return [*names, *shares], [
+            [*row, *texts] for row, texts in zip(rows, zip(*columns, strict=True), strict=True)
+        ]
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as lines of aligned columns."""
     from sfumato.flows.cli.show import one_line
@@ -306,12 +326,6 @@ def domain_of(column: "PublishedColumn | None") -> Domain:
 
 def _in_order(values: Any) -> tuple[Any, ...]:
     return tuple(sorted(value for value in values if value is not None and value == value))
-
-
-def _width(width: float | None) -> str:
-    from sfumato.tasks.report.numbers import width_in_words
-
-    return width_in_words(width)
 
 
 def _in_words(values: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from sfumato.expectations.shared.errors import Fault, QueryError, SfumatoError
 from sfumato.flows.api.answer import BoundedAnswer
 from sfumato.flows.api.asking import ShortQuestions
 from sfumato.flows.api.facts import (
+    AccuracyListing,
     Columns,
     Domain,
     KeptPromise,
@@ -179,10 +180,10 @@ class VerifiedRelease(ShortQuestions):
         )
 
     @property
-    def accuracy(self) -> Listing[StatedAccuracy]:
+    def accuracy(self) -> AccuracyListing:
         """The accuracy of answers, as the line's public record states it; empty if it does not."""
         version = self._record_versions().get(self.version)
-        return Listing(
+        return AccuracyListing(
             StatedAccuracy(
                 stated["workload"],
                 stated["level"],

@@ -1,6 +1,7 @@
 """The rows of an answer: values of groups and bounds of aggregates, by the names of columns."""
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from sfumato.expectations.shared.errors import QueryError
@@ -81,7 +82,7 @@ def column_name(name: str, names: Mapping[str, Any] | tuple[str, ...]) -> str:
     'AVG("capital-loss")'
 
     Raises:
-        UnknownColumnError: if there is no such column, with the names that there are.
+        UnknownColumnError: if there is no such column, with the nearest one, or with all.
     """
     if name in names:
         return name
@@ -89,8 +90,11 @@ def column_name(name: str, names: Mapping[str, Any] | tuple[str, ...]) -> str:
     for other in names:
         if _spelling(other) == spelled:
             return other
-    listed = ", ".join(map(repr, names))
-    raise UnknownColumnError(f"no column {name!r}; the columns are {listed}")
+    near = get_close_matches(str(name), list(names), n=1)
+    hint = (
+        f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(map(repr, names))}"
+    )
+    raise UnknownColumnError(f"no column {name!r}; {hint}")
 
 
 def _spelling(name: str) -> str:

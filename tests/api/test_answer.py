@@ -245,6 +245,8 @@ class TestCells:
                 sfumato.UnknownColumnError, match=r"^no column 'age'; the columns are 'sex', 'AVG"
             ):
                 ask()
+        with pytest.raises(sfumato.UnknownColumnError, match=r"^no column 'sexx'; did you mean 's"):
+            self.ANSWER["sexx"]
         assert self.ANSWER[0].get("age") is None
 
     def test_values_are_no_bounds(self):

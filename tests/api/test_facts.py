@@ -92,6 +92,12 @@ class TestColumns:
         assert [c.name for c in columns.with_value("Female")] == ["sex"]
         assert columns.with_value("nowhere") == ()
 
+    def test_a_misspelt_column_is_told_with_the_nearest(self, release):
+        assert release.columns["Hours-per-week"].name == "hours-per-week"
+        with pytest.raises(sfumato.UnknownColumnError, match="did you mean 'workclass'"):
+            release.columns["workclas"]
+        assert "workclas" not in release.columns
+
     def test_long_lists_are_cut(self, release):
         education = release.columns["education"]
         more = len(education.values) - 6
@@ -127,6 +133,9 @@ class TestPromises:
         assert lines[0].split("  ")[0] == "workload"
         assert all("±" in line for line in lines[1:])
         assert not any(str(first.median) in line for line in lines)
+        halves = [line.split("  ") for line in lines[1:]]
+        decimals = {len(text.partition(".")[2]) for row in halves for text in row if "±" in text}
+        assert len(decimals) == 1
 
     def test_nothing_measured_is_nothing_stated(self):
         suppressed = CORPUS / "format-2" / "public" / "corpus-suppressed" / "0001"
