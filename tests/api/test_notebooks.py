@@ -107,7 +107,7 @@ def test_every_one_of_them_gives_what_it_says(outputs):
     assert cells[4] == "['sex']"
     assert "<td>e 500, k 5, quasi-identifiers age education-num sex race" in cells[5]
     assert "<td>avg(capital-loss) by range of age</td>" in by_code["release.accuracy"]
-    assert "<td>1519</td>" in by_code["release.count()"]
+    assert "<td>1,519</td>" in by_code["release.count()"]
     assert 1_700 < float(by_code['float(release.mean("capital-loss"))']) < 2_000
     assert by_code["1_900 in bounds, 2_500 in bounds"] == "(True, False)"
     assert by_code['release.mean("capital-loss", group_by="sex")'].count("<svg") == 2
