@@ -142,7 +142,7 @@ REFUSED = (
     ("SELECT COUNT(*) / (SELECT COUNT(*) FROM microdata WHERE x = 1) FROM microdata", "unknown"),
     ("SELECT COUNT(*) FROM microdata WHERE age > (SELECT AVG(age) FROM microdata)", "SUBQUERY"),
     ("SELECT SQRT(MIN(loss)) FROM microdata WHERE age < 9", "may be negative"),
-    ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "one question"),
+    ("SELECT -AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "one question"),
     ("SELECT ags FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "mean 'age'"),
     ("SELECT o.n FROM (SELECT COUNT(*) AS n FROM microdata) t", "unknown table 'o'"),
     ("SELECT FLOOR(AVG(loss), 1) FROM microdata", "not allowed|parsed"),

@@ -131,6 +131,21 @@ class Inquiry:
 
 
 @dataclass(frozen=True)
+class RowSummary:
+    """An aggregate over the rows of an answer.
+
+    Attributes:
+        name: "count", "sum", "avg", "min" or "max".
+        column: the column of the answer; None for the number of rows.
+        label: the name of the result.
+    """
+
+    name: str
+    column: str | None
+    label: str
+
+
+@dataclass(frozen=True)
 class SeveralInquiries:
     """Inquiries whose rows follow one another in one answer; mostly there is only one.
 
@@ -138,11 +153,18 @@ class SeveralInquiries:
         inquiries: with the same number of columns; the names are those of the first.
         order: the columns by which all rows together are ordered; empty to keep their order.
         headers: the columns as the reader typed them; empty if there is no text of a query.
+        summaries: the aggregates that are shown in place of the rows; empty to show the rows.
     """
 
     inquiries: tuple[Inquiry, ...]
     order: tuple[KeyOrder, ...] = ()
     headers: tuple[str, ...] = ()
+    summaries: tuple[RowSummary, ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the columns of the answer."""
+        return [item.label for item in self.summaries or self.inquiries[0].shown]
 
     @property
     def helped_by(self) -> tuple[str, ...]:

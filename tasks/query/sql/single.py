@@ -73,8 +73,9 @@ def read_writable(sql: str, declared: Terms) -> Inquiry:
     Raises:
         QueryError: if something in it is not allowed, or databases cannot be given it.
     """
-    inquiry, *others = read_inquiries(sql, declared).inquiries
-    if others:
+    several = read_inquiries(sql, declared)
+    inquiry, *others = several.inquiries
+    if others or several.summaries:
         raise QueryError(
             "the query cannot be written in SQL for databases, because it asks several "
             "questions. Ask with `sfumato query`"
