@@ -110,6 +110,7 @@ def ordered_question(inquiry: Inquiry) -> Question:
 def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
     """Return the reason why databases cannot be given an inquiry as one query; None if they can."""
     reasons = {
+        "a rank or a running total": bool(inquiry.windows),
         "a constant": any(isinstance(item, ConstantColumn) for item in inquiry.shown),
         "a join with a table of your own": bool(inquiry.joins),
         "a calculation with sensitive values": any(
