@@ -127,10 +127,13 @@ def test_answers_on_other_forms_hold_those_of_every_world(form):
 
 
 REFUSED = (
-    ("SELECT COUNT(*) OVER () FROM microdata", "Only totals"),
-    ("SELECT sex, SUM(COUNT(*)) OVER (PARTITION BY sex) FROM microdata GROUP BY sex", "Only"),
-    ("SELECT SUM(COUNT(*)) OVER (ORDER BY sex) FROM microdata GROUP BY sex", "Only totals"),
-    ("SELECT SUM(AVG(loss)) OVER () FROM microdata GROUP BY sex", "Only totals"),
+    ("SELECT COUNT(*) OVER () FROM microdata", "a WINDOW function"),
+    (
+        "SELECT sex, SUM(COUNT(*)) OVER (PARTITION BY sex) FROM microdata GROUP BY sex",
+        "a WINDOW function",
+    ),
+    ("SELECT SUM(COUNT(*)) OVER (ORDER BY age) FROM microdata GROUP BY sex", "a WINDOW function"),
+    ("SELECT SUM(AVG(loss)) OVER () FROM microdata GROUP BY sex", "a WINDOW function"),
     (
         "SELECT sex, COUNT(*) / SUM(COUNT(*)) OVER () FROM microdata GROUP BY sex "
         "HAVING COUNT(*) > 1",

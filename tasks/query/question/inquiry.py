@@ -139,8 +139,8 @@ class Inquiry:
     @property
     def formulas(self) -> tuple[Formula, ...]:
         """All formulas that are calculated in each row of the answer."""
-        shown = [item.formula for item in self.shown if isinstance(item, Measure)]
-        measures = [formula for formula in shown if not isinstance(formula, RowWindow)]
+        selected = (item.formula for item in self.shown if isinstance(item, Measure))
+        measures = [formula for formula in selected if not isinstance(formula, RowWindow)]
         compared = self.having.aggregates if self.having else []
         ordered = [key.by for key in self.order if not isinstance(key.by, int | RowWindow)]
         in_windows = [formula for window in self.windows for formula in window.formulas]
@@ -149,10 +149,10 @@ class Inquiry:
     @property
     def windows(self) -> tuple[RowWindow, ...]:
         """All ranks and running totals of the rows of the answer."""
-        shown = [item.formula for item in self.shown if isinstance(item, Measure)]
+        selected = (item.formula for item in self.shown if isinstance(item, Measure))
         windows = [
             formula
-            for formula in (*shown, *(key.by for key in self.order))
+            for formula in (*selected, *(key.by for key in self.order))
             if isinstance(formula, RowWindow)
         ]
         return tuple(dict.fromkeys(windows))
