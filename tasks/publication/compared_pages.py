@@ -35,14 +35,14 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
-    "xnTYXud8mn7Dk21ZB1WrFAqLDUQLembg0qWSm/Q+r/c=": "columns",
-    "eCOX3AF9Q5hZvEbhncSzMGZXaYS/Apl9WuUNDf6wIu4=": "labels",
-    "jQe4/CcdJOn4yOXh17KmEDInGR6YtAqO4JQtE7XGr1c=": "rows",
-    "uw/0BW2XA6jfLSG43R9COlq+QnhV8q4KCY4YmmtDyog=": "subdomains",
-    "PgQv+27On/IFjElxF9ewEiGMx3fHVKmFrbUkKSdqplM=": "columns, fetched",
-    "8ooSOn8B4Oq2fNMkSP0ip00C3ZmZjDvSP5Q2ze9BrY0=": "labels, fetched",
-    "2zalmNF4lnxtXjhCiiJngbSzSZcBvgIoh0GlrY10Eqw=": "rows, fetched",
-    "4WTJXq1Z2g+QMJFAmr66TaUPcvldPPu2XFM6ORI9faw=": "subdomains, fetched",
+    "snzyfZKqnfiUnVwv+pEw47sFOmTXY6GSUQB7W29RQEs=": "columns",
+    "v7ytDtsG/UBIQ8NweO3E/pwil1xK1u6KQHo9T0qYgf4=": "labels",
+    "Hd69qzuH30SjIVDsAlZ1+3pnMEHFsUmZAJmgXMjRjls=": "rows",
+    "PojW16QYJyLqGc3DSOdpJPraruL0+yL+S5eugf7XnIg=": "subdomains",
+    "hefLxGXlWKgktZBCkqwPooAcKggKyB9aeMFlgZLjq5M=": "columns, fetched",
+    "Gh7y6iTelHxeCRt34Ea38bVSPht9j8+sCOqZBcKB2tQ=": "labels, fetched",
+    "5qLicFCJ07N3hLvU6vqp/iJvommkScScDJsNPEg8DiI=": "rows, fetched",
+    "Pgcbp6aZeC9meC8Q5J+glUzqDTJRcsZBW4cR8eBFoZ0=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

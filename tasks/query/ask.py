@@ -21,6 +21,7 @@ from sfumato.tasks.query.help_tables.registry import help_names
 from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.inquiries.answering import OpenTables, answer_inquiry
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, join_answers
+from sfumato.tasks.query.inquiries.summaries import summarize_rows
 from sfumato.tasks.query.intervals.shapes import with_reason
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.published.notes import notes_on
@@ -147,7 +148,10 @@ def ask_several(opened: OpenTables, several: SeveralInquiries) -> Answer:
         QueryError: where one cannot be evaluated.
     """
     results = [ask_inquiry(opened, inquiry) for inquiry in several.inquiries]
-    return results[0] if len(results) == 1 else join_answers(results, several.order)
+    result = results[0] if len(results) == 1 else join_answers(results, several.order)
+    if not several.summaries:
+        return result
+    return summarize_rows(result, several.summaries, opened.declared.intervals is not None)
 
 
 def _of_files(release: Release, result: Answer) -> Answer:

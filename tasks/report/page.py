@@ -137,8 +137,11 @@ def _script(content: PageContent) -> dict[str, Any]:
 
 
 def _losses(content: PageContent) -> list[UtilityLine]:
+    if content.utility is None:
+        return []
     composed = content.declared.is_composed
-    return utility_lines(content.utility, composed=composed) if content.utility else []
+    in_percent = tells("separators", content.declared.software)
+    return utility_lines(content.utility, composed=composed, in_percent=in_percent)
 
 
 def _promises(content: PageContent) -> dict[str, Any]:

@@ -44,9 +44,11 @@ _SAFE = 2**53  # integers below this are numbers in JSON, others are texts
 _MOST_BITS = 24  # what the script unpacks at once
 _NODE = "node"
 _FETCHED = '{"fetched":true,'
-_LIKELY: Mapping[str, tuple[str, ...]] = dict.fromkeys(
-    ("rows", "subdomains"), ("count", "sum", "avg")
-)
+_LIKELY: Mapping[str, tuple[str, ...]] = {
+    "rows": ("count", "sum", "avg"),
+    "labels": ("rows", "count", "sum", "avg"),
+    "subdomains": ("count", "sum", "avg"),
+}
 """The families of likely intervals that the script computes, by the way of showing."""
 Document = dict[str, Any]
 

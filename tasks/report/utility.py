@@ -6,7 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.tasks.report.charts import Chart, Frame, Words, number_axis, ticks_with_room
-from sfumato.tasks.report.numbers import four_decimals, half_widths, thousands, width_in_words
+from sfumato.tasks.report.numbers import (
+    four_decimals,
+    half_widths,
+    percents,
+    thousands,
+    width_in_words,
+)
 from sfumato.tasks.terms.utility import Utility
 
 _NEEDED = frozenset({"workload", "level", "median"})
@@ -23,8 +29,16 @@ class UtilityLine:
     value: str
 
 
-def utility_lines(utility: Utility, *, composed: bool = False) -> list[UtilityLine]:
-    """Return the measures of a release in words; if `composed`, they are about present people."""
+def utility_lines(
+    utility: Utility, *, composed: bool = False, in_percent: bool = True
+) -> list[UtilityLine]:
+    """Return the measures of a release in words.
+
+    Args:
+        utility: the measures.
+        composed: whether they are about the people who are present.
+        in_percent: whether shares are percentages; pages before layout 9 have decimals.
+    """
     told_by = "distinguished by their group_id" if composed else "different combinations of labels"
     lines = [
         UtilityLine("Groups", told_by, thousands(utility.classes)),
@@ -48,24 +62,26 @@ def utility_lines(utility: Utility, *, composed: bool = False) -> list[UtilityLi
         UtilityLine(
             "Height", "sum of the highest levels of the hierarchies", thousands(utility.height)
         ),
-        UtilityLine(
-            "Imprecision",
-            "mean level of a cell by the height of its hierarchy; 0 nothing is lost, 1 everything",
-            four_decimals(utility.imprecision),
-        ),
-        UtilityLine(
-            "NCP",
-            "share of a column's range that a label covers on average; 0 nothing is lost, "
-            "1 everything",
-            four_decimals(utility.ncp),
-        ),
-        UtilityLine(
-            "Stars", "share of the cells that show nothing", four_decimals(utility.starred_cells)
-        ),
+        *_shares(utility, in_percent=in_percent),
         UtilityLine(
             "Rows of stars", "published without any label", thousands(utility.starred_rows)
         ),
         UtilityLine("Suppressed rows", "not published", thousands(utility.suppressed_rows)),
+    ]
+
+
+def _shares(utility: Utility, *, in_percent: bool) -> list[UtilityLine]:
+    shares = [utility.imprecision, utility.ncp, utility.starred_cells]
+    values = percents(shares) if in_percent else [four_decimals(share) for share in shares]
+    ends = "" if in_percent else "; 0 nothing is lost, 1 everything"
+    meanings = {
+        "Imprecision": f"mean level of a cell by the height of its hierarchy{ends}",
+        "NCP": f"share of a column's range that a label covers on average{ends}",
+        "Stars": "share of the cells that show nothing",
+    }
+    return [
+        UtilityLine(name, meaning, value)
+        for (name, meaning), value in zip(meanings.items(), values, strict=True)
     ]
 
 

@@ -92,8 +92,9 @@ _TOGETHER = Refusal(
 
 
 _WINDOWS = Refusal(
-    "rows of an answer have bounds, so their ranks and running totals are open",
-    "Only totals are answered, such as SUM(x) / SUM(SUM(x)) OVER ()",
+    "its bounds are not known",
+    "Of groups, RANK, ROW_NUMBER and SUM are answered with ORDER BY, and totals such as "
+    "SUM(x) / SUM(SUM(x)) OVER ()",
 )
 
 

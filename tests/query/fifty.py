@@ -32,6 +32,8 @@ ANSWERED: tuple[tuple[int, str], ...] = (
         "loss > 0 GROUP BY t.b",
     ),
     (0, "SELECT COUNT(*) FROM (SELECT loss AS x FROM microdata WHERE age > 0) WHERE x <= 0"),
+    (0, "SELECT AVG(n), MAX(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)"),
+    (0, "SELECT COUNT(*) FROM (SELECT loss, sex FROM microdata GROUP BY 1, 2) AS pairs"),
     # COUNT of other things
     (0, "SELECT COUNT(1), COUNT(sex), COUNT(loss) FROM microdata WHERE age >= 1"),
     (0, "SELECT COUNT(DISTINCT age), COUNT(DISTINCT sex) FROM microdata WHERE age < 2"),
@@ -146,7 +148,10 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("SELECT * FROM microdata", "rows are in the published tables"),
     ("SELECT age, AVG(loss) FROM microdata GROUP BY age ORDER BY 2 LIMIT 1", "LIMIT"),
     ("SELECT SUM(DISTINCT loss) FROM microdata WHERE age = 1", "its result has no bounds"),
-    ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "one question"),
+    (
+        "SELECT 2 * AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)",
+        "one question",
+    ),
     (
         "SELECT MAX(age + loss) FROM microdata",
         "does not show which of their values belong together",

@@ -123,7 +123,5 @@ REFUSED: dict[int, str] = {
     23: "SUBQUERY among values",
     38: "function CORR",
     41: "function MODE",
-    45: "one question",
-    48: "WINDOW",
 }
 """By their places the queries that have no answer, and words of the reason."""

@@ -9,7 +9,7 @@ from sfumato.tasks.report.rendering import minify
     ("script", "small"),
     [
         ("const a = 1;\nlet b = a;\n", "const a=1;let b=a;\n"),
-        ("if (a) {\n  return b;\n} else {\n  c();\n}\n", "if(a){return b;}else{c();}\n"),
+        ("if (a) {\n  return b;\n} else {\n  c();\n}\n", "if(a){return b}else{c()}\n"),
         ("x = a - -b;\ny = a + +b;\n", "x=a- -b;y=a+ +b;\n"),
         ("say(\"a  =  b\", 'c , d');\n", "say(\"a  =  b\",'c , d');\n"),
         ('say(`a ${b ? `c  ${ d } }` : "}`"} e`);\n', 'say(`a ${b ? `c  ${ d } }` : "}`"} e`);\n'),
@@ -19,7 +19,7 @@ from sfumato.tasks.report.rendering import minify
         ("return `a` ;\n", "return `a`;\n"),
         (
             "for (const a of b) {\n  go(a);\n}\nclass A {}\n",
-            "for(const a of b){go(a);}\nclass A{}\n",
+            "for(const a of b){go(a)}class A{}",
         ),
         ("a = [\n  1,\n  2,\n];\n", "a=[1,2,];\n"),
         ("a = b / /c/.d;\n", "a=b/ /c/.d;\n"),

@@ -440,6 +440,16 @@ def test_recoded_pages_say_what_was_done_and_lost(form, partition, words):
     assert ("star" in text) or form == "generalized"
 
 
+def test_losses_are_percentages_since_layout_9():
+    content = recoded_content({"method": "generalized"}, {"method": "mondrian"})
+    now = content.declared.model_copy(update={"software": software()})
+    text = Read(page(replace(content, declared=now))).text
+    before = read(content).text
+    assert "share of a column's range that a label covers on average 14.3 %" in text
+    assert "mean level of a cell by the height of its hierarchy 33.3 %" in text
+    assert "on average; 0 nothing is lost, 1 everything 0.1429" in before
+
+
 def test_linked_columns_are_named():
     form = {"method": "suppressed", "linked": [["age", "kind"]]}
     text = read(recoded_content(form, {"method": "forest"})).text

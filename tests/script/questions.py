@@ -94,7 +94,7 @@ class Questions:
             some = f"{column} {rng.choice(['', '', 'NOT '])}IN ({listed})"
             return rng.choice([some, some, f"{column} = {self._constant(name)}"])
         if rng.random() < 0.6:
-            ends = sorted(rng.sample(self._values[name], k=2), key=_place)
+            ends = sorted(rng.choices(self._values[name], k=2), key=_place)
             return f"{column} BETWEEN {_literal(ends[0], type_)} AND {_literal(ends[1], type_)}"
         return f"{column} {rng.choice(['<', '<=', '>', '>=', '='])} {self._constant(name)}"
 

@@ -5,11 +5,14 @@ const { readFileSync } = require("node:fs");
 const [library, first, other] = process.argv.slice(2);
 const typescript = require(library);
 
-/** The kinds of all nodes, and the texts of those without others within. */
+/** The kinds of all nodes but semicolons, and the texts of those without others within. */
 function nodesOf(path) {
   const file = typescript.createSourceFile("a.js", readFileSync(path, "utf8"), 99, true);
   const nodes = [];
   const visit = (node, depth) => {
+    if (node.kind === typescript.SyntaxKind.SemicolonToken) {
+      return;
+    }
     const children = node.getChildren(file);
     nodes.push(`${depth} ${node.kind} ${children.length ? "" : node.getText(file)}`);
     children.forEach((child) => visit(child, depth + 1));

@@ -22,7 +22,7 @@ from tests.script.same_answers import differences
 pytestmark = pytest.mark.node
 QUERIES = int(os.environ.get("SFUMATO_LIKELY_QUESTIONS", "100"))
 """Questions of each release."""
-FACTORS = {"count": "1.5", "sum": "0.91", "avg": "2.2"}
+FACTORS = {"count": "1.5", "rows": "1.2", "sum": "0.91", "avg": "2.2"}
 TOWNS = [f"town {number}" for number in range(15)]
 COLUMNS = {
     "person": {"role": "identifier", "unit": True},
@@ -35,12 +35,28 @@ COLUMNS = {
 }
 WHOLE = {**COLUMNS, "wage": {"role": "sensitive", "type": "integer", "nulls": "drop-row"}}
 MISSING = {**COLUMNS, "wage": {"role": "sensitive", "type": "integer", "nulls": "category"}}
+FEW_VALUES = {"score": {"role": "drop"}, "since": {"role": "quasi-identifier", "type": "string"}}
+"""Columns behind whose labels there are few enough values to be known."""
+KNOWN = {**MISSING["wage"], "unprotected": "known anyway"}
 DIVERSE = [{"model": "l-diversity", "variant": "distinct", "l": 3}]
 ANATOMY = {"promises": DIVERSE, "partition": {"method": "anatomy"}}
+ROUNDED = ({"method": "generalized"}, {"method": "suppressed"})
 RELEASES = {
     "permuted": {"columns": COLUMNS},
     "permuted, whole numbers": {"columns": WHOLE},
     "permuted, some missing": {"columns": MISSING, **ANATOMY},
+    "generalized": {
+        "columns": {**COLUMNS, **FEW_VALUES},
+        "promises": DIVERSE,
+        "partition": {"method": "mondrian"},
+        "form": {"method": "generalized"},
+    },
+    "suppressed": {
+        "columns": {**MISSING, **FEW_VALUES, "wage": KNOWN},
+        "promises": [{"model": "k-anonymity", "k": 2}],
+        "partition": {"method": "forest"},
+        "form": {"method": "suppressed"},
+    },
     "redistributed": {
         "columns": WHOLE,
         "promises": [{"model": "p-privacy", "target": "source", "per": "stratum"}],
@@ -76,7 +92,11 @@ def people(rows, *, whole, missing):
 def with_factors(declared):
     """Return a declaration with factors of all families that the script computes."""
     families = [
-        CalibratedFamily(family=f"{name}-by-{number}", of="wage", factor=Decimal(factor))
+        CalibratedFamily(
+            family=f"{name}-by-{number}",
+            of="" if name == "rows" else "wage",
+            factor=Decimal(factor),
+        )
         for name, factor in sorted(FACTORS.items())
         for number in ("one", "several")
     ]
@@ -110,6 +130,14 @@ def test_pages_of_an_earlier_layout_hold_no_factors():
     assert now == before
 
 
+def most_rounded(name, compared):
+    """Return how many whole ends may differ by one.
+
+    Shares of values behind a label add up to 1, or nearly so: the order of adding decides.
+    """
+    return compared // 50 if RELEASES[name].get("form") in ROUNDED else 0
+
+
 @pytest.mark.parametrize("name", RELEASES)
 def test_likely_intervals_are_the_same(name, tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
@@ -117,7 +145,7 @@ def test_likely_intervals_are_the_same(name, tmp_path, monkeypatch):
     questions = Questions(data, 3)
     queries = [questions.family_query() for _ in range(QUERIES)]
     different, compared, _ = differences(tables, declared, queries)
-    assert not different, f"{len(different)} of {compared}\n" + "\n".join(different[:20])
+    assert len(different) <= most_rounded(name, compared), "\n".join(different[:20])
     assert compared >= 0.9 * len(queries)
     answers = answer_by_script(data, queries)
     intervals = [
@@ -127,4 +155,4 @@ def test_likely_intervals_are_the_same(name, tmp_path, monkeypatch):
         for row in rows
         if "likely" in row
     ]
-    assert sum(interval is not None for interval in intervals) >= len(queries) // 4
+    assert sum(interval is not None for interval in intervals) >= len(queries) // 6

@@ -23,6 +23,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
 from sfumato.tasks.query.inquiries.tripwires import Tripwires
+from sfumato.tasks.query.inquiries.windows import add_windows
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.calculations import extend_terms
 from sfumato.tasks.query.question.conditions import (
@@ -30,9 +31,9 @@ from sfumato.tasks.query.question.conditions import (
     split_condition,
     stands_beside_labels,
 )
-from sfumato.tasks.query.question.formulas import PartAggregate
+from sfumato.tasks.query.question.formulas import Formula, PartAggregate
 from sfumato.tasks.query.question.having import Having
-from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry
+from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry, RowWindow
 from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.query.question.ways import WAYS
@@ -86,7 +87,7 @@ def answer_inquiry(
     tripwires = Tripwires(inquiry, published.declared, published.values) if judged else None
     with _with_calculated(published, inquiry) as opened:
         cells = list(_Cells(opened, inquiry, estimates, tripwires).rows())
-    return order_rows(inquiry, cells)
+    return order_rows(inquiry, add_windows(inquiry, cells))
 
 
 @contextmanager
@@ -149,7 +150,9 @@ class _Cells:
         rows = inquiry.present.bounds(whole)
         if inquiry.keys and not number(rows.upper):
             return None
-        bounds = {formula: formula.bounds(whole) for formula in self._formulas}
+        bounds: dict[Formula | RowWindow, Bounds] = {
+            formula: formula.bounds(whole) for formula in self._formulas
+        }
         if self._tripwires is not None:
             self._tripwires.require(bounds.values())
         _require_floats(bounds.values())

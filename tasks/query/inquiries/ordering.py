@@ -16,7 +16,7 @@ from sfumato.tasks.query.bounds.arithmetic import number
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.question.formulas import Formula
-from sfumato.tasks.query.question.inquiry import Inquiry, OrderKey
+from sfumato.tasks.query.question.inquiry import Inquiry, OrderKey, RowWindow
 from sfumato.tasks.query.question.question import Key, KeyOrder
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.sql.parse import quote_name
@@ -28,12 +28,12 @@ class AnsweredRow:
 
     Attributes:
         key: the values of the group columns.
-        bounds: of every formula.
+        bounds: of every formula and window.
         certain: whether it is surely in the answer.
     """
 
     key: Key
-    bounds: Mapping[Formula, Bounds]
+    bounds: Mapping[Formula | RowWindow, Bounds]
     certain: bool
 
     @property
@@ -56,7 +56,7 @@ def order_rows(inquiry: Inquiry, rows: Sequence[AnsweredRow]) -> OrderedRows:
     Raises:
         QueryError: where it is not certain which rows are wanted.
     """
-    ordered = sorted(rows, key=lambda row: _place(row.key))
+    ordered = sorted(rows, key=lambda row: sort_key(row.key))
     for order_key in reversed(inquiry.order):
         ordered = _sort_rows(ordered, order_key)
     by_estimate = any(_is_open(row, order_key) for order_key in inquiry.order for row in rows)
@@ -68,7 +68,7 @@ def order_rows(inquiry: Inquiry, rows: Sequence[AnsweredRow]) -> OrderedRows:
     return OrderedRows(tuple(ordered[first:last]), by_estimate)
 
 
-def _place(key: Key) -> list[tuple[int, Any]]:
+def sort_key(key: Sequence[Any]) -> list[tuple[int, Any]]:
     """Return a sort key: ascending values, then NaN, then the rest, then nulls."""
     ranks: dict[Any, tuple[int, Any]] = {None: (3, 0), REST: (2, 0)}
     return [ranks[v] if v is None or v is REST else (1, 0) if v != v else (0, v) for v in key]

@@ -39,42 +39,47 @@ def merge_groups(select: exp.Select, columns: Sequence[str]) -> exp.Select:
 
 
 @dataclass(frozen=True)
-class _GroupingQuery:
-    """A query in FROM that groups, the name that refers to it, and the named queries before it."""
+class QueryInFrom:
+    """A query in FROM, the name that refers to it, and the named queries before it."""
 
     select: exp.Select
     called: str
     before: Mapping[str, exp.Select]
 
+    @property
+    def groups(self) -> bool:
+        """True if its rows are groups, or one row of aggregates."""
+        return bool(self.select.args.get("group")) or any(map(_aggregates, self.select.expressions))
 
-def _grouping_query(select: exp.Select) -> _GroupingQuery | None:
+
+def _grouping_query(select: exp.Select) -> QueryInFrom | None:
     """Return the query in FROM that groups, if the outer one only picks, filters and orders."""
-    inner = _in_from(select)
+    inner = query_in_from(select)
     if inner is None or not isinstance(inner.select, exp.Select):
         return None
     outer_keys = {key for key, value in select.args.items() if value}
     inner_keys = {key for key, value in inner.select.args.items() if value}
-    groups = "group" in inner_keys or any(map(_aggregates, inner.select.expressions))
     plain = outer_keys <= _OUTER and inner_keys <= _INNER
     outer = (select.args.get(key) for key in ("where", "order"))
     picks = not any(map(_aggregates, [*select.expressions, *filter(None, outer)]))
     clash = set(named_queries(inner.select)) & set(inner.before)
-    return inner if groups and plain and picks and not clash else None
+    return inner if inner.groups and plain and picks and not clash else None
 
 
-def _in_from(select: exp.Select) -> _GroupingQuery | None:
+def query_in_from(select: exp.Select) -> QueryInFrom | None:
+    """Return the query that a SELECT reads; None if it reads a table, or several."""
     from_ = select.args.get("from_")
     table = from_.this if from_ else None
     named = named_queries(select)
     if isinstance(table, exp.Subquery):
-        return _GroupingQuery(table.this, table.alias, named)
+        return QueryInFrom(table.this, table.alias, named)
     if not isinstance(table, exp.Table) or table.args.get("db"):
         return None
     name = name_among(table.name, named)
     if name is None:
         return None
     before = dict(list(named.items())[: list(named).index(name)])
-    return _GroupingQuery(named[name], table.alias or table.name, before)
+    return QueryInFrom(named[name], table.alias or table.name, before)
 
 
 def _aggregates(node: exp.Expr) -> bool:
@@ -95,7 +100,7 @@ def _is_apart(call: exp.Expr, node: exp.Expr) -> bool:
 class _GroupMerger:
     """Merges a query that groups into one that reads it."""
 
-    def __init__(self, inner: _GroupingQuery, columns: Sequence[str]) -> None:
+    def __init__(self, inner: QueryInFrom, columns: Sequence[str]) -> None:
         self._inner, self._select = inner, inner.select
         self._shown = {item.alias_or_name: item.unalias() for item in self._select.expressions}
         named = {**inner.before, **named_queries(inner.select)}

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.language.clauses import Clauses, SelectItem
+from sfumato.tasks.query.language.clauses import Clauses, OrderItem, SelectItem, order_items
 from sfumato.tasks.query.language.measures import Measures
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.calculations import (
@@ -24,6 +24,7 @@ from sfumato.tasks.query.question.inquiry import (
     KeyColumn,
     Measure,
     OrderKey,
+    RowWindow,
 )
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.question.ways import WAYS
@@ -32,6 +33,8 @@ from sfumato.tasks.sql.refusals import construct, refusal
 from sfumato.tasks.terms.terms import Terms
 
 _MOST_KEYS = 20
+_WINDOWS = {exp.Rank: "rank", exp.RowNumber: "row_number", exp.Sum: "sum"}
+_WINDOW_CLAUSES = frozenset({"this", "over", "order", "partition_by"})
 
 
 def read_one(clauses: Clauses, declared: Terms) -> Inquiry:
@@ -66,10 +69,7 @@ class _InquiryReader:
         self._require_more_than_constants(items)
         _require_distinct(items, WAYS[self._declared.form.shows].sides)
         having = None if self._having is None else self._read_having(self._having)
-        order = tuple(
-            OrderKey(self._order_key(key.expression), key.descending, key.nulls_first)
-            for key in self._clauses.order
-        )
+        order = tuple(map(self._order_item, self._clauses.order))
         return Inquiry(
             items,
             self._keys,
@@ -138,10 +138,30 @@ class _InquiryReader:
             bare = node.unnest()
             own = bare.name if isinstance(bare, exp.Column) else bare.sql("duckdb")
             return GroupColumn(self._keys[place].name, item.alias or own)
-        if node.find(exp.AggFunc) is None:
+        window = self._window(node)
+        if window is None and node.find(exp.AggFunc) is None:
             raise self._not_grouped(node)
-        formula = self._measures.formula(node)
+        formula = self._measures.formula(node) if window is None else window
         return Measure(formula, item.alias or _label(node))
+
+    def _window(self, node: exp.Expr) -> RowWindow | None:
+        """Return the rank or running total that an expression is; None for other expressions."""
+        bare = node.unnest()
+        if not isinstance(bare, exp.Window) or not bare.args.get("order"):
+            return None
+        name = _WINDOWS.get(type(bare.this))
+        clauses = {key for key, value in bare.args.items() if value}
+        if name is None or not self._keys or not clauses <= _WINDOW_CLAUSES:
+            raise refusal(bare)
+        value = self._measures.formula(bare.this.this) if name == "sum" else None
+        partition = [self._place_of_key(key) for key in bare.args.get("partition_by") or ()]
+        order = tuple(self._order_item(item) for item in order_items(bare))
+        if None in partition or (name == "sum" and any(not isinstance(k.by, int) for k in order)):
+            raise QueryError(
+                "PARTITION BY of a window, and ORDER BY of a running total, need columns of "
+                "GROUP BY"
+            )
+        return RowWindow(name, value, tuple(p for p in partition if p is not None), order)
 
     def _not_grouped(self, node: exp.Expr) -> QueryError:
         require_calculation(node)
@@ -186,10 +206,16 @@ class _InquiryReader:
                 "which rows HAVING keeps. Ask for the total in a query of its own"
             )
 
-    def _order_key(self, node: exp.Expr) -> int | Formula:
+    def _order_item(self, item: OrderItem) -> OrderKey:
+        return OrderKey(self._order_key(item.expression), item.descending, item.nulls_first)
+
+    def _order_key(self, node: exp.Expr) -> int | Formula | RowWindow:
         place = self._place_of_key(node)
         if place is not None:
             return place
+        window = self._window(node)
+        if window is not None:
+            return window
         if node.find(exp.AggFunc) is None:
             raise QueryError("ORDER BY needs columns of GROUP BY, or aggregates")
         return self._measures.formula(node)

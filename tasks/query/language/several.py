@@ -1,4 +1,4 @@
-"""Queries that ask several questions: UNION ALL, and GROUP BY of several groupings.
+"""Queries that ask several questions, as UNION ALL does, or aggregate the groups of another one.
 
 Each question is an inquiry; their rows follow one another in one answer. ROLLUP (a, b) has the
 groupings (a, b), (a) and (); a column that a grouping leaves out is null in its rows.
@@ -14,6 +14,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.clauses import Clauses, OrderItem, order_items, read_clauses
 from sfumato.tasks.query.language.read import read_one
 from sfumato.tasks.query.language.sources import name_among
+from sfumato.tasks.query.language.summaries import read_summarizing
 from sfumato.tasks.query.question.calculations import OwnTables
 from sfumato.tasks.query.question.inquiry import Inquiry, SeveralInquiries
 from sfumato.tasks.query.question.question import KeyOrder
@@ -42,8 +43,7 @@ def read_inquiries(sql: str, declared: Terms, own: OwnTables | None = None) -> S
         several = _read(tree, declared, own or {})
     except RecursionError:
         raise QueryError("nested too deeply. Use fewer parentheses or subqueries") from None
-    labels = [item.label for item in several.inquiries[0].shown]
-    return replace(several, headers=headers(texts, labels))
+    return replace(several, headers=headers(texts, several.labels))
 
 
 def headers(texts: Sequence[str | None], labels: Sequence[str]) -> tuple[str, ...]:
@@ -63,6 +63,10 @@ def headers(texts: Sequence[str | None], labels: Sequence[str]) -> tuple[str, ..
 
 
 def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
+    summarizing = read_summarizing(tree)
+    if summarizing is not None:
+        several = _read(summarizing.rows, declared, own)
+        return replace(several, summaries=summarizing.summaries(several.labels))
     if not isinstance(tree, exp.Union):
         clauses = read_clauses(tree, declared.columns, own)
         if len(clauses.groupings) == 1:
@@ -71,6 +75,8 @@ def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
     inquiries: list[Inquiry] = []
     for select in _selects(tree):
         part = _read(select, declared, own)
+        if part.summaries:
+            raise QueryError("UNION ALL: ask for an aggregate of groups in a query of its own")
         if part.order:
             raise QueryError("ORDER BY: in a UNION ALL, write it once, at the end")
         inquiries += part.inquiries

@@ -225,7 +225,8 @@ def _of_query(
         select,
         _INNER,
         "a query in FROM",
-        "its bounds cannot be used in a calculation. Ask one question about the microdata",
+        "its bounds cannot be used in a calculation. Ask one question about the microdata, or "
+        "only COUNT, SUM, AVG, MIN and MAX of the groups",
     )
     if any(item.find(exp.AggFunc) for item in select.expressions):
         raise QueryError(

@@ -17,10 +17,42 @@ from sfumato.tasks.query.question.question import (
 
 
 @dataclass(frozen=True)
+class OrderKey:
+    """A key by which rows are ordered: the place of a group column, or a calculated value."""
+
+    by: "int | Formula | RowWindow"
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class RowWindow:
+    """A rank, or a running total, over the rows of an answer.
+
+    Attributes:
+        name: "rank", "row_number" or "sum".
+        value: the formula that is added up; None for ranks.
+        partition: the places of the group columns that are the same in all rows of a window.
+        order: the keys by which rows are ranked; of running totals only group columns.
+    """
+
+    name: str
+    value: Formula | None
+    partition: tuple[int, ...]
+    order: tuple[OrderKey, ...]
+
+    @property
+    def formulas(self) -> list[Formula]:
+        """The formulas that it compares or adds up."""
+        ordered = [key.by for key in self.order if not isinstance(key.by, int | RowWindow)]
+        return ordered if self.value is None else [self.value, *ordered]
+
+
+@dataclass(frozen=True)
 class Measure:
     """A calculated value of an answer, under a name."""
 
-    formula: Formula
+    formula: Formula | RowWindow
     label: str
 
 
@@ -77,15 +109,6 @@ class InquiredPart:
 
 
 @dataclass(frozen=True)
-class OrderKey:
-    """A key by which rows are ordered: the place of a group column, or a formula."""
-
-    by: int | Formula
-    descending: bool
-    nulls_first: bool
-
-
-@dataclass(frozen=True)
 class Inquiry:
     """The questions of one SELECT.
 
@@ -116,10 +139,23 @@ class Inquiry:
     @property
     def formulas(self) -> tuple[Formula, ...]:
         """All formulas that are calculated in each row of the answer."""
-        measures = [item.formula for item in self.shown if isinstance(item, Measure)]
+        selected = (item.formula for item in self.shown if isinstance(item, Measure))
+        measures = [formula for formula in selected if not isinstance(formula, RowWindow)]
         compared = self.having.aggregates if self.having else []
-        ordered = [key.by for key in self.order if not isinstance(key.by, int)]
-        return tuple(dict.fromkeys([*measures, *compared, *ordered]))
+        ordered = [key.by for key in self.order if not isinstance(key.by, int | RowWindow)]
+        in_windows = [formula for window in self.windows for formula in window.formulas]
+        return tuple(dict.fromkeys([*measures, *compared, *ordered, *in_windows]))
+
+    @property
+    def windows(self) -> tuple[RowWindow, ...]:
+        """All ranks and running totals of the rows of the answer."""
+        selected = (item.formula for item in self.shown if isinstance(item, Measure))
+        windows = [
+            formula
+            for formula in (*selected, *(key.by for key in self.order))
+            if isinstance(formula, RowWindow)
+        ]
+        return tuple(dict.fromkeys(windows))
 
     @property
     def helped_by(self) -> tuple[str, ...]:
@@ -131,6 +167,21 @@ class Inquiry:
 
 
 @dataclass(frozen=True)
+class RowSummary:
+    """An aggregate over the rows of an answer.
+
+    Attributes:
+        name: "count", "sum", "avg", "min" or "max".
+        column: the column of the answer; None for the number of rows.
+        label: the name of the result.
+    """
+
+    name: str
+    column: str | None
+    label: str
+
+
+@dataclass(frozen=True)
 class SeveralInquiries:
     """Inquiries whose rows follow one another in one answer; mostly there is only one.
 
@@ -138,11 +189,18 @@ class SeveralInquiries:
         inquiries: with the same number of columns; the names are those of the first.
         order: the columns by which all rows together are ordered; empty to keep their order.
         headers: the columns as the reader typed them; empty if there is no text of a query.
+        summaries: the aggregates that are shown in place of the rows; empty to show the rows.
     """
 
     inquiries: tuple[Inquiry, ...]
     order: tuple[KeyOrder, ...] = ()
     headers: tuple[str, ...] = ()
+    summaries: tuple[RowSummary, ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the columns of the answer."""
+        return [item.label for item in self.summaries or self.inquiries[0].shown]
 
     @property
     def helped_by(self) -> tuple[str, ...]:

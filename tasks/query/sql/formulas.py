@@ -27,7 +27,7 @@ from sfumato.tasks.query.question.formulas import (
     Pooled,
 )
 from sfumato.tasks.query.question.having import Reading
-from sfumato.tasks.query.question.inquiry import Inquiry, Measure
+from sfumato.tasks.query.question.inquiry import Inquiry, Measure, RowWindow
 from sfumato.tasks.query.question.question import BOUNDS, ROWS, Aggregate, GroupColumn, Question
 from sfumato.tasks.query.sql.side_by_side import Writer, number_columns, same_keys
 from sfumato.tasks.query.sql.trees import alias, join, own, quotient_bound
@@ -331,7 +331,7 @@ class FormulaQuery:
             if isinstance(item, GroupColumn):
                 place = [key.name for key in self.inquiry.keys].index(item.name)
                 selected.append(alias(own(f"k{place}", _MADE), item.label, quoted=True))
-            elif isinstance(item, Measure):
+            elif isinstance(item, Measure) and not isinstance(item.formula, RowWindow):
                 columns, ends = self._formula_columns(item.formula, number)
                 made += columns
                 names = (f"{item.label}_{end}" for end in BOUNDS)

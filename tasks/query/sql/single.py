@@ -73,8 +73,9 @@ def read_writable(sql: str, declared: Terms) -> Inquiry:
     Raises:
         QueryError: if something in it is not allowed, or databases cannot be given it.
     """
-    inquiry, *others = read_inquiries(sql, declared).inquiries
-    if others:
+    several = read_inquiries(sql, declared)
+    inquiry, *others = several.inquiries
+    if others or several.summaries:
         raise QueryError(
             "the query cannot be written in SQL for databases, because it asks several "
             "questions. Ask with `sfumato query`"
@@ -109,6 +110,7 @@ def ordered_question(inquiry: Inquiry) -> Question:
 def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
     """Return the reason why databases cannot be given an inquiry as one query; None if they can."""
     reasons = {
+        "a rank or a running total": bool(inquiry.windows),
         "a constant": any(isinstance(item, ConstantColumn) for item in inquiry.shown),
         "a join with a table of your own": bool(inquiry.joins),
         "a calculation with sensitive values": any(

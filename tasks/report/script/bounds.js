@@ -26,6 +26,7 @@ import { compareTexts, momentOf, momentText } from "./scales.js";
  * @property {Value | null} upper
  * @property {number | Value | null} estimate
  * @property {boolean} mayBeEmpty
+ * @property {boolean} [isMiddle] whether the estimate is the middle of bounds, since none was expected
  * @property {Likely} [likely] undefined where no interval is computed here
  */
 
@@ -368,7 +369,7 @@ export function withEstimate(result, type) {
   if (equal(lower, upper)) {
     return { ...result, estimate: lower };
   }
-  return estimate === null ? { ...result, estimate: middleOf(lower, upper, type) } : result;
+  return estimate === null ? { ...result, estimate: middleOf(lower, upper, type), isMiddle: true } : result;
 }
 
 /** @param {Value} a @param {Value} b */

@@ -16,9 +16,9 @@ import { comparePlaces, placeOfLiteral, placeOfValue, Refusal } from "./scales.j
  */
 
 /**
- * A condition; `sure` is true where its part is true, and false where that is null. The parts of IN are
- * `listed`, also a single one.
- * @typedef {Test | {op: "and" | "or", parts: Condition[], listed?: boolean} | {op: "not" | "sure", part: Condition}} Condition
+ * A condition; `sure` is true where its part is true, and false where that is null. The parts of IN and
+ * of BETWEEN are `one` condition.
+ * @typedef {Test | {op: "and" | "or", parts: Condition[], one?: boolean} | {op: "not" | "sure", part: Condition}} Condition
  */
 
 /** @typedef {ReadonlyMap<string, Described>} Columns */
@@ -105,7 +105,7 @@ const partsOf = (condition) => ("parts" in condition ? condition.parts : [condit
  * @returns {Condition[]} the parts that the connective joins, in order
  */
 export function flatten(condition, op) {
-  return condition.op === op ? condition.parts.flatMap((part) => flatten(part, op)) : [condition];
+  return condition.op === op && !condition.one ? condition.parts.flatMap((part) => flatten(part, op)) : [condition];
 }
 
 /**

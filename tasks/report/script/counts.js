@@ -6,10 +6,10 @@
  * follow from its first three moments (Cornish, Fisher), to less than one count.
  */
 
+import { Z95 } from "./likely.js";
+
 /** @typedef {{size: number, matching: number, selected: number}} Shuffled a group */
 
-/** Standard deviations around the middle with 95 % of a normal distribution. */
-export const Z95 = 1.9599639845400536;
 const PRECISE = 10; // standard deviation in counts, from which on moments are precise enough
 const REACH = 24; // standard deviations; the chance of what lies farther from the middle is no float
 

@@ -107,6 +107,7 @@ export class Covariates {
   constructor({ bins, binOfRow }, group, groups) {
     this.bins = bins;
     this.binOfRow = binOfRow;
+    this.counts = new Float64Array(bins);
     this.group = group;
     const { start, order } = byGroup(group, groups);
     this.start = start;
@@ -137,13 +138,37 @@ export class Covariates {
   addUp(groups, weights) {
     const sums = new Float64Array(this.bins);
     for (const own of groups) {
-      for (let place = this.start[own]; place < this.start[own + 1]; place += 1) {
-        for (const bins of this.binOfRow) {
-          sums[bins[this.order[place]]] += weights[own];
+      this.countBins(own, (bins, counts) => {
+        for (const bin of bins) {
+          sums[bin] += counts[bin] * weights[own];
         }
-      }
+      });
     }
     return sums;
+  }
+
+  /**
+   * Count a group's rows in each bin.
+   * @param {number} own the group
+   * @param {(bins: number[], counts: Float64Array) => void} act takes the bins that it has rows in
+   */
+  countBins(own, act) {
+    const { counts } = this;
+    /** @type {number[]} */
+    const bins = [];
+    for (let place = this.start[own]; place < this.start[own + 1]; place += 1) {
+      for (const binOfRow of this.binOfRow) {
+        const bin = binOfRow[this.order[place]];
+        if (!counts[bin]) {
+          bins.push(bin);
+        }
+        counts[bin] += 1;
+      }
+    }
+    act(bins, counts);
+    for (const bin of bins) {
+      counts[bin] = 0;
+    }
   }
 
   /**
@@ -163,25 +188,13 @@ export class Covariates {
   productsAmong(number) {
     const { bins, frequent } = this;
     const products = new Float64Array(bins * bins);
-    const counts = new Float64Array(bins);
     for (const own of this.used) {
-      const touched = [];
-      for (let place = this.start[own]; place < this.start[own + 1]; place += 1) {
-        for (const binOfRow of this.binOfRow) {
-          const bin = binOfRow[this.order[place]];
-          if (!counts[bin]) {
-            touched.push(bin);
+      this.countBins(own, (some, counts) => {
+        for (const bin of some) {
+          for (const other of some) {
+            products[bin * bins + other] += (counts[bin] * counts[other]) / this.rows[own];
           }
-          counts[bin] += 1;
         }
-      }
-      for (const bin of touched) {
-        for (const other of touched) {
-          products[bin * bins + other] += (counts[bin] * counts[other]) / this.rows[own];
-        }
-      }
-      touched.forEach((bin) => {
-        counts[bin] = 0;
       });
     }
     return products.map(

@@ -17,8 +17,10 @@ import {
   answered, combinations, domainOf, literalOf, MOST_CELLS, register, requireType, REST, textOf,
 } from "./engine.js";
 import { fraction } from "./fractions.js";
+import { withIntervals } from "./likely.js";
 import { Refusal } from "./scales.js";
 import { columnOf, decodeTable } from "./tables.js";
+import { LabelsLaws } from "./withlabels.js";
 
 /** @typedef {import("./behind.js").Outcomes} Outcomes */
 /** @typedef {import("./bounds.js").Domain} Domain */
@@ -450,4 +452,4 @@ function ownPart(condition, name) {
   return both(...parts.filter((part) => [...columnsIn(part)].join() === name));
 }
 
-register("labels", (packed) => new LabelsEngine(packed));
+register("labels", (packed) => withIntervals(packed, new LabelsEngine(packed), (engine) => new LabelsLaws(engine)));

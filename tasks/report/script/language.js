@@ -320,7 +320,8 @@ class Parser {
     if (this.takes("between")) {
       const low = this.literal();
       this.expect("and");
-      const range = allOf([test(column, ">=", low), test(column, "<=", this.literal())]);
+      /** @type {Condition} */
+      const range = { op: "and", parts: [test(column, ">=", low), test(column, "<=", this.literal())], one: true };
       return negated ? not(range) : range;
     }
     if (this.takes("in")) {
@@ -328,7 +329,7 @@ class Parser {
       const parts = this.list(() => test(column, "=", this.literal()));
       this.expect(")");
       /** @type {Condition} */
-      const listed = { op: "or", parts, listed: true };
+      const listed = { op: "or", parts, one: true };
       return negated ? not(listed) : listed;
     }
     if (negated) {
@@ -438,13 +439,14 @@ export function conditionSql(condition) {
   if (!("parts" in condition)) {
     throw new TypeError(condition.op);
   }
-  if (condition.op === "or" && condition.listed) {
+  if (condition.one) {
     const tests = /** @type {import("./conditions.js").Test[]} */ (condition.parts);
     const listed = tests.map(({ literal }) => constant(/** @type {Literal} */ (literal)));
-    return `${identifier(tests[0].column)} IN (${listed.join(", ")})`;
+    const column = identifier(tests[0].column);
+    return condition.op === "or" ? `${column} IN (${listed.join(", ")})` : `${column} BETWEEN ${listed.join(" AND ")}`;
   }
   const parts = condition.parts.map((part) =>
-    part.op === "and" || (part.op === "or" && !part.listed) ? `(${conditionSql(part)})` : conditionSql(part),
+    "parts" in part && !part.one ? `(${conditionSql(part)})` : conditionSql(part),
   );
   return parts.join(condition.op === "and" ? " AND " : " OR ");
 }

@@ -6,10 +6,10 @@
  * without replacement). Covariates move the middle, and effects that they do not show widen the range.
  */
 
-import { Z95 } from "./counts.js";
+import { rowsWhere } from "./conditions.js";
 import { binned, Covariates } from "./covariates.js";
 import { cellsOf, textOf } from "./engine.js";
-import { rowsWhere } from "./conditions.js";
+import { Z95 } from "./likely.js";
 
 /** @typedef {import("./conditions.js").Columns} Columns */
 /** @typedef {import("./conditions.js").Condition} Condition */

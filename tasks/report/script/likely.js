@@ -22,6 +22,8 @@ import { ORDERED } from "./scales.js";
 /** @typedef {import("./tables.js").Described} Described */
 /** @typedef {import("./tables.js").Packed} Packed */
 
+/** Standard deviations around the middle with 95 % of a normal distribution. */
+export const Z95 = 1.9599639845400536;
 const MOST_COLUMNS = 3;
 const LEAST_ROWS = 20;
 const LEAST_GROUPS = 2;
@@ -105,10 +107,13 @@ class EngineWithIntervals {
     }
     const implied = aggregate === "count" ? null : column;
     const selecting = shape.sensitive ?? (shape.there === implied ? null : shape.there);
-    const named = aggregate === "count" || selecting === null;
-    const family = `${aggregate}-by-${shape.columns > 1 ? "several" : "one"}`;
+    if (aggregate !== "count" && selecting !== null) {
+      return undefined;
+    }
+    const name = aggregate === "count" && selecting === null ? "rows" : aggregate;
+    const family = `${name}-by-${shape.columns > 1 ? "several" : "one"}`;
     const about = column ?? selecting ?? "";
-    return named ? this.families.find((own) => own.family === family && own.of === about)?.factor : undefined;
+    return this.families.find((own) => own.family === family && own.of === about)?.factor;
   }
 }
 
@@ -155,8 +160,9 @@ function selectedColumn(part, columns) {
   const test = negated ? part.part : part;
   const [name] = columnsIn(test);
   const isOrdered = ORDERED.includes(columns.get(name)?.type ?? "");
-  if (test.op === "or") {
-    return test.listed && !isOrdered ? name : null;
+  if ("parts" in test) {
+    const fits = test.op === "and" ? isOrdered && !negated : !isOrdered;
+    return test.one && fits ? name : null;
   }
   if (test.op !== "test" || test.test === "null") {
     return null;
@@ -181,15 +187,17 @@ function withLikely(bounds, law, factor, few, whole) {
   if (!law) {
     return { ...bounds, likely: { interval: null, reason: law === null ? TOO_MANY : OUTSIDE } };
   }
+  const near = clampTo(exactly(law.middle), bounds);
   const isSmall = few || law.rows < LEAST_ROWS || law.groups < LEAST_GROUPS;
   if (isSmall || factor === undefined) {
-    return { ...bounds, likely: { interval: null, reason: isSmall ? SMALL : OUTSIDE } };
+    const estimate = bounds.isMiddle ? near : bounds.estimate;
+    return { ...bounds, estimate, likely: { interval: null, reason: isSmall ? SMALL : OUTSIDE } };
   }
   const { middle, below, above } = law;
   const [low, high] = [middle - factor * below, middle + factor * above].map(exactly);
   const ends = whole ? [fraction(floor(low)), fraction(ceiling(high))] : [low, high];
   const [start, end] = ends.map((value) => clampTo(value, bounds));
-  return { ...bounds, estimate: clampTo(exactly(middle), bounds), likely: { interval: [start, end], reason: "" } };
+  return { ...bounds, estimate: near, likely: { interval: [start, end], reason: "" } };
 }
 
 /** @param {number} number @returns {import("./fractions.js").Fraction} */

@@ -7,9 +7,10 @@
  */
 
 import { isThere, rowsWhere, splitCondition } from "./conditions.js";
-import { likelyCounts, Z95 } from "./counts.js";
+import { likelyCounts } from "./counts.js";
 import { GROUP } from "./engine.js";
 import { binsOf, GroupedRows, lawOf, likelySum } from "./laws.js";
+import { Z95 } from "./likely.js";
 import { columnOf, numbersOf, unitsOf } from "./tables.js";
 
 /** @typedef {import("./conditions.js").Condition} Condition */

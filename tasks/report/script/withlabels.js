@@ -1,0 +1,271 @@
+/**
+ * The laws of counts, sums and means on labels, for releases that show all other values as they are.
+ *
+ * A row matches with the share of its label's values that a condition selects. The shares are fitted
+ * from all labels of a column by expectation and maximisation, in few rounds so that the result stays
+ * smooth. Columns behind labels are assumed to be independent.
+ */
+
+import { columnsIn, flatten, outcomesOnPlaces, TRUE } from "./conditions.js";
+import { combinations, textOf } from "./engine.js";
+import { Z95 } from "./likely.js";
+import { comparePlaces, placeOfValue } from "./scales.js";
+import { columnOf, unitsOf } from "./tables.js";
+
+/** @typedef {import("./behind.js").LabelledColumn} LabelledColumn */
+/** @typedef {import("./conditions.js").Condition} Condition */
+/** @typedef {import("./engine.js").Part} Part */
+/** @typedef {import("./labels.js").LabelsEngine} LabelsEngine */
+/** @typedef {import("./laws.js").Law} Law */
+/** @typedef {import("./scales.js").Place} Place */
+/** @typedef {import("./tables.js").Described} Described */
+/** @typedef {import("./tables.js").Label} Label */
+/** @typedef {string | number | boolean} Value */
+
+const MOST_BEHIND = 5_000; // values behind all labels of a column
+const MOST_PAIRS = 5_000_000; // labels times values
+const MOST_KEYS = 2_000; // combinations of values of group columns, for which laws are computed
+const ROUNDS_OF_FIT = 50;
+const LEAN_OF_ODDS = 0.75; // error of the log odds that a row matches, the same for all rows
+
+/**
+ * The values behind a column's labels, ascending, their places, and the share of each behind each label.
+ * @typedef {{values: Value[], places: Place[], shares: Map<number, number>[]}} Behind
+ */
+
+/**
+ * The chance that each row is selected, and whether its sensitive value matches (null: no condition).
+ * @typedef {{chance: Float64Array, matching: Uint8Array | null}} Chances
+ */
+
+/** The laws of a release, by cells of questions. */
+export class LabelsLaws {
+  /** @param {LabelsEngine} engine */
+  constructor(engine) {
+    this.engine = engine;
+    /** @type {Map<LabelledColumn, Behind | null>} */
+    this.behind = new Map();
+    /** @type {Map<string, number>} */
+    const classes = new Map();
+    const columns = [...engine.labelled.keys()].map((name) => columnOf(engine.rows, name).codes);
+    /** The rows of one class have the same labels. */
+    this.classes = Int32Array.from({ length: engine.rows.rows }, (_, row) => {
+      const text = columns.map((codes) => codes[row]).join();
+      const number = classes.get(text) ?? classes.size;
+      classes.set(text, number);
+      return number;
+    });
+  }
+
+  /** @param {Part} part a count, a sum or a mean @returns {Map<string, Law>} by the texts of keys */
+  of(part) {
+    const laws = new Map();
+    const whole = this.selected(part.condition);
+    const values = part.by.map((name) => this.valuesOf(name));
+    const number = values.reduce((product, some) => product * (some?.length ?? 0), 1);
+    if (whole === null || !number || number > MOST_KEYS) {
+      return laws;
+    }
+    for (const key of combinations(/** @type {Value[][]} */ (values))) {
+      const cell = key.reduce(
+        (/** @type {Chances} */ so_far, value, place) => this.narrowed(so_far, part.by[place], (_, own) => own === value),
+        whole,
+      );
+      const law = this.law(part, cell);
+      if (law !== null) {
+        laws.set(textOf(key), law);
+      }
+    }
+    return laws;
+  }
+
+  /** @param {Condition | null} condition @returns {Chances | null} null if the chances are unknown */
+  selected(condition) {
+    /** @type {Chances} */
+    let chances = { chance: new Float64Array(this.engine.rows.rows).fill(1), matching: null };
+    for (const part of condition === null ? [] : flatten(condition, "and")) {
+      const [name, ...others] = columnsIn(part);
+      const described = this.engine.column(name);
+      if (others.length || this.valuesOf(name) === null) {
+        return null;
+      }
+      chances = this.narrowed(chances, name, (place) => outcomesOnPlaces(part, described, [place])[0] === TRUE);
+    }
+    return chances;
+  }
+
+  /** @param {string} name @returns {readonly Value[] | null} the values that rows may have; null if unknown */
+  valuesOf(name) {
+    const column = this.engine.labelled.get(name);
+    return column ? this.valuesBehind(column)?.values ?? null : columnOf(this.engine.rows, name).values;
+  }
+
+  /**
+   * @param {Chances} chances
+   * @param {string} name
+   * @param {(place: Place, value: Value) => boolean} holds on a value of this column
+   * @returns {Chances} of the rows on which it holds as well
+   */
+  narrowed({ chance, matching }, name, holds) {
+    const { codes, values } = columnOf(this.engine.rows, name);
+    const described = this.engine.column(name);
+    const column = this.engine.labelled.get(name);
+    const behind = column && this.valuesBehind(column);
+    if (behind) {
+      const chosen = behind.values.map((value, place) => holds(behind.places[place], value));
+      const ofLabels = behind.shares.map((shares) => {
+        let sum = 0;
+        shares.forEach((share, place) => {
+          sum += chosen[place] ? share : 0;
+        });
+        return Math.min(sum, 1);
+      });
+      return { chance: chance.map((own, row) => own * ofLabels[codes[row]]), matching };
+    }
+    const ofValues = Uint8Array.from([...values.map((value) => holds(placeOfValue(described, value), value)), false], Number);
+    if (described.role !== "sensitive") {
+      return { chance: chance.map((own, row) => own * ofValues[codes[row]]), matching };
+    }
+    return { chance, matching: Uint8Array.from(codes, (code, row) => ofValues[code] & (matching ? matching[row] : 1)) };
+  }
+
+  /** @param {Part} part @param {Chances} chances @returns {Law | null} */
+  law({ aggregate, column }, { chance, matching }) {
+    const rows = [...chance.keys()].filter((row) => chance[row]);
+    const groups = new Set(rows.map((row) => this.classes[row])).size;
+    /** @param {number[]} some @returns {Law} of their number */
+    const counted = (some) => totalLaw(some.map(() => 1), some.map((row) => chance[row]), false, { rows: 0, groups });
+    if (!rows.length || (column !== null && (aggregate === "count" || this.engine.labelled.has(column) || matching))) {
+      return null;
+    }
+    const { codes, values } = column === null ? { codes: null, values: [] } : columnOf(this.engine.rows, column);
+    const there = codes ? rows.filter((row) => codes[row] < values.length) : rows;
+    const size = counted(there);
+    const least = size.middle - size.below;
+    if (codes === null) {
+      return { ...(matching ? counted(rows.filter((row) => matching[row])) : size), rows: least };
+    }
+    if (!there.length) {
+      return null;
+    }
+    const { units, digits } = unitsOf(values);
+    const numbers = there.map((row) => Number(units[codes[row]]) / 10 ** digits);
+    return totalLaw(numbers, there.map((row) => chance[row]), aggregate === "avg", { rows: least, groups });
+  }
+
+  /** @param {LabelledColumn} column @returns {Behind | null} null if the values behind labels are too many */
+  valuesBehind(column) {
+    let behind = this.behind.get(column);
+    if (behind === undefined) {
+      const values = listBehind(column);
+      behind = values && fitted(column, values, columnOf(this.engine.rows, column.described.name).codes);
+      this.behind.set(column, behind);
+    }
+    return behind;
+  }
+}
+
+/**
+ * The law of the sum of rows' numbers, or of their mean, as if all errors moved the mean up. If the log
+ * odds of all rows are off by a number, their sum is off by as many variances.
+ * @param {number[]} numbers
+ * @param {number[]} chances
+ * @param {boolean} perRow
+ * @param {{rows: number, groups: number}} size
+ * @returns {Law}
+ */
+function totalLaw(numbers, chances, perRow, size) {
+  let [rows, sum] = [0, 0];
+  numbers.forEach((number, place) => {
+    rows += chances[place];
+    sum += chances[place] * number;
+  });
+  const middle = perRow ? sum / rows : sum;
+  let [squares, moved] = [0, 0];
+  numbers.forEach((number, place) => {
+    const apart = chances[place] * (1 - chances[place]);
+    const beside = perRow ? Math.abs(number - middle) : number;
+    squares += apart * beside ** 2;
+    moved += apart * beside;
+  });
+  const width = (Z95 * Math.hypot(Math.sqrt(squares), LEAN_OF_ODDS * moved)) / (perRow ? rows : 1);
+  return { middle, below: width, above: width, ...size };
+}
+
+/** @param {LabelledColumn} column @returns {Value[] | null} null if too many */
+function listBehind({ labels, described, scale }) {
+  const isStepped = described.type === "integer" || described.type === "date";
+  /** @type {Set<Value>} */
+  const values = new Set();
+  for (const { listed, between } of labels) {
+    (listed ?? []).forEach((value) => values.add(value));
+    if (between && scale && isStepped) {
+      const [low, high] = between.map((end) => (end === null ? null : scale.whole(end)));
+      if (low === null || high === null || high - low > MOST_BEHIND) {
+        return null;
+      }
+      for (let number = low; number <= high; number += 1n) {
+        values.add(scale.value(number));
+      }
+    }
+    if (values.size > MOST_BEHIND) {
+      return null;
+    }
+  }
+  return values.size && labels.length * values.size <= MOST_PAIRS ? [...values] : null;
+}
+
+/**
+ * The share of each value behind each label, under one distribution for all labels.
+ * @param {LabelledColumn} column
+ * @param {Value[]} unsorted the values behind its labels
+ * @param {Int32Array} codes the label of each row
+ * @returns {Behind}
+ */
+function fitted({ labels, described }, unsorted, codes) {
+  const pairs = unsorted.map((value) => ({ value, place: placeOfValue(described, value) }));
+  pairs.sort((a, b) => comparePlaces(a.place, b.place));
+  const inside = labels.map((label) => {
+    const admits = admitting(label, described);
+    return [...pairs.keys()].filter((place) => admits(pairs[place].value, pairs[place].place));
+  });
+  const times = new Float64Array(labels.length);
+  codes.forEach((code) => {
+    times[code] += 1;
+  });
+  /** @param {number[]} places @param {Float64Array} weights */
+  const sumOf = (places, weights) => places.reduce((sum, place) => sum + weights[place], 0);
+  let weights = new Float64Array(pairs.length).fill(1);
+  for (let round = 0; round < ROUNDS_OF_FIT; round += 1) {
+    const next = new Float64Array(pairs.length);
+    inside.forEach((places, label) => {
+      const each = times[label] / Math.max(sumOf(places, weights), 1e-300);
+      places.forEach((place) => {
+        next[place] += each;
+      });
+    });
+    weights = next.map((own, place) => own * weights[place]);
+  }
+  const shares = inside.map((places) => {
+    const whole = sumOf(places, weights);
+    return new Map(whole > 0 ? places.map((place) => [place, weights[place] / whole]) : []);
+  });
+  return { values: pairs.map(({ value }) => value), places: pairs.map(({ place }) => place), shares };
+}
+
+/** @param {Label} label @param {Described} described @returns {(value: Value, place: Place) => boolean} */
+function admitting({ listed, between, prefix }, described) {
+  if (listed) {
+    const some = new Set(listed);
+    return (value) => some.has(value);
+  }
+  if (between && between[0] !== null) {
+    const [low, high] = between.map((end) => placeOfValue(described, /** @type {Value} */ (end)));
+    return (_, place) => comparePlaces(place, low) >= 0 && comparePlaces(place, high) <= 0;
+  }
+  if (prefix) {
+    const [kept, length] = prefix;
+    return (value) => String(value).startsWith(kept) && [...String(value)].length === length;
+  }
+  return () => true;
+}

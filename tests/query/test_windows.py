@@ -1,0 +1,167 @@
+"""Ranks and running totals of groups: the answers of all worlds are within the bounds."""
+
+import itertools
+
+import pytest
+
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.inquiries.windows import Outcomes, compare_bounds
+from sfumato.tasks.query.sql.rewrite import rewrite
+from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
+from tests.query.test_language_of_forms import by_key, every_world, values_outside
+from tests.query.test_language_of_worlds import AllWorlds
+from tests.query.test_matched import FORMS
+
+QUERIES = (
+    (1, "SELECT age, RANK() OVER (ORDER BY AVG(loss) DESC) AS place FROM microdata GROUP BY age"),
+    (1, "SELECT age, ROW_NUMBER() OVER (ORDER BY SUM(loss), age) FROM microdata GROUP BY age"),
+    (
+        2,
+        "SELECT age, sex, COUNT(*), RANK() OVER (PARTITION BY sex ORDER BY MAX(loss) NULLS FIRST, "
+        "COUNT(*) DESC) AS r FROM microdata WHERE loss <> 1 GROUP BY age, sex ORDER BY r LIMIT 99",
+    ),
+    (1, "SELECT loss, RANK() OVER (ORDER BY COUNT(*)) FROM microdata GROUP BY loss"),
+    (1, "SELECT loss, ROW_NUMBER() OVER (ORDER BY loss) FROM microdata WHERE age > 0 GROUP BY 1"),
+    (1, "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) AS running FROM microdata GROUP BY age"),
+    (
+        2,
+        "SELECT sex, age, SUM(SUM(loss)) OVER (PARTITION BY sex ORDER BY age DESC) "
+        "FROM microdata WHERE loss <> 0 GROUP BY sex, age",
+    ),
+    (
+        1,
+        "SELECT loss, SUM(COUNT(*)) OVER (ORDER BY loss DESC NULLS LAST), "
+        "SUM(AVG(gain)) OVER (ORDER BY loss NULLS FIRST) FROM microdata GROUP BY loss",
+    ),
+    (
+        1,
+        "SELECT age, RANK() OVER (ORDER BY share) AS place FROM (SELECT age, SUM(loss) / "
+        "NULLIF(SUM(gain), 0) AS share FROM microdata GROUP BY age) ORDER BY place",
+    ),
+    (1, "SELECT age, RANK() OVER (ORDER BY MIN(sex)) FROM microdata WHERE loss > 0 GROUP BY age"),
+)
+OF_OTHER_FORMS = (
+    (1, "SELECT sex, RANK() OVER (ORDER BY COUNT(*) DESC) FROM microdata GROUP BY sex"),
+    (1, "SELECT age, ROW_NUMBER() OVER (ORDER BY COUNT(*)) FROM microdata GROUP BY age"),
+    (1, "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) FROM microdata GROUP BY age"),
+)
+
+
+@pytest.fixture(scope="module", params=[(*form, 31) for form in FORMS], ids=str)
+def all_worlds(request):
+    return AllWorlds(*request.param)
+
+
+@pytest.fixture(scope="module", params=[(*form, 32) for form in FORMS], ids=str)
+def worlds_with_nulls(request):
+    return AllWorlds(*request.param, nulls=True)
+
+
+@pytest.mark.parametrize(("keys", "query"), QUERIES, ids=range(len(QUERIES)))
+def test_windows_hold_those_of_every_world(all_worlds, keys, query):
+    require_windows(all_worlds, keys, query)
+
+
+@pytest.mark.parametrize(("keys", "query"), QUERIES, ids=range(len(QUERIES)))
+def test_windows_hold_where_values_are_missing(worlds_with_nulls, keys, query):
+    require_windows(worlds_with_nulls, keys, query)
+
+
+def require_windows(all_worlds, keys, query):
+    answer = answer_on(all_worlds.tables, all_worlds.declared, query)
+    rows_by_key = by_key(all_worlds.answers(query), keys)
+    assert answer.rows
+    assert values_outside(answer, rows_by_key, keys, all_worlds.number) == []
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+def test_windows_of_other_forms_hold_those_of_every_world(form):
+    tables, declared, worlds = OTHER_FORMS[form][0](5)
+    every = every_world(itertools.islice(worlds, 300), declared)
+    for keys, query in OF_OTHER_FORMS:
+        rows_by_key = by_key(every.answers(query), keys)
+        answer = answer_on(tables, declared, query)
+        assert values_outside(answer, rows_by_key, keys, every.size) == []
+
+
+def test_windows_over_exact_values_are_exact(all_worlds):
+    query = "SELECT age, RANK() OVER (ORDER BY COUNT(*)), SUM(COUNT(*)) OVER (ORDER BY age) "
+    answer = answer_on(
+        all_worlds.tables, all_worlds.declared, query + "FROM microdata GROUP BY age"
+    )
+    cells = [cell for row in answer.rows for cell in list(row.values())[1:]]
+    assert all(cell.is_exact and cell.attained for cell in cells)
+
+
+VALUES = (None, 0, 1, 2)
+INTERVALS = [
+    Bounds(low, high, may_be_empty=empty)
+    for low, high in ((0, 0), (0, 1), (1, 1), (1, 2), (0, 2))
+    for empty in (False, True)
+]
+INTERVALS.append(Bounds(None, None))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("nulls_first", [False, True])
+def test_outcomes_are_those_of_all_values(descending, nulls_first):
+    def place(value):
+        if value is None:
+            return (0 if nulls_first else 2, 0)
+        return (1, -value if descending else value)
+
+    for first, second in itertools.product(INTERVALS, repeat=2):
+        pairs = [
+            (place(value), place(other))
+            for value, other in itertools.product(VALUES, repeat=2)
+            if value in first and other in second
+        ]
+        assert compare_bounds(first, second, descending, nulls_first) == Outcomes(
+            before=any(value < other for value, other in pairs),
+            equal=any(value == other for value, other in pairs),
+            after=any(value > other for value, other in pairs),
+        )
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT age, NTILE(4) OVER (ORDER BY COUNT(*)) FROM microdata GROUP BY age", "WINDOW"),
+        ("SELECT RANK() OVER (ORDER BY age) FROM microdata", "WINDOW"),
+        ("SELECT SUM(loss) OVER (ORDER BY age) FROM microdata", "WINDOW"),
+        (
+            "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age ROWS 2 PRECEDING) FROM microdata "
+            "GROUP BY age",
+            "WINDOW",
+        ),
+        (
+            "SELECT age, SUM(COUNT(*)) OVER (ORDER BY COUNT(*)) FROM microdata GROUP BY age",
+            "need columns of GROUP BY",
+        ),
+        (
+            "SELECT age, RANK() OVER (PARTITION BY COUNT(*) ORDER BY age) FROM microdata "
+            "GROUP BY age",
+            "need columns of GROUP BY",
+        ),
+        (
+            "SELECT age, 2 * RANK() OVER (ORDER BY COUNT(*)) FROM microdata GROUP BY age",
+            "WINDOW",
+        ),
+        (
+            "SELECT age, RANK() OVER (ORDER BY COUNT(*)) FROM microdata GROUP BY age "
+            "HAVING COUNT(*) > 1",
+            "WINDOW",
+        ),
+        ("SELECT age, SUM(age) OVER (ORDER BY age) FROM microdata GROUP BY age", "aggregate"),
+    ],
+)
+def test_other_windows_are_refused(all_worlds, query, why):
+    with pytest.raises(QueryError, match=why):
+        answer_on(all_worlds.tables, all_worlds.declared, query)
+
+
+def test_windows_are_not_written_in_sql_for_databases(all_worlds):
+    with pytest.raises(QueryError, match="a rank or a running total"):
+        rewrite(QUERIES[0][1], all_worlds.declared)
