@@ -254,6 +254,12 @@ class ReleaseLine:
     title: str
     versions: "Listing[LineVersion]"
 
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.title}\n{self.versions!r}"
+
+    def _repr_html_(self) -> str:
+        return table_html(*self.versions.table(), mark=f"{self.name}: {self.title}")
+
     @property
     def current(self) -> str | None:
         """The number of the current version; None if there is none, or no record."""
@@ -265,17 +271,17 @@ class Listing(tuple[Fact, ...]):
 
     __slots__ = ()
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def table(self) -> tuple[list[str], list[list[str]]]:
         """Return names and cells of the columns in which some fact has a text."""
         rows = [fact.cells() for fact in self]
         names = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
         return names, [[row[name] for name in names] for row in rows]
 
     def __repr__(self) -> str:
-        return text_table(*self._table()) if self else "none"
+        return text_table(*self.table()) if self else "none"
 
     def _repr_html_(self) -> str:
-        return table_html(*self._table()) if self else "none"
+        return table_html(*self.table()) if self else "none"
 
 
 class AccuracyListing(Listing[StatedAccuracy]):
@@ -283,10 +289,11 @@ class AccuracyListing(Listing[StatedAccuracy]):
 
     __slots__ = ()
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return names of columns, and rows with half the widths of bounds."""
         from sfumato.tasks.report.numbers import half_widths
 
-        names, rows = super()._table()
+        names, rows = super().table()
         shares = {
             "a quarter within": [accuracy.lower_quartile for accuracy in self],
             "half within": [accuracy.median for accuracy in self],

@@ -12,7 +12,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOUR, _LIKELY_COLOUR = "#3b6ea5", "#14283c"
+_COLOUR, _LIKELY_COLOUR, _MIDDLE = "#3b6ea5", "#9dbbd9", "#14283c"
 _INCHES, _INCHES_OF_ROW = 6.4, 0.32
 _MOST_ROWS = 500
 
@@ -98,7 +98,7 @@ def _draw(axes: "Axes", place: int, bounds: Bounds) -> None:
     if likely is not None:
         axes.plot([*map(_number, likely)], [place, place], color=_LIKELY_COLOUR, linewidth=5)
     if position(bounds.estimate) is not None:
-        axes.plot(_number(bounds.estimate), place, color=_COLOUR, marker="o", markersize=5)
+        axes.plot(_number(bounds.estimate), place, color=_MIDDLE, marker="o", markersize=5)
 
 
 def _number(value: Any) -> Any:

@@ -152,6 +152,8 @@ class TestLine:
         assert states == [("0002", "current"), ("0001", "superseded")]
         assert release.line.current == "0002"
         assert release.line.versions[0].digest == release.digest
+        for text in (repr(release.line), release.line._repr_html_()):
+            assert text.index("corpus-permuted: ") < text.index("0002") < text.index("0001")
 
     def test_a_release_alone_knows_its_line_by_name(self, tmp_path):
         alone = shutil.copytree(PERMUTED / "0002", tmp_path / "alone")
