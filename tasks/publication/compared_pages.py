@@ -33,14 +33,14 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
-    "snzyfZKqnfiUnVwv+pEw47sFOmTXY6GSUQB7W29RQEs=": "columns",
-    "v7ytDtsG/UBIQ8NweO3E/pwil1xK1u6KQHo9T0qYgf4=": "labels",
-    "Hd69qzuH30SjIVDsAlZ1+3pnMEHFsUmZAJmgXMjRjls=": "rows",
-    "PojW16QYJyLqGc3DSOdpJPraruL0+yL+S5eugf7XnIg=": "subdomains",
-    "hefLxGXlWKgktZBCkqwPooAcKggKyB9aeMFlgZLjq5M=": "columns, fetched",
-    "Gh7y6iTelHxeCRt34Ea38bVSPht9j8+sCOqZBcKB2tQ=": "labels, fetched",
-    "5qLicFCJ07N3hLvU6vqp/iJvommkScScDJsNPEg8DiI=": "rows, fetched",
-    "Pgcbp6aZeC9meC8Q5J+glUzqDTJRcsZBW4cR8eBFoZ0=": "subdomains, fetched",
+    "aU2wOVq8ms6+tibji79MSD/pDnu6VBBUj1mb0gmOB/M=": "columns",
+    "R3fozWVx/dzSlN5Ba2zLFN6/Ze1IZu+nBMHn3kwjEIw=": "labels",
+    "1GF4l/HtmV+Por7mGoAXl125+jbS1d9i7rYoaGtB8S8=": "rows",
+    "LJ+rxoZL0eqpFpVASffcsUgmNGFk6sN3zBIO+orj+Tg=": "subdomains",
+    "eS1st5l+r5D9j7618/7GdZbylekWXge/poPD7UPWfSg=": "columns, fetched",
+    "UCFe3XAl/Xu6iDDX8npAZbFEz/dVMjTuVEs4nIiyNxs=": "labels, fetched",
+    "V/DTXfBaMDTgudlAwj7l6lPevggvFgzdgqWpbs1hDJY=": "rows, fetched",
+    "E0xlOtcGbzeTHTX0xmh1/vnVQ7vaoX3aelaIPzP8yJU=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

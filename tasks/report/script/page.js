@@ -425,7 +425,7 @@ class QuestionLine {
 
   /** @param {import("./bounds.js").Bounds[]} answers @returns {HTMLElement[]} why some have no likely interval */
   withoutLikely(answers) {
-    const reasons = this.packed.likely?.length ? reasonsOf(answers) : [];
+    const reasons = this.packed.likely ? reasonsOf(answers, this.packed.likely.length > 0) : [];
     return reasons.length ? [make("p", { class: "meaning" }, `No likely interval: ${reasons.join("; ")}.`)] : [];
   }
 
