@@ -33,14 +33,14 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
-    "aU2wOVq8ms6+tibji79MSD/pDnu6VBBUj1mb0gmOB/M=": "columns",
-    "R3fozWVx/dzSlN5Ba2zLFN6/Ze1IZu+nBMHn3kwjEIw=": "labels",
-    "1GF4l/HtmV+Por7mGoAXl125+jbS1d9i7rYoaGtB8S8=": "rows",
-    "LJ+rxoZL0eqpFpVASffcsUgmNGFk6sN3zBIO+orj+Tg=": "subdomains",
-    "eS1st5l+r5D9j7618/7GdZbylekWXge/poPD7UPWfSg=": "columns, fetched",
-    "UCFe3XAl/Xu6iDDX8npAZbFEz/dVMjTuVEs4nIiyNxs=": "labels, fetched",
-    "V/DTXfBaMDTgudlAwj7l6lPevggvFgzdgqWpbs1hDJY=": "rows, fetched",
-    "E0xlOtcGbzeTHTX0xmh1/vnVQ7vaoX3aelaIPzP8yJU=": "subdomains, fetched",
+    "J4qSKS+slyZ0U+Ulwi6z33iPQjEQg0gjZu+Tabaat6Y=": "columns",
+    "jRk58POrOD55w/uSFav9PEixHAXtv6cg21CtU36QcgU=": "labels",
+    "IfME9cvN6QkKwR78QBlbDPYVreuE8Vi3MnQLAuc6qBY=": "rows",
+    "pohgTRY/9g6qxLiYGTCKawBb6YgOkZOeqkfQpl28vKY=": "subdomains",
+    "YCu/ihDTHvyDki4i96FvsZScuS1VB2yvPnvPkT2sGY8=": "columns, fetched",
+    "gar0zYaa7A4zRWIGTjaCcMAfNnYNmD2jyZy6WOY7yTE=": "labels, fetched",
+    "BuQyGtZT3QM4vrrbFls2oxa97REyS3AXKypK8yzjsmM=": "rows, fetched",
+    "rRzwF/+Ws29Gv2OYMWZY1rNEjJzJAnPnP7asQQ51Eaw=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 
