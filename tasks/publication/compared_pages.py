@@ -35,14 +35,14 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
-    "snzyfZKqnfiUnVwv+pEw47sFOmTXY6GSUQB7W29RQEs=": "columns",
-    "v7ytDtsG/UBIQ8NweO3E/pwil1xK1u6KQHo9T0qYgf4=": "labels",
-    "Hd69qzuH30SjIVDsAlZ1+3pnMEHFsUmZAJmgXMjRjls=": "rows",
-    "PojW16QYJyLqGc3DSOdpJPraruL0+yL+S5eugf7XnIg=": "subdomains",
-    "hefLxGXlWKgktZBCkqwPooAcKggKyB9aeMFlgZLjq5M=": "columns, fetched",
-    "Gh7y6iTelHxeCRt34Ea38bVSPht9j8+sCOqZBcKB2tQ=": "labels, fetched",
-    "5qLicFCJ07N3hLvU6vqp/iJvommkScScDJsNPEg8DiI=": "rows, fetched",
-    "Pgcbp6aZeC9meC8Q5J+glUzqDTJRcsZBW4cR8eBFoZ0=": "subdomains, fetched",
+    "J4qSKS+slyZ0U+Ulwi6z33iPQjEQg0gjZu+Tabaat6Y=": "columns",
+    "jRk58POrOD55w/uSFav9PEixHAXtv6cg21CtU36QcgU=": "labels",
+    "IfME9cvN6QkKwR78QBlbDPYVreuE8Vi3MnQLAuc6qBY=": "rows",
+    "pohgTRY/9g6qxLiYGTCKawBb6YgOkZOeqkfQpl28vKY=": "subdomains",
+    "YCu/ihDTHvyDki4i96FvsZScuS1VB2yvPnvPkT2sGY8=": "columns, fetched",
+    "gar0zYaa7A4zRWIGTjaCcMAfNnYNmD2jyZy6WOY7yTE=": "labels, fetched",
+    "BuQyGtZT3QM4vrrbFls2oxa97REyS3AXKypK8yzjsmM=": "rows, fetched",
+    "rRzwF/+Ws29Gv2OYMWZY1rNEjJzJAnPnP7asQQ51Eaw=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 
