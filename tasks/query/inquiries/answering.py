@@ -190,23 +190,32 @@ class _Cells:
                 cell.update(
                     {PartAggregate(place, aggregate): ends for aggregate, ends in bounds.items()}
                 )
-        for cell in cells.values():
-            cell.update(self._totals)
+        for partition, totals in self._totals:
+            places = [self._exact.index(name) for name in partition]
+            for key, cell in cells.items():
+                cell.update(totals.get(tuple(key[place] for place in places), {}))
         return cells
 
     @cached_property
-    def _totals(self) -> dict[PartAggregate, Bounds]:
-        """The bounds of the parts that are over all rows of the answer together."""
-        return {
-            PartAggregate(place, aggregate): ends
+    def _totals(self) -> list[tuple[tuple[str, ...], dict[Key, dict[PartAggregate, Bounds]]]]:
+        """The bounds of the parts that are over several rows of the answer together.
+
+        They are by the values of the group columns in which these rows agree.
+        """
+        return [
+            (
+                part.partition,
+                {
+                    key: {PartAggregate(place, aggregate): ends for aggregate, ends in cell.items()}
+                    for key, cell in self._of_part(part).items()
+                },
+            )
             for place, part in enumerate(self._inquiry.parts)
             if not part.grouped
-            for bounds in self._of_part(part).values()
-            for aggregate, ends in bounds.items()
-        }
+        ]
 
     def _of_part(self, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
-        question = part.question(self._exact if part.grouped else ())
+        question = part.question(self._exact if part.grouped else part.partition)
         answers = self._published.engine.ask(question, self._estimates)
         by_key: dict[Key, dict[Any, Bounds]] = {
             key: {aggregate: self._with_estimate(ends) for aggregate, ends in bounds.items()}

@@ -59,7 +59,12 @@ class _InquiryReader:
         self._require_grouped(on_rows)
         where = [clauses.where] if clauses.where is not None else []
         self._parts = PartList([*where, *on_rows], self._calculations)
-        self._measures = Measures(self._parts, self._calculations)
+        columns = {
+            node: key.name
+            for node, key in zip(self._group_by, self._keys, strict=True)
+            if not key.banded
+        }
+        self._measures = Measures(self._parts, self._calculations, columns)
 
     def inquiry(self) -> Inquiry:
         """Return the whole inquiry."""
