@@ -193,7 +193,13 @@ class _Cells:
         for partition, totals in self._totals:
             places = [self._exact.index(name) for name in partition]
             for key, cell in cells.items():
-                cell.update(totals.get(tuple(key[place] for place in places), {}))
+                of_partition = tuple(key[place] for place in places)
+                if REST in of_partition:
+                    raise QueryError(
+                        "PARTITION BY is not possible here, because hidden values (*) may be "
+                        "several partitions. Leave them out with WHERE"
+                    )
+                cell.update(totals.get(of_partition, {}))
         return cells
 
     @cached_property
