@@ -23,7 +23,6 @@ from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
 from sfumato.tasks.query.inquiries.tripwires import Tripwires
-from sfumato.tasks.query.inquiries.windows import add_windows
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.calculations import extend_terms
 from sfumato.tasks.query.question.conditions import (
@@ -87,7 +86,11 @@ def answer_inquiry(
     tripwires = Tripwires(inquiry, published.declared, published.values) if judged else None
     with _with_calculated(published, inquiry) as opened:
         cells = list(_Cells(opened, inquiry, estimates, tripwires).rows())
-    return order_rows(inquiry, add_windows(inquiry, cells))
+    if inquiry.windows:
+        from sfumato.tasks.query.inquiries.windows import add_windows
+
+        cells = add_windows(inquiry, cells)
+    return order_rows(inquiry, cells)
 
 
 @contextmanager
