@@ -26,8 +26,6 @@ _HEADS = frozenset(
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "hYyJpWva8XbNI72rWKPj9AWoIRVD7mkWxrEK1HBDMjM=": "columns",
-    "3/TX66z8Nr7DlNI7tY0aE/JjzfUTDGc8Lm9iMNQouC8=": "columns, fetched",
     "Vm+xZdrJ+lRblI2iHRjaym2JtdW7kYDcLVoRiqTRkwE=": "columns",
     "fQDkCq1NhqSv7gA2dzZQckaTlTzO/sIyj6ou1krpnA4=": "labels",
     "mdZraApcMDeXAwd3Xifx6PQYQ9IUjdLj+hJMpv7bFaQ=": "rows",
@@ -35,14 +33,14 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
-    "J4qSKS+slyZ0U+Ulwi6z33iPQjEQg0gjZu+Tabaat6Y=": "columns",
-    "jRk58POrOD55w/uSFav9PEixHAXtv6cg21CtU36QcgU=": "labels",
     "IfME9cvN6QkKwR78QBlbDPYVreuE8Vi3MnQLAuc6qBY=": "rows",
-    "pohgTRY/9g6qxLiYGTCKawBb6YgOkZOeqkfQpl28vKY=": "subdomains",
-    "YCu/ihDTHvyDki4i96FvsZScuS1VB2yvPnvPkT2sGY8=": "columns, fetched",
-    "gar0zYaa7A4zRWIGTjaCcMAfNnYNmD2jyZy6WOY7yTE=": "labels, fetched",
     "BuQyGtZT3QM4vrrbFls2oxa97REyS3AXKypK8yzjsmM=": "rows, fetched",
+    "TcdnsZo7Wcsl6sP7rHu6ULmw0x6gsGxGO0PbMNQIw3U=": "columns",
+    "R0hY0cnBEY7bsnIvdu6wIou4v+UguBWtk15laAted+k=": "columns, fetched",
+    "pohgTRY/9g6qxLiYGTCKawBb6YgOkZOeqkfQpl28vKY=": "subdomains",
     "rRzwF/+Ws29Gv2OYMWZY1rNEjJzJAnPnP7asQQ51Eaw=": "subdomains, fetched",
+    "jRk58POrOD55w/uSFav9PEixHAXtv6cg21CtU36QcgU=": "labels",
+    "gar0zYaa7A4zRWIGTjaCcMAfNnYNmD2jyZy6WOY7yTE=": "labels, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 
