@@ -115,7 +115,9 @@ def _number(value: Any, column: str) -> Fraction:
     if isinstance(value, float) and isfinite(value):
         return Fraction(value)
     if isinstance(value, bool | float):
-        raise QueryError(f"an aggregate of groups needs numbers, and {quote_name(column)} has none")
+        raise QueryError(
+            f"an aggregate of groups needs numbers, and {quote_name(column)} has other values"
+        )
     return number(value)
 
 

@@ -121,7 +121,7 @@ class Measures:
         nodes = [node.unnest() for node in window.args.get("partition_by") or ()]
         if any(node not in self._keys for node in nodes):
             raise QueryError(
-                "PARTITION BY of a total needs columns of GROUP BY, and none whose values are "
+                "PARTITION BY of a total needs columns of GROUP BY, without those that are "
                 "published apart from rows. Ask for the total in a query of its own"
             )
         return tuple(dict.fromkeys(self._keys[node] for node in nodes))
