@@ -26,8 +26,6 @@ _HEADS = frozenset(
 )
 """SHA-256 of every head that a version wrote, from the doctype to the body, without its title."""
 SCRIPTS: dict[str, str] = {
-    "hYyJpWva8XbNI72rWKPj9AWoIRVD7mkWxrEK1HBDMjM=": "columns",
-    "3/TX66z8Nr7DlNI7tY0aE/JjzfUTDGc8Lm9iMNQouC8=": "columns, fetched",
     "Vm+xZdrJ+lRblI2iHRjaym2JtdW7kYDcLVoRiqTRkwE=": "columns",
     "fQDkCq1NhqSv7gA2dzZQckaTlTzO/sIyj6ou1krpnA4=": "labels",
     "mdZraApcMDeXAwd3Xifx6PQYQ9IUjdLj+hJMpv7bFaQ=": "rows",
@@ -35,14 +33,14 @@ SCRIPTS: dict[str, str] = {
     "hpI1K3IRyq2wxSnOWdy92A4eAbHcKiF9NosdWTlCAJw=": "columns, fetched",
     "zcDoGos+3Fwno37Q4D6FJlFKvamlEtdIdkm5/kJQn68=": "labels, fetched",
     "BDfiN5s7zUP90sYRYexoYCSkgFLaiJb/ISiM3mfixuU=": "rows, fetched",
-    "snzyfZKqnfiUnVwv+pEw47sFOmTXY6GSUQB7W29RQEs=": "columns",
-    "v7ytDtsG/UBIQ8NweO3E/pwil1xK1u6KQHo9T0qYgf4=": "labels",
-    "Hd69qzuH30SjIVDsAlZ1+3pnMEHFsUmZAJmgXMjRjls=": "rows",
-    "PojW16QYJyLqGc3DSOdpJPraruL0+yL+S5eugf7XnIg=": "subdomains",
-    "hefLxGXlWKgktZBCkqwPooAcKggKyB9aeMFlgZLjq5M=": "columns, fetched",
-    "Gh7y6iTelHxeCRt34Ea38bVSPht9j8+sCOqZBcKB2tQ=": "labels, fetched",
-    "5qLicFCJ07N3hLvU6vqp/iJvommkScScDJsNPEg8DiI=": "rows, fetched",
-    "Pgcbp6aZeC9meC8Q5J+glUzqDTJRcsZBW4cR8eBFoZ0=": "subdomains, fetched",
+    "IfME9cvN6QkKwR78QBlbDPYVreuE8Vi3MnQLAuc6qBY=": "rows",
+    "BuQyGtZT3QM4vrrbFls2oxa97REyS3AXKypK8yzjsmM=": "rows, fetched",
+    "TcdnsZo7Wcsl6sP7rHu6ULmw0x6gsGxGO0PbMNQIw3U=": "columns",
+    "R0hY0cnBEY7bsnIvdu6wIou4v+UguBWtk15laAted+k=": "columns, fetched",
+    "pohgTRY/9g6qxLiYGTCKawBb6YgOkZOeqkfQpl28vKY=": "subdomains",
+    "rRzwF/+Ws29Gv2OYMWZY1rNEjJzJAnPnP7asQQ51Eaw=": "subdomains, fetched",
+    "jRk58POrOD55w/uSFav9PEixHAXtv6cg21CtU36QcgU=": "labels",
+    "gar0zYaa7A4zRWIGTjaCcMAfNnYNmD2jyZy6WOY7yTE=": "labels, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

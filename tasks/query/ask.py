@@ -21,7 +21,6 @@ from sfumato.tasks.query.help_tables.registry import help_names
 from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.inquiries.answering import OpenTables, answer_inquiry
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, join_answers
-from sfumato.tasks.query.inquiries.summaries import summarize_rows
 from sfumato.tasks.query.intervals.shapes import with_reason
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.published.notes import notes_on
@@ -151,6 +150,8 @@ def ask_several(opened: OpenTables, several: SeveralInquiries) -> Answer:
     result = results[0] if len(results) == 1 else join_answers(results, several.order)
     if not several.summaries:
         return result
+    from sfumato.tasks.query.inquiries.summaries import summarize_rows
+
     return summarize_rows(result, several.summaries, opened.declared.intervals is not None)
 
 

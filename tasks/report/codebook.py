@@ -4,7 +4,7 @@ It is made only of the published tables, so that anyone can make it again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -89,9 +89,7 @@ class CodebookValues:
 
 def published_values(name: str, tables: Tables) -> CodebookValues:
     """Return the values of the column `name`, or the ranges in their place if no table has it."""
-    having = {
-        table: content for table, content in sorted(tables.items()) if name in content.column_names
-    }
+    having = {table: content for table, content in sorted(tables.items()) if _has(content, name)}
     if not having:
         return _ranges(tables)
     pieces = [chunk for content in having.values() for chunk in content[name].chunks]
@@ -100,7 +98,7 @@ def published_values(name: str, tables: Tables) -> CodebookValues:
     times = _counts_of_codes(
         codes, np.concatenate([_weights(content) for content in having.values()]), len(values)
     )
-    counted = any(COUNT in content.column_names for content in having.values())
+    counted = any(_has(content, COUNT) for content in having.values())
     return CodebookValues(tuple(having), counted, False, values, None, times[1:], int(times[0]))
 
 
@@ -137,8 +135,13 @@ def _ranges(tables: Tables) -> CodebookValues:
     return CodebookValues(tuple(having), True, True, *ends_shown, times[1:], int(times[0]))
 
 
+def _has(table: pa.Table, name: str) -> bool:
+    """Decide whether a table has a column, without a list of all its names."""
+    return bool(table.schema.get_field_index(name) >= 0)
+
+
 def _weights(table: pa.Table) -> np.ndarray:
-    if COUNT in table.column_names:
+    if _has(table, COUNT):
         return np.asarray(as_integers(table[COUNT]), dtype=np.int64)
     return np.ones(table.num_rows, dtype=np.int64)
 
@@ -187,7 +190,13 @@ class Marginal:
 
 
 def marginal(
-    published: CodebookValues, kind: str, name: str = "", noun: str = "row", *, separates: bool
+    published: CodebookValues,
+    kind: str,
+    name: str = "",
+    noun: str = "row",
+    *,
+    separates: bool,
+    draws: bool = True,
 ) -> Marginal:
     """Return the counts of a column's values: at most a dozen bars, and one for missing values.
 
@@ -197,6 +206,7 @@ def marginal(
         name: its name.
         noun: the noun of what is counted.
         separates: whether large numbers have separators between thousands.
+        draws: whether values that have an order get a chart.
     """
     numbers = _numbers(published)
     write = _writing(numbers, kind, separates=separates)
@@ -209,7 +219,7 @@ def marginal(
         tuple(_bar(bin_, scale) for bin_ in (*bins, *missing)),
         scale.ticks[-1][1] + scale.factor,
         _chart(bins, published.missing, kind, write, scale, _words(name, noun, extent, bins))
-        if numbers
+        if numbers and draws
         else None,
     )
 
@@ -326,22 +336,18 @@ def _chart(
     bins: Sequence[Bin], missing: int, kind: str, write: Write, counts: Axis, words: Words
 ) -> Chart:
     """Return the counts of values that have an order, with missing values beside the axis."""
-    right = RIGHT - (_MISSING if missing else 0)
     values = _value_axis(bins, kind, write)
-    frame = Frame(values, counts, _HEIGHT, Fraction(right))
+    frame = Frame(values, counts, _HEIGHT, Fraction(RIGHT - (_MISSING if missing else 0)))
     apart = all(bin_.low == bin_.high for bin_ in bins)
     draw = _bars_apart if apart else _bars_side_by_side
     boxes, places = draw(frame, bins, values)
-    ticks = ticks_with_room(places)
+    ticks, boxes_missing = ticks_with_room(places), ""
     if missing:
         middle = Fraction(RIGHT - _MISSING // 3)
         boxes_missing = frame.box(middle - _WIDEST, middle + _WIDEST, Fraction(missing))
         ticks = (*ticks, Tick(coordinate(middle), "missing"))
-    else:
-        boxes_missing = ""
-    x_title = text_above_axis(words.x_title, values)
-    labelled = Words(words.title, words.summary, x_title, words.y_title)
-    return frame.chart(labelled, ticks, [("inner", boxes), ("body", boxes_missing)])
+    words = replace(words, x_title=text_above_axis(words.x_title, values))
+    return frame.chart(words, ticks, [("inner", boxes), ("body", boxes_missing)])
 
 
 def _value_axis(bins: Sequence[Bin], kind: str, write: Write) -> Axis:
@@ -350,9 +356,9 @@ def _value_axis(bins: Sequence[Bin], kind: str, write: Write) -> Axis:
     low, high = min(ends), max(ends)
     in_days = kind == "timestamp" and low != bins[0].high
     made = axis(low, high, "date" if in_days else kind)
-    is_plain = write is not value_text
+    own = write is not value_text and not made.exponent
     ticks = tuple(
-        (value, write(value, kind) if is_plain and not made.exponent else label)
+        (value, write(value, kind) if own else label)
         for value, label in made.ticks
         if low <= value <= high
     )
@@ -423,14 +429,27 @@ class CodebookEntry:
     marginal: Marginal | None
 
 
-def codebook(declared: Declared, tables: Tables) -> dict[str, CodebookEntry]:
-    """Return an entry for each column by its name."""
+def codebook(declared: Declared, tables: Tables, *, draws: bool = True) -> dict[str, CodebookEntry]:
+    """Return an entry for each column by its name.
+
+    Args:
+        declared: the release as its manifest declares it.
+        tables: the published tables.
+        draws: whether values that have an order get a chart.
+    """
+    codings: dict[str, list[str]] = {}
+    for line in coding_lines(declared):
+        for name in line.columns:
+            codings.setdefault(name, []).append(line.title)
     return {
-        name: _entry(name, declared, published_values(name, tables)) for name in declared.columns
+        name: _entry(name, declared, published_values(name, tables), codings.get(name, ()), draws)
+        for name in declared.columns
     }
 
 
-def _entry(name: str, declared: Declared, published: CodebookValues) -> CodebookEntry:
+def _entry(
+    name: str, declared: Declared, published: CodebookValues, codings: Sequence[str], draws: bool
+) -> CodebookEntry:
     column = declared.columns[name]
     counted = _counted_noun(column, declared, published)
     labels = declared.words.labels.get(name, NO_LABELS)
@@ -444,13 +463,15 @@ def _entry(name: str, declared: Declared, published: CodebookValues) -> Codebook
         _place(published, counted),
         published.ranged,
         _missing(column, published, counted),
-        tuple(line.title for line in coding_lines(declared) if name in line.columns),
+        tuple(codings),
         counted,
         _CAPTIONS[counted],
         separates,
         None
         if column.computed_keys
-        else marginal(published, column.type, name, _NOUNS[counted], separates=separates),
+        else marginal(
+            published, column.type, name, _NOUNS[counted], separates=separates, draws=draws
+        ),
     )
 
 

@@ -134,7 +134,7 @@ def _fold(wish: RareFold, _: DeclaredColumn, declared: Declared) -> tuple[str, s
     return (
         "Rare values folded",
         f"Values that fewer than {thousands(wish.below)} {_unit_noun(declared)} of the first "
-        f"version had are shown as “{wish.into}”, and so is every value that none of them had. "
+        f"version had are shown as “{wish.into}”, and so is every value that did not occur then. "
         "Which values stay was decided once, for all versions.",
         f"A person with “{wish.into}” has a rare value, and everyone known to have a rare value "
         "is shown so. All of them together may still be few: only a promise states how few.",

@@ -120,7 +120,8 @@ def page(content: PageContent) -> str:
     view |= guess_lines(content.guesses, content.declared)
     view["said"] = words_of_line(content.declared.words, codebook=content.tables is not None)
     view["wide"] = tells("asks", software) and len(content.declared.columns) > _WIDE
-    view["codebook"] = {} if content.tables is None else codebook(content.declared, content.tables)
+    tables, draws = content.tables, not view["wide"]
+    view["codebook"] = {} if tables is None else codebook(content.declared, tables, draws=draws)
     return render("page.html.j2", declared=content.declared, **view)
 
 

@@ -104,18 +104,15 @@ def _text(
 
 
 def _factors(declared: Declared) -> Document:
-    """Return the families of questions with likely intervals that the script computes."""
+    """Return the stated families of questions with likely intervals that the script computes."""
     stated = declared.intervals
-    if (
-        stated is None
-        or declared.form.shows not in _LIKELY
-        or not tells("asks likely", declared.software)
-    ):
+    if stated is None or not tells("asks likely", declared.software):
         return {}
+    computed = _LIKELY.get(declared.form.shows, ())
     families = [
         {"family": family.family, "of": family.of, "factor": float(family.factor)}
         for family in stated.families
-        if family.family.partition("-")[0] in _LIKELY[declared.form.shows]
+        if family.family.partition("-")[0] in computed
     ]
     return {"likely": families}
 

@@ -32,11 +32,11 @@ _WHO: Mapping[str, str] = {
     "minimality": "knows which finer groups were tried, and broke a promise",
     "definetti": "learns from all groups which values go with which quasi-identifiers",
     "subdomains": "takes the declared distribution as the prior, within the ranges of the group",
-    "linkage": "has a register of everybody, and asks which row is whose",
-    "presence": "has a register of everybody, and asks who is there",
+    "linkage": "has a register of all people, and asks which row belongs to whom",
+    "presence": "has a register of all people, and asks who is there",
     "composition": "has all versions about these people that the publisher knows",
     "matches": "looks for records that no other person has",
-    "singling-out": "makes conditions that one published row meets",
+    "singling-out": "makes conditions that fit one published row",
     "linkability": "has half of the quasi-identifiers in each of two registers",
     "inference": "takes the value of the nearest row",
 }
@@ -154,7 +154,7 @@ def _limit(bar: KeptBar) -> str:
     if bar.limit == "max-share":
         return _COUNTED.get(bar.attack, "")
     if bar.belief is None:
-        return "guessed beyond the group alone"
+        return "guessed more often than from the group only"
     words = _BELIEVED.get(bar.attack, "own value believed")
     return f"{words} with {tenths_of_percent(bar.belief)} or more"
 
@@ -201,7 +201,6 @@ def _wide_means(groups: Groups, declared: Declared) -> Iterator[str]:
         share = mean_by_range(groups.sensitive[name]) if number else None
         if share is not None and share >= TRIVIAL:
             yield (
-                f"the mean of {name} over one in twenty rows of every group is bounded no closer "
-                f"than within {whole_percent(share)} of the range of all its values, which is "
-                "known without the groups"
+                f"the mean of {name} over one in twenty rows of every group is known only within "
+                f"{whole_percent(share)} of the range of all its values"
             )

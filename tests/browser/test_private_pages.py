@@ -26,10 +26,16 @@ GRID = {
     "partition": [{"method": "ke", "objective": ["sum", "weighted"]}, {"method": "mondrian"}],
     "form": [{"method": "permuted"}, {"method": "redistributed"}],
 }
+SPANS = {
+    "workloads": [
+        {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5, 10, 20], "queries": 5},
+        {"kind": "arbitrary", "aggregate": "sum", "selected": [10], "queries": 5},
+    ]
+}
 LONG = "Donaudampfschiff" * 6
-PLOTS = {"comparison": 1, "crowded comparison": 1, "experiment": 3}
+PLOTS = {"accuracy": 4, "comparison": 1, "crowded comparison": 1, "draft": 1, "experiment": 3}
 """How many are drawn on each page."""
-DRAWN = {"comparison": 3, "crowded comparison": 40, "experiment": 4}
+DRAWN = {"accuracy": 1, "comparison": 3, "crowded comparison": 40, "draft": 3, "experiment": 4}
 """How many points a plot has, at least."""
 POINTS = """() => [...document.querySelectorAll('svg.plot')].map(svg => {
   const box = svg.getBoundingClientRect();
@@ -56,14 +62,16 @@ def private_pages(tmp_path_factory):
     place = tmp_path_factory.mktemp("private")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_WORK", str(place / "work"))
-        line = Small(place / "line").write(people(), title=f"Wages <in> {LONG}")
+        line = Small(place / "line").write(people(), title=f"Wages <in> {LONG}", evaluate=SPANS)
         comparison = AskedComparison(GRID)
+        drafted = draft(line.spec, Overrides()).page
         return {
+            "accuracy": drafted.parent / "accuracy.html",
             "comparison": compare_alternatives(
                 line.spec, Overrides(), comparison, lambda *_: None
             ).page,
             "crowded comparison": _crowded_comparison(place),
-            "draft": draft(line.spec, Overrides()).page,
+            "draft": drafted,
             "profile": drafts.draft(place / "profile", write_csv(*journeys())).profile,
             "experiment": _experiment(place),
         }

@@ -15,7 +15,7 @@ from sfumato.tasks.terms.stated_promises import with_statements
 from sfumato.tasks.terms.tables import read_tables
 from tests.browser.test_page import CONTRAST, browser
 from tests.corpus.lines import CORPUS
-from tests.report.test_line_pages import HARD, line
+from tests.report.test_line_pages import HARD, line, measured_line
 
 __all__ = ["browser"]
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -67,6 +67,7 @@ def release_pages(tmp_path_factory):
     place = tmp_path_factory.mktemp("pages")
     made = {
         "line": (line_files(line())["index.html"], ()),
+        "measured line": (line_files(measured_line())["index.html"], ()),
         "hostile line": (line_files(HARD)["index.html"], ()),
         "catalogue": (catalogue_files([line("housing", "Housing"), HARD])["index.html"], ()),
         "tombstone": (tombstone_page(HARD.versions[1].tombstone, HARD.title), ()),
@@ -134,7 +135,7 @@ def test_pages_are_accessible_and_fit(browser, release_pages, width, scheme, med
         ]
     context.close()
     assert (wide, broken, violations) == ([], [], [])
-    assert len(release_pages) == len(RELEASES) + 5
+    assert len(release_pages) == len(RELEASES) + 6
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

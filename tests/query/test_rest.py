@@ -597,3 +597,27 @@ def test_no_interval_is_told_of_the_rest_or_of_numbers_behind_labels():
     assert [row["x"] for row in answer.rows] == [3, 4, REST, 0]
     assert all(row["n"].likely.interval is None for row in answer.rows)
     assert answer.rows[2]["n"].likely.reason == answer.rows[3]["n"].likely.reason == OUTSIDE
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        (f"SELECT COUNT(*), SUM(n) FROM ({BY_X})", "may be several groups"),
+        ("SELECT x, RANK() OVER (ORDER BY SUM(y)) FROM microdata GROUP BY x", "several rows"),
+        ("SELECT x, SUM(COUNT(*)) OVER (ORDER BY x) FROM microdata GROUP BY x", "several rows"),
+        ("SELECT x, SUM(SUM(y)) OVER (PARTITION BY x) FROM microdata GROUP BY x", "partitions"),
+    ],
+)
+def test_what_is_about_the_number_of_groups_is_refused_with_a_rest(sql, reason):
+    with pytest.raises(QueryError, match=reason):
+        answer_labels(LABELS, sql, "string", nulls=True)
+    assert answer_labels(["b", "a", "a"], sql, "string").rows
+
+
+def test_shares_within_a_partition_are_answered_beside_a_rest():
+    sql = "SELECT x, y > 2 AS high, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY y > 2) AS part "
+    sql += "FROM microdata GROUP BY 1, 2"
+    answer = answer_labels(LABELS, sql, "string", nulls=True)
+    parts = {(row["x"], row["high"]): row["part"] for row in answer.rows}
+    assert plain_bounds(parts[REST, True]) == (0, Fraction(1, 2))
+    assert plain_bounds(parts["b", False]) == (Fraction(1, 2), Fraction(1, 2))

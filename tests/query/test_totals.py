@@ -50,6 +50,22 @@ EXACT = (  # that some world comes to each end is said, and so
 )
 BOUNDED = (
     (
+        2,
+        "SELECT sex, loss, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER (PARTITION BY sex) AS share "
+        "FROM microdata GROUP BY sex, loss",
+    ),
+    (
+        2,
+        "SELECT sex, age, SUM(SUM(loss)) OVER (PARTITION BY sex), MAX(loss) - MIN(MIN(loss)) OVER "
+        "(PARTITION BY age, sex), COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY age) AS part "
+        "FROM microdata WHERE loss <> 1 GROUP BY sex, age",
+    ),
+    (
+        2,
+        "SELECT sex, age, COUNT(*) FILTER (WHERE loss > 0) * 1.0 / SUM(COUNT(*)) OVER "
+        "(PARTITION BY sex) FROM microdata WHERE loss > 0 OR age > 0 GROUP BY sex, age",
+    ),
+    (
         1,
         "SELECT sex, COUNT(*) / SUM(COUNT(*)) OVER () AS part FROM microdata WHERE loss > 0 "
         "GROUP BY sex",
@@ -106,6 +122,11 @@ def test_answers_hold_those_of_every_world(all_worlds, keys, query):
 COUNTS = (
     (1, "SELECT sex, COUNT(*) / SUM(COUNT(*)) OVER () AS part FROM microdata GROUP BY sex"),
     (
+        2,
+        "SELECT sex, age, COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY sex) AS part FROM microdata "
+        "GROUP BY sex, age",
+    ),
+    (
         1,
         "SELECT sex, 100.0 * COUNT(*) / (SELECT COUNT(*) FROM microdata) FROM microdata "
         "WHERE loss > 0 GROUP BY sex",
@@ -128,11 +149,20 @@ def test_answers_on_other_forms_hold_those_of_every_world(form):
 
 REFUSED = (
     ("SELECT COUNT(*) OVER () FROM microdata", "a WINDOW function"),
+    ("SELECT SUM(COUNT(*)) OVER (ORDER BY age) FROM microdata GROUP BY sex", "ORDER BY needs"),
     (
-        "SELECT sex, SUM(COUNT(*)) OVER (PARTITION BY sex) FROM microdata GROUP BY sex",
+        "SELECT loss, SUM(COUNT(*)) OVER (PARTITION BY loss) FROM microdata GROUP BY loss",
+        "PARTITION BY of a total needs columns of GROUP BY",
+    ),
+    (
+        "SELECT sex, SUM(COUNT(*)) OVER (PARTITION BY age) FROM microdata GROUP BY sex",
+        "PARTITION BY of a total needs columns of GROUP BY",
+    ),
+    (
+        "SELECT sex, SUM(COUNT(*)) OVER (PARTITION BY sex ROWS 1 PRECEDING) FROM microdata "
+        "GROUP BY sex",
         "a WINDOW function",
     ),
-    ("SELECT SUM(COUNT(*)) OVER (ORDER BY age) FROM microdata GROUP BY sex", "a WINDOW function"),
     ("SELECT SUM(AVG(loss)) OVER () FROM microdata GROUP BY sex", "a WINDOW function"),
     (
         "SELECT sex, COUNT(*) / SUM(COUNT(*)) OVER () FROM microdata GROUP BY sex "

@@ -27,6 +27,11 @@ QUERIES = (
     (1, "SELECT age, SUM(COUNT(*)) OVER (ORDER BY age) AS running FROM microdata GROUP BY age"),
     (
         2,
+        "SELECT sex, age, SUM(COUNT(*)) OVER (ORDER BY age), SUM(SUM(loss)) OVER (ORDER BY sex) "
+        "FROM microdata GROUP BY sex, age",
+    ),
+    (
+        2,
         "SELECT sex, age, SUM(SUM(loss)) OVER (PARTITION BY sex ORDER BY age DESC) "
         "FROM microdata WHERE loss <> 0 GROUP BY sex, age",
     ),

@@ -73,7 +73,7 @@ def test_bars_are_stated_and_nothing_that_was_measured(small):
     page_words = words_in(page_of(directory))
     assert "can rule out 1 other value for a person" in page_words
     assert "own value believed with 100.0 % or more 25.0 %" in page_words
-    assert "guessed beyond the group alone 50.0 %" in page_words
+    assert "guessed more often than from the group only 50.0 %" in page_words
     assert "not verifiable from these files" in page_words
     stated = json.loads((directory / "validation.json").read_bytes())[-2:]
     assert [bar["passed"] for bar in stated] == [True, True]

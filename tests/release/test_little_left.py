@@ -21,7 +21,7 @@ def test_the_page_warns_where_all_rows_are_in_one_group(small):
     page_words = words_in(directory)
     assert "Little is left: all rows are in one group" in page_words
     assert (
-        "the mean of wage over one in twenty rows of every group is bounded no closer" in page_words
+        "the mean of wage over one in twenty rows of every group is known only within" in page_words
     )
     assert check(directory)
 

@@ -251,25 +251,36 @@ def test_a_line_says_what_changed_between_versions():
     assert "What changed" not in line_files(line())["index.html"]
 
 
+RANGES = {"workload": "avg(cost) by range of age", "queries": 100}
+SELECTIONS = {"workload": "sum(cost) of arbitrary selections", "queries": 50, "level": 10}
+MEASURED = [
+    {**RANGES, "level": 5, "median": 0.21},
+    {**RANGES, "level": 10, "median": 0.14},
+    {**RANGES, "level": 20, "median": 2.5},
+    {**SELECTIONS, "median": 0.3},
+]
+
+
+def measured_line():
+    """A line whose current version has accuracies."""
+    current = replace(
+        line().versions[0],
+        charts=tuple(accuracy_charts(MEASURED)),
+        levels=tuple(measured_levels(MEASURED)),
+    )
+    return replace(line(), versions=(current,))
+
+
 def test_accuracy_is_a_chart_for_each_workload_with_several_levels():
-    ranges = {"workload": "avg(cost) by range of age", "queries": 100}
-    selections = {"workload": "sum(cost) of arbitrary selections", "queries": 50, "level": 10}
-    measured = [
-        {**ranges, "level": 5, "median": 0.21},
-        {**ranges, "level": 10, "median": 0.14},
-        {**ranges, "level": 20, "median": 2.5},
-        {**selections, "median": 0.3},
-    ]
-    (chart,) = accuracy_charts(measured)
+    (chart,) = accuracy_charts(MEASURED)
     assert chart.words.summary == (
         "How accurate: avg(cost) by range of age: ±10.5 % at 5, ±7.0 % at 10, too wide to use at 20"
     )
     assert (chart.words.x_title, chart.words.y_title) == ("span of age", "± %")
     assert len(chart.dots) == 3
     assert float(chart.dots[2].y) < float(chart.dots[0].y) < float(chart.dots[1].y)
-    assert accuracy_charts([{**selections, "median": None}, {**selections, "level": "ages"}]) == []
-    current = replace(line().versions[0], charts=(chart,), levels=tuple(measured_levels(measured)))
-    page = Read(line_files(replace(line(), versions=(current,)))["index.html"])
+    assert accuracy_charts([{**SELECTIONS, "median": None}, {**SELECTIONS, "level": "ages"}]) == []
+    page = Read(line_files(measured_line())["index.html"])
     assert page.faults == []
     assert chart.words.summary in [svg.get("aria-label") for svg in page.all("svg")]
     assert "±7.0 %" in page.text

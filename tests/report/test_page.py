@@ -646,3 +646,16 @@ def test_many_columns_are_listed_in_the_codebook_alone(number):
     html = page(losses([5, 5], columns=columns, software=software()))
     assert ('aria-label="Columns"' in html) == (number <= 300)
     assert (f"It has {number} columns, which" in html) == (number > 300)
+
+
+def test_a_page_of_1500_columns_is_small():
+    names = [f"c{place}" for place in range(1500 - len(ADULT_COLUMNS))]
+    columns = {**ADULT_COLUMNS, **{n: {"role": "insensitive", "type": "integer"} for n in names}}
+    wide = losses([5, 5], columns=columns, software=software())
+    values = {
+        name: pa.array([10**6 + n for n in range(10)] if column.type == "integer" else ["a"] * 10)
+        for name, column in wide.declared.columns.items()
+    }
+    html = page(replace(wide, tables={"microdata": pa.table(values)}))
+    assert html.count('<div class="entry">') == 1500
+    assert len(html.encode()) < 1_000_000

@@ -15,6 +15,7 @@ from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.intervals.releases import FAMILIES, publish_permuted, wages
 from tests.intervals.releases import with_factors as stated_factors
+from tests.query.test_language_of_forms import of_marginals
 from tests.release.small import Small
 from tests.script.questions import Questions, answer_by_script
 from tests.script.same_answers import differences
@@ -136,6 +137,14 @@ def most_rounded(name, compared):
     Shares of values behind a label add up to 1, or nearly so: the order of adding decides.
     """
     return compared // 50 if RELEASES[name].get("form") in ROUNDED else 0
+
+
+def test_pages_of_forms_without_laws_hold_no_factor():
+    tables, declared, _ = of_marginals(1)
+    published = {name: t for name, t in tables.items() if not name.startswith("help_")}
+    stated = declared.model_copy(update={"intervals": stated_factors().intervals})
+    assert json.loads(page_data(published, stated))["likely"] == []
+    assert "likely" not in json.loads(page_data(published, declared))
 
 
 @pytest.mark.parametrize("name", RELEASES)

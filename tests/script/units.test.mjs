@@ -232,6 +232,7 @@ test("a likely interval is rounded outward, or has a reason why there is none", 
   assert.equal(likelyText({ ...answer, likely }, 1), "3.3 to 5.7");
   assert.equal(likelyText(answer, 1), "");
   const without = { ...answer, likely: { interval: null, reason: "few" } };
-  assert.deepEqual(reasonsOf([{ ...answer, likely }, without, { ...without, lower: fraction(9) }]), ["few"]);
-  assert.match(reasonsOf([answer])[0], /AND joins/);
+  assert.deepEqual(reasonsOf([{ ...answer, likely }, without, { ...without, lower: fraction(9) }], true), ["few"]);
+  assert.match(reasonsOf([answer], true)[0], /AND joins/);
+  assert.match(reasonsOf([answer], false)[0], /this form of release/);
 });

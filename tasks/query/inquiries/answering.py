@@ -23,7 +23,6 @@ from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
 from sfumato.tasks.query.inquiries.tripwires import Tripwires
-from sfumato.tasks.query.inquiries.windows import add_windows
 from sfumato.tasks.query.published.values import PublishedValues
 from sfumato.tasks.query.question.calculations import extend_terms
 from sfumato.tasks.query.question.conditions import (
@@ -87,7 +86,11 @@ def answer_inquiry(
     tripwires = Tripwires(inquiry, published.declared, published.values) if judged else None
     with _with_calculated(published, inquiry) as opened:
         cells = list(_Cells(opened, inquiry, estimates, tripwires).rows())
-    return order_rows(inquiry, add_windows(inquiry, cells))
+    if inquiry.windows:
+        from sfumato.tasks.query.inquiries.windows import add_windows
+
+        cells = add_windows(inquiry, cells)
+    return order_rows(inquiry, cells)
 
 
 @contextmanager
@@ -190,23 +193,38 @@ class _Cells:
                 cell.update(
                     {PartAggregate(place, aggregate): ends for aggregate, ends in bounds.items()}
                 )
-        for cell in cells.values():
-            cell.update(self._totals)
+        for partition, totals in self._totals:
+            places = [self._exact.index(name) for name in partition]
+            for key, cell in cells.items():
+                of_partition = tuple(key[place] for place in places)
+                if REST in of_partition:
+                    raise QueryError(
+                        "PARTITION BY is not possible here, because hidden values (*) may be "
+                        "several partitions. Leave them out with WHERE"
+                    )
+                cell.update(totals.get(of_partition, {}))
         return cells
 
     @cached_property
-    def _totals(self) -> dict[PartAggregate, Bounds]:
-        """The bounds of the parts that are over all rows of the answer together."""
-        return {
-            PartAggregate(place, aggregate): ends
+    def _totals(self) -> list[tuple[tuple[str, ...], dict[Key, dict[PartAggregate, Bounds]]]]:
+        """The bounds of the parts that are over several rows of the answer together.
+
+        They are by the values of the group columns in which these rows agree.
+        """
+        return [
+            (
+                part.partition,
+                {
+                    key: {PartAggregate(place, aggregate): ends for aggregate, ends in cell.items()}
+                    for key, cell in self._of_part(part).items()
+                },
+            )
             for place, part in enumerate(self._inquiry.parts)
             if not part.grouped
-            for bounds in self._of_part(part).values()
-            for aggregate, ends in bounds.items()
-        }
+        ]
 
     def _of_part(self, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
-        question = part.question(self._exact if part.grouped else ())
+        question = part.question(self._exact if part.grouped else part.partition)
         answers = self._published.engine.ask(question, self._estimates)
         by_key: dict[Key, dict[Any, Bounds]] = {
             key: {aggregate: self._with_estimate(ends) for aggregate, ends in bounds.items()}

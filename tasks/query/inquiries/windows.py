@@ -40,7 +40,7 @@ def add_windows(inquiry: Inquiry, rows: Sequence[AnsweredRow]) -> list[AnsweredR
         QueryError: where hidden values may be several rows.
     """
     windows = inquiry.windows
-    if windows and any(row.rest for row in rows):
+    if any(row.rest for row in rows):
         raise QueryError(
             "a rank or a running total is not possible here, because hidden values (*) may be "
             "several rows of the answer. Leave them out with WHERE"

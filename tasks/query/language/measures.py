@@ -59,9 +59,17 @@ _COMPARED: Mapping[str, type] = {"date": date, "timestamp": datetime, "string": 
 class Measures:
     """Reads calculations with aggregates, and asks parts for the aggregates in them."""
 
-    def __init__(self, parts: PartList, calculations: Calculations) -> None:
-        """Ask only for the number of rows, as `present`."""
-        self._parts, self._calculations = parts, calculations
+    def __init__(
+        self, parts: PartList, calculations: Calculations, keys: Mapping[exp.Expr, str]
+    ) -> None:
+        """Ask only for the number of rows, as `present`.
+
+        Args:
+            parts: the sets of rows.
+            calculations: the calculated columns.
+            keys: the columns that totals may be divided by, by their expressions.
+        """
+        self._parts, self._calculations, self._keys = parts, calculations, keys
         self._calls = AggregateCalls(parts, calculations)
         self._totals: dict[Formula, Counted | None] = {}
         self.present = self._calls.rows
@@ -86,10 +94,14 @@ class Measures:
         return self._calculation(bare)
 
     def _total(self, window: exp.Window) -> Formula:
-        """Return the total over all rows of the answer: SUM(SUM(x)) OVER ()."""
+        """Return the total over all rows of the answer, or of a partition: SUM(SUM(x)) OVER ()."""
         outer = window.this
         inner = read_call(outer.this.unnest()) if type(outer) in _TOTALS else None
-        further = {key for key, value in window.args.items() if value} - {"this", "over"}
+        further = {key for key, value in window.args.items() if value} - {
+            "this",
+            "over",
+            "partition_by",
+        }
         if (
             inner is None
             or further
@@ -97,17 +109,28 @@ class Measures:
             or inner.kind.name not in _TOTALS[type(outer)]
         ):
             raise refusal(window)
-        total = AggregateCalls(self._parts.together(), self._calculations).formula(inner)
+        together = self._parts.together(partition=self._partition(window))
+        total = AggregateCalls(together, self._calculations).formula(inner)
         in_cell = self._calls.as_count(self._calls.formula(inner))
         if in_cell is not None and in_cell.count == self._calls.formula(inner):
             self._totals[total] = in_cell
         return total
 
+    def _partition(self, window: exp.Window) -> tuple[str, ...]:
+        """Return the group columns in which the rows of a window agree."""
+        nodes = [node.unnest() for node in window.args.get("partition_by") or ()]
+        if any(node not in self._keys for node in nodes):
+            raise QueryError(
+                "PARTITION BY of a total needs columns of GROUP BY, and none whose values are "
+                "published apart from rows. Ask for the total in a query of its own"
+            )
+        return tuple(dict.fromkeys(self._keys[node] for node in nodes))
+
     def _subquery(self, select: exp.Select) -> Formula:
         """Return the answer of a scalar subquery, which reads all rows of the microdata."""
         where = select.args.get("where")
         conditions = [] if where is None else [where.this]
-        measures = Measures(self._parts.together(conditions), self._calculations)
+        measures = Measures(self._parts.together(conditions), self._calculations, {})
         formula = measures.formula(select.expressions[0])
         if where is None and formula == measures.present:
             self._totals[formula] = None

@@ -216,6 +216,7 @@ class _Part:
 
     condition: exp.Expr | None
     grouped: bool
+    partition: tuple[str, ...] = ()
     extra: exp.Expr | None = None
     aggregates: list[Aggregate] = field(default_factory=list)
     exact: list[Aggregate] = field(default_factory=list)
@@ -240,6 +241,7 @@ class PartList:
         where: Sequence[exp.Expr],
         calculations: Calculations,
         among: "PartList | None" = None,
+        partition: tuple[str, ...] = (),
     ) -> None:
         """Begin with the rows on which all conditions of `where` hold.
 
@@ -247,7 +249,9 @@ class PartList:
             where: the conditions.
             calculations: the calculated columns.
             among: the parts of the rows of an answer, to which parts of all rows are added.
+            partition: the group columns by which these are divided.
         """
+        self._partition = partition
         self._where, self._calculations = list(where), calculations
         self._parts: list[_Part] = [] if among is None else among._parts
         self._grouped = among is None
@@ -256,9 +260,15 @@ class PartList:
         if self._grouped:
             self.parts_where(None)
 
-    def together(self, where: Sequence[exp.Expr] | None = None) -> "PartList":
-        """Return parts under the same conditions, of all rows of the answer together."""
-        return PartList(self._where if where is None else where, self._calculations, self)
+    def together(
+        self, where: Sequence[exp.Expr] | None = None, partition: tuple[str, ...] = ()
+    ) -> "PartList":
+        """Return parts of all rows of the answer together, divided only by some group columns.
+
+        They are under the same conditions, or those of `where`.
+        """
+        conditions = self._where if where is None else where
+        return PartList(conditions, self._calculations, self, partition)
 
     def parts_where(
         self, extra: exp.Expr | None, without: exp.Expr | None = None
@@ -317,7 +327,7 @@ class PartList:
             raise QueryError(
                 f"a query may ask about at most {_MOST_PARTS} sets of rows. Ask several queries"
             )
-        self._parts.append(_Part(condition, self._grouped))
+        self._parts.append(_Part(condition, self._grouped, self._partition))
         return len(self._parts) - 1
 
     def ask(self, number: int, aggregate: Aggregate, *, exact: bool = False) -> PartAggregate:
@@ -336,5 +346,11 @@ class PartList:
         condition, matching = split_where(part.condition, self._calculations.terms)
         aggregates = tuple(part.aggregates or [ROWS])
         return InquiredPart(
-            condition, matching, aggregates, tuple(part.exact), part.grouped, part.extra
+            condition,
+            matching,
+            aggregates,
+            tuple(part.exact),
+            part.grouped,
+            part.extra,
+            part.partition,
         )

@@ -59,7 +59,12 @@ class _InquiryReader:
         self._require_grouped(on_rows)
         where = [clauses.where] if clauses.where is not None else []
         self._parts = PartList([*where, *on_rows], self._calculations)
-        self._measures = Measures(self._parts, self._calculations)
+        columns = {
+            node: key.name
+            for node, key in zip(self._group_by, self._keys, strict=True)
+            if not key.banded
+        }
+        self._measures = Measures(self._parts, self._calculations, columns)
 
     def inquiry(self) -> Inquiry:
         """Return the whole inquiry."""
@@ -191,19 +196,16 @@ class _InquiryReader:
         return on_groups(having) if self._keys else having
 
     def _require_no_windows(self, condition: exp.Expr) -> None:
-        """Refuse totals with HAVING, since the rows that it keeps may be uncertain."""
+        """Refuse windows with HAVING, since the rows that it keeps may be uncertain."""
         selected = [item.expression for item in self._clauses.items]
         ordered = [key.expression for key in self._clauses.order]
         windows = [
             w for node in (condition, *selected, *ordered) for w in node.find_all(exp.Window)
         ]
-        for window in windows:
-            if window.args.get("order") or window.args.get("partition_by"):
-                raise refusal(window)
         if windows:
             raise QueryError(
-                "not allowed: OVER () together with HAVING, because it is not certain "
-                "which rows HAVING keeps. Ask for the total in a query of its own"
+                "not allowed: a WINDOW function (OVER) together with HAVING, because it is not "
+                "certain which rows HAVING keeps. Ask for it in a query of its own"
             )
 
     def _order_item(self, item: OrderItem) -> OrderKey:

@@ -12,9 +12,9 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.clauses import Clauses, OrderItem, order_items, read_clauses
+from sfumato.tasks.query.language.grouped import query_in_from
 from sfumato.tasks.query.language.read import read_one
 from sfumato.tasks.query.language.sources import name_among
-from sfumato.tasks.query.language.summaries import read_summarizing
 from sfumato.tasks.query.question.calculations import OwnTables
 from sfumato.tasks.query.question.inquiry import Inquiry, SeveralInquiries
 from sfumato.tasks.query.question.question import KeyOrder
@@ -63,10 +63,9 @@ def headers(texts: Sequence[str | None], labels: Sequence[str]) -> tuple[str, ..
 
 
 def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
-    summarizing = read_summarizing(tree)
-    if summarizing is not None:
-        several = _read(summarizing.rows, declared, own)
-        return replace(several, summaries=summarizing.summaries(several.labels))
+    summarized = _of_groups(tree, declared, own)
+    if summarized is not None:
+        return summarized
     if not isinstance(tree, exp.Union):
         clauses = read_clauses(tree, declared.columns, own)
         if len(clauses.groupings) == 1:
@@ -86,6 +85,19 @@ def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
         raise QueryError("UNION ALL: each SELECT must show as many columns as the first")
     order = [_by_label(item, labels) for item in order_items(tree)]
     return SeveralInquiries(tuple(inquiries), tuple(order))
+
+
+def _of_groups(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries | None:
+    """Return the inquiries of a query that only aggregates groups; None for other queries."""
+    if not isinstance(tree, exp.Select) or query_in_from(tree) is None:
+        return None
+    from sfumato.tasks.query.language.summaries import read_summarizing
+
+    summarizing = read_summarizing(tree)
+    if summarizing is None:
+        return None
+    several = _read(summarizing.rows, declared, own)
+    return replace(several, summaries=summarizing.summaries(several.labels))
 
 
 def _selects(tree: exp.Expr) -> Iterator[exp.Expr]:

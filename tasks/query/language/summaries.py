@@ -72,10 +72,8 @@ def _has_more(call: exp.Expr) -> bool:
     return bool(call.expressions)
 
 
-def read_summarizing(select: exp.Expr) -> SummarizingQuery | None:
+def read_summarizing(select: exp.Select) -> SummarizingQuery | None:
     """Return a query that only aggregates the groups of a query in FROM; None for other queries."""
-    if not isinstance(select, exp.Select):
-        return None
     inner = query_in_from(select)
     if inner is None or not isinstance(inner.select, exp.Select) or not inner.groups:
         return None

@@ -88,6 +88,8 @@ class InquiredPart:
         exact: aggregates of columns that are published as they are.
         grouped: whether each row of the answer has its own result, not all rows the same.
         extra: the condition in addition to WHERE, as of FILTER, if it is one condition.
+        partition: the group columns in which rows of the answer agree that have the same result,
+            if not each has its own.
     """
 
     condition: exp.Expr | None
@@ -96,6 +98,7 @@ class InquiredPart:
     exact: tuple[Aggregate, ...] = ()
     grouped: bool = True
     extra: exp.Expr | None = None
+    partition: tuple[str, ...] = ()
 
     @property
     def only_counts_rows(self) -> bool:

@@ -111,6 +111,7 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
     """Return the reason why databases cannot be given an inquiry as one query; None if they can."""
     reasons = {
         "a rank or a running total": bool(inquiry.windows),
+        "PARTITION BY": any(part.partition for part in inquiry.parts),
         "a constant": any(isinstance(item, ConstantColumn) for item in inquiry.shown),
         "a join with a table of your own": bool(inquiry.joins),
         "a calculation with sensitive values": any(

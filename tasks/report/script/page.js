@@ -380,7 +380,7 @@ class QuestionLine {
       ...notes.map((note) => make("p", { class: "note" }, visible(note))),
       make("div", { class: "scroll", role: "group", "aria-label": "Answer", tabindex: "0" }, rows.length ? table : make("p", {}, `No published ${this.units} can be in this answer.`)),
       ...(some ? [this.trust(likely)] : []),
-      ...this.withoutLikely(shown.map(({ bounds }) => bounds)),
+      ...this.withoutLikely(shown.map(({ bounds }) => bounds), likely),
       this.copies(sql),
     );
   }
@@ -423,10 +423,14 @@ class QuestionLine {
     );
   }
 
-  /** @param {import("./bounds.js").Bounds[]} answers @returns {HTMLElement[]} why some have no likely interval */
-  withoutLikely(answers) {
-    const reasons = this.packed.likely?.length ? reasonsOf(answers) : [];
-    return reasons.length ? [make("p", { class: "meaning" }, `No likely interval: ${reasons.join("; ")}.`)] : [];
+  /**
+   * @param {import("./bounds.js").Bounds[]} answers
+   * @param {boolean} some whether some line has a likely interval
+   * @returns {HTMLElement[]} why others have none
+   */
+  withoutLikely(answers, some) {
+    const reasons = this.packed.likely ? reasonsOf(answers, this.packed.likely.length > 0) : [];
+    return reasons.length ? [make("p", { class: "meaning" }, `${some ? "Lines without a" : "No"} likely interval: ${reasons.join("; ")}.`)] : [];
   }
 
   /** @param {string} sql @returns {HTMLElement} */

@@ -12,6 +12,7 @@ import { HIDDEN } from "./scales.js";
 const EACH_HIDDEN = new RegExp(HIDDEN, "g");
 const HUNDRED = fraction(100);
 const ELSEWHERE = "this page computes one for a count, a sum or an average whose conditions AND joins; sfumato query may have one";
+const BY_COMMAND = "this page computes none for this form of release, but sfumato query does";
 const WIDE = 3; // bounds as far apart are told by their ratio
 
 /** @param {string} text @returns {string} it without characters that hide or reorder others */
@@ -103,11 +104,12 @@ export function likelyText({ likely }, decimals) {
 
 /**
  * @param {Bounds[]} answers
- * @returns {string[]} why some of them have no likely interval
+ * @param {boolean} some whether the page computes likely intervals for its form of release
+ * @returns {string[]} why some of the answers have none
  */
-export function reasonsOf(answers) {
+export function reasonsOf(answers, some) {
   const open = answers.filter(({ lower, upper }) => isFraction(lower) && isFraction(upper) && compare(lower, upper) !== 0);
-  const reasons = open.map(({ likely }) => likely?.reason ?? ELSEWHERE);
+  const reasons = open.map(({ likely }) => likely?.reason ?? (some ? ELSEWHERE : BY_COMMAND));
   return [...new Set(reasons)].filter(Boolean);
 }
 
