@@ -176,7 +176,7 @@ def test_the_python_face_answers(run):
     )
     done = run("-c", code)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("True [200] ['BoundedAnswer',")
+    assert done.stdout.startswith("True [200] ['AccuracyListing', 'BoundedAnswer',")
 
 
 @pytest.fixture(scope="module")

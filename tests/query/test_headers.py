@@ -41,6 +41,14 @@ def ask(query):
         ("FROM microdata SELECT COUNT(*)", ("COUNT(*)",)),
         ("SELECT * FROM (SELECT sex, COUNT(*) FROM microdata GROUP BY sex)", ("sex", "count(*)")),
         ("SELECT DISTINCT sex FROM microdata", ("sex",)),
+        (
+            "SELECT age, rank() over (order by COUNT(*) desc) FROM microdata GROUP BY age",
+            ("age", "rank() over (order by COUNT(*) desc)"),
+        ),
+        (
+            "SELECT Avg(n), MAX( n ) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)",
+            ("Avg(n)", "MAX( n )"),
+        ),
     ],
 )
 def test_columns_are_called_by_alias_or_by_what_was_typed(query, columns):
