@@ -21,7 +21,7 @@ ROUNDS = 100
 FEW_ROUNDS = 3
 """The number of rounds where groups are made by the attribute itself."""
 _BY_CHANCE = 2.0  # times the standard deviation of counts whose values occur equally often
-_TOGETHER = 0.5  # share of the values of groups, of those that random groups would have
+_TOGETHER = 0.7  # share of the values of groups, of those that random groups would have
 
 
 def occurrences(sizes: np.ndarray, cover: Cover, rounds: int = ROUNDS) -> np.ndarray:
