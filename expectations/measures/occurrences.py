@@ -18,7 +18,7 @@ from sfumato.expectations.groups.groups import Cover
 
 ROUNDS = 100
 """The number of rounds after which a distribution is fitted."""
-FEW_ROUNDS = 3
+FEW_ROUNDS = 2
 """The number of rounds where groups are made by the attribute itself."""
 _BY_CHANCE = 2.0  # times the standard deviation of counts whose values occur equally often
 _TOGETHER = 0.7  # share of the values of groups, of those that random groups would have

@@ -228,7 +228,7 @@ class Declared(Terms):
     words: PublishedWords = field_since(
         6, PublishedWords(), "the owner's words about the line and its columns"
     )
-    rounds: Mapping[str, Literal[0, 3]] = field_since(
+    rounds: Mapping[str, Literal[0, 2]] = field_since(
         11,
         {},
         "the rounds for which the frequencies of a column's values were fitted, if not 100",
