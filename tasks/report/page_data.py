@@ -200,7 +200,7 @@ def _columns_apart(tables: Tables, declared: Declared) -> Document:
 
 def _rounds(declared: Declared) -> Document:
     """Return for how many rounds frequencies are fitted, where it is stated."""
-    return {"rounds": dict(declared.rounds)} if declared.rounds else {}
+    return {"rounds": dict(sorted(declared.rounds.items()))} if declared.rounds else {}
 
 
 def _by_group(table: pa.Table) -> pa.Table:
