@@ -1,13 +1,20 @@
 """Ranks and running totals of groups: the answers of all worlds are within the bounds."""
 
 import itertools
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.bounds.arithmetic import NULL
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.inquiries.windows import Outcomes, compare_bounds
+from sfumato.tasks.query.inquiries.running_sum import RunningSum
+from sfumato.tasks.query.inquiries.summaries import BoundedNumber, summarize_numbers
+from sfumato.tasks.query.inquiries.windows import compare_values, key_values
 from sfumato.tasks.query.sql.rewrite import rewrite
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
 from tests.query.test_language_of_forms import by_key, every_world, values_outside
@@ -117,17 +124,50 @@ def test_outcomes_are_those_of_all_values(descending, nulls_first):
             return (0 if nulls_first else 2, 0)
         return (1, -value if descending else value)
 
-    for first, second in itertools.product(INTERVALS, repeat=2):
-        pairs = [
-            (place(value), place(other))
-            for value, other in itertools.product(VALUES, repeat=2)
-            if value in first and other in second
-        ]
-        assert compare_bounds(first, second, descending, nulls_first) == Outcomes(
-            before=any(value < other for value, other in pairs),
-            equal=any(value == other for value, other in pairs),
-            after=any(value > other for value, other in pairs),
-        )
+    values = key_values(INTERVALS)
+    for other_place, other in enumerate(INTERVALS):
+        outcomes = compare_values(values, other_place, descending, nulls_first)
+        for first_place, first in enumerate(INTERVALS):
+            pairs = [
+                (place(value), place(value_there))
+                for value, value_there in itertools.product(VALUES, repeat=2)
+                if value in first and value_there in other
+            ]
+            assert [
+                outcomes.before[first_place],
+                outcomes.equal[first_place],
+                outcomes.after[first_place],
+            ] == [
+                any(value < value_there for value, value_there in pairs),
+                any(value == value_there for value, value_there in pairs),
+                any(value > value_there for value, value_there in pairs),
+            ]
+
+
+NUMBERS = st.builds(
+    lambda low, more, guess, sure: BoundedNumber(
+        Fraction(low), Fraction(low + more), Fraction(low) + Fraction(more * guess, 4), sure
+    ),
+    st.integers(-4, 4),
+    st.integers(0, 3),
+    st.integers(0, 4),
+    st.booleans(),
+)
+
+
+@given(st.lists(NUMBERS, max_size=7), st.data())
+def test_a_running_sum_is_the_summary_of_its_numbers(numbers, data):
+    running = RunningSum()
+    assert running.bounds() == NULL
+    for place, added in enumerate(numbers):
+        running.add(added)
+        so_far = numbers[: place + 1]
+        assert running.bounds() == summarize_numbers("sum", so_far)
+        missing = [n for n, value in enumerate(so_far) if not value.sure]
+        if missing:
+            there = data.draw(st.sampled_from(missing))
+            with_it = [replace(v, sure=True) if n == there else v for n, v in enumerate(so_far)]
+            assert running.bounds(so_far[there]) == summarize_numbers("sum", with_it)
 
 
 @pytest.mark.parametrize(

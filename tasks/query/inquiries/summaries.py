@@ -8,6 +8,7 @@ independent, so the bounds may be wider than necessary.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import accumulate
 from math import isfinite
 from typing import Any
 
@@ -153,8 +154,7 @@ def _least_sum(sure: Numbers, optional: Numbers) -> Fraction:
 def _least_mean(sure: Numbers, optional: Numbers) -> Fraction:
     """Return the least mean, that of the sure numbers and the smallest of the optional ones."""
     values = [*sure, *sorted(optional)]
-    totals = [sum(values[:size], Fraction(0)) for size in range(1, len(values) + 1)]
-    means = [total / size for size, total in enumerate(totals, 1)]
+    means = [total / size for size, total in enumerate(accumulate(values), 1)]
     return min(means[max(len(sure), 1) - 1 :])
 
 
