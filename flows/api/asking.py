@@ -1,5 +1,6 @@
 """Short questions: one aggregate, conditions as a mapping, and the columns to group by."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 Conditions = Mapping[str, Any] | str | None
 
 
-class ShortQuestions:
+class ShortQuestions(ABC):
     """Questions without SQL, to what answers queries.
 
     Conditions are a mapping of columns to values, which all hold, or a condition in SQL:
@@ -90,8 +91,9 @@ class ShortQuestions:
     ) -> "BoundedAnswer":
         return self._answer_short(short_query(aggregate, name, where, group_by))
 
+    @abstractmethod
     def _answer_short(self, sql: str) -> "BoundedAnswer":
-        raise NotImplementedError
+        """Return the answer to a query, with the default estimates."""
 
 
 def short_query(aggregate: str, name: str, where: Conditions, group_by: str | Sequence[str]) -> str:

@@ -85,7 +85,7 @@ class VerifiedRelease(ShortQuestions):
     Attributes:
         directory: where it lies; of one from elsewhere, its copy here.
         verified: whether a trusted signature, an announced digest or a check vouches for the files.
-        author: who signed it, in words.
+        author: the signer, and the standing of the signature, in words.
     """
 
     def __init__(self, way_in: "WayIn", directory: Path) -> None:
@@ -115,7 +115,7 @@ class VerifiedRelease(ShortQuestions):
 
     @property
     def author(self) -> str:
-        """Who signed the release, in words."""
+        """The signer of the release and the standing of the signature, in words."""
         return self._release.author
 
     @property

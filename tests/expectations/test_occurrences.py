@@ -71,14 +71,22 @@ def test_values_that_no_data_tell_apart_are_alike():
     assert occurrences(sizes, admitted) == pytest.approx([4, 4, 4, 3, 3, 3])
 
 
+def orders(sizes, admitted, random):
+    """Other codes of all values, and other numbers of all groups."""
+    return tuple(np.array(random.sample(range(n), n)) for n in (admitted.values, len(sizes)))
+
+
+def renamed_release(sizes, admitted, names, numbers):
+    moved = np.empty_like(sizes)
+    moved[numbers] = sizes
+    return moved, cover(numbers[admitted.group], names[admitted.value], admitted.values)
+
+
 @given(releases(), st.randoms(use_true_random=False))
 def test_names_of_values_and_groups_are_free(release, random):
     sizes, admitted = release
-    names = np.array(random.sample(range(admitted.values), admitted.values))
-    numbers = np.array(random.sample(range(len(sizes)), len(sizes)))
-    moved = np.empty_like(sizes)
-    moved[numbers] = sizes
-    again = cover(numbers[admitted.group], names[admitted.value], admitted.values)
+    names, numbers = orders(sizes, admitted, random)
+    moved, again = renamed_release(sizes, admitted, names, numbers)
     entry = {
         pair: n
         for *pair, n in zip(again.group, again.value, occurrences(moved, again), strict=True)
@@ -204,9 +212,6 @@ def test_togetherness_is_that_of_its_definition(release):
 @given(releases(), st.randoms(use_true_random=False))
 def test_the_choice_does_not_depend_on_names(release, random):
     sizes, admitted = release
-    names = np.array(random.sample(range(admitted.values), admitted.values))
-    numbers = np.array(random.sample(range(len(sizes)), len(sizes)))
-    moved = np.empty_like(sizes)
-    moved[numbers] = sizes
-    again = cover(numbers[admitted.group], names[admitted.value], admitted.values)
+    names, numbers = orders(sizes, admitted, random)
+    moved, again = renamed_release(sizes, admitted, names, numbers)
     assert rounds_for(moved, again) == rounds_for(sizes, admitted)

@@ -55,10 +55,10 @@ def test_answers_hold_that_of_the_original(held_out_answers, original, place):
     truth = original.execute(HELD_OUT[place]).fetchall()
     assert sum(answer.certain) <= len(truth) <= len(answer.rows)
     for row_of_truth in truth:
-        assert any(_holds(row.values(), row_of_truth) for row in answer.rows), row_of_truth
+        assert any(is_within(row.values(), row_of_truth) for row in answer.rows), row_of_truth
 
 
-def _holds(row, truth):
+def is_within(row, truth):
     """Tell if a row is about the same group, and its bounds hold what is true of it."""
     return all(
         holds(bounds, _number(value)) if isinstance(bounds, Bounds) else bounds == value

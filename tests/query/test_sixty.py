@@ -7,11 +7,10 @@ import pytest
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answers
-from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS
 from tests.query.sixty import SIXTY
-from tests.query.test_language_of_worlds import holds
+from tests.query.test_held_out import is_within
 
 HOURS = {"number": '"hours-per-week"', "low": "35", "middle": "40", "high": "50"}
 WEIGHT = {"number": "fnlwgt", "low": "100000", "middle": "190000", "high": "300000"}
@@ -117,14 +116,3 @@ def require_truth(answer, truth):
     assert len(truth) <= len(answer.rows) or any(answer.rest)
     for row in truth:
         assert any(is_within(cells.values(), row) for cells in answer.rows), row
-
-
-def is_within(cells, row):
-    return all(
-        holds(bounds, plain(value)) if isinstance(bounds, Bounds) else bounds == value
-        for bounds, value in zip(cells, row, strict=True)
-    )
-
-
-def plain(value):
-    return value if isinstance(value, str | type(None)) else float(value)

@@ -4,6 +4,7 @@ A block is a number of queries that are asked together. Its arrays have one row 
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -59,6 +60,51 @@ class Blocks(Protocol):
     ) -> Iterator[tuple[Target, Scores]]:
         """Yield the scores of all queries, target by target."""
         ...
+
+
+class ScoredLaws(ABC):
+    """The laws of the aggregates of a column over the rows of a block, and their scores.
+
+    Each method takes the aggregate that each query asks for, and the true answers (float64; NaN for
+    null), and returns the scores.
+    """
+
+    def scores(self, alike: str, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
+        """Return the scores of alike aggregates, by their common name (see `shapes.ALIKE`)."""
+        score: Callable[[Sequence[Aggregate], np.ndarray], Scores] = getattr(self, _METHODS[alike])
+        return score(aggregates, truths)
+
+    @abstractmethod
+    def sums(self, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
+        """Return the scores of sums."""
+
+    @abstractmethod
+    def means(self, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
+        """Return the scores of means."""
+
+    @abstractmethod
+    def spreads(self, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
+        """Return the scores of variances and standard deviations."""
+
+    @abstractmethod
+    def extremes(self, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
+        """Return the scores of least or greatest values."""
+
+    @abstractmethod
+    def quantiles(self, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
+        """Return the scores of quantiles."""
+
+
+_METHODS: Mapping[str, str] = {
+    "sum": "sums",
+    "avg": "means",
+    "min": "extremes",
+    "max": "extremes",
+    "spread": "spreads",
+    "median": "quantiles",
+    "quantile": "quantiles",
+}
+"""The methods of `ScoredLaws` by the common name of alike aggregates."""
 
 
 @dataclass(frozen=True, eq=False)

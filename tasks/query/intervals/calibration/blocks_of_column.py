@@ -3,7 +3,7 @@
 The laws are those of `laws_of_column` and `ranked`, for many queries at once.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement
 
@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.tasks.query.intervals.calibration.block import (
     DrawnQueries,
     OriginalRows,
+    ScoredLaws,
     Scores,
     Target,
     block_size,
@@ -115,22 +116,12 @@ class ColumnOfBlocks:
         return self._moved_rows
 
 
-class LawsOfBlock:
+class LawsOfBlock(ScoredLaws):
     """The laws of the aggregates of a column over the rows of a block."""
 
     def __init__(self, block: BlockOfRows, column: ColumnOfBlocks) -> None:
         """Compute nothing yet."""
         self._block, self._column, self._laws = block, column, column.laws
-
-    def scores(self, alike: str, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
-        """Return the scores of alike aggregates.
-
-        Args:
-            alike: their common name, see `shapes.ALIKE`.
-            aggregates: the aggregate that each query asks for.
-            truths: the true answers; NaN for null.
-        """
-        return _SCORES[alike](self, aggregates, truths)
 
     def sums(self, _: Sequence[Aggregate], truths: np.ndarray) -> Scores:
         """Return the scores of sums."""
@@ -320,15 +311,3 @@ class LawsOfBlock:
         whole = self._block.totals(self._column.moved_rows(self._block.rows.order))
         ends = np.cumsum([len(part) for part in deviations.values()])[:-1]
         return dict(zip(deviations, np.split(whole, ends, axis=1), strict=True))
-
-
-_SCORES: Mapping[str, Callable[[LawsOfBlock, Sequence[Aggregate], np.ndarray], Scores]] = {
-    "sum": LawsOfBlock.sums,
-    "avg": LawsOfBlock.means,
-    "min": LawsOfBlock.extremes,
-    "max": LawsOfBlock.extremes,
-    "spread": LawsOfBlock.spreads,
-    "median": LawsOfBlock.quantiles,
-    "quantile": LawsOfBlock.quantiles,
-}
-"""The scores by the common name of alike aggregates."""

@@ -5,7 +5,7 @@ tests hold both to the same scores. A matrix of queries x kinds of rows has the 
 matches. Laws of a sensitive column only need sums of these over the rows with each value.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from sfumato.expectations.shared.sorting import starts
 from sfumato.tasks.query.intervals.calibration.block import (
     DrawnQueries,
     OriginalRows,
+    ScoredLaws,
     Scores,
     SelectableColumn,
     Target,
@@ -174,7 +175,7 @@ class ValuesOfKinds:
         return sums
 
 
-class LawsOfChances:
+class LawsOfChances(ScoredLaws):
     """The laws of the aggregates of a column over rows that match with chances."""
 
     def __init__(self, values: ValuesOfKinds, chance: np.ndarray, groups: np.ndarray) -> None:
@@ -187,16 +188,6 @@ class LawsOfChances:
         """
         self._values, self._chance, self._groups = values, chance, groups
         self._numbers = values.numbers
-
-    def scores(self, alike: str, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
-        """Return the scores of alike aggregates.
-
-        Args:
-            alike: their common name, see `shapes.ALIKE`.
-            aggregates: the aggregate that each query asks for.
-            truths: the true answers; NaN for null.
-        """
-        return _SCORES[alike](self, aggregates, truths)
 
     def sums(self, _: Sequence[Aggregate], truths: np.ndarray) -> Scores:
         """Return the scores of sums, see `sum_of_chances`."""
@@ -303,15 +294,3 @@ class LawsOfChances:
     def _is_large(self) -> np.ndarray:
         """True for queries that likely match enough rows with a value, and groups (bool)."""
         return are_large(self._apart.sum(axis=1), self._expectation.sum(axis=1), self._groups)
-
-
-_SCORES: Mapping[str, Callable[[LawsOfChances, Sequence[Aggregate], np.ndarray], Scores]] = {
-    "sum": LawsOfChances.sums,
-    "avg": LawsOfChances.means,
-    "min": LawsOfChances.extremes,
-    "max": LawsOfChances.extremes,
-    "spread": LawsOfChances.spreads,
-    "median": LawsOfChances.quantiles,
-    "quantile": LawsOfChances.quantiles,
-}
-"""The scores by the common name of alike aggregates."""

@@ -62,33 +62,10 @@ class RowsBlocks:
         self.first = starts(self.group)
         self.present = self.group[self.first]
         self.order = order
-        self._weighted: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._coded: dict[str, SelectableColumn] = {}
         for name in columns:
             column = likely.rows.table.coded_column(name)
             self._coded[name] = SelectableColumn(column.codes[order], likely.domain(name))
-
-    @cached_property
-    def bins(self) -> np.ndarray:
-        """One for each row in its bins of the covariates, else zero (float64, rows x bins)."""
-        columns = self.likely.rows.covariates.columns
-        bins = np.zeros((len(self.order), sum(column.number for column in columns)))
-        end = 0
-        for column in columns:
-            bins[np.arange(len(bins)), end + column.of_row[self.order]] = 1
-            end += column.number
-        return bins
-
-    def weighted_bins(self, part: np.ndarray) -> np.ndarray:
-        """Return the weight of each row in its bins (float64, rows x bins).
-
-        Args:
-            part: the weight of each group's rows (float64, one per group).
-        """
-        key = id(part)
-        if key not in self._weighted:
-            self._weighted[key] = part, self.bins * part[self.group, None]
-        return self._weighted[key][1]
 
     def in_bins(self, chosen: np.ndarray, part: np.ndarray) -> np.ndarray:
         """Return the weight of chosen rows in each bin (float64, one per bin).
@@ -202,17 +179,13 @@ class BlockOfRows:
         mixed: np.ndarray = self.hits * (self.sizes - self.hits)
         return mixed
 
-    @cached_property
-    def _as_floats(self) -> np.ndarray:
-        return self.chosen.astype(np.float64)
-
     def totals(self, numbers: np.ndarray) -> np.ndarray:
         """Return sums of numbers over selected rows (float64, queries x sums).
 
         Args:
             numbers: the numbers of rows (float64, rows x sums), rows by group.
         """
-        result: np.ndarray = self._as_floats @ numbers
+        result: np.ndarray = self.chosen.astype(np.float64) @ numbers
         return result
 
     def unlike(self, part: np.ndarray) -> np.ndarray:
@@ -224,11 +197,8 @@ class BlockOfRows:
         Returns:
             Float64, queries x bins.
         """
-        rows = self.rows
-        if part.ndim == 1:
-            in_bins = self._as_floats @ rows.weighted_bins(part)
-        else:
-            in_bins = np.stack(list(map(rows.in_bins, self.chosen, part)))
+        rows, of_queries = self.rows, np.broadcast_to(part, self.hits.shape)
+        in_bins = np.stack(list(map(rows.in_bins, self.chosen, of_queries)))
         return rows.likely.rows.covariates.less_expected(in_bins, self.hits * part)
 
     def sums(
