@@ -12,8 +12,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.arithmetic import NULL
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.inquiries.running_sum import RunningSum
-from sfumato.tasks.query.inquiries.summaries import BoundedNumber, summarize_numbers
+from sfumato.tasks.query.inquiries.summaries import BoundedNumber, RunningSum, summarize_numbers
 from sfumato.tasks.query.inquiries.windows import compare_values, key_values
 from sfumato.tasks.query.sql.rewrite import rewrite
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS

@@ -21,8 +21,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.bounds.arithmetic import UNBOUNDED, number
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, sort_key
-from sfumato.tasks.query.inquiries.running_sum import RunningSum
-from sfumato.tasks.query.inquiries.summaries import bounded_number
+from sfumato.tasks.query.inquiries.summaries import RunningSum, bounded_number
 from sfumato.tasks.query.question.inquiry import Inquiry, OrderKey, RowWindow
 
 
@@ -71,9 +70,9 @@ def add_windows(inquiry: Inquiry, rows: Sequence[AnsweredRow]) -> list[AnsweredR
             "a rank or a running total is not possible here, because hidden values (*) may be "
             "several rows of the answer. Leave them out with WHERE"
         )
-    found = {window: _bounds(window, rows) for window in inquiry.windows}
+    by_window = {window: _bounds(window, rows) for window in inquiry.windows}
     return [
-        replace(row, bounds={**row.bounds, **{w: bounds[place] for w, bounds in found.items()}})
+        replace(row, bounds={**row.bounds, **{w: bounds[place] for w, bounds in by_window.items()}})
         for place, row in enumerate(rows)
     ]
 
@@ -83,8 +82,8 @@ def _bounds(window: RowWindow, rows: Sequence[AnsweredRow]) -> list[Bounds]:
     bounds: list[Bounds] = [UNBOUNDED] * len(rows)
     for places in _partitions(window, rows):
         own = [rows[place] for place in places]
-        found = _ranks(window, own) if window.value is None else _totals(window, own)
-        for place, of_row in zip(places, found, strict=True):
+        results = _ranks(window, own) if window.value is None else _totals(window, own)
+        for place, of_row in zip(places, results, strict=True):
             bounds[place] = of_row
     return bounds
 
@@ -156,10 +155,10 @@ def _positions(window: RowWindow, rows: Sequence[AnsweredRow]) -> np.ndarray:
 
 def _values(key: OrderKey, rows: Sequence[AnsweredRow]) -> list[Bounds]:
     """Return the values of a key in rows; those of group columns have equal bounds."""
-    by = key.by
-    if isinstance(by, int):
-        return [Bounds(row.key[by], row.key[by]) for row in rows]
-    return [row.bounds[by] for row in rows]
+    measure = key.by
+    if isinstance(measure, int):
+        return [Bounds(row.key[measure], row.key[measure]) for row in rows]
+    return [row.bounds[measure] for row in rows]
 
 
 def key_values(bounds: Sequence[Bounds]) -> KeyValues:
