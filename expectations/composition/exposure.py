@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from sfumato.expectations.composition.state import Shown
+from sfumato.expectations.groups.connected import connected_sides
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.shared.sorting import stable_order
@@ -193,7 +192,7 @@ def _values_of_newcomers(
     before[reference.person] = reference.group
     new = before[version.person] < 0
     ends = before[version.person[~new]], version.group[~new]
-    past, now = _connected_sets(ends, len(reference.groups), len(version.groups))
+    past, now = connected_sides(*ends, len(reference.groups), len(version.groups))
     more, surplus = _surplus(reference_counts, past, counts, now)
     newcomers = np.bincount(now[version.group[new]], minlength=len(surplus))
     # as many new values as newcomers: the newcomers have them; otherwise nothing is concluded
@@ -202,26 +201,6 @@ def _values_of_newcomers(
     faced = np.where(explained, inside, counts.distinct)
     group = version.group[new & version.live]
     return np.asarray(faced[group]), np.asarray(counts.distinct[group])
-
-
-def _connected_sets(
-    ends: tuple[np.ndarray, np.ndarray], groups: int, others: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the set of groups of both versions, connected by people, that each group is part of.
-
-    Args:
-        ends: the groups of each person whom both versions show (int64, one per person).
-        groups: the number of groups of the first version.
-        others: the number of groups of the other version.
-
-    Returns:
-        The set of each group of the first version, and of each of the other (integers).
-    """
-    nodes = groups + others
-    links = ends[0], groups + ends[1]
-    edges = coo_array((np.ones(len(ends[0]), np.int8), links), shape=(nodes, nodes))
-    _, label = connected_components(edges, directed=False)
-    return label[:groups], label[groups:]
 
 
 def _surplus(

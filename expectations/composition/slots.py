@@ -15,12 +15,11 @@ same posterior.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from sfumato.expectations.composition.atoms import Pairs
 from sfumato.expectations.composition.sparse import Columns, columns_of, evenly, same_rows
 from sfumato.expectations.composition.state import Atoms, Shown, with_room
+from sfumato.expectations.groups.connected import connected_sides
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.shared.sorting import distinct
 
@@ -51,20 +50,15 @@ def mixtures_of(pairs: Pairs, atoms: int, broken: np.ndarray) -> Mixtures:
         atoms: the number of atoms.
         broken: marks the groups that cut too much.
     """
-    label = np.full(pairs.groups + atoms, -1, dtype=np.int64)
-    if broken.any():
-        old = pairs.atom >= 0
-        ends = pairs.group[old], pairs.groups + pairs.atom[old]
-        edges = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(label), len(label)))
-        _, component = connected_components(edges, directed=False)
-        mixed = distinct(component[: pairs.groups][broken])
-        number = np.full(int(component.max()) + 1, -1, dtype=np.int64)
-        number[mixed] = np.arange(len(mixed))
-        label = number[component]
-    group = label[: pairs.groups]
+    old = pairs.atom >= 0
+    of_group, of_atom = connected_sides(pairs.group[old], pairs.atom[old], pairs.groups, atoms)
+    mixed = distinct(of_group[broken])
+    number = np.full(pairs.groups + atoms, -1, dtype=np.int64)  # of each component
+    number[mixed] = np.arange(len(mixed))
+    group = number[of_group]
     inside = np.flatnonzero(group >= 0)
     _, first = np.unique(group[inside], return_index=True)
-    return Mixtures(group, label[pairs.groups :], inside[first])
+    return Mixtures(group, number[of_atom], inside[first])
 
 
 def are_sets(before: Atoms, groups: Groups, mixtures: Mixtures) -> np.ndarray:

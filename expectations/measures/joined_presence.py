@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.expectations.groups.connected import connected_sides
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.covering import Covering, Presence, single
 from sfumato.expectations.groups.groups import Cover
@@ -57,17 +58,12 @@ def clusters(coverage: Covering) -> np.ndarray:
 
 def _split(cluster: np.ndarray, cover: Cover) -> np.ndarray:
     """Renumber the groups from 0, so that groups not connected by values get different numbers."""
-    from scipy.sparse import coo_array  # imported where it is needed
-    from scipy.sparse.csgraph import connected_components
-
     unsure = np.bincount(cluster)[cluster] > 1
     unsettled = unsure[cover.group]
     group, value = cover.group[unsettled], cover.value[unsettled]
     node, nodes = dense(cluster[group] * cover.values + value)
-    size = len(cluster) + nodes
-    edges = np.ones(len(group), dtype=bool), (group, len(cluster) + node)
-    _, number = connected_components(coo_array(edges, shape=(size, size)), directed=False)
-    return dense(number[: len(cluster)].astype(np.int64))[0]
+    number, _ = connected_sides(group, node, len(cluster), nodes)
+    return dense(number)[0]
 
 
 def joint_presence(coverage: Covering) -> Presence | None:

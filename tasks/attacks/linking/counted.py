@@ -20,6 +20,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from sfumato.expectations.groups.connected import connected_sides
+
 Weight = int | Fraction | float
 Choice = tuple[int, ...]
 """The numbers of people of a kind that are given to each thing it can be given to, in order."""
@@ -46,9 +48,6 @@ def connected_sets(sets: Sequence[Collection[Node]]) -> list[frozenset[Node]]:
     >>> sorted(map(sorted, connected_sets([{1, 2}, {2, 3}, {4}])))
     [[1, 2, 3], [4]]
     """
-    from scipy.sparse import coo_array  # imported where it is used: it takes long
-    from scipy.sparse.csgraph import connected_components
-
     if not sets:
         return []
     place = {
@@ -56,12 +55,10 @@ def connected_sets(sets: Sequence[Collection[Node]]) -> list[frozenset[Node]]:
         for index, node in enumerate(dict.fromkeys(node for members in sets for node in members))
     }
     member = np.array([place[node] for members in sets for node in members], dtype=np.int64)
-    of_set = len(place) + np.repeat(np.arange(len(sets)), [len(members) for members in sets])
-    size = len(place) + len(sets)
-    edges = coo_array((np.ones(len(member)), (member, of_set)), shape=(size, size))
-    _, number = connected_components(edges, directed=False)
+    of_set = np.repeat(np.arange(len(sets)), [len(members) for members in sets])
+    number, _ = connected_sides(member, of_set, len(place), len(sets))
     components = defaultdict[int, set[Node]](set)
-    for node, component in zip(place, number.tolist(), strict=False):
+    for node, component in zip(place, number.tolist(), strict=True):
         components[component].add(node)
     return [frozenset(members) for members in components.values()]
 
