@@ -22,7 +22,7 @@ PORT ?= 4200
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test rest services all-tests matrix guide lint types imports house bench bench-quick bench-noise server worker publisher harness mutants fuzz kill clean
+.PHONY: demo test reader rest services all-tests matrix guide lint types imports house bench bench-quick bench-noise server worker publisher harness mutants fuzz kill clean
 
 demo: $(PLAIN)
 	$(RUN)/sfumato demo
@@ -32,7 +32,13 @@ test: export HYPOTHESIS_PROFILE ?= quick
 test: $(STAMP)
 	$(RUN)/python -m pytest -n 2 --part everyday
 
-# All that `make test` leaves out.
+# What reads, checks and asks releases, in an environment with what a reader installs and no more.
+READER := .venv-reader
+reader: $(STAMP)
+	$(RUN)/python -m tests.reader.environment $(READER)
+	$(READER)/bin/python -m pytest -n 3 --part reader
+
+# All that these two leave out.
 rest: $(STAMP)
 	$(RUN)/python -m pytest -n 3 --part rest
 
@@ -135,5 +141,5 @@ $(STAMP): pyproject.toml deployments/constraints.txt
 
 $(PLAIN): pyproject.toml deployments/constraints.txt
 	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip $(INSTALL) .
+	$(RUN)/python -m pip $(INSTALL) '.[publish]'
 	touch $@

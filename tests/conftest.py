@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
-from tests.units import PARTS, Units, is_everyday, rank
+from tests.units import PARTS, Units, part_of, rank
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=50, **_COMMON)
@@ -29,10 +29,10 @@ def pytest_addoption(parser):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave files unread that have no test of the part `everyday`."""
-    if config.option.part == "everyday" and collection_path.suffix == ".py":
+    """Leave files unread that have no test of the part `everyday` or `reader`."""
+    if config.option.part in ("everyday", "reader") and collection_path.suffix == ".py":
         file = collection_path.relative_to(config.rootpath).as_posix()
-        return None if is_everyday(file) else True
+        return None if part_of(file) == config.option.part else True
     return None
 
 
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config, items):
         chosen, others = [], []
         for item in items:
             markers = {mark.name for mark in item.iter_markers()}
-            fits = is_everyday(item.nodeid, markers) == (part == "everyday")
+            fits = part_of(item.nodeid, markers) == part
             (chosen if fits else others).append(item)
         items[:] = chosen
         config.hook.pytest_deselected(items=others)

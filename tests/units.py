@@ -1,10 +1,11 @@
-"""Units of tests that run on one worker, and the two parts of the suite.
+"""Units of tests that run on one worker, and the parts of the suite.
 
 A unit is a file, or several files that share what takes long to make. It goes to one worker as a
 whole, the longest units first, so that all workers end at about the same time.
 
-`make test` runs the part `everyday`: what a change breaks first. The part `rest` is everything
-else; together they are the whole suite, each test once.
+`make test` runs the part `everyday`: what a change breaks first. The part `reader` is run in an
+environment that has only what a reader of releases installs. The part `rest` is everything else;
+together they are the whole suite, each test once.
 """
 
 from collections.abc import Collection
@@ -127,7 +128,10 @@ LATER = (
 )
 """What starts many processes, though it stands among these."""
 
-PARTS = ("everyday", "rest")
+READER = ("tests/query/", "tests/reader/test_frozen_lines.py")
+"""What reads, checks and asks: everything that needs no package of the publishing half."""
+
+PARTS = ("everyday", "reader", "rest")
 NEEDS = {"browser", "node", "packaging", "postgres"}
 _UNITS = {file: name for name, files in SHARED.items() for file in files}
 
@@ -138,11 +142,12 @@ def rank(nodeid: str) -> int:
     return LONG.index(file) if file in LONG else len(LONG)
 
 
-def is_everyday(nodeid: str, markers: Collection[str] = ()) -> bool:
-    """Return True for a test of the part `everyday`: by its file, and by what it needs."""
-    return (
-        nodeid.startswith(EVERYDAY) and not nodeid.startswith(LATER) and NEEDS.isdisjoint(markers)
-    )
+def part_of(nodeid: str, markers: Collection[str] = ()) -> str:
+    """Return the part that a test is of: by its file, and by what it needs."""
+    if nodeid.startswith(READER):
+        return "reader"
+    is_everyday = nodeid.startswith(EVERYDAY) and not nodeid.startswith(LATER)
+    return "everyday" if is_everyday and NEEDS.isdisjoint(markers) else "rest"
 
 
 class Units(LoadScopeScheduling):

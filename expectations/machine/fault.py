@@ -43,11 +43,12 @@ class MachineFault:
 Words = Callable[[BaseException], MachineFault | None]
 """Returns the words for an exception, or None for one that is no fault of the machine."""
 
-_DISKS, _MEMORY, _SERVERS = (
-    f"sfumato.expectations.machine.{name}" for name in ("disks", "memory", "servers")
+_DISKS, _MEMORY, _PACKAGES, _SERVERS = (
+    f"sfumato.expectations.machine.{name}" for name in ("disks", "memory", "packages", "servers")
 )
 _BY_CLASS: Mapping[str, tuple[str, str]] = {
     "builtins.MemoryError": (_MEMORY, "out_of_memory"),
+    "builtins.ModuleNotFoundError": (_PACKAGES, "missing_package"),
     "duckdb.OutOfMemoryException": (_MEMORY, "out_of_memory"),
     "_duckdb.OutOfMemoryException": (_MEMORY, "out_of_memory"),
     "concurrent.futures.process.BrokenProcessPool": (_MEMORY, "killed_worker"),

@@ -4,6 +4,7 @@
     ├── SpecError         2  the release spec, or an override, is wrong
     ├── InputError        2  a source, hierarchy or release directory cannot be read as declared
     ├── QueryError        2  a query cannot be answered
+    ├── MissingPackageError  2  a package is not installed that this needs
     ├── PromiseError      3  a promise cannot be kept, or was broken: nothing is published
     └── Fault             1  a bug, or a fault of the machine
         └── TransientFault   one that may be gone in a while: worth another attempt
@@ -37,6 +38,12 @@ class InputError(SfumatoError):
 
 class QueryError(SfumatoError):
     """A query cannot be answered on this release."""
+
+    exit_code = 2
+
+
+class MissingPackageError(SfumatoError):
+    """A package is not installed that this needs; it never says that a promise is broken."""
 
     exit_code = 2
 

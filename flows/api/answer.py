@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
-from sfumato.expectations.shared.errors import InputError, QueryError
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless, public_names
 from sfumato.flows.api.rows import Row, column_name
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -185,9 +184,17 @@ class BoundedAnswer:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The same as a pandas data frame; integers that may be null are of the dtype Int64."""
-        import pandas as pd
+        """The same as a pandas data frame; integers that may be null are of the dtype Int64.
+
+        Raises:
+            MissingPackageError: where pandas is not installed.
+            QueryError: as `to_arrow`.
+        """
         import pyarrow as pa
+
+        from sfumato.expectations.machine.packages import import_extra
+
+        pd = import_extra("pandas", "pandas", "to_pandas")
 
         wide = {pa.int64(): pd.Int64Dtype()}
         table = self.to_arrow()
@@ -202,16 +209,12 @@ class BoundedAnswer:
         """The same as a `polars.DataFrame`.
 
         Raises:
-            InputError: where Polars is not installed.
+            MissingPackageError: where Polars is not installed.
             QueryError: as `to_arrow`.
         """
-        try:
-            polars = import_module("polars")
-        except ImportError:
-            raise InputError(
-                "to_polars needs Polars, which is not installed. Install it: pip install polars"
-            ) from None
-        return polars.DataFrame(self.to_arrow())
+        from sfumato.expectations.machine.packages import import_extra
+
+        return import_extra("polars", "polars", "to_polars").DataFrame(self.to_arrow())
 
     def plot(self, column: str | None = None, *, ax: "Axes | None" = None) -> "Axes":
         """Draw the bounds of an aggregate: a bar for each row, with a dot at the estimate.
@@ -221,7 +224,7 @@ class BoundedAnswer:
             ax: the matplotlib axes to draw on; new ones if they are not given.
 
         Raises:
-            InputError: where matplotlib is not installed.
+            MissingPackageError: where matplotlib is not installed.
             QueryError: where there is nothing to draw, or more than 500 rows.
         """
         from sfumato.flows.api.plots import plot_rows

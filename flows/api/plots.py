@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from sfumato.expectations.shared.errors import InputError, QueryError
+from sfumato.expectations.machine.packages import import_extra
+from sfumato.expectations.shared.errors import QueryError
 from sfumato.flows.api.markup import position
 from sfumato.flows.api.rows import Row, column_name
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -29,7 +30,7 @@ def plot_rows(
         axes: where to draw; new ones if it is None.
 
     Raises:
-        InputError: where matplotlib is not installed.
+        MissingPackageError: where matplotlib is not installed.
         QueryError: where there is nothing to draw, or too much.
     """
     aggregate = _drawn_column(rows, columns, name)
@@ -77,13 +78,9 @@ def _has_places(rows: Sequence[Row], column: str) -> bool:
 
 
 def _new_axes(rows: int) -> "Axes":
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise InputError(
-            "a plot needs matplotlib, which is not installed. Install it: pip install matplotlib"
-        ) from None
+    pyplot = import_extra("matplotlib.pyplot", "plots", "plot")
     size = (_INCHES, 0.9 + _INCHES_OF_ROW * rows)
+    axes: Axes
     _, axes = pyplot.subplots(figsize=size, layout="constrained")
     return axes
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.expectations.machine.packages import import_extra
 from sfumato.flows.api.markup import table_html
 
 if TYPE_CHECKING:
@@ -47,10 +48,14 @@ class PrivateResult:
         self.page = page
 
     def to_pandas(self) -> "pd.DataFrame":
-        """All that was found: a row for each name (str) and value (object) of the document."""
-        import pandas as pd
+        """All that was found: a row for each name (str) and value (object) of the document.
 
-        return pd.DataFrame(list(_flat(self.document)), columns=["name", "value"])
+        Raises:
+            MissingPackageError: where pandas is not installed.
+        """
+        frame = import_extra("pandas", "pandas", "to_pandas").DataFrame
+        found: pd.DataFrame = frame(list(_flat(self.document)), columns=["name", "value"])
+        return found
 
     def _visible_totals(self) -> list[tuple[str, str]]:
         totals = [(name, _total(value)) for name, value in self._totals.items()]

@@ -1,10 +1,18 @@
 """The one door to numba: loops that are compiled where the data are large enough to pay for it."""
 
 from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
 from types import FunctionType
 from typing import Any
 
 Loop = Callable[..., Any]
+
+
+@cache
+def can_compile() -> bool:
+    """Decide whether numba is installed: whoever only reads releases may be without it."""
+    return find_spec("numba") is not None
 
 
 def compile_loop(*functions: Loop) -> Loop:

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from sfumato.expectations.machine.packages import import_extra
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.destinations.bucket import Bucket
 from sfumato.tasks.destinations.declared import StoreDestination
-from sfumato.tasks.microdata.readers.input_error import import_extra
 
 _PATIENCE, _SLOW = 10, 60  # seconds until connected, and without an answer
 _ATTEMPTS = 3

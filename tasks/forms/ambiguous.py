@@ -28,7 +28,7 @@ from sfumato.expectations.rules.structure import rules_of_published
 from sfumato.expectations.shared.arrow import as_array, as_integers
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.sorting import distinct, stable_order, starts
-from sfumato.tasks.arrays.compiled import Loop, compile_loop
+from sfumato.tasks.arrays.compiled import Loop, can_compile, compile_loop
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters
@@ -163,7 +163,7 @@ def expected_occurrences(sizes: np.ndarray, cover: Cover, rounds: int = ROUNDS) 
     Returns:
         float64, parallel to the entries of the cover; those of a group add up to its rows.
     """
-    if len(cover.value) < _LARGE or rounds < ROUNDS:
+    if len(cover.value) < _LARGE or rounds < ROUNDS or not can_compile():
         return occurrences(sizes, cover, rounds)
     return fit_occurrences(sizes, cover, _compiled_loop())
 

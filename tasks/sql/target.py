@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import SQLAlchemyError
 from sqlglot import exp
 
 from sfumato.expectations.shared.errors import InputError
+from sfumato.tasks.sql.address import Address
 from sfumato.tasks.sql.dialects.dialect import Dialect
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 
@@ -60,7 +59,7 @@ def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target
         InputError: if the address is none, the database cannot be reached, or it refuses.
     """
     address = read_url(url, environ)
-    place, dialect = shown_place(address), _schemes()[address.drivername]
+    place, dialect = address.shown(), _schemes()[address.scheme]
     with translate_refusals(f"{place}: cannot connect", dialect):
         connection, close = dialect.access.connect(address)
     try:
@@ -76,7 +75,7 @@ def translate_refusals(what: str, dialect: Dialect) -> Iterator[None]:
     Raises:
         InputError: if it refuses.
     """
-    errors: tuple[type[Exception], ...] = (*dialect.access.errors(), SQLAlchemyError, OSError)
+    errors: tuple[type[Exception], ...] = (*dialect.access.errors(), OSError)
     try:
         yield
     except errors as error:
@@ -84,12 +83,11 @@ def translate_refusals(what: str, dialect: Dialect) -> Iterator[None]:
 
 
 def _kind(error: Exception, dialect: Dialect) -> str:
-    inner = getattr(error, "orig", None) or error
-    code = dialect.access.code(inner)
-    return f"{type(inner).__name__} {code}" if code else type(inner).__name__
+    code = dialect.access.code(error)
+    return f"{type(error).__name__} {code}" if code else type(error).__name__
 
 
-def read_url(url: str, environ: Mapping[str, str]) -> URL:
+def read_url(url: str, environ: Mapping[str, str]) -> Address:
     """Return the address of a database.
 
     Raises:
@@ -109,8 +107,8 @@ def read_url(url: str, environ: Mapping[str, str]) -> URL:
         *others, last = (f"{scheme_name}://" for scheme_name in _schemes())
         raise InputError(f"address of a database: must start with {', '.join(others)} or {last}")
     try:
-        address = make_url(expanded)
-    except (SQLAlchemyError, ValueError):
+        address = Address.read(expanded)
+    except ValueError:
         raise InputError(f"address of a database: must be one of {scheme}") from None
     dialect = _schemes()[scheme]
     in_file = dialect.access.in_file
@@ -133,13 +131,3 @@ def _schemes() -> dict[str, Dialect]:
     """Return the dialects by the schemes of addresses, files first."""
     dialects = sorted(DIALECTS.values(), key=lambda dialect: not dialect.access.in_file)
     return {dialect.access.scheme: dialect for dialect in dialects}
-
-
-def shown_place(address: URL) -> str:
-    """Return the name of a database in messages, without accounts and passwords.
-
-    >>> shown_place(make_url("mariadb://me:secret@db:3307/releases?password=secret"))
-    'mariadb://db:3307/releases'
-    """
-    host = (address.host or "") + (f":{address.port}" if address.port else "")
-    return f"{address.drivername}://{host}/{address.database}"

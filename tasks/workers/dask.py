@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from sfumato.expectations.machine.packages import import_extra
 from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.workdir import private_directory
@@ -194,13 +195,10 @@ def dask_workers(run: Path, environ: Mapping[str, str]) -> Iterator[Workers]:
         environ: where the address is.
 
     Raises:
-        InputError: where Dask is not installed, or the cluster cannot be used.
+        InputError: where the cluster cannot be used.
+        MissingPackageError: where Dask is not installed.
     """
-    try:
-        import dask  # takes a while to import, and is optional
-        import distributed
-    except ModuleNotFoundError:
-        raise InputError("engine: dask is not installed. Run pip install 'sfumato[dask]'") from None
+    dask, distributed = (import_extra(name, "dask", "engine") for name in ("dask", "distributed"))
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     address = environ.get("SFUMATO_DASK")

@@ -125,6 +125,13 @@ def frozen_lines() -> list[FrozenLine]:
     ]
 
 
+def each_frozen_line():
+    """Mark a module whose tests are each about a `line`: every one of them."""
+    lines = frozen_lines()
+    names = [f"{line.folder.name}-{line.form}" for line in lines]
+    return pytest.mark.parametrize("line", lines, ids=names)
+
+
 def under_names(answer: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
     """An answer of then under the names that its columns have today: as they were typed."""
     rows = [dict(zip(columns, row.values(), strict=True)) for row in answer["rows"]]

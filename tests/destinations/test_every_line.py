@@ -22,7 +22,7 @@ def test_frozen_lines(line, kind, tmp_path, request):
     place.require_as(frozen)
     if kind == "store" and line.folder.name == FORMATS[-1]:
         downloaded = place.download(tmp_path / "download") / copy.name
-        assert run(["check", str(downloaded / "0002")]) == 0  # others: tests/corpus/test_corpus.py
+        assert run(["check", str(downloaded / "0002")]) == 0  # others: tests/reader
 
 
 @pytest.mark.parametrize("kind", KINDS)

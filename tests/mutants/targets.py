@@ -43,6 +43,7 @@ TESTS = {
         "tests/authorship",
         "tests/corpus/test_backups.py",
         "tests/corpus/test_corpus.py",
+        "tests/reader/test_frozen_lines.py",
         "tests/destinations",
         "tests/mutants",
         "tests/randomness",

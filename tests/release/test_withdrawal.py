@@ -446,7 +446,7 @@ def test_versions_of_every_format_are_withdrawn(line, tmp_path, monkeypatch, cal
     code, out, error = call("withdraw", copy.public / "0002", "--reason", REASON, "--yes")
     assert (code, out.endswith("withdrawn; current: 0001\n")) == (0, True), error
     assert call("check", copy.public / "0002")[0] == 3
-    before = line.public / "0001"  # which tests/corpus/test_corpus.py checks
+    before = line.public / "0001"  # which tests/reader/test_frozen_lines.py checks
     assert contents(copy.public / "0001") == contents(before)
     published = copy.run("third", tmp_path / "run", seeded_keys(3))
     assert (published.existed, published.directory.name) == (False, "0003")

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sfumato.expectations.machine.packages import import_extra
 from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, unreachable
 from sfumato.tasks.microdata.notation.parameters import BindParameter
 from sfumato.tasks.microdata.notation.spelling import ValueSpelling
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
 from sfumato.tasks.microdata.readers.input_error import (
-    import_extra,
     input_error,
     require_distinct_names,
 )

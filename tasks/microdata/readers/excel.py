@@ -6,10 +6,10 @@ A formula has the value that was last computed; a cell that shows an error is a 
 from pathlib import Path
 from typing import Any
 
+from sfumato.expectations.machine.packages import import_extra
 from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 from sfumato.tasks.microdata.readers.input_error import (
-    import_extra,
     input_error,
     require_distinct_names,
 )

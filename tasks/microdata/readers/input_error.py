@@ -6,8 +6,6 @@ Rows are data records, numbered from 1: a header line and blank lines are not co
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib import import_module
-from typing import Any
 
 from sfumato.expectations.shared.errors import InputError
 
@@ -146,16 +144,3 @@ def require_distinct_names(names: Sequence[str], file: str) -> None:
                     "its own name"
                 ),
             )
-
-
-def import_extra(module: str, extra: str, file: str) -> Any:
-    """Import a module that one of the package's extras installs.
-
-    Raises:
-        InputError: if it is not installed; it shows the command that installs it.
-    """
-    try:
-        return import_module(module)
-    except ImportError:
-        missing = f"needs a package that is not installed. Run pip install 'sfumato[{extra}]'"
-        raise input_error(file, missing) from None

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.expectations.machine.packages import import_extra
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, FileDialect, ValueSpelling
 from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.input_error import (
-    import_extra,
     input_error,
     require_distinct_names,
 )

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_indices
-from sfumato.tasks.arrays.compiled import Loop, compile_loop
+from sfumato.tasks.arrays.compiled import Loop, can_compile, compile_loop
 from sfumato.tasks.forms.lineage import LINEAGE, ROWS, VACANT_ROWS
 from sfumato.tasks.forms.vacancies import VACANT
 from sfumato.tasks.query.aggregates.kind import HelpColumn
@@ -140,9 +140,12 @@ class DeferredLoop:
         self._counted = 0
 
     def loop_after(self, number: int) -> Loop | None:
-        """Return the loop to count `number` more values; None if it is not worth loading yet."""
+        """Return the loop to count `number` more values; None if it is not worth loading yet.
+
+        None as well where nothing can be compiled: other ways of counting give the same.
+        """
         self._counted += number
-        return _compile() if self._counted > _WORTH_LOADING else None
+        return _compile() if self._counted > _WORTH_LOADING and can_compile() else None
 
 
 def count_groups(

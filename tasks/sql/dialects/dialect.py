@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.address import Address
 from sfumato.tasks.sql.dialects.outward import Arithmetic
-
-if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 Types = Mapping[str, ColumnType]
 """The types of published columns by their names."""
@@ -120,7 +118,7 @@ class Access:
 
     scheme: str
     in_file: bool
-    connect: Callable[["URL"], tuple[Any, Callable[[], None]]]
+    connect: Callable[[Address], tuple[Any, Callable[[], None]]]
     existing: str
     errors: Callable[[], tuple[type[Exception], ...]]
     code: Callable[[BaseException], object] = lambda error: getattr(error, "sqlstate", None)
@@ -196,23 +194,3 @@ def execute_by_cursor(connection: Any, statement: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall()) if cursor.description else []
     finally:
         cursor.close()
-
-
-def connect_by_sqlalchemy(
-    address: "URL", driver: str, query: Mapping[str, str]
-) -> tuple[Any, Callable[[], None]]:
-    """Return a driver's own connection that SQLAlchemy makes, and the function that closes it."""
-    from sqlalchemy import create_engine
-    from sqlalchemy.pool import NullPool
-
-    whole = address.set(drivername=driver).update_query_dict(query)
-    engine = create_engine(whole, poolclass=NullPool)
-    wrapped = engine.raw_connection()
-
-    def close() -> None:
-        try:
-            wrapped.close()
-        finally:
-            engine.dispose()
-
-    return wrapped.driver_connection, close

@@ -1,12 +1,13 @@
 """DuckDB, whose SQL defines the meaning of every query."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.address import Address
 from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.dialects.statements import (
@@ -18,14 +19,11 @@ from sfumato.tasks.sql.dialects.statements import (
     returns_table,
 )
 
-if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
-
-def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
+def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
     import duckdb as driver  # queries are rewritten without it
 
-    own = driver.connect(str(address.database))
+    own = driver.connect(address.database)
     hide_progress(own)
     return own, own.close
 

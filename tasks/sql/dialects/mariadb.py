@@ -1,13 +1,15 @@
 """MariaDB: texts in a binary collation, tables filled under other names and then exchanged."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.address import Address
 from sfumato.tasks.sql.dialects.common import (
     insert_rows,
     misfitting_floats,
@@ -21,14 +23,10 @@ from sfumato.tasks.sql.dialects.dialect import (
     Made,
     Spelling,
     Storage,
-    connect_by_sqlalchemy,
     double,
 )
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.dialects.statements import drop
-
-if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 _SORTED = 255  # characters of a text: MariaDB sorts by 1,024 bytes (max_sort_length)
 _COLLATION = exp.Var(this="utf8mb4_nopad_bin")
@@ -108,8 +106,24 @@ def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
     return misfitting_floats(column, kind) or misfitting_moments(column, kind)
 
 
-def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
-    return connect_by_sqlalchemy(address, "mariadb+pymysql", {"charset": "utf8mb4"})
+def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
+    import pymysql
+
+    options = {name: _option(name, text) for name, text in address.options.items()}
+    try:
+        own = pymysql.connect(
+            database=address.database, charset="utf8mb4", **address.account(), **options
+        )
+    except TypeError:
+        raise InputError(
+            "address of a database: after ? stand options that PyMySQL does not have"
+        ) from None
+    return own, own.close
+
+
+def _option(name: str, text: str) -> str | int:
+    """Return an option of an address as the driver takes it: times are numbers of seconds."""
+    return int(text) if name.endswith("_timeout") and text.isdigit() else text
 
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:

@@ -2,13 +2,14 @@
 
 import io
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.address import Address
 from sfumato.tasks.sql.dialects.common import misfitting_moments, misfitting_zeros, regular
 from sfumato.tasks.sql.dialects.dialect import (
     Access,
@@ -17,7 +18,6 @@ from sfumato.tasks.sql.dialects.dialect import (
     Made,
     Spelling,
     Storage,
-    connect_by_sqlalchemy,
     double,
 )
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
@@ -29,9 +29,6 @@ from sfumato.tasks.sql.dialects.statements import (
     replacement,
     returns_table,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 _CHUNK = 20_000
 _PATIENCE = "10"  # seconds until connected
@@ -76,9 +73,12 @@ def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
     return misfitting_zeros(column, kind) or misfitting_moments(column, kind)
 
 
-def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
-    patience = {} if "connect_timeout" in address.query else {"connect_timeout": _PATIENCE}
-    return connect_by_sqlalchemy(address, "postgresql+psycopg", patience)
+def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
+    import psycopg
+
+    options = {"connect_timeout": _PATIENCE, **address.account(), **address.options}
+    own = psycopg.connect(dbname=address.database, **options)
+    return own, own.close
 
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:

@@ -4,12 +4,13 @@ import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sfumato.tasks.sql.address import Address
 from sfumato.tasks.sql.dialects.common import (
     glob_of,
     insert_rows,
@@ -24,7 +25,6 @@ from sfumato.tasks.sql.dialects.dialect import (
     Kind,
     Spelling,
     Storage,
-    connect_by_sqlalchemy,
 )
 from sfumato.tasks.sql.dialects.outward import (
     Arithmetic,
@@ -37,9 +37,6 @@ from sfumato.tasks.sql.dialects.outward import (
     sum_of_floats,
     sum_within,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy import URL  # takes 0.1 s: only databases need it
 
 REAL_DIGITS = 15
 """The most digits of a number that is stored exactly."""
@@ -144,10 +141,9 @@ def _is_real_type(kind: exp.Expr) -> exp.Expr:
     return exp.EQ(this=kind, expression=exp.Literal.string("real"))
 
 
-def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
-    own, close = connect_by_sqlalchemy(address, "sqlite", {})
-    own.isolation_level = None
-    return own, close
+def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
+    own = sqlite3.connect(address.database, isolation_level=None)
+    return own, own.close
 
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
