@@ -63,6 +63,8 @@ LONG = [
     "tests/fuzz/test_fuzz.py",
     *SHARED["compiled"],
     *SHARED["guide"],
+    "tests/reader/test_other_systems.py",
+    "tests/reader/test_environment.py",
     "tests/destinations/test_every_line.py",
     "tests/query/test_label_tables.py",
     "tests/destinations/test_commands.py",

@@ -2,8 +2,6 @@
 
 import errno
 import os
-import pwd
-import resource
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +9,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfumato.expectations.machine.fault import MachineFault
+from sfumato.expectations.machine.system import (
+    is_mounted_read_only,
+    lacks_names,
+    limit,
+    user,
+    user_name,
+)
 from sfumato.expectations.shared.errors import SpecError, TransientFault
 
 _AGAIN = "then type the same command again: what was not finished was not published"
@@ -46,8 +51,7 @@ def in_units(number: float) -> str:
 def full_disk(error: BaseException) -> MachineFault:
     """Return the words for a disk without space, or without room for names of files."""
     place = _directory(error)
-    disk, status = _disk_of(place), os.statvfs(place)
-    missing = "file more (no inode)" if status.f_files and not status.f_favail else "space"
+    disk, missing = _disk_of(place), "file more (no inode)" if lacks_names(place) else "space"
     reason = f"no {missing} is left on the disk of {place}: {_free(place)} are free on {disk}"
     return MachineFault(reason, (f"make room on {disk}, {_AGAIN}",))
 
@@ -65,12 +69,11 @@ def used_quota(error: BaseException) -> MachineFault:
 
 def limited_file(error: BaseException) -> MachineFault:
     """Return the words for a file that is larger than a process, or a disk, allows."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-    place = _directory(error)
-    if limit == resource.RLIM_INFINITY:
+    most, place = limit("RLIMIT_FSIZE"), _directory(error)
+    if most is None:
         reason = f"a file is larger than the disk of {place} allows"
         return MachineFault(reason, (f"use a directory on another disk, {_AGAIN}",))
-    reason = f"a file in {place} is larger than this process may write ({in_units(limit)})"
+    reason = f"a file in {place} is larger than this process may write ({in_units(most)})"
     return MachineFault(
         reason,
         (f"ulimit -f unlimited (of a service: LimitFSIZE=infinity), {_AGAIN}",),
@@ -82,8 +85,7 @@ def unwritable(place: Path) -> OSError | None:
     directory = _existing(place)
     if _may(directory, os.W_OK | os.X_OK):
         return None
-    read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
-    number = errno.EROFS if read_only else errno.EACCES
+    number = errno.EROFS if is_mounted_read_only(directory) else errno.EACCES
     return OSError(number, os.strerror(number), os.fspath(directory))
 
 
@@ -101,31 +103,33 @@ def closed_place(error: BaseException) -> MachineFault:
 
     A file is named only if it cannot be read: the files of the work directory are nobody's matter.
     """
-    path, user = _path(error), _user()
+    path, runs_as = _path(error), _user()
     if path is None:
-        return MachineFault(f"permission denied: the command runs as {user}")
+        return MachineFault(f"permission denied: the command runs as {runs_as}")
     if (barrier := _barrier(path)) is None:
         place = _directory(error)
         look = f"see what forbids it: lsattr -d {place} && getfacl {place}"
-        reason = f"permission denied in {place}: the command runs as {user}"
+        reason = f"permission denied in {place}: the command runs as {runs_as}"
         return MachineFault(reason, (look,))
     place, bits = barrier
     status = place.stat()
-    owner, mode = _name(status.st_uid), f"{status.st_mode & 0o7777:04o}"
+    owner, mode = user_name(status.st_uid), f"{status.st_mode & 0o7777:04o}"
+    belongs = f"{place} belongs to {owner} (mode {mode})"
     return MachineFault(
-        f"permission denied: {place} belongs to {owner} (mode {mode}), the command runs as {user}",
+        f"permission denied: {belongs}, the command runs as {runs_as}",
         (
             f"run the command as {owner}",
-            f"have {owner} type: setfacl --modify u:{user}:{bits} {place}",
+            f"have {owner} type: setfacl --modify u:{runs_as}:{bits} {place}",
         ),
     )
 
 
 def open_files(_error: BaseException) -> MachineFault:
     """Return the words for too many files that are open at once."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = limit("RLIMIT_NOFILE")
+    allowed = "" if most is None else f": this process may open {most:,}"
     return MachineFault(
-        f"too many files are open: this process may open {limit:,}",
+        f"too many files are open{allowed}",
         ("ulimit -n 65536 (of a service: LimitNOFILE=65536), then type the same command again",),
     )
 
@@ -191,7 +195,7 @@ def _barrier(path: Path) -> tuple[Path, str] | None:
 
 
 def _may(place: Path, bits: int) -> bool:
-    return os.access(place, bits, effective_ids=True)
+    return os.access(place, bits, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _disk_of(place: Path) -> Path:
@@ -204,12 +208,4 @@ def _free(place: Path) -> str:
 
 
 def _user() -> str:
-    return _name(os.geteuid())
-
-
-def _name(user: int) -> str:
-    """Return the name of a user of this machine, or the number where it has none."""
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return f"user {user}"
+    return user_name(user())

@@ -2,13 +2,13 @@
 
 import os
 import re
-import resource
 from contextlib import suppress
 from math import prod
 from pathlib import Path
 
 from sfumato.expectations.machine.disks import in_units
 from sfumato.expectations.machine.fault import MachineFault
+from sfumato.expectations.machine.system import limit
 from sfumato.expectations.shared.errors import TransientFault
 
 _SIZE = re.compile(r"size (?:of )?(\d+(?:\.\d+)?)\s?(bytes|[KMGT]i?B)?\b")
@@ -23,10 +23,10 @@ def out_of_memory(error: BaseException) -> MachineFault:
     """Return the words for memory that the system refused."""
     size = requested_bytes(error)
     wish = "" if size is None else f": {in_units(size)} were needed at once"
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    most = limit("RLIMIT_AS")
     remedies = (_PARTS, _FEWER)
-    if limit != resource.RLIM_INFINITY:
-        allowed = f"this process may use {in_units(limit)} (ulimit -v)"
+    if most is not None:
+        allowed = f"this process may use {in_units(most)} (ulimit -v)"
         return MachineFault(
             f"out of memory{wish}{';' if wish else ':'} {allowed}",
             (*remedies, "ulimit -v unlimited (of a service: LimitAS=infinity)"),
@@ -46,10 +46,10 @@ def killed_worker(_error: BaseException) -> MachineFault:
 
 def no_process(error: BaseException) -> MachineFault:
     """Return the words for a process or thread that the system did not let begin."""
-    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+    if limit("RLIMIT_AS") is not None:
         return out_of_memory(error)  # a thread's stack counts, and is refused as a thread
-    limit, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    allowed = "" if limit == resource.RLIM_INFINITY else f": this user may have {limit:,}"
+    most = limit("RLIMIT_NPROC")
+    allowed = "" if most is None else f": this user may have {most:,}"
     return MachineFault(
         f"no further process or thread can be started{allowed}",
         ("ulimit -u unlimited, or end other processes of this user", _FEWER),

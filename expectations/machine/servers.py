@@ -5,6 +5,7 @@ Prefect speaks to its server through httpx, and nothing else here uses httpx.
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -158,10 +159,10 @@ def _home() -> Path:
 
 def _room() -> str:
     try:
-        status = os.statvfs(_home())
+        free = shutil.disk_usage(_home()).free
     except OSError:
         return "it is not there"
-    return f"{in_units(status.f_bavail * status.f_frsize)} are free on its disk"
+    return f"{in_units(free)} are free on its disk"
 
 
 def _is_prefect(error: BaseException) -> bool:

@@ -261,7 +261,7 @@ def _findings(context: Any, batch: _Batch, documents: Path | None) -> tuple[Find
         context.data_sources.delete(name)  # lets go of the frame
         if documents is not None:
             text = json.dumps(result.to_json_dict(), indent=2)
-            (documents / f"{name}.json").write_text(text, encoding="utf-8")
+            (documents / f"{name}.json").write_text(text, encoding="utf-8", newline="\n")
         outcomes = [_outcome(evaluated) for evaluated in result.results]
     findings = admit(batch.table, batch.expected, outcomes)
     return tuple(replace(finding, owned=batch.owned) for finding in findings)

@@ -132,7 +132,7 @@ def _temporary_file(document: Mapping[str, Any], base: Path) -> Iterator[Path]:
     except OSError as error:
         raise InputError(with_remedies(f"{base}: no spec can be written there", error)) from None
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             file.write(content)
         yield path
     finally:

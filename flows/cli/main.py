@@ -37,6 +37,7 @@ def main() -> None:
     objects that Prefect's threads still hold; exit handlers (the embedded server's) do run.
     """
     lean()
+    show.speak_utf8()
     if sys.argv[1:2] not in [[name] for name in WITH_GREAT_EXPECTATIONS]:
         without_pandas()
     code = run(sys.argv[1:])

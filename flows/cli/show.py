@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -37,6 +38,13 @@ _ACTING = re.compile(
 
 class ClosedPipeError(Exception):
     """The program that read the answers has ended, as `head` does after some lines."""
+
+
+def speak_utf8() -> None:
+    """Write UTF-8 into files and pipes, and to terminals what they can show, on every system."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.encoding.lower() != "utf-8":
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
 
 
 def visible(text: str) -> str:

@@ -9,6 +9,7 @@ from sfumato.tasks.partitions.aimed.parameters import AimedParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.schema.column_names import (
+    DEVICES,
     RESERVED,
     folded_name,
     is_like_a_path,
@@ -27,13 +28,21 @@ def _confirmation(spec: SpecParts) -> None:
         )
 
 
-def _names(spec: SpecParts) -> None:
+def _name_of_line(spec: SpecParts) -> None:
     for taken, what in ((KEYS, "signing keys"), (PEOPLE, "private records of people")):
         if spec.name == taken:
             raise ValueError(
                 f"name: {taken} is the name of the directory of {what}. Choose another "
                 "name for the line"
             )
+    if spec.name in DEVICES:
+        raise ValueError(
+            f"name: {spec.name} is a name that no directory can have on Windows, where readers "
+            "may copy the release to. Choose another name for the line"
+        )
+
+
+def _names(spec: SpecParts) -> None:
     safe: dict[str, str] = {}
     for name in spec.columns:
         if is_like_a_path(name):
@@ -51,6 +60,11 @@ def _names(spec: SpecParts) -> None:
             raise ValueError(
                 f"columns.{name}: has no letter or digit from which a name for files "
                 f"and SQL can be made{_to_rename(name)}"
+            )
+        if folded in DEVICES:
+            raise ValueError(
+                f"columns.{name}: is a name that no file can have on Windows, where readers may "
+                f"copy the release to{_to_rename(name)}"
             )
         if folded in safe:
             raise ValueError(
@@ -339,6 +353,7 @@ def _row_numbers(spec: SpecParts) -> None:
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
     _confirmation,
+    _name_of_line,
     _names,
     _roles,
     _weights,

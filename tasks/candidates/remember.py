@@ -89,7 +89,7 @@ def forget_whose(stage: Path) -> None:
 
 def write_version_before(stage: Path, digest: str | None) -> None:
     """Write the digest of the line's last version when a candidate was made from the map."""
-    (stage / _AFTER).write_text(json.dumps(digest), encoding="utf-8")
+    (stage / _AFTER).write_text(json.dumps(digest), encoding="utf-8", newline="\n")
 
 
 def version_before(stage: Path) -> str | None:
@@ -100,7 +100,7 @@ def version_before(stage: Path) -> str | None:
 
 def write_map_followed(stage: Path, sha256: str | None) -> None:
     """Write the SHA-256 of the other line's map that a candidate follows, None for none."""
-    (stage / _FOLLOWED).write_text(json.dumps(sha256), encoding="utf-8")
+    (stage / _FOLLOWED).write_text(json.dumps(sha256), encoding="utf-8", newline="\n")
 
 
 def map_followed(stage: Path) -> str | None:

@@ -80,7 +80,7 @@ def stage_tombstone(public: Path, tombstone: Tombstone, title: str, signer: Sign
     staged = public / f"{STAGED_WITHDRAWAL}{tombstone.version}"
     _delete(staged)
     staged.mkdir(mode=0o700)
-    (staged / _PAGE).write_text(tombstone_page(tombstone, title), encoding="utf-8")
+    (staged / _PAGE).write_text(tombstone_page(tombstone, title), encoding="utf-8", newline="\n")
     if signer is not None:
         content = signature_of_withdrawal(tombstone, signer)
         (staged / WITHDRAWAL_SIGNATURE).write_bytes(content)

@@ -165,7 +165,7 @@ def save(microdata: Microdata, directory: Path) -> None:
     write_stage_table(codes, directory / "codes.parquet")
     write_stage_table(values, directory / "values.parquet")
     roles = {"rows": microdata.rows, "roles": {c.name: c.role for c in microdata.columns}}
-    (directory / "microdata.json").write_text(json.dumps(roles), encoding="utf-8")
+    (directory / "microdata.json").write_text(json.dumps(roles), encoding="utf-8", newline="\n")
 
 
 def count_rows(directory: Path) -> int:

@@ -7,8 +7,6 @@ releases may be different ones who share one work directory; the public place, t
 the reviewers' file stay the publishing user's.
 """
 
-import fcntl
-import grp
 import os
 import shutil
 import stat
@@ -17,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from sfumato.expectations.machine import system
 from sfumato.expectations.machine.fault import with_remedies
 from sfumato.expectations.shared.errors import Fault, InputError
 from sfumato.tasks.schema.files import open_file
@@ -38,13 +37,13 @@ def shared_group() -> int | None:
     if not named:
         return None
     try:
-        number = int(named) if named.isdigit() else grp.getgrnam(named).gr_gid
+        number = int(named) if named.isdigit() else system.group_number(named)
     except KeyError:
         raise InputError(
             f"{GROUP}: this machine has no group with that name. Set the variable to a "
             "group from: groups"
         ) from None
-    if number not in {*os.getgroups(), os.getegid()}:
+    if number not in system.groups():
         raise InputError(
             f"{GROUP}: you are not a member of that group. Set the variable to one of your "
             "groups (to see them: groups)"
@@ -69,13 +68,16 @@ def share_directory(path: str | os.PathLike[str]) -> None:
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """Decide whether a file or directory is the user's, or shared with the group."""
-    return status.st_uid == os.geteuid() or _is_shared(status)
+    """Decide whether a file or directory is the user's, or shared with the group.
+
+    True where files have no owners: a user's directories are then closed by their place.
+    """
+    return system.user() in (None, status.st_uid) or _is_shared(status)
 
 
 def is_open(status: os.stat_result) -> bool:
-    """Decide whether others than the user and the group can open it."""
-    mode = stat.S_IMODE(status.st_mode)
+    """Decide whether others than the user and the group can open it, as far as modes say so."""
+    mode = 0 if system.user() is None else stat.S_IMODE(status.st_mode)
     return bool(mode & _OTHERS) or (bool(mode & _GROUPS) and not _is_shared(status))
 
 
@@ -128,11 +130,13 @@ def _replacement(path: Path, staged_in: Path, mode: int | None) -> Iterator[Bina
     temporary = staged_in / f".{path.name}.{os.getpid()}.tmp"
     temporary.unlink(missing_ok=True)
     with name_in_errors(path), _removed_unless_renamed(temporary):
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        flags = system.open_flags("O_WRONLY", "O_CREAT", "O_EXCL")
+        descriptor = os.open(temporary, flags, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            os.fchmod(file.fileno(), private_mode(file.fileno()) if mode is None else mode)
+            private = private_mode(file.fileno()) if mode is None else mode
+            system.set_mode(file.fileno(), private)
             os.fsync(file.fileno())
         temporary.replace(path)
         sync_directory(path.parent)
@@ -163,22 +167,15 @@ def name_in_errors(path: Path) -> Iterator[None]:
 def was_left(temporary: Path) -> bool:
     """Decide whether a temporary file was left by a process that ended before it renamed it."""
     try:
-        os.kill(int(temporary.name.split(".")[-2]), 0)
-    except (ProcessLookupError, ValueError, IndexError):
+        return not system.is_running(int(temporary.name.split(".")[-2]))
+    except (ValueError, IndexError):
         return True
-    except PermissionError:
-        return False
-    return False
 
 
 def sync_directory(directory: Path) -> None:
     """Make the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with name_in_errors(directory):
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with name_in_errors(directory):
+        system.sync_names(directory)
 
 
 def sync_tree(directory: Path) -> None:
@@ -198,7 +195,7 @@ def hold_lock(path: Path) -> Iterator[None]:
     """
     while True:
         with _open_lock(path) as descriptor:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            system.take_lock(descriptor, wait=True)
             if _is_open_at(path, descriptor):
                 yield
                 return
@@ -218,7 +215,7 @@ def share_lock(path: Path) -> Iterator[bool]:
     A lock file that is missing counts as free.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, system.open_flags("O_NOFOLLOW", "O_NONBLOCK"))
     except FileNotFoundError:
         yield True
         return
@@ -226,7 +223,7 @@ def share_lock(path: Path) -> Iterator[bool]:
         yield not _is_locked_by_another(path)
         return
     try:
-        yield _take(descriptor, fcntl.LOCK_SH)
+        yield system.take_lock(descriptor, shared=True)
     finally:
         os.close(descriptor)
 
@@ -245,24 +242,15 @@ def _is_locked_by_another(path: Path) -> bool:
 def hold_lock_if_free(path: Path) -> Iterator[bool]:
     """Hold the lock if it is free, and yield whether it was."""
     with _open_lock(path) as descriptor:
-        yield _take(descriptor, fcntl.LOCK_EX)
-
-
-def _take(descriptor: int, kind: int) -> bool:
-    """Take a lock of a kind unless it is held; return whether it was taken."""
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        yield system.take_lock(descriptor)
 
 
 @contextmanager
 def _open_lock(path: Path) -> Iterator[int]:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        if os.fstat(descriptor).st_uid == os.geteuid():
-            os.fchmod(descriptor, private_mode(descriptor))
+        descriptor = os.open(path, system.open_flags("O_RDWR", "O_CREAT", "O_NOFOLLOW"), 0o600)
+        if os.fstat(descriptor).st_uid == system.user():
+            system.set_mode(descriptor, private_mode(descriptor))
     except OSError as error:
         raise Fault(with_remedies(f"{path}: cannot be locked", error)) from None
     try:

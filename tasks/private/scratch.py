@@ -91,9 +91,12 @@ def _living_directory(parent: Path, name: str | None = None) -> Iterator[Path]:
         with writing_below(new):
             yield new
     finally:
-        if not _is_retained(new):
+        is_over = not _is_retained(new)
+        if is_over:
             shutil.rmtree(new, ignore_errors=True)
         alive.__exit__(None, None, None)
+        if is_over and new.exists():  # Windows deletes no file that is open
+            shutil.rmtree(new, ignore_errors=True)
 
 
 def _retain(directory: Path, hours: int) -> None:
@@ -128,9 +131,12 @@ def _sweep(place: Path) -> int:
     with hold_lock(place / _LOCK):
         for directory in filter(_is_ours, place.iterdir()):
             with hold_lock_if_free(directory / _ALIVE) as free:
-                if free and not _is_retained(directory):
+                is_over = free and not _is_retained(directory)
+                if is_over:
                     shutil.rmtree(directory, ignore_errors=True)
-                    swept += 1
+            if is_over:
+                shutil.rmtree(directory, ignore_errors=True)  # on Windows it still had the lock
+                swept += 1
     return swept
 
 

@@ -63,7 +63,8 @@ def write_hierarchies(directory: Path, declared: Declared) -> None:
     for name, rows in declared.hierarchies.items():
         if isinstance(rows, tuple):
             directory.mkdir(exist_ok=True)
-            with (directory / f"{safe_name(name)}.csv").open("w", encoding="utf-8") as file:
+            path = directory / f"{safe_name(name)}.csv"
+            with path.open("w", encoding="utf-8", newline="\n") as file:
                 csv.writer(file, lineterminator="\n").writerows(rows)
 
 

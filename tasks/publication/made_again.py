@@ -160,7 +160,7 @@ def compare_made_again(
         other = other_software(release.declared.software)
         if not other:
             raise PromiseError(f"{different[0]}: differs from the published tables")
-        (again / PAGE).write_text(page(directory), encoding="utf-8")
+        (again / PAGE).write_text(page(directory), encoding="utf-8", newline="\n")
         unlike = [
             name for name in different if not are_equivalent(directory / name, again / name, other)
         ]

@@ -42,7 +42,8 @@ def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenPar
     place.mkdir(exist_ok=True)
     write_hierarchies(place / "hierarchies", declared)
     (place / "sql").mkdir()
-    (place / "sql" / "duckdb.sql").write_text(duckdb_script(declared), encoding="utf-8")
+    script = duckdb_script(declared)
+    (place / "sql" / "duckdb.sql").write_text(script, encoding="utf-8", newline="\n")
     findings = findings_of(seen.all_verdicts())
     (place / "validation.json").write_bytes(
         canonical_json([*documents(findings), *stated_bars(declared)])
@@ -50,7 +51,7 @@ def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenPar
     of_parts = {path: directory for path in files(directory) if path.parts[0] == PARTS}
     beside = {path: place for path in files(place) if path.parts[0] != PARTS}
     text = _page(of_parts | beside, declared, seen, directory)
-    (place / PAGE).write_text(text, encoding="utf-8")
+    (place / PAGE).write_text(text, encoding="utf-8", newline="\n")
 
 
 def page_of_whole(directory: Path, declared: Declared, seen: SeenParts) -> str:

@@ -7,6 +7,10 @@ from sfumato.tasks.schema.names import COUNT, GROUP_ID
 
 RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 """The names of columns that published tables have already."""
+DEVICES = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+)
+"""The names that no file or directory can have on Windows, whatever ending follows."""
 ROW_NAMES = "row-names"
 """The name of a column of R's row names, which R does not name."""
 _LONGEST = 128
@@ -61,7 +65,7 @@ def names_for_release(names: Sequence[str]) -> dict[str, str]:
     taken, unfit = set[str](), list[tuple[int, str]]()
     for place, name in enumerate(names, start=1):
         folded = "" if is_like_a_path(name) else folded_name(name)
-        if not folded or folded in RESERVED or folded in taken:
+        if not folded or folded in {*RESERVED, *DEVICES, *taken}:
             unfit.append((place, name))
         taken.add(folded)
     others: dict[str, str] = {}
@@ -77,6 +81,6 @@ def _publishable(name: str, place: int, taken: Collection[str]) -> str:
     wished = plain if folded_name(plain) else f"column-{place}"
     if place == 1 and not name.strip():
         wished = ROW_NAMES
-    while folded_name(wished) in {*taken, *RESERVED}:
+    while folded_name(wished) in {*taken, *RESERVED, *DEVICES}:
         wished = f"{wished}-{place}"
     return wished

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.machine.fault import with_remedies
+from sfumato.expectations.machine.system import open_flags
 
 DEEPEST = 50
 TOO_DEEP = f"nested deeper than {DEEPEST} levels"
@@ -26,7 +27,7 @@ DOCUMENT = 1 << 24
 MANIFEST_BYTES = 1 << 26
 """Bytes of a manifest, which lists every file of every part."""
 _CONTAINERS = (dict, list)  # what parsers of JSON and YAML make
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FLAGS = open_flags("O_RDONLY", "O_NONBLOCK", "O_NOCTTY")
 
 
 class NestingError(ValueError):
@@ -93,7 +94,9 @@ def open_file(path: Path, most: int | None = None, *, links: bool = True) -> Buf
         OSError: where it is no regular file, is larger, or cannot be opened.
     """
     _require_regular(path, _status(path))
-    descriptor = os.open(path, _FLAGS if links else _FLAGS | os.O_NOFOLLOW)
+    if not links and path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
+    descriptor = os.open(path, _FLAGS if links else _FLAGS | open_flags("O_NOFOLLOW"))
     try:
         status = os.fstat(descriptor)
         _require_regular(path, status)

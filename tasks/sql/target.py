@@ -15,7 +15,7 @@ from urllib.parse import quote
 from sqlglot import exp
 
 from sfumato.expectations.shared.errors import InputError
-from sfumato.tasks.sql.address import Address
+from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.dialect import Dialect
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 

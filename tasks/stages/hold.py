@@ -122,9 +122,10 @@ def _report(
 ) -> None:
     place, release = private_directory(staged / REPORT), open_release(staged / CANDIDATE / RELEASE)
     public = None if measured is None else measured.public
-    (place / _ACCURACY).write_text(json.dumps(public), encoding="utf-8")
+    (place / _ACCURACY).write_text(json.dumps(public), encoding="utf-8", newline="\n")
     if measured is not None:
-        (place / _USEFUL).write_text(json.dumps(vars(measured.useful)), encoding="utf-8")
+        useful = json.dumps(vars(measured.useful))
+        (place / _USEFUL).write_text(useful, encoding="utf-8", newline="\n")
     risk = read_note(deidentified, RISK) if (deidentified / f"{RISK}.json").exists() else {}
     keep_risk(deidentified, place)
     keep_texts(deidentified, place)

@@ -36,7 +36,7 @@ def new_stage(run: Path, name: str) -> Path:
 
 def write_note(stage: Path, name: str, document: Any) -> None:
     """Write a small document into a stage."""
-    (stage / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    (stage / f"{name}.json").write_text(json.dumps(document), encoding="utf-8", newline="\n")
 
 
 def read_note(stage: Path, name: str) -> Any:

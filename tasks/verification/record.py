@@ -21,6 +21,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from sfumato.expectations.machine.system import user
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.files import read_json
@@ -148,8 +149,4 @@ def _place(directory: Path, environ: Mapping[str, str]) -> Path:
 def _ours(path: Path, kind: Callable[[int], bool], mode: int) -> bool:
     """Decide whether the user owns a file or directory, and nobody else may write or read it."""
     status = path.lstat()
-    return (
-        kind(status.st_mode)
-        and status.st_uid == os.getuid()
-        and stat.S_IMODE(status.st_mode) == mode
-    )
+    return kind(status.st_mode) and status.st_uid == user() and stat.S_IMODE(status.st_mode) == mode

@@ -93,7 +93,7 @@ def require_alike(client: Any, run: Path) -> None:
         InputError: where there is none, or one has other software or sees another disk.
     """
     token = secrets.token_hex(16)
-    (run / _SEEN).write_text(token, encoding="ascii")
+    (run / _SEEN).write_text(token, encoding="ascii", newline="\n")
     answers = client.run(_answer, str(run / _SEEN), on_error="return")
     if not answers:
         raise InputError("SFUMATO_DASK: the cluster has no workers. Start some")

@@ -34,6 +34,7 @@ ENTRIES = (
 )
 SHORT = {
     "expectations/shared/errors.py": "every module imports it",
+    "expectations/groups/connected.py": "imports nothing but NumPy",
     "expectations/gallery.py": "the name that other projects import",
     "expectations/shared/numbers.py": "what reads JSON imports it, without Arrow",
     "flows/api/opening.py": "imports nothing before a release is opened",
@@ -56,6 +57,7 @@ SHORT = {
     "tasks/microdata/databases/faults.py": "imported without a driver",
     "tasks/microdata/readers/reader.py": "the contract of readers",
     "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
+    "tasks/sql/dialects/address.py": "read without a driver",
     "tasks/sql/parted.py": "imports no DuckDB",
     "tasks/verification/elsewhere/place.py": "the contract of places",
 }

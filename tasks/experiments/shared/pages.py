@@ -85,4 +85,4 @@ def _seeds(measured: Mapping[str, Results]) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")

@@ -204,7 +204,7 @@ def write_review_page(
         measured=(place / "accuracy.html").exists(),
     )
     path = place / REVIEW_PAGE
-    path.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8", newline="\n")
     return path
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.address import Address
+from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.outward import Arithmetic
 
 Types = Mapping[str, ColumnType]

@@ -7,7 +7,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.address import Address
+from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.dialects.statements import (

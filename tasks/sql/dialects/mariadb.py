@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.address import Address
+from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.common import (
     insert_rows,
     misfitting_floats,

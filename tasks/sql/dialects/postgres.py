@@ -9,7 +9,7 @@ import pyarrow.csv
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.address import Address
+from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.common import misfitting_moments, misfitting_zeros, regular
 from sfumato.tasks.sql.dialects.dialect import (
     Access,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.tasks.sql.address import Address
+from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.common import (
     glob_of,
     insert_rows,
