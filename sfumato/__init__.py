@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sfumato.expectations.shared.errors import (
         Fault,
         InputError,
+        MissingPackageError,
         PromiseError,
         QueryError,
         SfumatoError,
@@ -66,6 +67,7 @@ __all__ = [
     "Likely",
     "LineVersion",
     "Listing",
+    "MissingPackageError",
     "PrivateResult",
     "PromiseError",
     "QueryError",
@@ -91,6 +93,7 @@ _HOMES = {
     "sfumato.expectations.shared.errors": (
         "Fault",
         "InputError",
+        "MissingPackageError",
         "PromiseError",
         "QueryError",
         "SfumatoError",

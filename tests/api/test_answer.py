@@ -383,10 +383,10 @@ class TestOtherLibraries:
 
     def test_what_is_missing_is_named_with_how_to_install_it(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "polars", None)
-        with pytest.raises(sfumato.InputError, match=r"Install it: pip install polars$"):
+        with pytest.raises(sfumato.MissingPackageError, match=r"pip install 'sfumato\[polars\]'$"):
             self.ANSWER.to_polars()
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-        with pytest.raises(sfumato.InputError, match=r"Install it: pip install matplotlib$"):
+        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+        with pytest.raises(sfumato.MissingPackageError, match=r"pip install 'sfumato\[plots\]'$"):
             self.ANSWER.plot()
 
 

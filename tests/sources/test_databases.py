@@ -11,7 +11,12 @@ import psycopg
 import pymysql
 import pytest
 
-from sfumato.expectations.shared.errors import InputError, SpecError, TransientFault
+from sfumato.expectations.shared.errors import (
+    InputError,
+    MissingPackageError,
+    SpecError,
+    TransientFault,
+)
 from tests.microdata.sources import refusal
 from tests.query.databases import mariadb, postgres
 from tests.sources.tables import CANARY, QUERY, ROWS, read
@@ -279,6 +284,6 @@ def test_an_extra_that_is_missing_is_named(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
-    message = refusal_of("postgresql:///x")
+    message = refusal_of("postgresql:///x", kind=MissingPackageError)
     expected = "needs a package that is not installed. Run pip install 'sfumato[postgres]'"
     assert message == f"postgresql:///x: {expected}"

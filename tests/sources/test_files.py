@@ -15,7 +15,7 @@ import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.shared.errors import InputError
+from sfumato.expectations.shared.errors import InputError, MissingPackageError
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
 from sfumato.tasks.microdata.readers.cells import cells, convert_cells
 from sfumato.tasks.microdata.readers.declared import Source
@@ -345,6 +345,6 @@ def test_a_package_that_is_missing_is_named(tmp_path, monkeypatch, module, file,
     monkeypatch.setitem(sys.modules, module, None)
     (tmp_path / file).write_bytes(b"x")
     sheet = {"sheet": "a"} if extra == "excel" else {}
-    message = refusal_of(tmp_path, file, format=extra, **sheet)
+    message = refusal(lambda: read(tmp_path, file, format=extra, **sheet), MissingPackageError)
     hint = f"needs a package that is not installed. Run pip install 'sfumato[{extra}]'"
     assert message == f"{file}: {hint}"
