@@ -37,6 +37,7 @@ from sfumato.tasks.schema.formats import other_software, require_readable
 from sfumato.tasks.terms.assessment import Assessment, assess
 from sfumato.tasks.terms.opened import MANIFEST, Release, open_release, require_release
 from sfumato.tasks.terms.parts import PARTS
+from sfumato.tasks.terms.scopes import fault_of_scopes
 from sfumato.tasks.terms.stated_promises import with_statements
 from sfumato.tasks.terms.tables import form_of, read_tables
 from sfumato.tasks.terms.terms import Declared, LineName, Title, Word
@@ -185,6 +186,8 @@ def _verify(
     made_again: Mapping[str, str] | None,
 ) -> tuple[Checked, Assessment]:
     declared = release.declared
+    if fault := fault_of_scopes(declared):
+        raise PromiseError(f"{MANIFEST}: {fault}")
     tables = read_tables(declared, release.directory / "data")
     assessed = assess(declared, tables, references=references)
     assessment, stated = with_statements(assessed, release.manifest, references)
