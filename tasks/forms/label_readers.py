@@ -34,6 +34,7 @@ _PERIOD_FORMS = {
     "decade": r"([0-9]{3})0s",
     "century": r"([0-9]{2})xx",
 }
+_WHOLE = "(?:0|[1-9][0-9]*)"
 Reader = Callable[[str | None], Admitted]
 
 
@@ -53,7 +54,7 @@ def read_interval(text: str, widths: Iterable[int]) -> Admitted:
 
 
 def _interval_limits(text: str) -> tuple[int, int] | None:
-    match = re.fullmatch(r"([0-9]+)-([0-9]+)|(-?[0-9]+) to (-?[0-9]+)", text)
+    match = re.fullmatch(rf"({_WHOLE})-({_WHOLE})|(-{_WHOLE}) to (-?{_WHOLE})", text)
     if match is None:
         return None
     low, high = (int(limit) for limit in match.groups() if limit is not None)

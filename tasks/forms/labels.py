@@ -154,9 +154,9 @@ def published_value(text: str, type_: ColumnType) -> Any:
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _WRITTEN: Mapping[ColumnType, str] = {
-    "integer": r"-?[0-9]+",
-    "decimal": r"-?[0-9]+(\.[0-9]+)?(E[+-]?[0-9]+)?",
-    "float": r"nan|-?(inf|[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?)",
+    "integer": r"0|-?[1-9][0-9]*",
+    "decimal": r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(E-[1-9][0-9]*)?",
+    "float": r"nan|-?(inf|(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-][1-9][0-9]*)?)",
     "date": _DAY,
     "timestamp": rf"{_DAY} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{6}})?",
 }

@@ -34,6 +34,7 @@ from sfumato.tasks.publication.parts import findings_of, observations_of
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.files import read_canonical
 from sfumato.tasks.schema.formats import other_software, require_readable
+from sfumato.tasks.schema.hierarchy import Hierarchy
 from sfumato.tasks.terms.assessment import Assessment, assess
 from sfumato.tasks.terms.opened import MANIFEST, Release, open_release, require_release
 from sfumato.tasks.terms.parts import PARTS
@@ -57,6 +58,7 @@ def require_agreement(declared: Declared, tables: Tables) -> None:
     """
     _counts_agree(declared, tables)
     _in_order(declared, tables)
+    _hierarchies_nest(declared)
     _leaves_are_published(declared, tables)
     if with_published_codes(declared.words, declared.columns, tables) != declared.words:
         raise PromiseError(f"{MANIFEST}: has labels of codes that are not published")
@@ -87,6 +89,15 @@ def _in_order(declared: Declared, tables: Tables) -> None:
     for name, table in form_of(declared).canonical(tables).items():
         if not table.equals(tables[name]):
             raise PromiseError(f"{name}: groups are not in canonical order across all tables")
+
+
+def _hierarchies_nest(declared: Declared) -> None:
+    for name, rows in declared.hierarchies.items():
+        try:
+            if isinstance(rows, tuple):
+                Hierarchy(f"hierarchy of {name!r}", rows)
+        except InputError as error:
+            raise PromiseError(f"{MANIFEST}: {error}") from None
 
 
 def _leaves_are_published(declared: Declared, tables: Tables) -> None:

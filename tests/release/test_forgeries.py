@@ -237,3 +237,12 @@ def test_a_promise_that_protects_nobody(forged_release, promise, reason):
     rebuilt(forged_release, promises=(PROMISE.validate_python(promise),))
     with pytest.raises(PromiseError, match=reason):
         check(forged_release)
+
+
+def test_a_hierarchy_that_does_not_nest(forged_release):
+    columns = dict(open_release(forged_release).declared.columns)
+    rows = (("Aa", "town", "*"), ("Bee", "town", "*"), ("Aa", "city", "*"))
+    columns["town"] = columns["town"].model_copy(update={"hierarchy": rows})
+    rebuilt(forged_release, columns=columns)
+    with pytest.raises(PromiseError, match="leaf is in an earlier row"):
+        check(forged_release)
