@@ -29,6 +29,7 @@ from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.terms.tables import read_parquet, read_tables, write_table
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.verification.integrity import digest
+from tests.corpus.lines import CORPUS
 from tests.guide.page import PAGES
 
 FOLDER = PAGES / "reference" / "release-format"
@@ -58,6 +59,12 @@ def promise(model: str, **parameters: Any) -> dict[str, Any]:
     return {"model": model, "quasi-identifiers": _QUASI, **parameters}
 
 
+def about_age(model: str, **parameters: Any) -> dict[str, Any]:
+    """Return a promise about one quasi-identifier."""
+    return {"model": model, "quasi-identifiers": ["age"], **parameters}
+
+
+KINDS = [["flu", "breath", "*"], ["asthma", "breath", "*"], ["burn", "injury", "*"]]
 EXAMPLES: Mapping[str, tuple[dict[str, Any], Rows]] = {
     "generalized": (
         {
@@ -220,10 +227,129 @@ EXAMPLES: Mapping[str, tuple[dict[str, Any], Rows]] = {
             ],
         },
     ),
+    "kinds": (
+        {
+            "columns": [
+                YEARS,
+                {**ILLNESS, "hierarchy": KINDS},
+                column("bonus", "sensitive", "integer", nulls=True),
+                column("weight", "insensitive", "integer", weight=True),
+            ],
+            "promises": [
+                about_age("k-map", k=10, weight="weight"),
+                about_age(
+                    "l-diversity",
+                    variant="entropy",
+                    l="1.5",
+                    sensitive="illness",
+                    **{"dont-care": ["flu"]},
+                ),
+                about_age(
+                    "l-diversity",
+                    variant="recursive",
+                    l=2,
+                    c=2,
+                    sensitive="illness",
+                    **{"dont-care": ["flu"]},
+                ),
+                about_age(
+                    "l-diversity",
+                    variant="recursive",
+                    l=2,
+                    c=3,
+                    sensitive="illness",
+                    negative={"values": ["asthma"], "percent": 10},
+                ),
+                about_age("t-closeness", t="0.125", distance="hierarchical", sensitive="illness"),
+                about_age("delta-disclosure", delta="0.5", sensitive="illness"),
+                about_age(
+                    "l-diversity", variant="distinct", l=1, sensitive="bonus", known=["illness"]
+                ),
+            ],
+            "partition": {"method": "mondrian", "mode": "strict"},
+            "form": {"method": "generalized"},
+        },
+        {
+            "microdata": [
+                ("30-39", "flu", 10, 3),
+                ("30-39", "flu", None, 4),
+                ("30-39", "asthma", 20, 5),
+                ("30-39", "burn", 10, 6),
+                ("40-59", "flu", None, 2),
+                ("40-59", "asthma", 30, 3),
+                ("40-59", "asthma", 30, 4),
+                ("40-59", "burn", 10, 5),
+            ]
+        },
+    ),
+    "labels": (
+        {
+            "columns": [
+                column("town", "quasi-identifier", "string", nulls=True),
+                column(
+                    "born", "quasi-identifier", "date", hierarchy={"dates": ["month", "decade"]}
+                ),
+                column("code", "quasi-identifier", "string", hierarchy={"prefixes": [4, 2]}),
+                column("dose", "quasi-identifier", "float"),
+                column("size", "quasi-identifier", "decimal", scale=2, nulls=True),
+                column("treated", "quasi-identifier", "boolean"),
+                column("seen", "quasi-identifier", "timestamp"),
+                column("change", "quasi-identifier", "integer", hierarchy={"intervals": [5, 10]}),
+            ],
+            "promises": [
+                {
+                    "model": "k-anonymity",
+                    "k": 2,
+                    "quasi-identifiers": [
+                        "town",
+                        "born",
+                        "code",
+                        "dose",
+                        "size",
+                        "treated",
+                        "seen",
+                        "change",
+                    ],
+                }
+            ],
+            "partition": {"method": "mondrian", "mode": "strict"},
+            "form": {"method": "generalized", "protects": "identities"},
+            "formats": ["parquet", "csv"],
+        },
+        {
+            "microdata": 2
+            * [
+                (
+                    '{Alton, "a, b"} or null',
+                    "1987-03",
+                    "1305*",
+                    "[0.5, 1e+20]",
+                    "[1.00, 2.50] or null",
+                    "{false, true}",
+                    "[2024-01-01 00:00:00.000000, 2024-01-02 12:30:00.500000]",
+                    "-5 to -1",
+                ),
+                (
+                    '{"*"}',
+                    "1990s",
+                    "13***",
+                    "1.5",
+                    "*",
+                    "true",
+                    "2024-01-01 00:00:00.000000",
+                    "20-29",
+                ),
+            ]
+        },
+    ),
 }
 COMPOSED = {"rule": "composed", "vacancies": "keep", "changes": "withhold", "share": "0.5"}
 FIRST: Rows = {
-    "microdata": [(34, "Alton", "100.50", 0), (31, "Bury", "250.00", 0), (38, "Alton", "201.00", 0)],
+    "microdata": [
+        (34, "Alton", "100.50", 0),
+        (31, "Bury", "250.00", 0),
+        (38, "Alton", "201.00", 0),
+    ],
     "vacant": [],
     "lineage": [(0, None, 3, 0)],
 }
@@ -237,6 +363,20 @@ SECOND: Rows = {
     ],
     "vacant": [(0, "201.00")],
     "lineage": [(0, 0, 2, 1), (1, None, 3, 0)],
+}
+
+
+LABELLED: Rows = {
+    "microdata": [
+        ("30-39", "north", "flu", 0),
+        ("30-39", "north", "flu", 0),
+        ("30-39", "north", "asthma", 0),
+        ("40-49", "*", "flu", 1),
+        ("40-49", "*", "asthma", 1),
+        ("40-49", "*", "burn", 1),
+        ("40-49", "*", "flu", 1),
+    ],
+    "lineage": [(0, None, 3, 0), (1, None, 3, 1)],
 }
 
 
@@ -307,6 +447,13 @@ def make_valid(folder: Path) -> None:
     second = declaration("composed", terms, 5, predecessor=before)
     second = second.model_copy(update={"rows": second.rows.model_copy(update={"vacant": 1})})
     make(folder / "composed-2", second, SECOND)
+    terms = {**EXAMPLES["generalized"][0], "versions": COMPOSED}
+    terms["promises"] = terms["promises"][:2]
+    declared = declaration("composed-labels", terms, 6)
+    declared = declared.model_copy(update={"rows": declared.rows.model_copy(update={"vacant": 1})})
+    make(folder / "composed-labels", declared, LABELLED)
+    in_parts = CORPUS / "format-9" / "public" / "corpus-permuted" / "0002"
+    shutil.copytree(in_parts, folder / "parts")
 
 
 def reseal(place: Path, change: Callable[[dict[str, Any]], Any] | None = None) -> None:
@@ -343,7 +490,9 @@ def rewritten(name: str, table: str, change: Callable[[list[Row]], Any]) -> Call
     return edited(name, rewrite)
 
 
-def edited(name: str, change: Callable[[Path], Any], *, seal: bool = True) -> Callable[[Path], None]:
+def edited(
+    name: str, change: Callable[[Path], Any], *, seal: bool = True
+) -> Callable[[Path], None]:
     """Return how to make an example, change its files, and list and seal them again."""
 
     def write(place: Path) -> None:
@@ -422,9 +571,7 @@ REFUSED: Mapping[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
         ("promise-broken", "promise-scope", "validation-wrong"),
     ),
     "11-entropy": (
-        promising(
-            "generalized", model="l-diversity", variant="entropy", l=2, sensitive="illness"
-        ),
+        promising("generalized", model="l-diversity", variant="entropy", l=2, sensitive="illness"),
         ("promise-broken", "validation-wrong"),
     ),
     "12-recursive": (
@@ -557,6 +704,8 @@ def page_of(folder: Path) -> str:
 def _section(place: Path) -> str:
     release = open_release(place)
     blocks = [f"### valid/{place.name}", f"Digest: `{stated_digest(place)}`"]
+    if release.declared.made_of:
+        return "\n\n".join([*blocks, "In parts, and composed: see the archive."])
     for name, table in read_tables(release.declared, place / "data").items():
         blocks.append(f"`data/{name}.parquet`, as CSV (T3):")
         blocks.append(f"```text\n{csv_of(table)}```")
