@@ -434,14 +434,14 @@ def stated_digest(place: Path) -> str:
     return str(json.loads((place / MANIFEST).read_bytes())["sfumato"]["digest"])
 
 
-def published_in(rows: Rows) -> int:
+def count_published(rows: Rows) -> int:
     return len(next(iter(rows[name] for name in ("microdata", "qit") if name in rows), [0] * 6))
 
 
 def make_valid(folder: Path) -> None:
     """Write the valid examples."""
     for name, (terms, rows) in EXAMPLES.items():
-        make(folder / name, declaration(name, terms, published_in(rows)), rows)
+        make(folder / name, declaration(name, terms, count_published(rows)), rows)
     terms = {**EXAMPLES["permuted"][0], "versions": COMPOSED, "formats": ["parquet"]}
     before = make(folder / "composed-1", declaration("composed", terms, 3), FIRST)
     second = declaration("composed", terms, 5, predecessor=before)
@@ -466,18 +466,20 @@ def reseal(place: Path, change: Callable[[dict[str, Any]], Any] | None = None) -
     (place / MANIFEST).write_bytes(canonical_json(document))
 
 
-def promising(name: str, **parameters: Any) -> Callable[[Path], None]:
+def promise_otherwise(name: str, **parameters: Any) -> Callable[[Path], None]:
     """Return how to make an example again with another promise, measured and written throughout."""
 
     def write(place: Path) -> None:
         terms, rows = EXAMPLES[name]
         promises = {"promises": [promise(**parameters)]}
-        make(place, declaration(name, {**terms, **promises}, published_in(rows)), rows)
+        make(place, declaration(name, {**terms, **promises}, count_published(rows)), rows)
 
     return write
 
 
-def rewritten(name: str, table: str, change: Callable[[list[Row]], Any]) -> Callable[[Path], None]:
+def rewrite_table(
+    name: str, table: str, change: Callable[[list[Row]], Any]
+) -> Callable[[Path], None]:
     """Return how to make an example, change the rows of a Parquet file, and seal it again."""
 
     def rewrite(place: Path) -> None:
@@ -487,17 +489,17 @@ def rewritten(name: str, table: str, change: Callable[[list[Row]], Any]) -> Call
         change(rows)
         write_table(pa.Table.from_pylist(rows, schema=published.schema), file)
 
-    return edited(name, rewrite)
+    return edit_files(name, rewrite)
 
 
-def edited(
+def edit_files(
     name: str, change: Callable[[Path], Any], *, seal: bool = True
 ) -> Callable[[Path], None]:
     """Return how to make an example, change its files, and list and seal them again."""
 
     def write(place: Path) -> None:
         terms, rows = EXAMPLES[name]
-        make(place, declaration(name, terms, published_in(rows)), rows)
+        make(place, declaration(name, terms, count_published(rows)), rows)
         change(place)
         if seal:
             reseal(place)
@@ -505,12 +507,12 @@ def edited(
     return write
 
 
-def stated(name: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+def state_otherwise(name: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
     """Return how to make an example, change its manifest, and seal it again."""
 
     def write(place: Path) -> None:
         terms, rows = EXAMPLES[name]
-        make(place, declaration(name, terms, published_in(rows)), rows)
+        make(place, declaration(name, terms, count_published(rows)), rows)
         reseal(place, change)
 
     return write
@@ -531,107 +533,113 @@ def _exchange(rows: list[Row]) -> None:
 
 REFUSED: Mapping[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "01-hash": (
-        edited("permuted", _replace("data/microdata.csv", "Alton", "Elton"), seal=False),
+        edit_files("permuted", _replace("data/microdata.csv", "Alton", "Elton"), seal=False),
         ("hash-differs", "csv-differs"),
     ),
     "02-csv": (
-        edited("permuted", _replace("data/microdata.csv", "Alton", "Elton")),
+        edit_files("permuted", _replace("data/microdata.csv", "Alton", "Elton")),
         ("csv-differs",),
     ),
     "03-digest": (
-        edited("permuted", _replace(MANIFEST, "An example", "An Example"), seal=False),
+        edit_files("permuted", _replace(MANIFEST, "An example", "An Example"), seal=False),
         ("digest-wrong", "manifest-schema"),
     ),
     "04-canonical": (
-        edited("permuted", _replace(MANIFEST, '{"$schema":', '{ "$schema":'), seal=False),
+        edit_files("permuted", _replace(MANIFEST, '{"$schema":', '{ "$schema":'), seal=False),
         ("manifest-not-canonical",),
     ),
     "05-missing": (
-        edited("permuted", lambda place: (place / "validation.json").unlink(), seal=False),
+        edit_files("permuted", lambda place: (place / "validation.json").unlink(), seal=False),
         ("file-missing", "resources-wrong"),
     ),
     "06-unexpected": (
-        edited("permuted", lambda place: (place / "data" / "m.csv").write_text("a\n"), seal=False),
+        edit_files(
+            "permuted", lambda place: (place / "data" / "m.csv").write_text("a\n"), seal=False
+        ),
         ("file-unexpected", "resources-wrong"),
     ),
     "07-order": (
-        rewritten("generalized", "microdata", _exchange),
+        rewrite_table("generalized", "microdata", _exchange),
         ("order-wrong",),
     ),
     "08-label": (
-        rewritten("generalized", "microdata", lambda rows: rows[0].update(age="30-38")),
+        rewrite_table("generalized", "microdata", lambda rows: rows[0].update(age="30-38")),
         ("label-unreadable", "promise-broken", "observed-wrong"),
     ),
     "09-label": (
-        rewritten("generalized", "microdata", lambda rows: rows[5].update(town="west")),
+        rewrite_table("generalized", "microdata", lambda rows: rows[5].update(town="west")),
         ("label-unreadable", "promise-broken", "observed-wrong", "order-wrong"),
     ),
     "10-k": (
-        promising("generalized", model="k-anonymity", k=4, sensitive="illness"),
+        promise_otherwise("generalized", model="k-anonymity", k=4, sensitive="illness"),
         ("promise-broken", "promise-scope", "validation-wrong"),
     ),
     "11-entropy": (
-        promising("generalized", model="l-diversity", variant="entropy", l=2, sensitive="illness"),
+        promise_otherwise(
+            "generalized", model="l-diversity", variant="entropy", l=2, sensitive="illness"
+        ),
         ("promise-broken", "validation-wrong"),
     ),
     "12-recursive": (
-        promising(
+        promise_otherwise(
             "generalized", model="l-diversity", variant="recursive", l=2, c=2, sensitive="illness"
         ),
         ("promise-broken", "validation-wrong"),
     ),
     "13-t": (
-        promising(
+        promise_otherwise(
             "generalized", model="t-closeness", t="0.16", distance="equal", sensitive="illness"
         ),
         ("promise-broken", "validation-wrong"),
     ),
     "14-scope": (
-        promising("split", model="l-diversity", variant="distinct", l=2, sensitive="illness"),
+        promise_otherwise(
+            "split", model="l-diversity", variant="distinct", l=2, sensitive="illness"
+        ),
         ("promise-scope",),
     ),
     "15-form": (
-        promising("permuted", model="k-anonymity", k=2, sensitive="wage"),
+        promise_otherwise("permuted", model="k-anonymity", k=2, sensitive="wage"),
         ("promise-scope",),
     ),
     "16-observed": (
-        stated("permuted", lambda d: d["sfumato"]["observed"][0]["observed"].update(k=4)),
+        state_otherwise("permuted", lambda d: d["sfumato"]["observed"][0]["observed"].update(k=4)),
         ("observed-wrong",),
     ),
     "17-format": (
-        stated("permuted", lambda d: d["sfumato"].update(format=5)),
+        state_otherwise("permuted", lambda d: d["sfumato"].update(format=5)),
         ("format-wrong",),
     ),
     "18-default": (
-        stated("permuted", lambda d: d["sfumato"].update(csv={"formulas": "keep"})),
+        state_otherwise("permuted", lambda d: d["sfumato"].update(csv={"formulas": "keep"})),
         ("manifest-schema",),
     ),
     "19-rows": (
-        stated("permuted", lambda d: d["sfumato"]["rows"].update(read=7)),
+        state_otherwise("permuted", lambda d: d["sfumato"]["rows"].update(read=7)),
         ("counts-contradict",),
     ),
     "20-groups": (
-        rewritten("split", "st_illness", lambda rows: rows[0].update(count=2)),
+        rewrite_table("split", "st_illness", lambda rows: rows[0].update(count=2)),
         ("count-wrong", "tables-disagree", "observed-wrong"),
     ),
     "21-admitted": (
-        rewritten("ambiguous", "at_town", lambda rows: rows.pop(0)),
+        rewrite_table("ambiguous", "at_town", lambda rows: rows.pop(0)),
         ("promise-broken", "observed-wrong", "order-wrong", "help-table-differs"),
     ),
     "22-target": (
-        rewritten("redistributed", "targets", lambda rows: rows[1].update(weight=3)),
+        rewrite_table("redistributed", "targets", lambda rows: rows[1].update(weight=3)),
         ("promise-broken", "observed-wrong", "order-wrong", "tables-disagree"),
     ),
     "23-nodes": (
-        rewritten("redistributed", "st", lambda rows: rows[0].update(upper=30)),
+        rewrite_table("redistributed", "st", lambda rows: rows[0].update(upper=30)),
         ("tables-disagree",),
     ),
     "24-validation": (
-        edited("permuted", _replace("validation.json", '"observed":6', '"observed":7')),
+        edit_files("permuted", _replace("validation.json", '"observed":6', '"observed":7')),
         ("validation-wrong",),
     ),
     "25-newer": (
-        stated("permuted", lambda d: d["sfumato"].update(format=12)),
+        state_otherwise("permuted", lambda d: d["sfumato"].update(format=12)),
         ("format-newer",),
     ),
 }
@@ -643,7 +651,7 @@ def make_refused(folder: Path) -> None:
         write(folder / name)
 
 
-def expected(folder: Path) -> dict[str, Any]:
+def expected_verdicts(folder: Path) -> dict[str, Any]:
     """Return what a verifier has to say of each example."""
     valid = {
         f"valid/{place.name}": {"verdict": "valid", "digest": stated_digest(place)}
@@ -731,7 +739,7 @@ def main() -> None:
         folder = Path(scratch)
         make_valid(folder / "valid")
         make_refused(folder / "refused")
-        text = json.dumps(expected(folder), indent=1) + "\n"
+        text = json.dumps(expected_verdicts(folder), indent=1) + "\n"
         (folder / EXPECTED).write_text(text, encoding="utf-8")
         pack(folder, ARCHIVE)
         PAGE.write_text(page_of(folder), encoding="utf-8")

@@ -33,7 +33,11 @@ def examples(tmp_path_factory):
 
 
 def valid(expected):
-    return {name: said["digest"] for name, said in expected.items() if said["verdict"] == "valid"}
+    return {
+        name: verdict["digest"]
+        for name, verdict in expected.items()
+        if verdict["verdict"] == "valid"
+    }
 
 
 def test_the_schema_is_that_of_the_model():
@@ -111,9 +115,9 @@ def test_the_digests_in_the_text_are_those_of_the_manifests_in_the_text(examples
         assert f"Digest: `{digest}`" in section
         if name == "valid/parts":
             continue
-        shown = re.search(r'^    (\{"\$schema":.*\})$', section, re.MULTILINE)[1]
-        assert shown.encode() == (folder / name / MANIFEST).read_bytes()
-        taken_out = shown.replace(f'"digest":"{digest}"', '"digest":""')
+        printed = re.search(r'^    (\{"\$schema":.*\})$', section, re.MULTILINE)[1]
+        assert printed.encode() == (folder / name / MANIFEST).read_bytes()
+        taken_out = printed.replace(f'"digest":"{digest}"', '"digest":""')
         assert hashlib.sha256(taken_out.encode()).hexdigest() == digest
 
 
@@ -125,8 +129,8 @@ def test_the_tables_in_the_text_are_those_of_the_files(examples):
         if release.declared.made_of:
             continue
         for table, content in read_tables(release.declared, folder / name / "data").items():
-            shown = section.partition(f"`data/{table}.parquet`")[2].partition("```text\n")[2]
-            assert shown.partition("```")[0] == csv_of(content)
+            printed = section.partition(f"`data/{table}.parquet`")[2].partition("```text\n")[2]
+            assert printed.partition("```")[0] == csv_of(content)
             if "csv" in release.declared.formats:
                 written = (folder / name / "data" / f"{table}.csv").read_bytes()
                 assert written == csv_of(content).encode()
@@ -149,7 +153,7 @@ def reasons():
 
 
 def test_every_reason_of_rules_and_examples_is_in_the_closed_list(examples):
-    expected = {reason for said in examples[1].values() for reason in said.get("reasons", ())}
+    expected = {reason for verdict in examples[1].values() for reason in verdict.get("reasons", ())}
     in_rules = set(re.findall(r"\(`([a-z]+(?:-[a-z]+)+)`", TEXT))
     assert expected <= reasons()
     assert in_rules <= reasons()
@@ -170,12 +174,12 @@ def test_every_key_that_came_later_is_in_the_table_of_formats():
     later = set(_later(SCHEMA))
     assert len(later) > 30
     bars = {"belief", "known", "width", "level", "times"}  # within keys of the same format
-    told = {
+    listed = {
         (key, format_)
         for key, format_ in later
         if re.search(rf"[`.]{re.escape(key)}`", rows[str(format_)])
     }
-    assert {key for key, _ in later - told} <= bars | {"labels", "key", "consolidate", "formulas"}
+    assert {key for key, _ in later - listed} <= bars | {"labels", "key", "consolidate", "formulas"}
 
 
 def _later(node):

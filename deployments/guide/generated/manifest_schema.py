@@ -64,8 +64,8 @@ def manifest_schema() -> Node:
         "type": "object",
         "properties": {
             "$schema": {"const": _PROFILE},
-            "name": _of(LineName),
-            "title": _of(Title),
+            "name": _schema_of(LineName),
+            "title": _schema_of(Title),
             "description": {"type": "string", "minLength": 1, "maxLength": 4000},
             "licenses": _licences(),
             "contributors": _contributors(),
@@ -97,20 +97,20 @@ def _declaration(definitions: Node) -> Node:
     definitions["Column"] = _as_written(column)
     definitions["Column"]["properties"] |= {"name": {"type": "string", "minLength": 1}}
     definitions["Column"]["required"].append("name")
-    whole = _as_written(written)
+    whole: Node = _as_written(written)
     properties = whole["properties"]
     properties["columns"] = {
         "type": "array",
         "minItems": 1,
         "items": {"$ref": "#/$defs/Column"},
     }
-    properties["name"], properties["title"] = _of(LineName), _of(Title)
+    properties["name"], properties["title"] = _schema_of(LineName), _schema_of(Title)
     properties["promises"]["minItems"] = 1
     properties["formats"] |= {"uniqueItems": True, "contains": {"const": "parquet"}}
     properties["software"] = {
         "type": "object",
-        "propertyNames": _of(Word),
-        "additionalProperties": _of(Word),
+        "propertyNames": _schema_of(Word),
+        "additionalProperties": _schema_of(Word),
     }
     properties |= {
         "format": {"type": "integer", "minimum": 1, "maximum": NEWEST},
@@ -131,7 +131,7 @@ def _as_written(node: Any) -> Any:
         return {"type": "string"}
     if _is_exact(node):
         limits = {_LIMITS[key]: node[key] for key in _LIMITS if key in node}
-        return {"$ref": "#/$defs/ExactNumber", **limits, **_kept(node, "description", SINCE)}
+        return {"$ref": "#/$defs/ExactNumber", **limits, **_pick(node, "description", SINCE)}
     if "anyOf" in node:
         node = _without_null(node)
     plain = {
@@ -185,11 +185,11 @@ def _without_nulls(default: Any) -> Any:
     return default
 
 
-def _kept(node: Node, *keys: str) -> Node:
+def _pick(node: Node, *keys: str) -> Node:
     return {key: node[key] for key in keys if key in node}
 
 
-def _of(kind: Any) -> Node:
+def _schema_of(kind: Any) -> Node:
     schema: Mapping[str, Any] = TypeAdapter(kind).json_schema()
     return dict(schema)
 
