@@ -20,21 +20,21 @@ from sfumato.tasks.forms.labels import (
     Between,
     ListedValues,
     Prefixed,
-    integer,
+    published_value,
     read_notation,
-    value_of,
 )
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
 from sfumato.tasks.schema.published import DeclaredColumn, Labels
 
 _PERIOD_FORMS = {
-    "month": r"(\d{4})-(\d{2})",
-    "quarter": r"(\d{4})-Q([1-4])",
-    "year": r"(\d{4})",
-    "decade": r"(\d{3})0s",
-    "century": r"(\d{2})xx",
+    "month": r"([0-9]{4})-([0-9]{2})",
+    "quarter": r"([0-9]{4})-Q([1-4])",
+    "year": r"([0-9]{4})",
+    "decade": r"([0-9]{3})0s",
+    "century": r"([0-9]{2})xx",
 }
+_WHOLE = "(?:0|[1-9][0-9]*)"
 Reader = Callable[[str | None], Admitted]
 
 
@@ -46,7 +46,7 @@ def read_interval(text: str, widths: Iterable[int]) -> Admitted:
     """
     limits = _interval_limits(text)
     if limits is None:
-        return ListedValues((integer(text),))
+        return ListedValues((published_value(text, "integer"),))
     low, high = limits
     if low % (high - low + 1) or high - low + 1 not in widths:
         raise ValueError("no interval of this width")
@@ -54,7 +54,7 @@ def read_interval(text: str, widths: Iterable[int]) -> Admitted:
 
 
 def _interval_limits(text: str) -> tuple[int, int] | None:
-    match = re.fullmatch(r"(\d+)-(\d+)|(-?\d+) to (-?\d+)", text)
+    match = re.fullmatch(rf"({_WHOLE})-({_WHOLE})|(-{_WHOLE}) to (-?{_WHOLE})", text)
     if match is None:
         return None
     low, high = (int(limit) for limit in match.groups() if limit is not None)
@@ -69,7 +69,7 @@ def read_period(text: str) -> Admitted:
     """
     name = period_name(text)
     if name is None:
-        return ListedValues((date.fromisoformat(text),))
+        return ListedValues((published_value(text, "date"),))
     numbers = [int(part) for part in re.findall(r"\d+", text)]
     if name in ("month", "quarter"):
         months = 1 if name == "month" else 3
@@ -138,7 +138,7 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
 
 def reader_of_suppressed(name: str, column: DeclaredColumn) -> Reader:
     """Return the reader of a column that shows its values as they are, or a star."""
-    read = _strict(name, lambda text: ListedValues((value_of(text, column.type),)))
+    read = _strict(name, lambda text: ListedValues((published_value(text, column.type),)))
     return _with_null(read, _anything(column), name, column)
 
 
@@ -190,7 +190,7 @@ def _by_leaves(labels: Labels, column: DeclaredColumn) -> Callable[[str], Admitt
 def _leaf_value(leaf: str, column: DeclaredColumn) -> Any:
     """Return the value of a leaf, None if it is no value of the column's type."""
     try:
-        value = value_of(leaf, column.type)
+        value = published_value(leaf, column.type)
         if column.type == "string":
             return value
         return pa.scalar(value, column.arrow_type).as_py()

@@ -138,6 +138,28 @@ def integer(text: str) -> int:
     return int(text)
 
 
+def published_value(text: str, type_: ColumnType) -> Any:
+    """Return the value of a type that a published text writes, in the one way it is published.
+
+    Other ways to write a number or a day, as `1_000`, ` 7` or `20240131`, are no labels: databases
+    and other readers do not read them.
+
+    Raises:
+        ValueError: where it writes none.
+    """
+    if type_ in _WRITTEN and not re.fullmatch(_WRITTEN[type_], text):
+        raise ValueError("not as values are written")
+    return value_of(text, type_)
+
+
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_WRITTEN: Mapping[ColumnType, str] = {
+    "integer": r"0|-?[1-9][0-9]*",
+    "decimal": r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(E-[1-9][0-9]*)?",
+    "float": r"nan|-?(inf|(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-][1-9][0-9]*)?)",
+    "date": _DAY,
+    "timestamp": rf"{_DAY} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{6}})?",
+}
 INTEGERS = range(-INT64_MAX - 1, INT64_MAX + 1)
 _PARSERS: Mapping[ColumnType, Callable[[str], Any]] = {
     "integer": integer,
@@ -161,18 +183,30 @@ def read_notation(text: str, type_: ColumnType) -> Admitted:
     label = text.removesuffix(_OR_NULL)
     if type_ not in ORDERED:
         items = _items(label)
+        if text not in {value_set(items, null), value_set(items, null, plain=True)}:
+            raise ValueError("not as sets are written")
         of_type = items if type_ == "string" else [value_of(item, type_) for item in items]
         return ListedValues(tuple(of_type), null)
     if not label.startswith("["):
-        return ListedValues((value_of(label, type_),), null)
-    low, high = label.removeprefix("[").removesuffix("]").split(", ")
-    limits = Between(value_of(low, type_), value_of(high, type_), null)
+        return ListedValues((published_value(label, type_),), null)
+    if not label.endswith("]"):
+        raise ValueError("not an interval")
+    low, high = label[1:-1].split(", ")
+    limits = Between(published_value(low, type_), published_value(high, type_), null)
     if not limits.low < limits.high:
         raise ValueError("not in order")
     return limits
 
 
 def _items(label: str) -> list[str]:
+    """Return the texts that a label of a set has, ascending, each once."""
+    items = _texts_of_set(label)
+    if not items or items != sorted(set(items)):
+        raise ValueError("not a set of values in ascending order")
+    return items
+
+
+def _texts_of_set(label: str) -> list[str]:
     if not label.startswith("{"):
         return [label]
     inner = label[1:-1]

@@ -12,6 +12,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import ColumnTypes, OrderedColumns, TotalCount
 from sfumato.expectations.shared.arrow import as_integers, as_places
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.forms.counts_table import ST
 from sfumato.tasks.forms.form import Form, Tables
@@ -204,8 +205,12 @@ class LabelledRows(Vacancies):
         """Return the rows of each group, also by the sensitive values that the adversary knows.
 
         Nothing reveals which rows are vacant: those that an adversary sees may be.
+
+        Raises:
+            PromiseError: where labels tell rows of a group apart.
         """
         table = tables[self.rows]
+        _require_alike(table, names_with_roles(schema, "quasi-identifier"))
         values = [name for name in adversary_columns if schema[name].role == "sensitive"]
         columns = [encode(name, "insensitive", table[name]) for name in (GROUP_ID, *values)]
         keys, bound = key(columns, table.num_rows)
@@ -218,6 +223,14 @@ class LabelledRows(Vacancies):
     def rules(self, _people: Rules, everyone: Rules, _of_vacant: tuple[Rule, ...]) -> Rules:
         """Return everyone's rules, with the group's number among the columns."""
         return {self.rows: tuple(map(_with_group, everyone[self.rows]))}
+
+
+def _require_alike(table: pa.Table, labels: Sequence[str]) -> None:
+    """Refuse groups whose rows show different labels: whoever reads them sees smaller groups."""
+    columns = [encode(name, "insensitive", table[name]) for name in (GROUP_ID, *labels)]
+    keys, _ = key(columns, table.num_rows)
+    if len(distinct(keys)) != len(distinct(as_integers(table[GROUP_ID]))):
+        raise PromiseError("microdata: rows of a group show different labels")
 
 
 def _with_group(rule: Rule) -> Rule:

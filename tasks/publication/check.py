@@ -6,7 +6,7 @@ compares them byte by byte. If other software made the release, it compares the 
 A promise that cannot be verified counts as broken.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from sfumato.expectations.machine.fault import require_machine
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.rules.verdicts import require
 from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
 from sfumato.tasks.attacks.declared import JUDGED
@@ -34,12 +35,13 @@ from sfumato.tasks.publication.parts import findings_of, observations_of
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.files import read_canonical
 from sfumato.tasks.schema.formats import other_software, require_readable
+from sfumato.tasks.schema.hierarchy import Hierarchy
 from sfumato.tasks.terms.assessment import Assessment, assess
 from sfumato.tasks.terms.opened import MANIFEST, Release, open_release, require_release
 from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.stated_promises import with_statements
 from sfumato.tasks.terms.tables import form_of, read_tables
-from sfumato.tasks.terms.terms import Declared, LineName, Title, Word
+from sfumato.tasks.terms.terms import Declared, LineName, Terms, Title, Word
 from sfumato.tasks.verification.integrity import digest, require_listed, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
@@ -56,6 +58,7 @@ def require_agreement(declared: Declared, tables: Tables) -> None:
     """
     _counts_agree(declared, tables)
     _in_order(declared, tables)
+    _hierarchies_nest(declared)
     _leaves_are_published(declared, tables)
     if with_published_codes(declared.words, declared.columns, tables) != declared.words:
         raise PromiseError(f"{MANIFEST}: has labels of codes that are not published")
@@ -86,6 +89,15 @@ def _in_order(declared: Declared, tables: Tables) -> None:
     for name, table in form_of(declared).canonical(tables).items():
         if not table.equals(tables[name]):
             raise PromiseError(f"{name}: groups are not in canonical order across all tables")
+
+
+def _hierarchies_nest(declared: Declared) -> None:
+    for name, rows in declared.hierarchies.items():
+        try:
+            if isinstance(rows, tuple):
+                Hierarchy(f"hierarchy of {name!r}", rows)
+        except InputError as error:
+            raise PromiseError(f"{MANIFEST}: {error}") from None
 
 
 def _leaves_are_published(declared: Declared, tables: Tables) -> None:
@@ -185,6 +197,8 @@ def _verify(
     made_again: Mapping[str, str] | None,
 ) -> tuple[Checked, Assessment]:
     declared = release.declared
+    for fault in _faults_of_scopes(declared):
+        raise PromiseError(f"{MANIFEST}: {fault}")
     tables = read_tables(declared, release.directory / "data")
     assessed = assess(declared, tables, references=references)
     assessment, stated = with_statements(assessed, release.manifest, references)
@@ -265,3 +279,46 @@ def _verify_parts(
     return Checked(
         verdicts, "equivalent", tuple(dict.fromkeys(made_with)), (*whole.unlike, *unlike)
     )
+
+
+def _faults_of_scopes(terms: Terms) -> Iterator[str]:
+    """Yield the promises and columns with a wrong scope, with the reasons.
+
+    A promise that its form cannot show, or that is about fewer columns than readers think, can be
+    measured and kept, and protects nobody: k-anonymity about no quasi-identifier always holds.
+    """
+    for promise in terms.promises:
+        for fault in _faults_of_promise(terms, promise):
+            yield f"{promise.name} {fault}"
+    yield from _uncovered_columns(terms)
+
+
+def _faults_of_promise(terms: Terms, promise: PrivacyModel) -> Iterator[str]:
+    columns, beside = promise.quasi_identifiers or (), promise.known_columns
+    others = set(terms.names_with_roles("sensitive")) - {promise.sensitive}
+    if not terms.form.admits(promise):
+        yield f"means nothing in form {terms.form.method}"
+    if not columns or not set(columns) <= set(terms.names_with_roles("quasi-identifier")):
+        yield "does not name the quasi-identifiers that it is about"
+    if promise.counts_values() and promise.sensitive not in _counted_columns(terms, promise):
+        yield f"does not name the {promise.column_key} column that it is about"
+    if not set(beside) <= others or (beside and not terms.form.together):
+        yield "names columns as known that are not shown together with the protected one"
+
+
+def _counted_columns(terms: Terms, promise: PrivacyModel) -> list[str]:
+    if promise.weighs:
+        return [name for name, column in terms.columns.items() if column.weight]
+    return terms.names_with_roles("sensitive")
+
+
+def _uncovered_columns(terms: Terms) -> Iterator[str]:
+    """Yield the quasi-identifiers and sensitive columns that no promise is about."""
+    covered = {name for promise in terms.promises for name in promise.quasi_identifiers or ()}
+    for name in terms.names_with_roles("quasi-identifier"):
+        if name not in covered:
+            yield f"no promise is about the quasi-identifier {name!r}"
+    protected = {promise.sensitive for promise in terms.promises if promise.protects}
+    for name in terms.names_with_roles("sensitive"):
+        if name not in protected and terms.columns[name].unprotected is None:
+            yield f"no promise protects the sensitive column {name!r}"

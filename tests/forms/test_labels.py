@@ -26,12 +26,38 @@ def column(type_="string", **more):
     return DeclaredColumn(role="quasi-identifier", type=type_, **more)
 
 
-@given(st.lists(TEXTS, min_size=1, max_size=4, unique=True), st.booleans())
+@given(st.lists(TEXTS, min_size=1, max_size=4, unique=True).map(sorted), st.booleans())
 def test_a_set_of_texts_reads_as_it_was_written(texts, null):
     read = reader("town", column(nulls=True))
     label = value_set(texts, null)
     assert label != "*"
     assert read(label) == ListedValues(tuple(texts), null)
+
+
+@pytest.mark.parametrize(
+    ("type_", "text"),
+    [
+        ("string", "{b, a}"),
+        ("string", "{a, a}"),
+        ("string", '{"a", b}'),
+        ("string", "{a, }"),
+        ("string", "{}"),
+        ("string", ""),
+        ("integer", "1_000"),
+        ("integer", " 7"),
+        ("integer", "+7"),
+        ("integer", "\uff17"),
+        ("integer", "[1, 7"),
+        ("decimal", "1_0.5"),
+        ("float", "[1, infinity]"),
+        ("date", "20240131"),
+        ("date", "2024-W05-3"),
+        ("timestamp", "2024-01-31T10:00:00"),
+    ],
+)
+def test_another_way_to_write_the_same_is_no_label(type_, text):
+    with pytest.raises(PromiseError, match="not one of its labels"):
+        reader("town", column(type_))(text)
 
 
 @given(

@@ -23,7 +23,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.lines import prepare, publish_prepared
-from tests.release.evolving import KINDS, Evolving, evolve
+from tests.release.evolving import KINDS, Evolving, evolve, forge
 
 
 @pytest.fixture
@@ -221,6 +221,18 @@ def test_labels_only_widen(tmp_path, work):
         text for text in tables(line.versions[2])["microdata"]["age"].to_pylist() if "99" in text
     ]
     assert ages
+
+
+def test_rows_of_a_group_show_the_same_labels(tmp_path, work):
+    """Promises are judged by group id: labels that differ would show smaller groups."""
+    line = Evolving(tmp_path / "line", "generalized")
+    line.publish()
+
+    def hide_one_age(tables):
+        tables["microdata"][0]["age"] = "*"
+
+    with pytest.raises(PromiseError, match="different labels"):
+        forge(line.versions[0], tmp_path / "forged", hide_one_age)
 
 
 def test_another_form_shows_the_same_groups(line, work):

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.terms.opened import MANIFEST, open_release
@@ -212,3 +213,36 @@ def test_the_announced_digest_vouches_for_bytes_of_other_software(forged_release
         path.write_bytes(path.read_bytes() + b"CANARY")
     with pytest.raises(PromiseError):
         check(forged_release, announced)
+
+
+@pytest.mark.parametrize(
+    ("promise", "reason"),
+    [
+        ({"model": "k-anonymity", "k": 2, "quasi-identifiers": ["age", "town"]}, "means nothing"),
+        ({"model": "ke-anonymity", "k": 2, "e": 1, "sensitive": "wage"}, "does not name the quasi"),
+        (
+            {
+                "model": "ke-anonymity",
+                "k": 2,
+                "e": 1,
+                "sensitive": "wage",
+                "quasi-identifiers": ["age"],
+            },
+            "no promise is about the quasi-identifier 'town'",
+        ),
+    ],
+)
+def test_a_promise_that_protects_nobody(forged_release, promise, reason):
+    """Each can be measured and holds, but not of what a reader takes it to be about."""
+    rebuilt(forged_release, promises=(PROMISE.validate_python(promise),))
+    with pytest.raises(PromiseError, match=reason):
+        check(forged_release)
+
+
+def test_a_hierarchy_that_does_not_nest(forged_release):
+    columns = dict(open_release(forged_release).declared.columns)
+    rows = (("Aa", "town", "*"), ("Bee", "town", "*"), ("Aa", "city", "*"))
+    columns["town"] = columns["town"].model_copy(update={"hierarchy": rows})
+    rebuilt(forged_release, columns=columns)
+    with pytest.raises(PromiseError, match="leaf is in an earlier row"):
+        check(forged_release)

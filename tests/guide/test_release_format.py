@@ -1,0 +1,194 @@
+"""The specification of the release format agrees with the code, frozen releases and itself."""
+
+import copy
+import hashlib
+import json
+import re
+
+import jsonschema
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from sfumato.deployments.guide.generated.manifest_schema import PLACE, manifest_schema, text_of
+from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.expectations.shared.numbers import SINCE
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.terms.opened import MANIFEST, open_release
+from sfumato.tasks.terms.tables import read_tables
+from tests.corpus.lines import CORPUS
+from tests.guide.format_examples import FOLDER, PAGE, csv_of, unpack
+
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.md"))}
+TEXT = "\n".join(PAGES.values())
+SCHEMA = json.loads(PLACE.read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+PERMUTED = "valid/permuted"
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory):
+    """The folder of the unpacked examples, and what is expected of each."""
+    folder = tmp_path_factory.mktemp("examples")
+    return folder, unpack(folder)
+
+
+def valid(expected):
+    return {
+        name: verdict["digest"]
+        for name, verdict in expected.items()
+        if verdict["verdict"] == "valid"
+    }
+
+
+def test_the_schema_is_that_of_the_model():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert text_of(manifest_schema()) == PLACE.read_text(encoding="utf-8")
+
+
+def test_every_frozen_manifest_passes_the_schema():
+    manifests = sorted(CORPUS.rglob(MANIFEST))
+    assert len(manifests) > 80
+    for place in manifests:
+        VALIDATOR.validate(json.loads(place.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(more=1),
+        lambda d: d.pop("$schema"),
+        lambda d: d["sfumato"].update(more=1),
+        lambda d: d["sfumato"].update(format=0),
+        lambda d: d["sfumato"].update(format=12),
+        lambda d: d["sfumato"].update(digest="A" * 64),
+        lambda d: d["sfumato"].update(formats=["csv"]),
+        lambda d: d["sfumato"].update(formats=["parquet", "parquet"]),
+        lambda d: d["sfumato"].update(csv={"formulas": "keep"}),
+        lambda d: d["sfumato"].update(words={"columns": {}}),
+        lambda d: d["sfumato"].update(promises=[]),
+        lambda d: d["sfumato"]["promises"][0].pop("quasi-identifiers"),
+        lambda d: d["sfumato"]["promises"][0].update(e="1.50"),
+        lambda d: d["sfumato"]["promises"][0].update(e=1.5),
+        lambda d: d["sfumato"]["promises"][0].update(e="2"),
+        lambda d: d["sfumato"]["promises"][0].update(k=0),
+        lambda d: d["sfumato"]["promises"][0].update(sensitive=None),
+        lambda d: d["sfumato"]["columns"][0].update(role="identifier"),
+        lambda d: d["sfumato"]["columns"][0].update(leaves="all"),
+        lambda d: d["sfumato"]["columns"][0].pop("nulls"),
+        lambda d: d["sfumato"]["form"].update(method="other"),
+        lambda d: d["sfumato"].update(name="Not A Name"),
+        lambda d: d["resources"][0].update(path="../elsewhere"),
+        lambda d: d["resources"][0].update(hash="md5:0"),
+    ],
+)
+def test_an_altered_manifest_fails_the_schema(examples, change):
+    document = json.loads((examples[0] / PERMUTED / MANIFEST).read_bytes())
+    VALIDATOR.validate(document)
+    altered = copy.deepcopy(document)
+    change(altered)
+    with pytest.raises(jsonschema.ValidationError):
+        VALIDATOR.validate(altered)
+
+
+def test_every_valid_example_is_verified(examples):
+    folder, expected = examples
+    assert len(valid(expected)) > 10
+    for name, digest in valid(expected).items():
+        assert check(folder / name, digest).verdicts
+        VALIDATOR.validate(json.loads((folder / name / MANIFEST).read_bytes()))
+
+
+def test_every_other_example_is_refused(examples):
+    folder, expected = examples
+    refused = expected.keys() - valid(expected)
+    assert len(refused) > 20
+    for name in refused:
+        newer = expected[name]["verdict"] == "not judged"
+        with pytest.raises(InputError if newer else PromiseError):
+            check(folder / name)
+
+
+def test_the_digests_in_the_text_are_those_of_the_manifests_in_the_text(examples):
+    folder, expected = examples
+    for name, digest in valid(expected).items():
+        section = PAGES["examples"].partition(f"### {name}\n")[2].partition("\n### ")[0]
+        assert f"Digest: `{digest}`" in section
+        if name == "valid/parts":
+            continue
+        printed = re.search(r'^    (\{"\$schema":.*\})$', section, re.MULTILINE)[1]
+        assert printed.encode() == (folder / name / MANIFEST).read_bytes()
+        taken_out = printed.replace(f'"digest":"{digest}"', '"digest":""')
+        assert hashlib.sha256(taken_out.encode()).hexdigest() == digest
+
+
+def test_the_tables_in_the_text_are_those_of_the_files(examples):
+    folder, expected = examples
+    for name in valid(expected):
+        section = PAGES["examples"].partition(f"### {name}\n")[2].partition("\n### ")[0]
+        release = open_release(folder / name)
+        if release.declared.made_of:
+            continue
+        for table, content in read_tables(release.declared, folder / name / "data").items():
+            printed = section.partition(f"`data/{table}.parquet`")[2].partition("```text\n")[2]
+            assert printed.partition("```")[0] == csv_of(content)
+            if "csv" in release.declared.formats:
+                written = (folder / name / "data" / f"{table}.csv").read_bytes()
+                assert written == csv_of(content).encode()
+
+
+def test_the_signature_in_the_text_verifies():
+    text = PAGE.read_text(encoding="utf-8")
+    public, message, signature = (
+        re.search(rf"^{what} +(\S.*)$", text, re.MULTILINE)[1]
+        for what in ("public", "message", "signature")
+    )
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
+    key.verify(bytes.fromhex(signature), message.replace("⏎", "\n").encode())
+    assert hashlib.sha256(bytes.fromhex(public)).hexdigest()[:32] in text
+
+
+def reasons():
+    rows = re.findall(r"^\| (`[^|]*`) \|", PAGES["refusals"], re.MULTILINE)
+    return {reason for row in rows for reason in re.findall("`([a-z-]+)`", row)}
+
+
+def test_every_reason_of_rules_and_examples_is_in_the_closed_list(examples):
+    expected = {reason for verdict in examples[1].values() for reason in verdict.get("reasons", ())}
+    in_rules = set(re.findall(r"\(`([a-z]+(?:-[a-z]+)+)`", TEXT))
+    assert expected <= reasons()
+    assert in_rules <= reasons()
+    assert reasons() - {"unreadable"} <= set(re.findall("`([a-z]+(?:-[a-z]+)*)`", TEXT))
+
+
+def test_every_rule_that_is_cited_exists():
+    stated = set(re.findall(r"\*\*([A-Z]\d+\.\d+)\*\*", TEXT))
+    chapters = set(re.findall(r"^## ([A-Z]\d+) ", TEXT, re.MULTILINE))
+    numbers = re.findall(r"\b([VDMTFPXSRE]\d+(?:\.\d+)?)\b", re.sub(r"`[^`]*`", "", TEXT))
+    assert len(stated) > 100
+    assert {n for n in numbers if n not in stated and n not in chapters} <= {"E24"}
+
+
+def test_every_key_that_came_later_is_in_the_table_of_formats():
+    table = PAGES["index"].partition("| Format | Applies if")[2].partition("\n\n")[0]
+    rows = dict(re.findall(r"^\| (\d+) \| (.*) \|$", table, re.MULTILINE))
+    later = set(_later(SCHEMA))
+    assert len(later) > 30
+    bars = {"belief", "known", "width", "level", "times"}  # within keys of the same format
+    listed = {
+        (key, format_)
+        for key, format_ in later
+        if re.search(rf"[`.]{re.escape(key)}`", rows[str(format_)])
+    }
+    assert {key for key, _ in later - listed} <= bars | {"labels", "key", "consolidate", "formulas"}
+
+
+def _later(node):
+    """Yield the keys of a schema that came with a format, and the format."""
+    if isinstance(node, list):
+        for part in node:
+            yield from _later(part)
+    elif isinstance(node, dict):
+        for key, part in node.items():
+            if isinstance(part, dict) and SINCE in part:
+                yield key, part[SINCE]
+            yield from _later(part)
