@@ -72,6 +72,8 @@ class EngineWithIntervals {
     this.columns = new Map(packed.columns.map((column) => [column.name, column]));
     this.families = packed.likely ?? [];
     this.lawsOf = lawsOf;
+    /** @type {{text: string, cells: Map<string, Cell>} | null} */
+    this.latest = null;
   }
 
   /** @param {string} column */
@@ -81,11 +83,11 @@ class EngineWithIntervals {
 
   /** @param {Part} part @returns {Map<string, Cell>} */
   ask(part) {
-    const cells = this.engine.ask(part);
     if (!SUPPORTED.includes(part.aggregate)) {
-      return cells;
+      return this.engine.ask(part);
     }
-    const counted = part.column === null ? cells : this.engine.ask({ ...part, aggregate: "count", column: null });
+    const counted = this.counts(part);
+    const cells = part.column === null ? counted : this.engine.ask(part);
     const laws = this.lawsOf(part);
     const factor = this.factorOf(part);
     const whole = part.aggregate === "count" || (part.aggregate === "sum" && this.columns.get(part.column ?? "")?.type === "integer");
@@ -97,6 +99,15 @@ class EngineWithIntervals {
         return [text, { key, bounds: withLikely(bounds, law, factor, few, whole) }];
       }),
     );
+  }
+
+  /** @param {Part} part @returns {Map<string, Cell>} the numbers of its rows; the latest are kept */
+  counts({ by, condition }) {
+    const text = JSON.stringify([by, condition]);
+    if (this.latest?.text !== text) {
+      this.latest = { text, cells: this.engine.ask({ aggregate: "count", column: null, by, condition }) };
+    }
+    return this.latest.cells;
   }
 
   /** @param {Part} part @returns {number | undefined} of its family; undefined without one */

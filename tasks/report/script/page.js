@@ -34,10 +34,21 @@ const MOST_OFFERED = 200;
  * @param {...(Node | string)} children
  * @returns {HTMLElement}
  */
-function make(name, attributes, ...children) {
-  const element = document.createElement(name);
+const make = (name, attributes, ...children) => filled(document.createElement(name), attributes, ...children);
+
+/** @param {string} name @param {Record<string, string | number>} attributes @param {...(Node | string)} children */
+const draw = (name, attributes, ...children) => filled(document.createElementNS(SVG, name), attributes, ...children);
+
+/**
+ * @template {Element} T
+ * @param {T} element
+ * @param {Record<string, string | number>} attributes
+ * @param {...(Node | string)} children
+ * @returns {T}
+ */
+function filled(element, attributes, ...children) {
   for (const [attribute, value] of Object.entries(attributes)) {
-    element.setAttribute(attribute, value);
+    element.setAttribute(attribute, String(value));
   }
   element.append(...children);
   return element;
@@ -486,34 +497,24 @@ async function copy(text, button, called) {
  * @returns {SVGElement}
  */
 function bar({ lower, upper, estimate, likely }, [low, high]) {
-  const svg = document.createElementNS(SVG, "svg");
-  const attributes = { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" };
-  for (const [name, value] of Object.entries(attributes)) {
-    svg.setAttribute(name, value);
-  }
   /** @param {string} name @param {string} d */
-  const draw = (name, d) => {
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("class", name);
-    path.setAttribute("d", d);
-    svg.append(path);
-  };
-  draw("body", "M0 4H1000V6H0z");
+  const path = (name, d) => draw("path", { class: name, d });
+  const paths = [path("body", "M0 4H1000V6H0z")];
   if (isFraction(lower) && isFraction(upper)) {
     const start = Math.min(placeOn(low, high, lower), 994);
     const length = Math.max(placeOn(low, high, upper) - start, 6);
-    draw("inner", `M${start} 0h${length}V10h-${length}z`);
+    paths.push(path("inner", `M${start} 0h${length}V10h-${length}z`));
     if (likely?.interval) {
       const [first, last] = likely.interval.map((end) => placeOn(low, high, end));
-      draw("likely", `M${first} 3V7H${last}V3z`);
+      paths.push(path("likely", `M${first} 3V7H${last}V3z`));
     }
     const near = asNumber(estimate);
     if (near !== null && length > 6) {
       const [least, most] = [low, high].map(approximate);
-      draw("ruler", `M${Math.round(((near - least) / (most - least)) * 1000)} 0V10`);
+      paths.push(path("ruler", `M${Math.round(((near - least) / (most - least)) * 1000)} 0V10`));
     }
   }
-  return svg;
+  return draw("svg", { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
 }
 
 /**
@@ -527,31 +528,21 @@ function accuracyFigure(spans, what, over) {
   if (!spans.length) {
     return [make("p", {}, "No range has an answer.")];
   }
-  const svg = document.createElementNS(SVG, "svg");
-  /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
-  const draw = (name, attributes, text = "") => {
-    const element = document.createElementNS(SVG, name);
-    for (const [attribute, value] of Object.entries(attributes)) {
-      element.setAttribute(attribute, String(value));
-    }
-    element.textContent = text;
-    svg.append(element);
-  };
-  svg.setAttribute("viewBox", "0 0 480 240");
-  svg.setAttribute("class", "plot");
-  svg.setAttribute("aria-hidden", "true");
   /** @param {number} share */
   const height = (share) => 200 - Math.round(share * 180);
-  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-    draw("path", { class: share ? "grid" : "axis", d: `M70 ${height(share)}H475` });
-    draw("text", { x: 64, y: height(share) + 4, "text-anchor": "end" }, share === 1 ? "≥ 100 %" : share ? `±${share * 100} %` : "exact");
-  }
-  spans.forEach(({ share, accuracies, median }, place) => {
+  const axes = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
+    draw("path", { class: share ? "grid" : "axis", d: `M70 ${height(share)}H475` }),
+    draw("text", { x: 64, y: height(share) + 4, "text-anchor": "end" }, share === 1 ? "≥ 100 %" : share ? `±${share * 100} %` : "exact"),
+  ]);
+  const dots = spans.flatMap(({ share, accuracies, median }, place) => {
     const x = 110 + place * 80;
-    accuracies.forEach((accuracy) => draw("circle", { class: "body", cx: x, cy: height(accuracy), r: 4 }));
-    draw("path", { class: "ruler", d: `M${x - 14} ${height(median)}h28` });
-    draw("text", { x, y: 222, "text-anchor": "middle" }, `${share * 100} %`);
+    return [
+      ...accuracies.map((accuracy) => draw("circle", { class: "body", cx: x, cy: height(accuracy), r: 4 })),
+      draw("path", { class: "ruler", d: `M${x - 14} ${height(median)}h28` }),
+      draw("text", { x, y: 222, "text-anchor": "middle" }, `${share * 100} %`),
+    ];
   });
+  const svg = draw("svg", { viewBox: "0 0 480 240", class: "plot", "aria-hidden": "true" }, ...axes, ...dots);
   const rows = spans.map(({ share, median }) =>
     make("tr", {}, make("th", { scope: "row" }, `${share * 100} %`), make("td", { class: "number" }, shareText(median))),
   );
