@@ -41,14 +41,14 @@ SCRIPTS: dict[str, str] = {
     "rRzwF/+Ws29Gv2OYMWZY1rNEjJzJAnPnP7asQQ51Eaw=": "subdomains, fetched",
     "jRk58POrOD55w/uSFav9PEixHAXtv6cg21CtU36QcgU=": "labels",
     "gar0zYaa7A4zRWIGTjaCcMAfNnYNmD2jyZy6WOY7yTE=": "labels, fetched",
-    "Upg0bdGSkD85vCEBC4vfMXHSN/uuHbybtDb31L0nzLs=": "rows",
-    "mUWC6coz7LJKknmAZEb3Q9TZbSLAf6cdsOkSYeccnv0=": "rows, fetched",
-    "2SrprzUzYbaHXeL7QIi87RbeXR44D/RnhkrjZxFsLRk=": "labels",
-    "xcFQ4FBe5dZFKFYIHkOaDsIuAXdQfbPZDC/Y2idb7D0=": "labels, fetched",
-    "pXrCh5v7x/5cxBZ2GQXodigegz17OmXqo5wQcsm7aXY=": "columns",
-    "wZ9HOTSgopLtS1+98/25gtZfUJGy1NTd+RENMGkP6AA=": "columns, fetched",
-    "sis6Ry3M0ANGy8USaaIKaq17nYK3gn1/7jK4JQnnG8A=": "subdomains",
-    "CWzws8lgGReiju3BffpIAx59vWo1YEt0Lqeymn56IhM=": "subdomains, fetched",
+    "reiUHS0ROQoiZuo3+h/2cLuzGFWy6DpOEBWuTGtlSlw=": "rows",
+    "KS+66sXI9RVaJex5U5mFsf9eAoo50gV0vIEdUyBxF1k=": "rows, fetched",
+    "FzZemAxKx1Qy+Wa7PQ9b4qtDohRdirqSj298sStzAB4=": "labels",
+    "Hpjf2dKicQn4uC7ZSxtyUStHbQvZmQhRFsSUchJE2+E=": "labels, fetched",
+    "+7ermrl0hQfN/JC46Jh5BEFMQOD25jOStxpNmIsjrLA=": "columns",
+    "RSMaLcRIU7+7BjlhoooICQz2wxxspupGbVjWd0ARsvg=": "columns, fetched",
+    "PWXuySfTZVt0nCjfRmFVS109ID0FaOxD32zHxuB5vfI=": "subdomains",
+    "S/zsIyNt1eQD5xO0nZ/sCvK22rDL0yxAf8W/p9o2tcM=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

@@ -39,6 +39,7 @@ export const REST = Symbol("any other value");
  * @typedef {object} Engine
  * @property {(column: string) => string | undefined} bundleOf
  * @property {(part: Part) => Map<string, Cell>} ask
+ * @property {(part: Part) => Engine | null} [sooner] an engine that gives bounds sooner, where intervals take time
  */
 
 export const MOST_CELLS = 2_000;

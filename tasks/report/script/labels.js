@@ -7,7 +7,7 @@
  */
 
 import {
-  ALWAYS, certain, compareListed, LabelledColumn, must, negated, surely, together,
+  ALWAYS, ascending, certain, compareListed, LabelledColumn, must, negated, surely, together,
 } from "./behind.js";
 import { bounds, boundsOver, NOTHING, noneCounted, withEstimate } from "./bounds.js";
 import {
@@ -29,7 +29,6 @@ import { LabelsLaws } from "./withlabels.js";
 /** @typedef {import("./engine.js").Engine} Engine */
 /** @typedef {import("./engine.js").KeyValue} KeyValue */
 /** @typedef {import("./engine.js").Part} Part */
-/** @typedef {import("./scales.js").Literal} Literal */
 /** @typedef {import("./tables.js").Column} Column */
 /** @typedef {import("./tables.js").Described} Described */
 /** @typedef {import("./tables.js").Packed} Packed */
@@ -213,17 +212,12 @@ export class LabelsEngine {
       return isNull(name);
     }
     if (value !== REST) {
-      return test(name, "=", this.literal(name, value));
+      return test(name, "=", literalOf(this.column(name), value));
     }
     const named = all.filter((other) => other !== null && other !== REST);
     return named.length
-      ? not(anyOf(named.map((other) => test(name, "=", this.literal(name, other)))))
+      ? not(anyOf(named.map((other) => test(name, "=", literalOf(this.column(name), other)))))
       : not(isNull(name));
-  }
-
-  /** @param {string} name @param {KeyValue} value @returns {Literal} */
-  literal(name, value) {
-    return literalOf(this.column(name), value);
   }
 
   /**
@@ -324,7 +318,7 @@ function valuesBehind(labelled, part, condition) {
     return listedBehind(labelled, part, condition);
   }
   const left = labelled.numbersLeft(condition);
-  const numbers = [...new Set(left.flatMap((some) => some ?? []))].sort((a, b) => (a < b ? -1 : Number(a > b)));
+  const numbers = [...new Set(left.flatMap((some) => some ?? []))].sort(ascending);
   const place = new Map(numbers.map((number, rank) => [number, rank]));
   return placed(
     domainOf(described, numbers.map((number) => scale.value(number))),

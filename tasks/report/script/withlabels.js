@@ -48,10 +48,8 @@ export class LabelsLaws {
     this.behind = new Map();
     this.kinds = engine.kinds();
     const labels = [...engine.labelled.keys()].map((name) => columnOf(this.kinds, name));
-    const { place, first } = combined(labels, new Uint8Array(this.kinds.times.length).fill(1));
     /** The rows of one class have the same labels. */
-    this.classes = place;
-    this.number = first.length;
+    this.classes = combined(labels, new Uint8Array(this.kinds.rows).fill(1)).place;
   }
 
   /** @param {Part} part a count, a sum or a mean @returns {Map<string, Law>} by the texts of keys */
@@ -132,28 +130,18 @@ export class LabelsLaws {
       return null;
     }
     const { codes, values } = column === null ? { codes: null, values: [] } : columnOf(this.kinds, column);
-    const isIn = new Uint8Array(this.number);
     /** The chances of rows that count: 0 for those without a value. */
-    const counting = chance.slice();
-    let [groups, some] = [0, 0];
-    chance.forEach((own, kind) => {
-      groups += Number(own > 0 && !isIn[this.classes[kind]]);
-      isIn[this.classes[kind]] |= Number(own > 0);
-      counting[kind] = codes && codes[kind] === values.length ? 0 : own;
-      some += counting[kind];
-    });
-    if (!some) {
+    const counting = chance.map((own, kind) => (codes && codes[kind] === values.length ? 0 : own));
+    if (!counting.some((own) => own)) {
       return null;
     }
-    const { times } = this.kinds;
-    const size = totalLaw(null, counting, times, false, { rows: 0, groups });
-    const rows = size.middle - size.below;
-    if (codes === null) {
-      return { ...(matching ? totalLaw(null, product(counting, matching), times, false, { rows, groups }) : size), rows };
-    }
     const { units, digits } = unitsOf(values);
-    const numbers = ofRows(codes, Float64Array.from([...units.map((unit) => Number(unit) / 10 ** digits), 0]));
-    return totalLaw(numbers, counting, times, aggregate === "avg", { rows, groups });
+    const byCode = Float64Array.from([...units.map((unit) => Number(unit) / 10 ** digits), 0]);
+    const { times } = this.kinds;
+    const law = totalLaw(codes ? ofRows(codes, byCode) : matching, counting, times, aggregate === "avg");
+    const size = totalLaw(null, counting, times, false);
+    const groups = new Set(this.classes.filter((_, kind) => chance[kind])).size;
+    return { ...law, rows: size.middle - size.below, groups };
   }
 
   /** @param {LabelledColumn} column @returns {Behind | null} null if the values behind labels are too many */
@@ -183,10 +171,9 @@ function product(numbers, others) {
  * @param {Float64Array} chances
  * @param {Int32Array} times the rows of each kind
  * @param {boolean} perRow
- * @param {{rows: number, groups: number}} size
- * @returns {Law}
+ * @returns {{middle: number, below: number, above: number}}
  */
-function totalLaw(numbers, chances, times, perRow, size) {
+function totalLaw(numbers, chances, times, perRow) {
   let [rows, sum, squares, moved] = [0, 0, 0, 0];
   chances.forEach((chance, kind) => {
     rows += chance * times[kind];
@@ -201,7 +188,7 @@ function totalLaw(numbers, chances, times, perRow, size) {
     moved += apart * beside;
   });
   const width = (Z95 * Math.hypot(Math.sqrt(squares), LEAN_OF_ODDS * moved)) / (perRow ? rows : 1);
-  return { middle, below: width, above: width, ...size };
+  return { middle, below: width, above: width };
 }
 
 /** @param {LabelledColumn} column @returns {Value[] | null} null if too many */
