@@ -20,12 +20,6 @@ from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.private.scratch import scratch_directory
-from sfumato.tasks.publication.compared_pages import (
-    WRONG_SCRIPTS,
-    earlier_script,
-    same_page,
-    script_of,
-)
 from sfumato.tasks.schema.files import read_bytes, read_json, read_text, regular
 from sfumato.tasks.schema.formats import LAYOUT, other_software
 from sfumato.tasks.terms.assessment import Verdicts
@@ -91,6 +85,8 @@ def _same_json(published: Path, made: Path) -> bool:
 
 
 def _same_page(published: Path, made: Path) -> bool:
+    from sfumato.tasks.publication.compared_pages import same_page
+
     return same_page(read_text(published), read_text(made))
 
 
@@ -165,9 +161,8 @@ def compare_made_again(
         script = None if other else _earlier_script(directory, again, different)
         if script is not None:
             made_with = (f"page script {script}",)
-            return Checked(
-                verdicts, "equivalent", made_with, wrong_script=WRONG_SCRIPTS.get(script)
-            )
+            wrong = _wrong_script(directory / PAGE)
+            return Checked(verdicts, "equivalent", made_with, wrong_script=wrong)
         if not other:
             raise PromiseError(f"{different[0]}: differs from the published tables")
         (again / PAGE).write_text(page(directory), encoding="utf-8")
@@ -186,12 +181,16 @@ def compare_made_again(
 
 def _earlier_script(directory: Path, again: Path, different: Sequence[str]) -> str | None:
     """Return the digest of the page's script if only an earlier script makes files differ."""
+    from sfumato.tasks.publication.compared_pages import earlier_script
+
     if list(different) != [PAGE]:
         return None
     return earlier_script(*(read_text(place / PAGE) for place in (directory, again)))
 
 
 def _wrong_script(page: Path) -> str | None:
+    from sfumato.tasks.publication.compared_pages import WRONG_SCRIPTS, script_of
+
     return WRONG_SCRIPTS.get(script_of(read_text(page)) or "")
 
 

@@ -115,11 +115,11 @@ def main(arguments: Sequence[str] = ()) -> None:
                 for name, page in pages.items():
                     label = f"{form}, {30_162 * copies:,} rows {name}"
                     # only counts have bounds if every column is apart
-                    asked = {
+                    offered = {
                         n: q for n, q in QUESTIONS.items() if form != "ambiguous" or "COUNT" in q
                     }
-                    with served(page.parent) as address:
-                        measure(browser, label, f"{address}/{page.name}", asked, chosen.again)
+                    with serve(page.parent) as address:
+                        measure(browser, label, f"{address}/{page.name}", offered, chosen.again)
 
 
 @contextmanager
@@ -140,7 +140,7 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def served(directory: Path) -> Iterator[str]:
+def serve(directory: Path) -> Iterator[str]:
     """Serve a directory on this machine alone, and yield its address."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -210,8 +210,13 @@ def _publish(folder: Path, form: str, copies: int) -> None:
 def _with_factors(declared: Declared) -> Declared:
     """Return a declaration with a factor of each family: what it is does not change times."""
     families = [
-        CalibratedFamily(family=f"{name}-by-{number}", of=of, factor=Decimal("1.5"))
-        for name, of in (("rows", ""), ("count", SENSITIVE), ("sum", SENSITIVE), ("avg", SENSITIVE))
+        CalibratedFamily(family=f"{name}-by-{number}", of=column, factor=Decimal("1.5"))
+        for name, column in (
+            ("rows", ""),
+            ("count", SENSITIVE),
+            ("sum", SENSITIVE),
+            ("avg", SENSITIVE),
+        )
         for number in ("one", "several")
     ]
     stated = CalibratedIntervals(grid="fine", families=tuple(families))
@@ -239,8 +244,8 @@ def measure(
         page.add_init_script(WATCH)
         clock = context.new_cdp_session(page)
         clock.send("Performance.enable", {"timeDomain": "threadTicks"})
-        asked = f"#ask={quote(list(questions.values())[-1])}"
-        first.append(_time(page, clock, partial(page.goto, f"{address}{asked}")))
+        fragment = f"#ask={quote(list(questions.values())[-1])}"
+        first.append(_time(page, clock, partial(page.goto, f"{address}{fragment}")))
         for name, sql in questions.items():
             ask = partial(page.evaluate, ASK, f"#ask={quote(sql)}")
             further[name].append(_time(page, clock, ask))

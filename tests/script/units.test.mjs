@@ -11,6 +11,7 @@ import { conditionSql, identifier, parse, querySql } from "../../tasks/report/sc
 import { shapeOf } from "../../tasks/report/script/likely.js";
 import { distance } from "../../tasks/report/script/nearest.js";
 import { compareTexts, momentOf, momentText, Refusal, scaleOf } from "../../tasks/report/script/scales.js";
+import { randomNumbers } from "../../tasks/report/script/random.js";
 import { combined, unpack, unitsOf } from "../../tasks/report/script/tables.js";
 import { measuredText, recordedIn, recordText } from "../../tasks/report/script/record.js";
 import { accuracyText, boundsText, commandOf, likelyText, linkOf, queryIn, reasonsOf } from "../../tasks/report/script/words.js";
@@ -252,5 +253,12 @@ test("a likely interval is rounded outward, or has a reason why there is none", 
   const without = { ...answer, likely: { interval: null, reason: "few" } };
   assert.deepEqual(reasonsOf([{ ...answer, likely }, without, { ...without, lower: fraction(9) }], true), ["few"]);
   assert.match(reasonsOf([answer], true)[0], /AND joins/);
-  assert.match(reasonsOf([answer], false)[0], /this form of release/);
+  assert.match(reasonsOf([answer], false)[0], /none of the kinds/);
+});
+
+test("random numbers are those of NumPy's default_rng", () => {
+  const first = (seed) => Array.from({ length: 3 }, randomNumbers(seed));
+  assert.deepEqual(first(0), [0.6369616873214543, 0.2697867137638703, 0.04097352393619469]);
+  assert.deepEqual(first(5), [0.8050029237453802, 0.8079407897364937, 0.515325561042142]);
+  assert.deepEqual(first(4_000_000_000), [0.14708377792346694, 0.6471658305871946, 0.7932916544324882]);
 });
