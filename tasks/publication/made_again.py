@@ -160,9 +160,8 @@ def compare_made_again(
         other = other_software(release.declared.software)
         script = None if other else _earlier_script(directory, again, different)
         if script is not None:
-            made_with = (f"page script {script}",)
             wrong = _wrong_script(directory / PAGE)
-            return Checked(verdicts, "equivalent", made_with, wrong_script=wrong)
+            return Checked(verdicts, "equivalent", (f"page script {script}",), wrong_script=wrong)
         if not other:
             raise PromiseError(f"{different[0]}: differs from the published tables")
         (again / PAGE).write_text(page(directory), encoding="utf-8")

@@ -224,8 +224,8 @@ def test_bounds_of_a_large_release_are_shown_before_its_likely_intervals(browser
     assert all(re.fullmatch(r"[\d.]+", text) for text in then["texts"][estimates])
     assert first["height"] == then["height"]
     opened.evaluate("window.seen = []")
-    asked = f"#ask={quote(query.replace('40', '41'))}"
-    opened.evaluate("hash => { window.location.hash = hash }", asked)
+    fragment = f"#ask={quote(query.replace('40', '41'))}"
+    opened.evaluate("hash => { window.location.hash = hash }", fragment)
     wait_for_answers(opened, 1)
     opened.wait_for_timeout(300)
     (only,) = opened.evaluate("window.seen")
