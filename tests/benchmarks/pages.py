@@ -75,7 +75,8 @@ new MutationObserver(() => {
   const answer = document.querySelector('[aria-label="Answer"] tbody');
   if (!answer || answer === window.shown.seen) return;
   window.shown.bounds ??= performance.now();
-  if (answer.querySelector('[data-label^="Likely"]:not(:empty)')) {
+  const likely = [...answer.querySelectorAll('[data-label^="Likely"]')];
+  if (likely.some(({textContent}) => textContent !== '' && textContent !== '…')) {
     window.shown.likely ??= performance.now();
   }
 }).observe(document, {subtree: true, childList: true, characterData: true});
