@@ -41,6 +41,14 @@ SCRIPTS: dict[str, str] = {
     "rRzwF/+Ws29Gv2OYMWZY1rNEjJzJAnPnP7asQQ51Eaw=": "subdomains, fetched",
     "jRk58POrOD55w/uSFav9PEixHAXtv6cg21CtU36QcgU=": "labels",
     "gar0zYaa7A4zRWIGTjaCcMAfNnYNmD2jyZy6WOY7yTE=": "labels, fetched",
+    "reiUHS0ROQoiZuo3+h/2cLuzGFWy6DpOEBWuTGtlSlw=": "rows",
+    "KS+66sXI9RVaJex5U5mFsf9eAoo50gV0vIEdUyBxF1k=": "rows, fetched",
+    "FzZemAxKx1Qy+Wa7PQ9b4qtDohRdirqSj298sStzAB4=": "labels",
+    "Hpjf2dKicQn4uC7ZSxtyUStHbQvZmQhRFsSUchJE2+E=": "labels, fetched",
+    "+7ermrl0hQfN/JC46Jh5BEFMQOD25jOStxpNmIsjrLA=": "columns",
+    "RSMaLcRIU7+7BjlhoooICQz2wxxspupGbVjWd0ARsvg=": "columns, fetched",
+    "PWXuySfTZVt0nCjfRmFVS109ID0FaOxD32zHxuB5vfI=": "subdomains",
+    "S/zsIyNt1eQD5xO0nZ/sCvK22rDL0yxAf8W/p9o2tcM=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 
@@ -48,6 +56,14 @@ Keys are SHA-256 in base64, as policies name scripts.
 """
 WRONG_SCRIPTS: dict[str, str] = {}
 """The scripts among them that turned out to answer wrongly, with what is wrong."""
+_WITHOUT_FACTORS = frozenset(
+    {
+        "TcdnsZo7Wcsl6sP7rHu6ULmw0x6gsGxGO0PbMNQIw3U=",
+        "R0hY0cnBEY7bsnIvdu6wIou4v+UguBWtk15laAted+k=",
+    }
+)
+"""The scripts whose pages list no factors of likely intervals, though the release states some."""
+_FACTORS = re.compile(r'(?<=,"likely":\[)(?:\{(?:"(?:[^"\\]|\\.)*"|[^{}"])*\},?)+(?=\])')
 _POLICY = re.compile(
     r"(?P<before><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
     r"style-src 'sha256-[A-Za-z0-9+/]{43}='; )"
@@ -150,6 +166,19 @@ def script_of(page: str) -> str | None:
     return None if allowed is None else allowed["digest"]
 
 
+def earlier_script(page: str, made: str) -> str | None:
+    """Return the digest of a page's script if nothing else tells the page from the one made here.
+
+    Returns None if the page has another difference, or a script that no version wrote for it.
+    """
+    end, end_made, allowed = _END.search(page), _END.search(made), script_of(page)
+    if end is None or end_made is None or allowed is None or not _runs_what_is_known(page, made):
+        return None
+    text, last = made[: end_made.start()], made[end_made.end() :]
+    same = text.replace(script_of(made) or "", allowed, 1) + end[0] + last
+    return allowed if page == same else None
+
+
 def _runs_what_is_known(page: str, made: str) -> bool:
     """Decide whether a page has the tables of the page made here, and a script of some version.
 
@@ -160,11 +189,16 @@ def _runs_what_is_known(page: str, made: str) -> bool:
     if end is None or allowed is None or end_made is None or allowed_made is None:
         return {end, allowed, end_made, allowed_made} == {None}
     return (
-        end["data"] == end_made["data"]
+        end["data"] == _data_for(allowed, end_made["data"])
         and allowed == script_digest(end["script"])
         and allowed in SCRIPTS
         and SCRIPTS[allowed] == SCRIPTS.get(allowed_made)
     )
+
+
+def _data_for(script: str, data: str) -> str:
+    """Return the data of the page made here as an earlier script was given it."""
+    return _FACTORS.sub("", data) if script in _WITHOUT_FACTORS else data
 
 
 def script_digest(script: str) -> str:

@@ -158,6 +158,10 @@ def compare_made_again(
         if not different:
             return Checked(verdicts, "equal")
         other = other_software(release.declared.software)
+        script = None if other else _earlier_script(directory, again, different)
+        if script is not None:
+            wrong = _wrong_script(directory / PAGE)
+            return Checked(verdicts, "equivalent", (f"page script {script}",), wrong_script=wrong)
         if not other:
             raise PromiseError(f"{different[0]}: differs from the published tables")
         (again / PAGE).write_text(page(directory), encoding="utf-8", newline="\n")
@@ -172,6 +176,15 @@ def compare_made_again(
         )
     wrong = _wrong_script(directory / PAGE)
     return Checked(verdicts, "equivalent", made_with, tuple(unlike), wrong_script=wrong)
+
+
+def _earlier_script(directory: Path, again: Path, different: Sequence[str]) -> str | None:
+    """Return the digest of the page's script if only an earlier script makes files differ."""
+    from sfumato.tasks.publication.compared_pages import earlier_script
+
+    if list(different) != [PAGE]:
+        return None
+    return earlier_script(*(read_text(place / PAGE) for place in (directory, again)))
 
 
 def _wrong_script(page: Path) -> str | None:

@@ -46,6 +46,7 @@ _NODE = "node"
 _FETCHED = '{"fetched":true,'
 _LIKELY: Mapping[str, tuple[str, ...]] = {
     "rows": ("count", "sum", "avg"),
+    "columns": ("rows", "count"),
     "labels": ("rows", "count", "sum", "avg"),
     "subdomains": ("count", "sum", "avg"),
 }

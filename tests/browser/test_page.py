@@ -5,13 +5,16 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from sfumato.tasks.report.page import PageContent, page
+from sfumato.tasks.report.page_data import page_data
 from sfumato.tasks.terms.utility import Utility
+from tests.intervals.releases import publish_permuted, wages, with_factors
 from tests.report.content import ADULT_COLUMNS, content, losses, randomly_cut
 
 pytestmark = pytest.mark.browser
@@ -190,3 +193,48 @@ def test_page_prints_on_paper(browser, file, tmp_path):
     if file.parent.name.startswith(ON_ONE_SHEET):
         assert len(re.findall(rb"/Type /Page\b", pdf)) == 1
     page.close()
+
+
+SEEN = """
+window.seen = [];
+new MutationObserver(() => {
+  const table = document.querySelector('[aria-label="Answer"] tbody');
+  if (!table || table === window.latest) return;
+  const texts = [...table.querySelectorAll('td')].map(cell => cell.textContent);
+  window.latest = table;
+  window.seen.push({texts, height: table.getBoundingClientRect().height});
+}).observe(document, {subtree: true, childList: true});
+"""
+
+
+def test_bounds_of_a_large_release_are_shown_before_its_likely_intervals(browser, tmp_path):
+    tables, _ = publish_permuted(wages(12_000), boxes=False)
+    data = page_data({"microdata": tables["microdata"]}, with_factors())
+    file = tmp_path / "index.html"
+    file.write_text(page(replace(PAGES["few"](), data=data)), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.add_init_script(SEEN)
+    query = "SELECT town, AVG(wage) FROM microdata WHERE age >= 40 GROUP BY town"
+    opened.goto(f"{file.as_uri()}#ask={quote(query)}")
+    first, then = wait_for_answers(opened, 2)
+    bounds, likely, estimates = (slice(place, None, 4) for place in range(3))
+    assert first["texts"][bounds] == then["texts"][bounds]
+    assert first["texts"][likely] == first["texts"][estimates] == ["…"] * 4
+    assert all(re.fullmatch(r"[\d.]+ to [\d.]+", text) for text in then["texts"][likely])
+    assert all(re.fullmatch(r"[\d.]+", text) for text in then["texts"][estimates])
+    assert first["height"] == then["height"]
+    opened.evaluate("window.seen = []")
+    fragment = f"#ask={quote(query.replace('40', '41'))}"
+    opened.evaluate("hash => { window.location.hash = hash }", fragment)
+    wait_for_answers(opened, 1)
+    opened.wait_for_timeout(300)
+    (only,) = opened.evaluate("window.seen")
+    assert "…" not in only["texts"]
+    opened.close()
+
+
+def wait_for_answers(opened, number):
+    """Return the answers that a page has shown, once there are so many."""
+    while len(seen := opened.evaluate("window.seen")) < number:
+        opened.wait_for_timeout(20)
+    return seen

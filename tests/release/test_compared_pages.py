@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.compared_pages import _HEADS, head_digest, is_passive
+from sfumato.tasks.publication.compared_pages import (
+    _HEADS,
+    _WITHOUT_FACTORS,
+    SCRIPTS,
+    WRONG_SCRIPTS,
+    _data_for,
+    head_digest,
+    is_passive,
+)
 from sfumato.tasks.report.rendering import page_script
 from tests.release.forge import made_with, reseal
 from tests.release.small import people
@@ -217,6 +225,43 @@ def test_a_page_that_may_run_load_or_style_more_is_refused(writable, name, softw
     reseal(writable)
     with pytest.raises(PromiseError, match=r"index\.html: differs from the published tables"):
         check(writable)
+
+
+def test_a_page_whose_script_is_an_earlier_one_is_accepted_if_all_else_is_the_same(
+    writable, monkeypatch
+):
+    page = writable / "index.html"
+    text = page.read_text(encoding="utf-8")
+    earlier = with_script(lambda script: script.replace('"use strict"', "'use strict'", 1))(text)
+    script = re.search(r"<script>(.*?)</script>", earlier, re.DOTALL)[1]
+    page.write_text(earlier, encoding="utf-8")
+    reseal(writable)
+    with pytest.raises(PromiseError, match=r"index\.html: differs"):
+        check(writable)
+    monkeypatch.setitem(SCRIPTS, sha256(script), "rows")
+    monkeypatch.setitem(WRONG_SCRIPTS, sha256(script), "medians are too low")
+    checked = check(writable)
+    assert (checked.derived, checked.unlike) == ("equivalent", ())
+    assert checked.made_with == (f"page script {sha256(script)}",)
+    assert checked.wrong_script == "medians are too low"
+    for change in (
+        replace_once("What is promised", "What was promised"),
+        with_data(lambda data: data.replace("19", "18", 1)),
+        replace_once(sha256(script), sha256(script + " ")),
+    ):
+        page.write_text(change(earlier), encoding="utf-8")
+        reseal(writable)
+        with pytest.raises(PromiseError, match=r"index\.html: differs"):
+            check(writable)
+
+
+def test_pages_of_scripts_that_showed_no_likely_intervals_list_no_factors():
+    name = '{"family":"count-by-one","of":"a \\"]} b","factor":1.5}'
+    data = f'{{"shows":"columns","likely":[{name},{name}],"admitted":[]}}'
+    script = min(_WITHOUT_FACTORS)
+    assert _data_for(script, data) == '{"shows":"columns","likely":[],"admitted":[]}'
+    assert _data_for(min(set(SCRIPTS) - _WITHOUT_FACTORS), data) == data
+    assert {SCRIPTS[script].partition(",")[0] for script in _WITHOUT_FACTORS} == {"columns"}
 
 
 def test_the_head_of_this_version_is_one_of_the_known(small):

@@ -72,7 +72,7 @@ class Questions:
             parts += [self._selection(self._sensitive)] if chance < 0.7 else []
             parts += [f"{column} IS NOT NULL"] if 0.65 < chance < 0.8 else []
         number = self._columns[self._sensitive]["type"] in _NUMBERS
-        counts = function == "COUNT" or not number
+        counts = function == "COUNT" or not number or self._counts
         called = "COUNT(*)" if counts else f"{function}({_identifier(self._sensitive)})"
         if counts and rng.random() < 0.1:
             called = f"COUNT({_identifier(self._sensitive)})"

@@ -65,6 +65,17 @@ RELEASES = {
         "form": {"method": "redistributed", "tree": "balanced"},
         "strata": [{"column": "age", "bands": [30, 40, 50]}],
     },
+    "ambiguous": {
+        "columns": {**COLUMNS, **FEW_VALUES},
+        "promises": DIVERSE,
+        "partition": {"method": "mondrian"},
+        "form": {"method": "ambiguous"},
+    },
+    "ambiguous, some missing": {
+        "columns": {**MISSING, **FEW_VALUES},
+        **ANATOMY,
+        "form": {"method": "ambiguous"},
+    },
     "split": {"columns": COLUMNS, **ANATOMY, "form": {"method": "split"}},
     "split, some missing": {"columns": MISSING, **ANATOMY, "form": {"method": "split"}},
 }
@@ -139,11 +150,12 @@ def most_rounded(name, compared):
     return compared // 50 if RELEASES[name].get("form") in ROUNDED else 0
 
 
-def test_pages_of_forms_without_laws_hold_no_factor():
+def test_pages_of_counts_hold_factors_of_counts_alone():
     tables, declared, _ = of_marginals(1)
     published = {name: t for name, t in tables.items() if not name.startswith("help_")}
-    stated = declared.model_copy(update={"intervals": stated_factors().intervals})
-    assert json.loads(page_data(published, stated))["likely"] == []
+    stated = declared.model_copy(update={"intervals": with_factors(declared).intervals})
+    families = {family["family"] for family in json.loads(page_data(published, stated))["likely"]}
+    assert families == {"rows-by-one", "rows-by-several", "count-by-one", "count-by-several"}
     assert "likely" not in json.loads(page_data(published, declared))
 
 

@@ -137,4 +137,4 @@ def test_types_agree():
 def test_units_pass_in_node():
     passed = run("node", "--test", "--test-reporter=tap", UNITS)
     assert passed.returncode == 0, passed.stdout[-3000:]
-    assert "# pass 20" in passed.stdout
+    assert "# pass 22" in passed.stdout

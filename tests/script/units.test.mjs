@@ -11,7 +11,8 @@ import { conditionSql, identifier, parse, querySql } from "../../tasks/report/sc
 import { shapeOf } from "../../tasks/report/script/likely.js";
 import { distance } from "../../tasks/report/script/nearest.js";
 import { compareTexts, momentOf, momentText, Refusal, scaleOf } from "../../tasks/report/script/scales.js";
-import { unpack, unitsOf } from "../../tasks/report/script/tables.js";
+import { randomNumbers } from "../../tasks/report/script/random.js";
+import { combined, unpack, unitsOf } from "../../tasks/report/script/tables.js";
 import { measuredText, recordedIn, recordText } from "../../tasks/report/script/record.js";
 import { accuracyText, boundsText, commandOf, likelyText, linkOf, queryIn, reasonsOf } from "../../tasks/report/script/words.js";
 
@@ -197,11 +198,29 @@ test("mistakes say what to write", () => {
 test("a count over shuffled groups has the hypergeometric distribution", () => {
   const chances = hypergeometric({ size: 4, matching: 2, selected: 2 });
   chances.forEach((chance, count) => assert.ok(Math.abs(chance - [1 / 6, 2 / 3, 1 / 6][count]) < 1e-12));
-  assert.deepEqual(likelyCounts([{ size: 4, matching: 4, selected: 3 }]), [3, 3]);
-  const coins = Array.from({ length: 100 }, () => ({ size: 2, matching: 1, selected: 1 }));
-  assert.deepEqual(likelyCounts(coins), [40, 60]);
-  const [low, high] = likelyCounts(Array.from({ length: 100 }, () => coins).flat());
+  const groups = (number, size, matching, selected) => ({
+    size: new Float64Array(number).fill(size),
+    matching: new Int32Array(number).fill(matching),
+    selected: new Int32Array(number).fill(selected),
+  });
+  assert.deepEqual(likelyCounts(groups(1, 4, 4, 3)), [3, 3]);
+  assert.deepEqual(likelyCounts(groups(100, 2, 1, 1)), [40, 60]);
+  const [low, high] = likelyCounts(groups(10_000, 2, 1, 1));
   assert.ok(Math.abs(low - (5000 - 50 * 1.96)) < 0.01 && Math.abs(high - (5000 + 50 * 1.96)) < 0.01);
+});
+
+test("combinations are numbered as they come", () => {
+  const columns = [
+    { values: ["a", "b"], codes: Int32Array.of(1, 0, 1, 2, 1) },
+    { values: Array.from({ length: 3_000_000 }, (_, code) => code), codes: Int32Array.of(7, 7, 7, 9, 3_000_000) },
+  ];
+  const selected = Uint8Array.of(1, 0, 1, 1, 1);
+  for (const some of [columns, [...columns].reverse()]) {
+    const { place, first } = combined(some, selected);
+    assert.deepEqual([[...place], [...first]], [[0, -1, 0, 1, 2], [0, 3, 4]]);
+  }
+  assert.deepEqual(combined([], Uint8Array.of(0, 1)).first, [1]);
+  assert.deepEqual(combined([], Uint8Array.of(0, 0)).first, []);
 });
 
 test("columns are in at most twelve bins", () => {
@@ -234,5 +253,12 @@ test("a likely interval is rounded outward, or has a reason why there is none", 
   const without = { ...answer, likely: { interval: null, reason: "few" } };
   assert.deepEqual(reasonsOf([{ ...answer, likely }, without, { ...without, lower: fraction(9) }], true), ["few"]);
   assert.match(reasonsOf([answer], true)[0], /AND joins/);
-  assert.match(reasonsOf([answer], false)[0], /this form of release/);
+  assert.match(reasonsOf([answer], false)[0], /none of the kinds/);
+});
+
+test("random numbers are those of NumPy's default_rng", () => {
+  const first = (seed) => Array.from({ length: 3 }, randomNumbers(seed));
+  assert.deepEqual(first(0), [0.6369616873214543, 0.2697867137638703, 0.04097352393619469]);
+  assert.deepEqual(first(5), [0.8050029237453802, 0.8079407897364937, 0.515325561042142]);
+  assert.deepEqual(first(4_000_000_000), [0.14708377792346694, 0.6471658305871946, 0.7932916544324882]);
 });

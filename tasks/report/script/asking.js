@@ -104,6 +104,13 @@ export class Release {
     return this.packed.shows === "labels" && this.column(name).role !== "quasi-identifier";
   }
 
+  /** @param {Question} question @returns {AnswerRow[] | null} its bounds, if likely intervals take their time */
+  sooner(question) {
+    const { aggregate, column, by, where } = question;
+    const engine = aggregate === "share" ? null : this.engine.sooner?.({ aggregate, column, by, condition: where });
+    return engine ? Object.assign(Object.create(this), { engine }).answer(question) : null;
+  }
+
   /**
    * Answer a question.
    * @param {Question} question

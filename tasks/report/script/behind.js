@@ -162,7 +162,7 @@ export class LabelledColumn {
     const near = literals.flatMap((literal) => scale.near(placeOfLiteral(this.described, literal)));
     const marks = [...new Set(near)]
       .filter((mark) => mark >= scale.lowest && mark <= scale.highest)
-      .sort((a, b) => (a < b ? -1 : Number(a > b)));
+      .sort(ascending);
     /** @type {[bigint, bigint][]} */
     const ends = [];
     let start = scale.lowest;
@@ -306,6 +306,9 @@ export class LabelledColumn {
 
 /** @param {Label} label whether it has a least and a greatest value */
 export const isRange = (label) => label.between !== undefined && label.between[0] !== null;
+
+/** @param {bigint} a @param {bigint} b */
+export const ascending = (a, b) => (a < b ? -1 : Number(a > b));
 
 /** @param {bigint} a @param {bigint} b */
 const max = (a, b) => (a > b ? a : b);

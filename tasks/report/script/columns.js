@@ -14,8 +14,10 @@ import { bounds, withEstimate } from "./bounds.js";
 import { rowsWhere, splitCondition } from "./conditions.js";
 import { answered, combinations, groupsIn, MOST_CELLS, register } from "./engine.js";
 import { fraction } from "./fractions.js";
+import { withIntervals } from "./likely.js";
 import { Refusal } from "./scales.js";
 import { columnOf, decodeTable, numbersOf } from "./tables.js";
+import { WorldsLaws } from "./worlds.js";
 
 /** @typedef {import("./conditions.js").Condition} Condition */
 /** @typedef {import("./engine.js").Cell} Cell */
@@ -42,6 +44,7 @@ export class ColumnsEngine {
     this.groups = groupsIn(this.values[0]);
     this.sizes = this.sums(this.values[0], null);
     this.vacant = new Float64Array(this.groups);
+    this.isComposed = packed.lineage !== undefined;
     if (packed.lineage) {
       const lineage = decodeTable(packed.lineage);
       this.vacant = Float64Array.from(numbersOf(columnOf(lineage, "vacant")));
@@ -148,7 +151,7 @@ export class ColumnsEngine {
 }
 
 /** A quasi-identifier: the values that each group admits. */
-class Admitted {
+export class Admitted {
   /** @param {string} name @param {Table} table @param {Float64Array} sizes @param {number} rounds */
   constructor(name, table, sizes, rounds) {
     this.name = name;
@@ -179,10 +182,10 @@ class Admitted {
     const matching = new Float64Array(this.sizes.length);
     const expected = new Float64Array(this.sizes.length);
     const fitted = this.expected();
-    this.group.forEach((group, entry) => {
-      matching[group] += chosen[entry];
-      expected[group] += chosen[entry] ? fitted[entry] : 0;
-    });
+    for (let entry = 0; entry < chosen.length; entry += 1) {
+      matching[this.group[entry]] += chosen[entry];
+      expected[this.group[entry]] += chosen[entry] ? fitted[entry] : 0;
+    }
     return {
       low: matching.map((number, group) => (number === this.numbers[group] ? this.sizes[group] : number)),
       high: matching.map((number, group) => (number ? this.sizes[group] - this.numbers[group] + number : 0)),
@@ -247,4 +250,9 @@ function occurrences(sizes, numbers, group, codes, rounds) {
   return expected;
 }
 
-register("columns", (packed) => new ColumnsEngine(packed));
+/** @param {ColumnsEngine} engine @param {import("./tables.js").Described[]} columns */
+const columnsLaws = (engine, columns) =>
+  // some rows of combined versions belong to nobody
+  engine.isComposed ? { of: () => new Map() } : new WorldsLaws(engine, columns);
+
+register("columns", (packed) => withIntervals(packed, new ColumnsEngine(packed), columnsLaws));

@@ -1,6 +1,7 @@
 /** Conditions on columns, in three-valued logic: on rows, and split where columns are apart. */
 
 import { comparePlaces, placeOfLiteral, placeOfValue, Refusal } from "./scales.js";
+import { ofRows } from "./tables.js";
 
 /** @typedef {import("./scales.js").Literal} Literal */
 /** @typedef {import("./scales.js").Place} Place */
@@ -188,16 +189,24 @@ function decide(condition, outcomesOf) {
  * @returns {Uint8Array} 1 where it is true, one per row
  */
 export function rowsWhere(condition, table, columns) {
-  if (condition === null) {
-    return new Uint8Array(table.rows).fill(1);
+  const { rows } = table;
+  const selected = new Uint8Array(rows).fill(1);
+  for (const part of condition === null ? [] : flatten(condition, "and")) {
+    const [name, ...others] = columnsIn(part);
+    const outcomes = decide(part, (leaf) => {
+      const column = /** @type {Column} */ (table.columns.get(leaf.column));
+      const ofValues = outcomesOfValues(leaf, /** @type {Described} */ (columns.get(leaf.column)), column);
+      return others.length ? /** @type {Uint8Array} */ (ofRows(column.codes, ofValues)) : ofValues;
+    });
+    // a part about one column is decided on its values
+    const codes = others.length ? null : /** @type {Column} */ (table.columns.get(name)).codes;
+    for (let row = 0; row < rows; row += 1) {
+      if (outcomes[codes ? codes[row] : row] !== TRUE) {
+        selected[row] = 0;
+      }
+    }
   }
-  const outcomes = decide(condition, (leaf) => {
-    const column = /** @type {Column} */ (table.columns.get(leaf.column));
-    const described = /** @type {Described} */ (columns.get(leaf.column));
-    const ofValues = outcomesOfValues(leaf, described, column);
-    return Uint8Array.from(column.codes, (code) => ofValues[code]);
-  });
-  return outcomes.map((outcome) => Number(outcome === TRUE));
+  return selected;
 }
 
 /**

@@ -49,10 +49,16 @@ export function hypergeometric(group) {
   });
 }
 
-/** @param {Shuffled[]} groups @returns {{mean: number, variance: number, third: number}} moments */
-function momentsOf(groups) {
+/**
+ * Numbers of groups, one each.
+ * @typedef {{size: Float64Array, matching: Int32Array, selected: Int32Array}} ShuffledGroups
+ */
+
+/** @param {ShuffledGroups} groups @returns {{mean: number, variance: number, third: number}} moments */
+function momentsOf({ size, matching, selected }) {
   let [mean, variance, third] = [0, 0, 0];
-  for (const { size: n, matching: m, selected: h } of groups) {
+  for (let group = 0; group < size.length; group += 1) {
+    const [n, m, h] = [size[group], matching[group], selected[group]];
     const own = (h * m) / n;
     const spread = (own * (1 - m / n) * (n - h)) / Math.max(n - 1, 1);
     mean += own;
@@ -63,14 +69,16 @@ function momentsOf(groups) {
 }
 
 /**
- * @param {Shuffled[]} groups
+ * @param {ShuffledGroups} groups
  * @returns {[number, number]} the counts between which 95 % of the distribution lie
  */
 export function likelyCounts(groups) {
   const { mean, variance, third } = momentsOf(groups);
   const deviation = Math.sqrt(variance);
   if (deviation < PRECISE) {
-    return exactCounts(groups, mean, deviation);
+    const { size, matching, selected } = groups;
+    const each = Array.from(size, (own, group) => ({ size: own, matching: matching[group], selected: selected[group] }));
+    return exactCounts(each, mean, deviation);
   }
   const lean = ((third / (variance * deviation)) * (Z95 ** 2 - 1)) / 6;
   return [mean + deviation * (lean - Z95), mean + deviation * (lean + Z95)];

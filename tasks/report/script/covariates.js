@@ -8,10 +8,10 @@
  * Source: Cox, Robins (ecological regression); the construction is this project's own.
  */
 
-import { byGroup } from "./engine.js";
 import { ORDERED } from "./scales.js";
 import { columnOf } from "./tables.js";
 
+/** @typedef {import("./engine.js").Selected} Selected */
 /** @typedef {import("./tables.js").Column} Column */
 /** @typedef {import("./tables.js").Described} Described */
 /** @typedef {import("./tables.js").Table} Table */
@@ -28,11 +28,6 @@ const CELLS = 20_000_000; // groups times bins; beyond these some groups represe
  */
 
 /**
- * Rows that a cell selects: their groups, ascending, how many rows of each, and the rows.
- * @typedef {{groups: number[], hits: number[], rows: number[]}} Selected
- */
-
-/**
  * How far rows' numbers are expected to be above their groups' means. Slopes have an error unless
  * `part`, the share of rows' differences that each group allows, is null.
  * @typedef {{moved: Float64Array, part: Float64Array | null, slopesError: (unlike: Float64Array) => number}} Deviations
@@ -40,9 +35,6 @@ const CELLS = 20_000_000; // groups times bins; beyond these some groups represe
 
 /** @param {number} number @param {number} length */
 const atLeast = (number, length) => Math.max(number, length);
-
-/** @param {Float64Array} numbers */
-const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
 /**
  * A column in a few bins: ranges of about equally many rows, or the most frequent values and a rest.
@@ -52,9 +44,9 @@ const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
  */
 export function inBins({ values, codes }, ordered) {
   const times = new Float64Array(values.length + 1);
-  codes.forEach((code) => {
+  for (const code of codes) {
     times[code] += 1;
-  });
+  }
   const number = values.length + Number(times[values.length] > 0);
   if (number <= BINS) {
     return { ofValue: Int32Array.from(times, (_, code) => code), number };
@@ -76,8 +68,8 @@ export function inBins({ values, codes }, ordered) {
 }
 
 /**
- * The bin of each row in each column, among the bins of all columns.
- * @typedef {{bins: number, binOfRow: Uint16Array[]}} Binned
+ * The bins of each row, one per column, among the bins of all columns; a row's follow each other.
+ * @typedef {{bins: number, width: number, binsOfRows: Uint16Array}} Binned
  */
 
 /**
@@ -86,98 +78,104 @@ export function inBins({ values, codes }, ordered) {
  * @returns {Binned | null} null if there are too many bins for a page
  */
 export function binned(table, columns) {
+  const width = columns.length;
+  const binsOfRows = new Uint16Array(table.rows * width);
   let bins = 0;
-  const binOfRow = columns.map(({ name, type }) => {
+  columns.forEach(({ name, type }, place) => {
     const column = columnOf(table, name);
     const { ofValue, number } = inBins(column, ORDERED.includes(type));
-    const first = bins;
+    for (let row = 0; row < table.rows; row += 1) {
+      binsOfRows[row * width + place] = bins + ofValue[column.codes[row]];
+    }
     bins += number;
-    return Uint16Array.from(column.codes, (code) => first + ofValue[code]);
   });
-  return bins > MOST_FITTED ? null : { bins, binOfRow };
+  return bins > MOST_FITTED ? null : { bins, width, binsOfRows };
 }
 
 /** Quasi-identifiers of grouped rows, which predict how rows differ from their groups. */
 export class Covariates {
   /**
    * @param {Binned} binned
-   * @param {Int32Array} group of each row
-   * @param {number} groups
+   * @param {import("./engine.js").Ordered} ordered rows by group
    */
-  constructor({ bins, binOfRow }, group, groups) {
+  constructor({ bins, width, binsOfRows }, { start, order, group }) {
     this.bins = bins;
-    this.binOfRow = binOfRow;
-    this.counts = new Float64Array(bins);
+    this.width = width;
+    /** The bins and groups of rows by group. */
+    this.binsOfRows = new Uint16Array(binsOfRows.length);
+    order.forEach((row, place) => {
+      this.binsOfRows.set(binsOfRows.subarray(row * width, row * width + width), place * width);
+    });
     this.group = group;
-    const { start, order } = byGroup(group, groups);
-    this.start = start;
-    this.order = order;
+    const groups = start.length - 1;
     this.rows = Float64Array.from({ length: groups }, (_, own) => start[own + 1] - start[own]);
     const some = [...this.rows.keys()].filter((own) => this.rows[own] > 0);
     const step = atLeast(Math.floor((groups * this.bins) / CELLS), 1);
     /** Groups that represent all. */
-    this.used = some.filter((_, place) => place % step === 0);
+    this.used = Int32Array.from(some.filter((_, place) => place % step === 0));
     this.share = this.used.length / atLeast(some.length, 1);
     this.isUsed = new Float64Array(groups);
     for (const own of this.used) {
       this.isUsed[own] = 1;
     }
+    this.counted = this.countBins(start);
     const number = this.used.reduce((total, own) => total + this.rows[own], 0);
     this.frequent = this.addUp(this.used, this.isUsed).map((times) => times / atLeast(number, 1));
     this.among = this.productsAmong(number);
-    this.total = this.productsOfRows(group.length);
+    this.total = this.productsOfRows();
     this.ofBoxes = new Inverse(this.among, this.bins);
     this.ofValues = new Inverse(this.total, this.bins);
   }
 
+  /** @param {Int32Array} start @returns the rows of used groups in each bin; group g begins at first[g] */
+  countBins(start) {
+    const { binsOfRows, width } = this;
+    const most = binsOfRows.length;
+    const [bin, times, first] = [new Uint16Array(most), new Int32Array(most), new Int32Array(start.length)];
+    const place = new Int32Array(this.bins).fill(-1);
+    let next = 0;
+    for (let own = 0; own < start.length - 1; own += 1) {
+      first[own] = next;
+      for (let each = start[own] * width; this.isUsed[own] && each < start[own + 1] * width; each += 1) {
+        const number = binsOfRows[each];
+        if (place[number] < first[own]) {
+          place[number] = next;
+          bin[next++] = number;
+        }
+        times[place[number]] += 1;
+      }
+    }
+    first[start.length - 1] = next;
+    return { first, bin, times };
+  }
+
   /**
-   * @param {Iterable<number>} groups
+   * @param {Int32Array} groups
    * @param {Float64Array} weights of groups
    * @returns {Float64Array} the weights of the groups' rows in each bin
    */
   addUp(groups, weights) {
+    const { first, bin, times } = this.counted;
     const sums = new Float64Array(this.bins);
-    for (const own of groups) {
-      this.countBins(own, (bins, counts) => {
-        for (const bin of bins) {
-          sums[bin] += counts[bin] * weights[own];
-        }
-      });
+    for (let group = 0; group < groups.length; group += 1) {
+      const own = groups[group];
+      for (let place = first[own]; place < first[own + 1]; place += 1) {
+        sums[bin[place]] += times[place] * weights[own];
+      }
     }
     return sums;
   }
 
   /**
-   * Count a group's rows in each bin.
-   * @param {number} own the group
-   * @param {(bins: number[], counts: Float64Array) => void} act takes the bins that it has rows in
-   */
-  countBins(own, act) {
-    const { counts } = this;
-    /** @type {number[]} */
-    const bins = [];
-    for (let place = this.start[own]; place < this.start[own + 1]; place += 1) {
-      for (const binOfRow of this.binOfRow) {
-        const bin = binOfRow[this.order[place]];
-        if (!counts[bin]) {
-          bins.push(bin);
-        }
-        counts[bin] += 1;
-      }
-    }
-    act(bins, counts);
-    for (const bin of bins) {
-      counts[bin] = 0;
-    }
-  }
-
-  /**
-   * @param {number[]} groups
+   * @param {Int32Array} groups
    * @param {Float64Array} weights
    * @returns {Float64Array} in each bin the weighted excess of rows over those that chance predicts
    */
   excess(groups, weights) {
-    const expected = groups.reduce((total, own) => total + weights[own] * this.rows[own], 0);
+    let expected = 0;
+    for (let place = 0; place < groups.length; place += 1) {
+      expected += weights[groups[place]] * this.rows[groups[place]];
+    }
     return this.addUp(groups, weights).map((times, bin) => times - expected * this.frequent[bin]);
   }
 
@@ -186,16 +184,19 @@ export class Covariates {
    * @returns {Float64Array} the covariance of bins between groups, times the number of rows
    */
   productsAmong(number) {
-    const { bins, frequent } = this;
+    const { bins, frequent, rows } = this;
+    const { first, bin, times } = this.counted;
     const products = new Float64Array(bins * bins);
     for (const own of this.used) {
-      this.countBins(own, (some, counts) => {
-        for (const bin of some) {
-          for (const other of some) {
-            products[bin * bins + other] += (counts[bin] * counts[other]) / this.rows[own];
+      for (let place = first[own]; place < first[own + 1]; place += 1) {
+        for (let other = first[own]; other <= place; other += 1) {
+          const product = (times[place] * times[other]) / rows[own];
+          products[bin[place] * bins + bin[other]] += product;
+          if (other < place) {
+            products[bin[other] * bins + bin[place]] += product;
           }
         }
-      });
+      }
     }
     return products.map(
       (product, place) =>
@@ -203,21 +204,23 @@ export class Covariates {
     );
   }
 
-  /** @param {number} rows @returns {Float64Array} the covariance of bins over all rows, times the rows */
-  productsOfRows(rows) {
-    const { bins } = this;
+  /** @returns {Float64Array} the covariance of bins over all rows, times the rows */
+  productsOfRows() {
+    const { bins, binsOfRows, width } = this;
     const products = new Float64Array(bins * bins);
-    for (let row = 0; row < rows; row += 1) {
-      for (const binOfRow of this.binOfRow) {
-        for (const other of this.binOfRow) {
-          products[binOfRow[row] * bins + other[row]] += 1;
+    for (let first = 0; first < binsOfRows.length; first += width) {
+      for (let own = first; own < first + width; own += 1) {
+        for (let other = first; other <= own; other += 1) {
+          products[binsOfRows[own] * bins + binsOfRows[other]] += 1;
         }
       }
     }
-    const times = Float64Array.from({ length: bins }, (_, bin) => products[bin * bins + bin]);
-    return products.map(
-      (product, place) => product - (times[Math.floor(place / bins)] * times[place % bins]) / atLeast(rows, 1),
-    );
+    // the bins of later columns are greater
+    return products.map((_, place) => {
+      const [row, column] = [Math.floor(place / bins), place % bins];
+      const times = products[row * bins + row] * products[column * bins + column];
+      return products[Math.max(row, column) * bins + Math.min(row, column)] - times / atLeast(this.group.length, 1);
+    });
   }
 
   /**
@@ -226,11 +229,18 @@ export class Covariates {
    */
   fit({ size, mean, variance, inner }) {
     const { rows } = this;
-    const number = atLeast(sum(rows), 1);
-    const middle = sum(rows.map((own, place) => own * mean[place])) / number;
+    const number = atLeast(this.group.length, 1);
+    let [middle, between, within] = [0, 0, 0];
+    for (let own = 0; own < rows.length; own += 1) {
+      middle += rows[own] * mean[own];
+    }
+    middle /= number;
     const apart = mean.map((own) => own - middle);
-    const between = sum(rows.map((own, place) => own * apart[place] ** 2));
-    const total = between + sum(rows.map((own, place) => own * (variance[place] + inner[place])));
+    for (let own = 0; own < rows.length; own += 1) {
+      between += rows[own] * apart[own] ** 2;
+      within += rows[own] * (variance[own] + inner[own]);
+    }
+    const total = between + within;
     if (between <= 0) {
       return { moved: new Float64Array(this.group.length), part: null, slopesError: () => 0 };
     }
@@ -241,9 +251,10 @@ export class Covariates {
     const scale = byValues ? total / between : 1;
     const slopes = inverse.times(joint).map((slope) => slope * scale);
     const residual = atLeast(total - quadratic(this.total, slopes), total / 100) / number;
-    const part = variance.map((own, place) =>
-      Math.min(((own * size[place]) / atLeast(size[place] - 1, 1) + inner[place]) / residual, 1),
-    );
+    const part = new Float64Array(rows.length);
+    for (let own = 0; own < rows.length; own += 1) {
+      part[own] = Math.min(((variance[own] * size[own]) / atLeast(size[own] - 1, 1) + inner[own]) / residual, 1);
+    }
     const [noise, each] = byValues ? [this.total, between / number] : [this.among, residual];
     return {
       moved: this.rowDeviations(slopes, part),
@@ -255,17 +266,21 @@ export class Covariates {
 
   /** @param {Float64Array} slopes @param {Float64Array} part @returns {Float64Array} one per row */
   rowDeviations(slopes, part) {
-    const moves = new Float64Array(this.group.length);
-    for (const bins of this.binOfRow) {
-      bins.forEach((bin, row) => {
-        moves[row] += slopes[bin];
-      });
+    const { group, rows, width, binsOfRows } = this;
+    const moves = new Float64Array(group.length);
+    const middle = new Float64Array(rows.length);
+    for (let row = 0, next = 0; row < moves.length; row += 1) {
+      let move = 0;
+      for (; next < (row + 1) * width; next += 1) {
+        move += slopes[binsOfRows[next]];
+      }
+      moves[row] = move;
+      middle[group[row]] += move / rows[group[row]];
     }
-    const middle = new Float64Array(this.rows.length);
-    this.group.forEach((own, row) => {
-      middle[own] += moves[row] / this.rows[own];
-    });
-    return moves.map((move, row) => (move - middle[this.group[row]]) * part[this.group[row]]);
+    for (let row = 0; row < moves.length; row += 1) {
+      moves[row] = (moves[row] - middle[group[row]]) * part[group[row]];
+    }
+    return moves;
   }
 
   /**
@@ -274,21 +289,24 @@ export class Covariates {
    * @param {Float64Array} part the weight of each group's rows
    * @returns {Float64Array}
    */
-  unlike({ groups, hits, rows }, part) {
+  unlike({ groups, hits, places }, part) {
+    const { width, binsOfRows, group } = this;
     const away = new Float64Array(this.bins);
-    for (const row of rows) {
-      for (const bins of this.binOfRow) {
-        away[bins[row]] += part[this.group[row]];
+    for (let row = 0; row < places.length; row += 1) {
+      const [first, own] = [places[row] * width, part[group[places[row]]]];
+      for (let next = first; next < first + width; next += 1) {
+        away[binsOfRows[next]] += own;
       }
     }
     const each = new Float64Array(this.rows.length);
     let whole = 0;
-    groups.forEach((own, place) => {
-      each[own] = (hits[place] * part[own]) / atLeast(this.rows[own], 1);
+    for (let place = 0; place < groups.length; place += 1) {
+      const own = groups[place];
+      each[own] = (this.isUsed[own] * hits[place] * part[own]) / atLeast(this.rows[own], 1);
       whole += hits[place] * part[own];
-    });
-    const middle = this.excess(groups.filter((own) => this.isUsed[own]), each);
-    return away.map((own, bin) => own - whole * this.frequent[bin] - middle[bin]);
+    }
+    const middle = this.excess(groups, each);
+    return away.map((more, bin) => more - whole * this.frequent[bin] - middle[bin]);
   }
 
   /**
@@ -297,7 +315,10 @@ export class Covariates {
    * @returns {{moved: number, error: number}} what a sum over selected rows moves by, and its error
    */
   movedOver({ moved, part, slopesError }, selected) {
-    const total = selected.rows.reduce((so_far, row) => so_far + moved[row], 0);
+    let total = 0;
+    for (let row = 0; row < selected.places.length; row += 1) {
+      total += moved[selected.places[row]];
+    }
     return { moved: total, error: part === null ? 0 : slopesError(this.unlike(selected, part)) };
   }
 }

@@ -1,16 +1,16 @@
 /** What engines share: the question that each answers, and the cells of its answer. */
 
 import { bounds, boundsOver, NOTHING, noneCounted, withEstimate } from "./bounds.js";
+import { rowsWhere } from "./conditions.js";
 import { fraction } from "./fractions.js";
 import { comparePlaces, isNumber, placeOfValue, Refusal } from "./scales.js";
-import { columnOf, unitsOf } from "./tables.js";
+import { columnOf, combined, ofRows, unitsOf } from "./tables.js";
 
 /** @typedef {import("./bounds.js").Aggregate} Aggregate */
 /** @typedef {import("./bounds.js").Bounds} Bounds */
 /** @typedef {import("./bounds.js").Counted} Counted */
 /** @typedef {import("./bounds.js").Domain} Domain */
 /** @typedef {import("./conditions.js").Condition} Condition */
-/** @typedef {import("./tables.js").Column} Column */
 /** @typedef {import("./tables.js").Described} Described */
 /** @typedef {import("./scales.js").Literal} Literal */
 /** @typedef {import("./tables.js").Packed} Packed */
@@ -39,6 +39,7 @@ export const REST = Symbol("any other value");
  * @typedef {object} Engine
  * @property {(column: string) => string | undefined} bundleOf
  * @property {(part: Part) => Map<string, Cell>} ask
+ * @property {(part: Part) => Engine | null} [sooner] an engine that gives bounds sooner, where intervals take time
  */
 
 export const MOST_CELLS = 2_000;
@@ -91,39 +92,87 @@ export function requireType(aggregate, described) {
 }
 
 /**
- * The cells of the rows that are selected: one for each combination of values in the group columns.
+ * Rows that a cell selects: their groups, ascending, how many rows of each, and their places among
+ * the rows by group.
+ * @typedef {{groups: Int32Array, hits: Int32Array, places: Int32Array}} Selected
+ */
+
+/**
+ * The cells of selected rows: the cell of each row (-1 if it is not selected), the key of each cell,
+ * and what it selects, once this is needed.
+ * @typedef {{text: string, cell: Int32Array, keys: KeyValue[][], selected?: Selected[]}} Cells
+ */
+
+/** The latest cells, which the parts of a question share. @type {WeakMap<Table, Cells>} */
+const CELLS_OF = new WeakMap();
+
+/**
+ * The cells of the rows on which a condition holds: one for each combination of values in the group
+ * columns.
  * @param {Table} table
  * @param {string[]} by
- * @param {Uint8Array} selected one per row
- * @returns {{cell: Int32Array, keys: KeyValue[][]}} the cell of each row, -1 if it is not selected
+ * @param {Condition | null} condition
+ * @param {import("./conditions.js").Columns} described
+ * @returns {Cells}
  */
-export function cellsOf(table, by, selected) {
-  const cell = new Int32Array(table.rows).fill(-1);
-  const columns = by.map((name) => /** @type {Column} */ (table.columns.get(name)));
-  /** @type {Map<number, number>} */
-  const places = new Map();
-  /** @type {KeyValue[][]} */
-  const keys = by.length ? [] : [[]];
-  for (let row = 0; row < table.rows; row += 1) {
-    if (!selected[row]) {
-      continue;
-    }
-    let packed = 0;
-    for (const column of columns) {
-      packed = packed * (column.values.length + 1) + column.codes[row];
-    }
-    let place = by.length ? places.get(packed) : 0;
-    if (place === undefined) {
-      place = keys.length;
-      places.set(packed, place);
-      keys.push(columns.map((column) => column.values[column.codes[row]] ?? null));
-      if (place >= MOST_CELLS) {
-        throw new Refusal(`The answer has more than ${MOST_CELLS} lines. Group by fewer columns`);
-      }
-    }
-    cell[row] = place;
+export function cellsOf(table, by, condition, described) {
+  const text = JSON.stringify([by, condition]);
+  const latest = CELLS_OF.get(table);
+  if (latest?.text === text) {
+    return latest;
   }
-  return { cell, keys };
+  const columns = by.map((name) => columnOf(table, name));
+  const { place, first } = combined(columns, rowsWhere(condition, table, described));
+  if (first.length > MOST_CELLS) {
+    throw new Refusal(`The answer has more than ${MOST_CELLS} lines. Group by fewer columns`);
+  }
+  const keys = first.map((row) => columns.map(({ codes, values }) => values[codes[row]] ?? null));
+  const cells = { text, cell: place, keys: by.length ? keys : [[]] };
+  CELLS_OF.set(table, cells);
+  return cells;
+}
+
+/**
+ * @param {Cells} cells
+ * @param {Ordered} ordered rows by group
+ * @returns {Selected[]} what each cell selects
+ */
+export function selectedBy(cells, ordered) {
+  cells.selected ??= select(cells, ordered);
+  return cells.selected;
+}
+
+/** @param {Cells} cells @param {Ordered} ordered @returns {Selected[]} */
+function select({ cell, keys }, { order, group }) {
+  const own = ofRows(order, cell);
+  const [rows, groups] = [new Int32Array(keys.length), new Int32Array(keys.length).fill(-1)];
+  for (const number of own) {
+    if (number >= 0) {
+      rows[number] += 1;
+    }
+  }
+  const selected = Array.from(rows, (number) => {
+    const [some, hits, places] = [0, 0, 0].map(() => new Int32Array(number));
+    return { groups: some, hits, places };
+  });
+  rows.fill(0);
+  for (let place = 0; place < own.length; place += 1) {
+    const number = own[place];
+    if (number >= 0) {
+      const some = selected[number];
+      if (groups[number] < 0 || some.groups[groups[number]] !== group[place]) {
+        groups[number] += 1;
+        some.groups[groups[number]] = group[place];
+      }
+      some.hits[groups[number]] += 1;
+      some.places[rows[number]++] = place;
+    }
+  }
+  return selected.map((some, number) => ({
+    groups: some.groups.subarray(0, groups[number] + 1),
+    hits: some.hits.subarray(0, groups[number] + 1),
+    places: some.places,
+  }));
 }
 
 /** The numbers of rows that count in one cell, and the copies of each value of a column. */
@@ -188,10 +237,16 @@ export function answered(keys, boundsOf) {
 }
 
 /**
- * The rows of each group, one after the other: group g has those from start[g] to start[g + 1].
+ * Rows by group: group g has those from order[start[g]] to before order[start[g + 1]]. The groups are
+ * those of ordered rows.
+ * @typedef {{start: Int32Array, order: Int32Array, group: Int32Array}} Ordered
+ */
+
+/**
+ * The rows of each group, one after the other.
  * @param {Int32Array} group of each row
  * @param {number} groups
- * @returns {{start: Int32Array, order: Int32Array}}
+ * @returns {Ordered}
  */
 export function byGroup(group, groups) {
   const start = new Int32Array(groups + 1);
@@ -203,11 +258,10 @@ export function byGroup(group, groups) {
   }
   const next = start.slice();
   const order = new Int32Array(group.length);
-  group.forEach((number, row) => {
-    order[next[number]] = row;
-    next[number] += 1;
-  });
-  return { start, order };
+  for (let row = 0; row < group.length; row += 1) {
+    order[next[group[row]]++] = row;
+  }
+  return { start, order, group: ofRows(order, group) };
 }
 
 /**

@@ -3,7 +3,7 @@
 import { registerReader } from "./asking.js";
 import { GROUP } from "./engine.js";
 import { comparePlaces, DAY, decimalText, momentText, placeOfValue, Refusal } from "./scales.js";
-import { columnOf, decodeTable, numbersOf } from "./tables.js";
+import { columnOf, decodeTable, numbersOf, ofRows } from "./tables.js";
 import { decompress, getTreePath, parquetMetadata, parquetSchema, readColumn } from "./vendor/parquet.js";
 
 /** @typedef {import("./tables.js").Described} Described */
@@ -159,15 +159,25 @@ function encode(described, chunks, rows) {
   /** @type {(Value | null)[]} */
   const values = [];
   const codes = new Int32Array(rows);
+  /** @type {any} */
+  let latest;
+  /** @type {number | undefined} */
+  let code;
   let row = 0;
   for (const chunk of chunks) {
     for (let place = 0; place < chunk.length; place += 1, row += 1) {
       const raw = chunk[place] ?? null;
-      let code = places.get(raw);
-      if (code === undefined) {
-        code = values.length;
-        places.set(raw, code);
-        values.push(raw === null ? null : valueOf(described, raw));
+      if (raw !== latest || code === undefined) {
+        // maps find numbers sooner than large integers
+        const number = typeof raw === "bigint" ? Number(raw) : raw;
+        const key = Number.isSafeInteger(number) ? number : raw;
+        code = places.get(key);
+        if (code === undefined) {
+          code = values.length;
+          places.set(key, code);
+          values.push(raw === null ? null : valueOf(described, raw));
+        }
+        latest = raw;
       }
       codes[row] = code;
     }
@@ -210,20 +220,25 @@ function signed(bytes) {
  * @returns {PackedColumn}
  */
 function inOrder(described, values, codes) {
-  const different = [...new Set(values.filter((value) => value !== null))];
-  const places = new Map(different.map((value) => [value, placeOfValue(described, /** @type {Value} */ (value))]));
-  /** @param {Value | null} value */
-  const placeOf = (value) => /** @type {import("./scales.js").Place} */ (places.get(value));
-  const sorted = different.sort((a, b) => comparePlaces(placeOf(a), placeOf(b)));
+  const different = /** @type {Value[]} */ ([...new Set(values.filter((value) => value !== null))]);
+  const sorted = different.every((value) => typeof value === "number")
+    ? /** @type {Value[]} */ ([...Float64Array.from(/** @type {number[]} */ (different)).sort()])
+    : sortedByPlace(described, different);
   const rank = new Map(sorted.map((value, place) => [value, place]));
-  const ranks = values.map((value) => rank.get(value) ?? sorted.length);
+  const ranks = values.map((value) => rank.get(/** @type {Value} */ (value)) ?? sorted.length);
   return {
-    values: /** @type {Value[]} */ (sorted),
+    values: sorted,
     bits: 0,
     codes: "",
     nulls: values.includes(null),
-    ready: codes.map((code) => ranks[code]),
+    ready: ofRows(codes, Int32Array.from(ranks)),
   };
+}
+
+/** @param {Described} described @param {Value[]} values @returns {Value[]} */
+function sortedByPlace(described, values) {
+  const pairs = values.map((value) => ({ value, place: placeOfValue(described, value) }));
+  return pairs.sort((a, b) => comparePlaces(a.place, b.place)).map(({ value }) => value);
 }
 
 /**

@@ -7,7 +7,7 @@
  */
 
 import {
-  ALWAYS, certain, compareListed, LabelledColumn, must, negated, surely, together,
+  ALWAYS, ascending, certain, compareListed, LabelledColumn, must, negated, surely, together,
 } from "./behind.js";
 import { bounds, boundsOver, NOTHING, noneCounted, withEstimate } from "./bounds.js";
 import {
@@ -19,7 +19,7 @@ import {
 import { fraction } from "./fractions.js";
 import { withIntervals } from "./likely.js";
 import { Refusal } from "./scales.js";
-import { columnOf, decodeTable } from "./tables.js";
+import { columnOf, combined, decodeTable, ofRows } from "./tables.js";
 import { LabelsLaws } from "./withlabels.js";
 
 /** @typedef {import("./behind.js").Outcomes} Outcomes */
@@ -29,7 +29,6 @@ import { LabelsLaws } from "./withlabels.js";
 /** @typedef {import("./engine.js").Engine} Engine */
 /** @typedef {import("./engine.js").KeyValue} KeyValue */
 /** @typedef {import("./engine.js").Part} Part */
-/** @typedef {import("./scales.js").Literal} Literal */
 /** @typedef {import("./tables.js").Column} Column */
 /** @typedef {import("./tables.js").Described} Described */
 /** @typedef {import("./tables.js").Packed} Packed */
@@ -37,11 +36,8 @@ import { LabelsLaws } from "./withlabels.js";
 
 
 /**
- * Equal rows, with the codes of the columns that a question uses, and the outcomes of conditions.
- * @typedef {object} Distinct
- * @property {Map<string, Int32Array>} codes
- * @property {Int32Array} times the number of rows that each stands for
- * @property {Map<string, RowOutcomes>} known
+ * Rows that differ in some columns: how many rows each stands for, and the outcomes of conditions.
+ * @typedef {import("./tables.js").Table & {times: Int32Array, known: Map<string, RowOutcomes>}} Distinct
  */
 
 /**
@@ -65,6 +61,10 @@ export class LabelsEngine {
     for (const [name, labels] of Object.entries(packed.labels ?? {})) {
       this.labelled.set(name, new LabelledColumn(this.column(name), labels));
     }
+    /** @type {{text: string, distinct: Distinct} | null} */
+    this.latest = null;
+    /** @type {Distinct | null} */
+    this.all = null;
   }
 
   /** @returns {undefined} no columns are apart from rows */
@@ -117,7 +117,10 @@ export class LabelsEngine {
       if (outcomes !== null && !outcomes.outcomes[outcomes.place[row]].possible[1]) {
         continue;
       }
-      const others = plain.map((name) => this.valueOf(name, distinct, row));
+      const others = plain.map((name) => {
+        const { codes, values } = columnOf(distinct, name);
+        return values[codes[row]] ?? null;
+      });
       const text = plain.length ? textOf(others) : "";
       const line = split.get(text) ?? { key: part.by.map((name) => [...cell, ...others][[...recoded, ...plain].indexOf(name)]), rows: [] };
       line.rows.push(row);
@@ -131,12 +134,6 @@ export class LabelsEngine {
     );
   }
 
-  /** @param {string} name @param {Distinct} distinct @param {number} row @returns {KeyValue} */
-  valueOf(name, distinct, row) {
-    const codes = /** @type {Int32Array} */ (distinct.codes.get(name));
-    return columnOf(this.rows, name).values[codes[row]] ?? null;
-  }
-
   /**
    * Bound an aggregate over the rows on which a condition may hold.
    * @param {Part} part
@@ -148,7 +145,7 @@ export class LabelsEngine {
   bound(part, rows, outcomes, distinct, values) {
     const counted = noneCounted(values?.domain.values.length ?? 0);
     const chances = /** @type {Float64Array} */ (counted.expected);
-    const codes = part.column === null ? null : /** @type {Int32Array} */ (distinct.codes.get(part.column));
+    const codes = part.column === null ? null : columnOf(distinct, part.column).codes;
     let [least, most, expected, hidden] = [0, 0, 0, 0];
     for (const row of rows) {
       const outcome = outcomes === null ? ALWAYS : outcomes.outcomes[outcomes.place[row]];
@@ -215,47 +212,31 @@ export class LabelsEngine {
       return isNull(name);
     }
     if (value !== REST) {
-      return test(name, "=", this.literal(name, value));
+      return test(name, "=", literalOf(this.column(name), value));
     }
     const named = all.filter((other) => other !== null && other !== REST);
     return named.length
-      ? not(anyOf(named.map((other) => test(name, "=", this.literal(name, other)))))
+      ? not(anyOf(named.map((other) => test(name, "=", literalOf(this.column(name), other)))))
       : not(isNull(name));
   }
 
-  /** @param {string} name @param {KeyValue} value @returns {Literal} */
-  literal(name, value) {
-    return literalOf(this.column(name), value);
-  }
-
   /**
-   * Merge rows that are equal in some columns.
    * @param {string[]} names
-   * @returns {Distinct}
+   * @returns {Distinct} rows that differ in these columns; the latest are kept
    */
   distinctRows(names) {
-    const columns = [...new Set(names)].map((name) => ({ name, column: columnOf(this.rows, name) }));
-    /** @type {Map<string, number>} */
-    const places = new Map();
-    /** @type {number[]} */
-    const first = [];
-    const times = [];
-    for (let row = 0; row < this.rows.rows; row += 1) {
-      const text = columns.map(({ column }) => column.codes[row]).join();
-      const place = places.get(text);
-      if (place === undefined) {
-        places.set(text, first.length);
-        first.push(row);
-        times.push(1);
-      } else {
-        times[place] += 1;
-      }
+    const used = [...new Set(names)].sort();
+    const text = used.join("\0");
+    if (this.latest?.text !== text) {
+      this.latest = { text, distinct: merged(this.kinds(), used) };
     }
-    return {
-      codes: new Map(columns.map(({ name, column }) => [name, Int32Array.from(first, (row) => column.codes[row])])),
-      times: Int32Array.from(times),
-      known: new Map(),
-    };
+    return this.latest.distinct;
+  }
+
+  /** @returns {Distinct} rows that differ in any column */
+  kinds() {
+    this.all ??= merged(this.rows, [...this.rows.columns.keys()]);
+    return this.all;
   }
 
   /**
@@ -278,8 +259,7 @@ export class LabelsEngine {
     const names = columnsIn(condition);
     if (names.size === 1) {
       const [name] = names;
-      const codes = /** @type {Int32Array} */ (distinct.codes.get(name));
-      return eachOnce(this.outcomesOfColumn(name, condition), codes);
+      return eachOnce(this.outcomesOfColumn(name, condition), columnOf(distinct, name).codes);
     }
     if (condition.op === "not" || condition.op === "sure") {
       const { outcomes, place } = this.outcomes(condition.part, distinct);
@@ -338,7 +318,7 @@ function valuesBehind(labelled, part, condition) {
     return listedBehind(labelled, part, condition);
   }
   const left = labelled.numbersLeft(condition);
-  const numbers = [...new Set(left.flatMap((some) => some ?? []))].sort((a, b) => (a < b ? -1 : Number(a > b)));
+  const numbers = [...new Set(left.flatMap((some) => some ?? []))].sort(ascending);
   const place = new Map(numbers.map((number, rank) => [number, rank]));
   return placed(
     domainOf(described, numbers.map((number) => scale.value(number))),
@@ -382,6 +362,24 @@ function placed(domain, left) {
 }
 
 /**
+ * @param {import("./tables.js").Table & {times?: Int32Array}} table
+ * @param {string[]} names
+ * @returns {Distinct} the table's rows that differ in these columns
+ */
+function merged(table, names) {
+  const { place, first } = combined(names.map((name) => columnOf(table, name)), new Uint8Array(table.rows).fill(1));
+  const times = new Int32Array(first.length);
+  place.forEach((number, row) => {
+    times[number] += table.times ? table.times[row] : 1;
+  });
+  const columns = names.map((name) => {
+    const { values, codes } = columnOf(table, name);
+    return /** @type {[string, Column]} */ ([name, { values, codes: ofRows(first, codes) }]);
+  });
+  return { rows: first.length, columns: new Map(columns), times, known: new Map() };
+}
+
+/**
  * @param {Outcomes[]} outcomes of each code
  * @param {Int32Array} codes of rows
  * @returns {RowOutcomes} with equal outcomes once
@@ -399,7 +397,7 @@ function eachOnce(outcomes, codes) {
   place.forEach((number, code) => {
     different[number] ??= outcomes[code];
   });
-  return { outcomes: different, place: codes.map((code) => place[code]) };
+  return { outcomes: different, place: ofRows(codes, Int32Array.from(place)) };
 }
 
 /**

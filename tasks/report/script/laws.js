@@ -6,9 +6,8 @@
  * without replacement). Covariates move the middle, and effects that they do not show widen the range.
  */
 
-import { rowsWhere } from "./conditions.js";
 import { binned, Covariates } from "./covariates.js";
-import { cellsOf, textOf } from "./engine.js";
+import { cellsOf, selectedBy, textOf } from "./engine.js";
 import { Z95 } from "./likely.js";
 
 /** @typedef {import("./conditions.js").Columns} Columns */
@@ -16,7 +15,7 @@ import { Z95 } from "./likely.js";
 /** @typedef {import("./covariates.js").Binned} Binned */
 /** @typedef {import("./covariates.js").Deviations} Deviations */
 /** @typedef {import("./covariates.js").GroupedNumbers} GroupedNumbers */
-/** @typedef {import("./covariates.js").Selected} Selected */
+/** @typedef {import("./engine.js").Selected} Selected */
 /** @typedef {import("./engine.js").Part} Part */
 /** @typedef {import("./tables.js").Described} Described */
 /** @typedef {import("./tables.js").Table} Table */
@@ -36,6 +35,11 @@ const FILL = 0.3; // standard deviations by which values may differ from their s
  * @typedef {{grouped: GroupedNumbers, deviations: Deviations, lean: number}} RowNumbers
  */
 
+/**
+ * Exact rows, and the rows by group.
+ * @typedef {{rows: Table, described: Columns, byGroup: import("./engine.js").Ordered}} RowsInGroups
+ */
+
 /** @typedef {{middle: number, moved: number, unknown: number, deviation: number}} LikelySum */
 
 /**
@@ -49,17 +53,14 @@ export const binsOf = (columns, rows) =>
 /** Exact rows in groups, and the laws of sums over some of them. */
 export class GroupedRows {
   /**
-   * @param {Table} rows
-   * @param {Columns} described
+   * @param {RowsInGroups} engine
    * @param {Binned} bins of quasi-identifiers
-   * @param {Int32Array} group of each row
-   * @param {number} groups
    */
-  constructor(rows, described, bins, group, groups) {
+  constructor({ rows, described, byGroup }, bins) {
     this.rows = rows;
     this.described = described;
-    this.group = group;
-    this.covariates = new Covariates(bins, group, groups);
+    this.byGroup = byGroup;
+    this.covariates = new Covariates(bins, byGroup);
   }
 
   /**
@@ -69,33 +70,15 @@ export class GroupedRows {
    * @returns {Map<string, Law>} by the texts of keys; without laws for what has none
    */
   lawsOfCells(part, onRows, lawOver) {
-    const { cell, keys } = cellsOf(this.rows, part.by, rowsWhere(onRows, this.rows, this.described));
+    const cells = cellsOf(this.rows, part.by, onRows, this.described);
     const laws = new Map();
-    this.selected(cell, keys.length).forEach((selected, place) => {
-      const law = selected.rows.length ? lawOver(selected) : null;
+    selectedBy(cells, this.byGroup).forEach((selected, place) => {
+      const law = selected.places.length ? lawOver(selected) : null;
       if (law !== null) {
-        laws.set(textOf(keys[place]), law);
+        laws.set(textOf(cells.keys[place]), law);
       }
     });
     return laws;
-  }
-
-  /** @param {Int32Array} cell of each row @param {number} cells @returns {Selected[]} */
-  selected(cell, cells) {
-    /** @type {Selected[]} */
-    const selected = Array.from({ length: cells }, () => ({ groups: [], hits: [], rows: [] }));
-    for (const row of this.covariates.order) {
-      if (cell[row] >= 0) {
-        const { groups, hits, rows } = selected[cell[row]];
-        if (groups[groups.length - 1] !== this.group[row]) {
-          groups.push(this.group[row]);
-          hits.push(0);
-        }
-        hits[hits.length - 1] += 1;
-        rows.push(row);
-      }
-    }
-    return selected;
   }
 
   /** @param {GroupedNumbers} grouped @param {number} [lean] @returns {RowNumbers} */
@@ -105,7 +88,7 @@ export class GroupedRows {
 
   /** @param {RowNumbers} numbers @param {Selected} selected @param {boolean} perRow @returns {Law} */
   sumLaw(numbers, selected, perRow) {
-    const rows = selected.rows.length;
+    const rows = selected.places.length;
     const { middle, deviation } = this.sumOver(numbers, selected);
     return lawOf(middle, deviation, perRow ? rows : 1, { rows, groups: selected.groups.length });
   }
@@ -140,13 +123,14 @@ export function lawOf(middle, deviation, per, size) {
  */
 export function likelySum({ size, mean, variance, inner }, { groups, hits }, moved, error, lean) {
   let [expected, spread, effects, filled] = [0, 0, 0, 0];
-  groups.forEach((own, place) => {
+  for (let place = 0; place < groups.length; place += 1) {
+    const own = groups[place];
     const [n, h] = [size[own], hits[place]];
     expected += h * mean[own];
     spread += ((h * (n - h)) / Math.max(n - 1, 1)) * variance[own] + h * inner[own];
     effects += ((h * (n - h)) / n) * Math.sqrt(variance[own] + inner[own]);
     filled += h * Math.sqrt(inner[own]);
-  });
+  }
   const unknown = Math.hypot(lean * effects, FILL * filled, error, DOUBT * moved);
   return { middle: expected + moved, moved, unknown, deviation: Math.hypot(Math.sqrt(spread), unknown) };
 }

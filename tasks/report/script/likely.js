@@ -25,6 +25,7 @@ import { ORDERED } from "./scales.js";
 /** Standard deviations around the middle with 95 % of a normal distribution. */
 export const Z95 = 1.9599639845400536;
 const MOST_COLUMNS = 3;
+const LARGE = 10_000; // rows, of which bounds are shown before likely intervals
 const LEAST_ROWS = 20;
 const LEAST_GROUPS = 2;
 /** @type {readonly Aggregate[]} */
@@ -37,8 +38,8 @@ const OUTSIDE = "the query is of none of the families that the publisher calibra
 const TOO_MANY = "this page computes none with so many quasi-identifiers, but sfumato query does";
 
 /**
- * Returns the laws of a part's cells, by the texts of their keys; null if a page computes none.
- * @typedef {(part: Part) => Map<string, Law> | null} LawsOf
+ * The laws of a part's cells, by the texts of their keys; and whether columns have to be prepared first.
+ * @typedef {{of: (part: Part) => Map<string, Law>, isNew?: (names: string[]) => boolean}} Laws
  */
 
 /**
@@ -46,19 +47,14 @@ const TOO_MANY = "this page computes none with so many quasi-identifiers, but sf
  * @template {Engine} T
  * @param {Packed} packed
  * @param {T} engine
- * @param {(engine: T, columns: Described[]) => {of: (part: Part) => Map<string, Law>} | null} open
+ * @param {(engine: T, columns: Described[]) => Laws | null} open null if a page computes none
  * @returns {Engine}
  */
 export function withIntervals(packed, engine, open) {
   if (!packed.likely?.length) {
     return engine;
   }
-  /** @type {ReturnType<typeof open> | undefined} */
-  let laws;
-  return new EngineWithIntervals(engine, packed, (part) => {
-    laws = laws === undefined ? open(engine, packed.columns) : laws;
-    return laws && laws.of(part);
-  });
+  return new EngineWithIntervals(engine, packed, () => open(engine, packed.columns));
 }
 
 /**
@@ -66,12 +62,17 @@ export function withIntervals(packed, engine, open) {
  * @implements {Engine}
  */
 class EngineWithIntervals {
-  /** @param {Engine} engine @param {Packed} packed @param {LawsOf} lawsOf */
-  constructor(engine, packed, lawsOf) {
+  /** @param {Engine} engine @param {Packed} packed @param {() => Laws | null} open */
+  constructor(engine, packed, open) {
     this.engine = engine;
+    this.open = open;
+    /** @type {Laws | null | undefined} */
+    this.laws = undefined;
+    this.isLarge = /** @type {any} */ (packed.rows ?? packed.values?.[0]).rows > LARGE;
     this.columns = new Map(packed.columns.map((column) => [column.name, column]));
     this.families = packed.likely ?? [];
-    this.lawsOf = lawsOf;
+    /** @type {{text: string, cells: Map<string, Cell>} | null} */
+    this.latest = null;
   }
 
   /** @param {string} column */
@@ -79,14 +80,23 @@ class EngineWithIntervals {
     return this.engine.bundleOf(column);
   }
 
+  /** @param {Part} part @returns {Engine | null} what gives bounds sooner, if intervals take their time */
+  sooner(part) {
+    const { by, condition } = part;
+    const isNew = () => this.laws === undefined || this.laws?.isNew?.([...by, ...(condition ? columnsIn(condition) : [])]);
+    const hasInterval = SUPPORTED.includes(part.aggregate) && this.factorOf(part) !== undefined;
+    return this.isLarge && hasInterval && isNew() ? this.engine : null;
+  }
+
   /** @param {Part} part @returns {Map<string, Cell>} */
   ask(part) {
-    const cells = this.engine.ask(part);
     if (!SUPPORTED.includes(part.aggregate)) {
-      return cells;
+      return this.engine.ask(part);
     }
-    const counted = part.column === null ? cells : this.engine.ask({ ...part, aggregate: "count", column: null });
-    const laws = this.lawsOf(part);
+    const counted = this.counts(part);
+    const cells = part.column === null ? counted : this.engine.ask(part);
+    this.laws = this.laws === undefined ? this.open() : this.laws;
+    const laws = this.laws && this.laws.of(part);
     const factor = this.factorOf(part);
     const whole = part.aggregate === "count" || (part.aggregate === "sum" && this.columns.get(part.column ?? "")?.type === "integer");
     return new Map(
@@ -97,6 +107,15 @@ class EngineWithIntervals {
         return [text, { key, bounds: withLikely(bounds, law, factor, few, whole) }];
       }),
     );
+  }
+
+  /** @param {Part} part @returns {Map<string, Cell>} the numbers of its rows; the latest are kept */
+  counts({ by, condition }) {
+    const text = JSON.stringify([by, condition]);
+    if (this.latest?.text !== text) {
+      this.latest = { text, cells: this.engine.ask({ aggregate: "count", column: null, by, condition }) };
+    }
+    return this.latest.cells;
   }
 
   /** @param {Part} part @returns {number | undefined} of its family; undefined without one */

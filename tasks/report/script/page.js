@@ -21,6 +21,7 @@ import {
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_LINES = 500;
+const PAINTED = 40; // milliseconds, after which bounds are on the screen
 const LIKELY = "Likely interval (95 %)";
 /** @type {readonly (keyof typeof NAMES)[]} */
 const OFFERED = ["count", "share", "avg", "sum", "median", "min", "max"];
@@ -34,10 +35,30 @@ const MOST_OFFERED = 200;
  * @param {...(Node | string)} children
  * @returns {HTMLElement}
  */
-function make(name, attributes, ...children) {
-  const element = document.createElement(name);
+const make = (name, attributes, ...children) => filled(document.createElement(name), attributes, ...children);
+
+/** @param {string} called @param {...(Node | string)} children @returns {HTMLElement} a folded part */
+const folded = (called, ...children) => make("details", {}, make("summary", {}, called), ...children);
+
+/** @param {...(Node | string)} children */
+const note = (...children) => make("p", { class: "note" }, ...children);
+
+/** @param {string} text @param {Record<string, string>} [attributes] @returns {HTMLElement} the head of a column */
+const headOf = (text, attributes = {}) => make("th", { scope: "col", ...attributes }, text);
+
+/** @param {string} name @param {Record<string, string | number>} attributes @param {...(Node | string)} children */
+const draw = (name, attributes, ...children) => filled(document.createElementNS(SVG, name), attributes, ...children);
+
+/**
+ * @template {Element} T
+ * @param {T} element
+ * @param {Record<string, string | number>} attributes
+ * @param {...(Node | string)} children
+ * @returns {T}
+ */
+function filled(element, attributes, ...children) {
   for (const [attribute, value] of Object.entries(attributes)) {
-    element.setAttribute(attribute, value);
+    element.setAttribute(attribute, String(value));
   }
   element.append(...children);
   return element;
@@ -124,7 +145,7 @@ class QuestionLine {
     form.addEventListener("submit", (event) => this.submit(event, () => this.askLine()));
     text.addEventListener("submit", (event) => this.submit(event, () => void this.ask(this.sql.value)));
     form.addEventListener("input", () => this.change());
-    const sql = make("details", {}, make("summary", {}, "Write SQL"), text);
+    const sql = folded("Write SQL", text);
     place.append(form, this.answer, builder, sql, this.accuracies());
     place.hidden = false;
     this.change();
@@ -214,7 +235,7 @@ class QuestionLine {
       list,
       button,
     );
-    return make("details", {}, make("summary", {}, "Build a condition"), fields);
+    return folded("Build a condition", fields);
   }
 
   /** @returns {HTMLElement} what measures the accuracy of the chosen aggregate, when it is opened */
@@ -232,10 +253,8 @@ class QuestionLine {
     };
     button.addEventListener("click", () => void this.refuseOr(measure, result));
     const controls = make("div", { class: "question" }, by.label, button);
-    const details = make(
-      "details",
-      {},
-      make("summary", {}, "How accurate are answers?"),
+    const details = folded(
+      "How accurate are answers?",
       make("p", {}, "Asks the question above about many ranges of a column, short and long, without its groups and its condition. Accuracy is half the width of the bounds, relative to their middle. A dot is one range, a line the median."),
       controls,
       result,
@@ -256,7 +275,7 @@ class QuestionLine {
       if (!(error instanceof Refusal)) {
         throw error;
       }
-      place.replaceChildren(make("p", { class: "note" }, `${visible(error.message)}.`));
+      place.replaceChildren(note(`${visible(error.message)}.`));
     }
   }
 
@@ -300,12 +319,21 @@ class QuestionLine {
     this.query = sql;
     try {
       const question = parse(sql, this.packed.columns.map(({ name }) => name));
-      const rows = (await this.open()).answer(question);
+      const release = await this.open();
+      const sooner = release.sooner(question);
+      const rows = sooner ?? release.answer(question);
       this.adopt(question);
       this.query = querySql(question);
       this.sql.value = this.query;
       this.answer.classList.remove("stale");
-      this.show(question, rows, this.query);
+      this.show(question, rows, this.query, sooner !== null);
+      if (sooner) {
+        const { query } = this;
+        await new Promise((resolve) => window.setTimeout(resolve, PAINTED));
+        if (query === this.query) {
+          this.show(question, release.answer(question), query);
+        }
+      }
     } catch (error) {
       if (!(error instanceof Refusal)) {
         throw error;
@@ -332,18 +360,18 @@ class QuestionLine {
   refuse(reason, sql) {
     const words = `${visible(reason.message)}.`;
     if (reason instanceof Mistake) {
-      this.answer.replaceChildren(make("p", { class: "note" }, words));
+      this.answer.replaceChildren(note(words));
       return;
     }
     this.answer.replaceChildren(
-      make("p", { class: "note" }, make("strong", {}, "Not answered on this page: "), words),
+      note(make("strong", {}, "Not answered on this page: "), words),
       make("p", {}, "The command answers more questions:"),
       make("pre", { tabindex: "0" }, make("code", {}, visible(commandOf(sql)))),
     );
   }
 
-  /** @param {Question} question @param {AnswerRow[]} rows @param {string} sql */
-  show(question, rows, sql) {
+  /** @param {Question} question @param {AnswerRow[]} rows @param {string} sql @param {boolean} [waits] for intervals */
+  show(question, rows, sql, waits = false) {
     const where = question.where === null ? "" : conditionSql(question.where);
     const share = question.share === null ? "" : conditionSql(question.share);
     const isShare = question.aggregate === "share";
@@ -353,17 +381,17 @@ class QuestionLine {
     const decimals = isShare ? 1 : decimalsOf(ends);
     const low = ends.reduce(lesser, ZERO);
     const high = ends.reduce(greater, ZERO);
-    const likely = shown.some(({ bounds }) => bounds.likely?.interval);
+    const likely = waits || shown.some(({ bounds }) => bounds.likely?.interval);
     const head = make(
       "tr",
       {},
-      ...question.by.map((name) => make("th", { scope: "col" }, visible(name))),
-      make("th", { scope: "col" }, isShare ? "Certain bounds in %, and accuracy" : "Certain bounds, and accuracy"),
-      ...(likely ? [make("th", { scope: "col" }, LIKELY)] : []),
-      make("th", { scope: "col", class: "number" }, "Estimate"),
-      ...(ends.length ? [make("th", { scope: "col" }, "On one scale from 0")] : []),
+      ...question.by.map((name) => headOf(visible(name))),
+      headOf(isShare ? "Certain bounds in %, and accuracy" : "Certain bounds, and accuracy"),
+      ...(likely ? [headOf(LIKELY)] : []),
+      headOf("Estimate", { class: "number" }),
+      ...(ends.length ? [headOf("On one scale from 0")] : []),
     );
-    const lines = shown.map((row) => this.line(row, decimals, ends.length ? [low, high] : null, likely));
+    const lines = shown.map((row) => this.line(row, decimals, ends.length ? [low, high] : null, likely, waits));
     const table = make(
       "table",
       { class: "bars stacked" },
@@ -377,10 +405,10 @@ class QuestionLine {
     }
     const some = shown.some(({ bounds }) => bounds.lower !== null);
     this.answer.replaceChildren(
-      ...notes.map((note) => make("p", { class: "note" }, visible(note))),
+      ...notes.map((text) => note(visible(text))),
       make("div", { class: "scroll", role: "group", "aria-label": "Answer", tabindex: "0" }, rows.length ? table : make("p", {}, `No published ${this.units} can be in this answer.`)),
       ...(some ? [this.trust(likely)] : []),
-      ...this.withoutLikely(shown.map(({ bounds }) => bounds), likely),
+      ...(waits ? [] : this.withoutLikely(shown.map(({ bounds }) => bounds), likely)),
       this.copies(sql),
     );
   }
@@ -390,8 +418,9 @@ class QuestionLine {
    * @param {number} decimals
    * @param {[Fraction, Fraction] | null} scale
    * @param {boolean} likely whether some line has a likely interval
+   * @param {boolean} waits whether it is not known yet, nor is the estimate
    */
-  line({ key, bounds }, decimals, scale, likely) {
+  line({ key, bounds }, decimals, scale, likely, waits) {
     const cells = [
       ...key.map((value) => make("th", { scope: "row" }, visible(keyText(value)))),
       make(
@@ -401,10 +430,11 @@ class QuestionLine {
         " ",
         make("span", { class: "meaning" }, accuracyText(bounds)),
       ),
-      ...(likely ? [make("td", { class: "role", "data-label": LIKELY }, likelyText(bounds, decimals))] : []),
-      make("td", { class: "number", "data-label": "Estimate" }, estimateText(bounds, decimals)),
+      ...(likely ? [make("td", { class: "role", "data-label": LIKELY }, waits ? "…" : likelyText(bounds, decimals))] : []),
+      make("td", { class: "number", "data-label": "Estimate" }, waits ? "…" : estimateText(bounds, decimals)),
     ];
-    return make("tr", {}, ...cells, ...(scale ? [make("td", { class: "bar" }, bar(bounds, scale))] : []));
+    const known = waits ? { ...bounds, estimate: null } : bounds;
+    return make("tr", {}, ...cells, ...(scale ? [make("td", { class: "bar" }, bar(known, scale))] : []));
   }
 
   /** @param {boolean} likely @returns {HTMLElement} on what bounds and intervals depend */
@@ -486,34 +516,24 @@ async function copy(text, button, called) {
  * @returns {SVGElement}
  */
 function bar({ lower, upper, estimate, likely }, [low, high]) {
-  const svg = document.createElementNS(SVG, "svg");
-  const attributes = { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" };
-  for (const [name, value] of Object.entries(attributes)) {
-    svg.setAttribute(name, value);
-  }
   /** @param {string} name @param {string} d */
-  const draw = (name, d) => {
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("class", name);
-    path.setAttribute("d", d);
-    svg.append(path);
-  };
-  draw("body", "M0 4H1000V6H0z");
+  const path = (name, d) => draw("path", { class: name, d });
+  const paths = [path("body", "M0 4H1000V6H0z")];
   if (isFraction(lower) && isFraction(upper)) {
     const start = Math.min(placeOn(low, high, lower), 994);
     const length = Math.max(placeOn(low, high, upper) - start, 6);
-    draw("inner", `M${start} 0h${length}V10h-${length}z`);
+    paths.push(path("inner", `M${start} 0h${length}V10h-${length}z`));
     if (likely?.interval) {
       const [first, last] = likely.interval.map((end) => placeOn(low, high, end));
-      draw("likely", `M${first} 3V7H${last}V3z`);
+      paths.push(path("likely", `M${first} 3V7H${last}V3z`));
     }
     const near = asNumber(estimate);
     if (near !== null && length > 6) {
       const [least, most] = [low, high].map(approximate);
-      draw("ruler", `M${Math.round(((near - least) / (most - least)) * 1000)} 0V10`);
+      paths.push(path("ruler", `M${Math.round(((near - least) / (most - least)) * 1000)} 0V10`));
     }
   }
-  return svg;
+  return draw("svg", { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" }, ...paths);
 }
 
 /**
@@ -527,35 +547,25 @@ function accuracyFigure(spans, what, over) {
   if (!spans.length) {
     return [make("p", {}, "No range has an answer.")];
   }
-  const svg = document.createElementNS(SVG, "svg");
-  /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
-  const draw = (name, attributes, text = "") => {
-    const element = document.createElementNS(SVG, name);
-    for (const [attribute, value] of Object.entries(attributes)) {
-      element.setAttribute(attribute, String(value));
-    }
-    element.textContent = text;
-    svg.append(element);
-  };
-  svg.setAttribute("viewBox", "0 0 480 240");
-  svg.setAttribute("class", "plot");
-  svg.setAttribute("aria-hidden", "true");
   /** @param {number} share */
   const height = (share) => 200 - Math.round(share * 180);
-  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-    draw("path", { class: share ? "grid" : "axis", d: `M70 ${height(share)}H475` });
-    draw("text", { x: 64, y: height(share) + 4, "text-anchor": "end" }, share === 1 ? "≥ 100 %" : share ? `±${share * 100} %` : "exact");
-  }
-  spans.forEach(({ share, accuracies, median }, place) => {
+  const axes = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
+    draw("path", { class: share ? "grid" : "axis", d: `M70 ${height(share)}H475` }),
+    draw("text", { x: 64, y: height(share) + 4, "text-anchor": "end" }, share === 1 ? "≥ 100 %" : share ? `±${share * 100} %` : "exact"),
+  ]);
+  const dots = spans.flatMap(({ share, accuracies, median }, place) => {
     const x = 110 + place * 80;
-    accuracies.forEach((accuracy) => draw("circle", { class: "body", cx: x, cy: height(accuracy), r: 4 }));
-    draw("path", { class: "ruler", d: `M${x - 14} ${height(median)}h28` });
-    draw("text", { x, y: 222, "text-anchor": "middle" }, `${share * 100} %`);
+    return [
+      ...accuracies.map((accuracy) => draw("circle", { class: "body", cx: x, cy: height(accuracy), r: 4 })),
+      draw("path", { class: "ruler", d: `M${x - 14} ${height(median)}h28` }),
+      draw("text", { x, y: 222, "text-anchor": "middle" }, `${share * 100} %`),
+    ];
   });
+  const svg = draw("svg", { viewBox: "0 0 480 240", class: "plot", "aria-hidden": "true" }, ...axes, ...dots);
   const rows = spans.map(({ share, median }) =>
     make("tr", {}, make("th", { scope: "row" }, `${share * 100} %`), make("td", { class: "number" }, shareText(median))),
   );
-  const head = make("tr", {}, make("th", { scope: "col" }, "Length of the range"), make("th", { scope: "col", class: "number" }, "Median accuracy"));
+  const head = make("tr", {}, headOf("Length of the range"), headOf("Median accuracy", { class: "number" }));
   const caption = make("caption", {}, `${what} over ranges of ${visible(over)}; lengths as shares of the way from its least to its greatest value`);
   return [make("figure", { class: "narrow" }, svg), make("table", { class: "narrow" }, caption, make("thead", {}, head), make("tbody", {}, ...rows))];
 }
@@ -576,7 +586,7 @@ async function showRecord() {
   }
   const link = make("a", { href: "../index.html" }, "All versions");
   const lines = recorded.accuracy.map((measured) => make("li", {}, measuredText(measured)));
-  const measured = make("details", {}, make("summary", {}, "Accuracy that the publisher measured"), make("ul", {}, ...lines));
+  const measured = folded("Accuracy that the publisher measured", make("ul", {}, ...lines));
   main.prepend(
     make(
       "div",

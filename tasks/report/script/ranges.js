@@ -4,10 +4,8 @@
  */
 
 import { outcomesOnPlaces, splitCondition, TRUE } from "./conditions.js";
-import { GROUP } from "./engine.js";
 import { binsOf, GroupedRows } from "./laws.js";
 import { placeOfValue } from "./scales.js";
-import { columnOf, numbersOf } from "./tables.js";
 
 /** @typedef {import("./conditions.js").Condition} Condition */
 /** @typedef {import("./engine.js").Part} Part */
@@ -30,8 +28,7 @@ export function rangesLaws(engine, columns) {
 class RangesLaws extends GroupedRows {
   /** @param {SubdomainsEngine} engine @param {import("./covariates.js").Binned} bins of quasi-identifiers */
   constructor(engine, bins) {
-    const group = numbersOf(columnOf(engine.rows, GROUP));
-    super(engine.rows, engine.described, bins, group, engine.groups);
+    super(engine, bins);
     this.engine = engine;
     /** @type {RowNumbers | undefined} */
     this.totals = undefined;

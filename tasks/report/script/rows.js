@@ -10,17 +10,19 @@
 
 import { rowsWhere, splitCondition } from "./conditions.js";
 import {
-  answered, byGroup, cellsOf, countsOfCells, domainOf, GROUP, groupsIn, register, requireType, within,
+  answered, byGroup, cellsOf, countsOfCells, domainOf, GROUP, groupsIn, register, requireType, selectedBy,
+  within,
 } from "./engine.js";
 import { withIntervals } from "./likely.js";
 import { rowsLaws } from "./shuffled.js";
-import { columnOf, decodeTable, numbersOf } from "./tables.js";
+import { columnOf, decodeTable, numbersOf, ofRows } from "./tables.js";
 
 /** @typedef {import("./bounds.js").Domain} Domain */
 /** @typedef {import("./engine.js").Cell} Cell */
 /** @typedef {import("./engine.js").CellCounts} CellCounts */
 /** @typedef {import("./engine.js").Engine} Engine */
 /** @typedef {import("./engine.js").Part} Part */
+/** @typedef {import("./engine.js").Selected} Selected */
 /** @typedef {import("./tables.js").Column} Column */
 /** @typedef {import("./tables.js").Described} Described */
 /** @typedef {import("./tables.js").Packed} Packed */
@@ -51,11 +53,11 @@ class Bundle {
    */
   counts(chosen) {
     const counts = new Int32Array(this.groups);
-    this.group.forEach((group, entry) => {
+    for (let entry = 0; entry < this.group.length; entry += 1) {
       if (chosen === null || chosen[entry]) {
-        counts[group] += this.times[entry];
+        counts[this.group[entry]] += this.times[entry];
       }
-    });
+    }
     return counts;
   }
 
@@ -68,8 +70,8 @@ class Bundle {
     if (!entries) {
       const { codes, values } = columnOf(this.table, name);
       const byValue = byGroup(codes, values.length + 1).order;
-      const groups = byGroup(Int32Array.from(byValue, (entry) => this.group[entry]), this.groups);
-      entries = { start: groups.start, order: groups.order.map((place) => byValue[place]) };
+      const groups = byGroup(ofRows(byValue, this.group), this.groups);
+      entries = { start: groups.start, order: ofRows(groups.order, byValue) };
       this.ordered.set(name, entries);
     }
     return entries;
@@ -101,8 +103,8 @@ export class RowsEngine {
   /** @param {Part} part @returns {Map<string, Cell>} */
   ask(part) {
     const { onRows, matching } = splitCondition(part.condition, (column) => this.bundleOf(column));
-    const selected = rowsWhere(onRows, this.rows, this.described);
-    const { cell, keys } = cellsOf(this.rows, part.by, selected);
+    const cells = cellsOf(this.rows, part.by, onRows, this.described);
+    const { cell, keys } = cells;
     const chosen = this.bundles.map((bundle, place) => {
       const condition = matching.get(String(place));
       return condition === undefined ? null : rowsWhere(condition, bundle.table, this.described);
@@ -119,7 +121,7 @@ export class RowsEngine {
         : place === undefined
           ? this.ownValues(part.column, cell)
           : this.groupValues(part.column, this.bundles[Number(place)], chosen[Number(place)]);
-    this.countGroups(cell, keys.length, numbers, counts, add);
+    this.countGroups(selectedBy(cells, this.byGroup), numbers, counts, add);
     const described = this.described.get(part.column ?? "");
     const plain = !matching.size && place !== undefined && ["min", "max"].includes(part.aggregate);
     return answered(keys, (number) => {
@@ -149,37 +151,24 @@ export class RowsEngine {
 
   /**
    * Count the rows of each group in each cell, and add the values that count.
-   * @param {Int32Array} cell of each row
-   * @param {number} cells
+   * @param {Selected[]} selected by cells
    * @param {Int32Array[]} numbers for each condition on values, how many of each group match
    * @param {CellCounts[]} counts
    * @param {(group: number, cell: number, range: Range, counts: CellCounts) => void} add
    */
-  countGroups(cell, cells, numbers, counts, add) {
-    const hits = new Int32Array(cells);
-    const { start, order } = this.byGroup;
-    for (let group = 0; group < this.groups; group += 1) {
-      const hitCells = [];
-      for (let place = start[group]; place < start[group + 1]; place += 1) {
-        const number = cell[order[place]];
-        if (number >= 0) {
-          if (!hits[number]) {
-            hitCells.push(number);
-          }
-          hits[number] += 1;
-        }
-      }
-      for (const number of hitCells) {
-        const range = this.rangeOf(group, hits[number], numbers);
-        counts[number].least += range.least;
-        counts[number].most += range.most;
-        counts[number].expected += range.expected;
+  countGroups(selected, numbers, counts, add) {
+    selected.forEach(({ groups, hits }, cell) => {
+      const count = counts[cell];
+      for (let place = 0; place < groups.length; place += 1) {
+        const range = this.rangeOf(groups[place], hits[place], numbers);
+        count.least += range.least;
+        count.most += range.most;
+        count.expected += range.expected;
         if (range.most) {
-          add(group, number, range, counts[number]);
+          add(groups[place], cell, range, count);
         }
-        hits[number] = 0;
       }
-    }
+    });
   }
 
   /**

@@ -8,13 +8,12 @@
 
 import { isThere, rowsWhere, splitCondition } from "./conditions.js";
 import { likelyCounts } from "./counts.js";
-import { GROUP } from "./engine.js";
 import { binsOf, GroupedRows, lawOf, likelySum } from "./laws.js";
 import { Z95 } from "./likely.js";
-import { columnOf, numbersOf, unitsOf } from "./tables.js";
+import { columnOf, ofRows, unitsOf } from "./tables.js";
 
 /** @typedef {import("./conditions.js").Condition} Condition */
-/** @typedef {import("./covariates.js").Selected} Selected */
+/** @typedef {import("./engine.js").Selected} Selected */
 /** @typedef {import("./engine.js").Part} Part */
 /** @typedef {import("./laws.js").Law} Law */
 /** @typedef {import("./laws.js").RowNumbers} RowNumbers */
@@ -49,8 +48,7 @@ export function rowsLaws(engine, columns) {
 class RowsLaws extends GroupedRows {
   /** @param {RowsEngine} engine @param {import("./covariates.js").Binned} bins of quasi-identifiers */
   constructor(engine, bins) {
-    const group = numbersOf(columnOf(engine.rows, GROUP));
-    super(engine.rows, engine.described, bins, group, engine.groups);
+    super(engine, bins);
     this.engine = engine;
     this.sizes = Float64Array.from(engine.sizes);
     this.inner = this.sizes.map(() => 0);
@@ -93,10 +91,10 @@ class RowsLaws extends GroupedRows {
    */
   countLaw(selected, { number, numbers }) {
     const { groups, hits } = selected;
-    const shuffled = groups.map((own, place) => ({ size: this.sizes[own], matching: number[own], selected: hits[place] }));
+    const shuffled = { size: ofRows(groups, this.sizes), matching: ofRows(groups, number), selected: hits };
     const { middle, moved, unknown } = this.sumOver(numbers, selected);
     const [below, above] = likelyCounts(shuffled).map((end) => Math.hypot(end - (middle - moved), Z95 * unknown));
-    return { middle, below, above, rows: selected.rows.length, groups: groups.length };
+    return { middle, below, above, rows: selected.places.length, groups: groups.length };
   }
 
   /** @param {WithMissing} numbers @param {Selected} selected @param {boolean} perRow @returns {Law | null} */

@@ -11,8 +11,8 @@
  */
 
 import { bounds, clamp, NOTHING, valueAt, withEstimate } from "./bounds.js";
-import { outcomesOnPlaces, rowsWhere, splitCondition, TRUE } from "./conditions.js";
-import { answered, byGroup, cellsOf, domainOf, groupsIn, register, requireType } from "./engine.js";
+import { outcomesOnPlaces, splitCondition, TRUE } from "./conditions.js";
+import { answered, byGroup, cellsOf, domainOf, groupsIn, register, requireType, selectedBy } from "./engine.js";
 import { fraction } from "./fractions.js";
 import { withIntervals } from "./likely.js";
 import { rangesLaws } from "./ranges.js";
@@ -89,8 +89,7 @@ export class SubdomainsEngine {
   /** @param {Part} part @returns {Map<string, Cell>} */
   ask(part) {
     const { onRows, matching } = splitCondition(part.condition, (column) => this.bundleOf(column));
-    const selected = rowsWhere(onRows, this.rows, this.described);
-    const { cell, keys } = cellsOf(this.rows, part.by, selected);
+    const cells = cellsOf(this.rows, part.by, onRows, this.described);
     if (part.column !== null && part.column !== this.sensitive.name) {
       throw new Refusal(
         `On this page ${part.aggregate.toUpperCase()} is about ${this.sensitive.name} alone, whose values have bounds`,
@@ -110,29 +109,10 @@ export class SubdomainsEngine {
     const outcomes = condition && outcomesOnPlaces(condition, this.sensitive, places);
     const chosen = Uint8Array.from(places, (_, rank) => Number(!outcomes || outcomes[rank] === TRUE));
     const limits = new Limits(this, chosen);
-    const groups = this.selectedGroups(cell, keys.length);
-    return answered(keys, (place) => limits.bound(part, groups[place], part.by.length > 0));
-  }
-
-  /** @param {Int32Array} cell of each row @param {number} cells @returns {Selected[][]} */
-  selectedGroups(cell, cells) {
-    /** @type {Selected[][]} */
-    const selected = Array.from({ length: cells }, () => []);
-    const { start, order } = this.byGroup;
-    for (let group = 0; group < this.groups; group += 1) {
-      for (let place = start[group]; place < start[group + 1]; place += 1) {
-        const number = cell[order[place]];
-        if (number >= 0) {
-          const last = selected[number][selected[number].length - 1];
-          if (last && last.group === group) {
-            last.hits += 1;
-          } else {
-            selected[number].push({ group, hits: 1 });
-          }
-        }
-      }
-    }
-    return selected;
+    const selected = selectedBy(cells, this.byGroup).map(({ groups, hits }) =>
+      Array.from(groups, (group, place) => ({ group, hits: hits[place] })),
+    );
+    return answered(cells.keys, (place) => limits.bound(part, selected[place], part.by.length > 0));
   }
 }
 

@@ -97,6 +97,8 @@ import { fraction, parseNumber } from "./fractions.js";
  * @property {Map<string, Column>} columns
  */
 
+const MOST_DENSE = 4_000_000; // combinations of which each has a place
+
 /**
  * Decode base64 without a library: browsers and Node both have atob.
  * @param {string} text
@@ -183,9 +185,55 @@ export function columnOf(table, name) {
  * @param {Column} column with whole numbers as values
  * @returns {Int32Array} the number of each row
  */
-export function numbersOf(column) {
-  const values = Int32Array.from(column.values, Number);
-  return column.codes.map((code) => values[code]);
+export const numbersOf = ({ codes, values }) => ofRows(codes, Int32Array.from(values, Number));
+
+/**
+ * @template {Uint8Array | Uint16Array | Int32Array | Float64Array} T
+ * @param {ArrayLike<number>} codes
+ * @param {T} ofCodes a number of each code
+ * @returns {T} that of each row
+ */
+export function ofRows(codes, ofCodes) {
+  const numbers = new /** @type {any} */ (ofCodes.constructor)(codes.length);
+  for (let row = 0; row < codes.length; row += 1) {
+    numbers[row] = ofCodes[codes[row]];
+  }
+  return numbers;
+}
+
+/**
+ * Number the different combinations of rows' codes, in the order in which they first come.
+ * @param {Column[]} columns
+ * @param {Uint8Array} selected 1 for rows that have one
+ * @returns {{place: Int32Array, first: number[]}} the number of each row's combination (-1 without
+ *   one), and the first row of each
+ */
+export function combined(columns, selected) {
+  const place = new Int32Array(selected);
+  for (let row = 0; row < place.length; row += 1) {
+    place[row] -= 1;
+  }
+  let first = [place.indexOf(0)].filter((row) => row >= 0);
+  for (const { codes, values } of columns) {
+    const width = values.length + 1;
+    const isDense = first.length * width < MOST_DENSE;
+    const dense = new Int32Array(isDense ? first.length * width : 0);
+    /** @type {Map<number, number>} */
+    const sparse = new Map();
+    first = [];
+    for (let row = 0; row < place.length; row += 1) {
+      if (place[row] >= 0) {
+        const key = place[row] * width + codes[row];
+        let number = isDense ? dense[key] : sparse.get(key);
+        if (!number) {
+          number = first.push(row);
+          isDense ? (dense[key] = number) : sparse.set(key, number);
+        }
+        place[row] = number - 1;
+      }
+    }
+  }
+  return { place, first };
 }
 
 /**

@@ -10,7 +10,7 @@ import { columnsIn, flatten, outcomesOnPlaces, TRUE } from "./conditions.js";
 import { combinations, textOf } from "./engine.js";
 import { Z95 } from "./likely.js";
 import { comparePlaces, placeOfValue } from "./scales.js";
-import { columnOf, unitsOf } from "./tables.js";
+import { columnOf, combined, ofRows, unitsOf } from "./tables.js";
 
 /** @typedef {import("./behind.js").LabelledColumn} LabelledColumn */
 /** @typedef {import("./conditions.js").Condition} Condition */
@@ -34,8 +34,9 @@ const LEAN_OF_ODDS = 0.75; // error of the log odds that a row matches, the same
  */
 
 /**
- * The chance that each row is selected, and whether its sensitive value matches (null: no condition).
- * @typedef {{chance: Float64Array, matching: Uint8Array | null}} Chances
+ * The chance that each kind of rows is selected, and 1 where their sensitive value matches (null: no
+ * condition).
+ * @typedef {{chance: Float64Array, matching: Float64Array | null}} Chances
  */
 
 /** The laws of a release, by cells of questions. */
@@ -45,16 +46,10 @@ export class LabelsLaws {
     this.engine = engine;
     /** @type {Map<LabelledColumn, Behind | null>} */
     this.behind = new Map();
-    /** @type {Map<string, number>} */
-    const classes = new Map();
-    const columns = [...engine.labelled.keys()].map((name) => columnOf(engine.rows, name).codes);
+    this.kinds = engine.kinds();
+    const labels = [...engine.labelled.keys()].map((name) => columnOf(this.kinds, name));
     /** The rows of one class have the same labels. */
-    this.classes = Int32Array.from({ length: engine.rows.rows }, (_, row) => {
-      const text = columns.map((codes) => codes[row]).join();
-      const number = classes.get(text) ?? classes.size;
-      classes.set(text, number);
-      return number;
-    });
+    this.classes = combined(labels, new Uint8Array(this.kinds.rows).fill(1)).place;
   }
 
   /** @param {Part} part a count, a sum or a mean @returns {Map<string, Law>} by the texts of keys */
@@ -82,7 +77,7 @@ export class LabelsLaws {
   /** @param {Condition | null} condition @returns {Chances | null} null if the chances are unknown */
   selected(condition) {
     /** @type {Chances} */
-    let chances = { chance: new Float64Array(this.engine.rows.rows).fill(1), matching: null };
+    let chances = { chance: new Float64Array(this.classes.length).fill(1), matching: null };
     for (const part of condition === null ? [] : flatten(condition, "and")) {
       const [name, ...others] = columnsIn(part);
       const described = this.engine.column(name);
@@ -97,7 +92,7 @@ export class LabelsLaws {
   /** @param {string} name @returns {readonly Value[] | null} the values that rows may have; null if unknown */
   valuesOf(name) {
     const column = this.engine.labelled.get(name);
-    return column ? this.valuesBehind(column)?.values ?? null : columnOf(this.engine.rows, name).values;
+    return column ? this.valuesBehind(column)?.values ?? null : columnOf(this.kinds, name).values;
   }
 
   /**
@@ -107,7 +102,7 @@ export class LabelsLaws {
    * @returns {Chances} of the rows on which it holds as well
    */
   narrowed({ chance, matching }, name, holds) {
-    const { codes, values } = columnOf(this.engine.rows, name);
+    const { codes, values } = columnOf(this.kinds, name);
     const described = this.engine.column(name);
     const column = this.engine.labelled.get(name);
     const behind = column && this.valuesBehind(column);
@@ -120,37 +115,33 @@ export class LabelsLaws {
         });
         return Math.min(sum, 1);
       });
-      return { chance: chance.map((own, row) => own * ofLabels[codes[row]]), matching };
+      return { chance: product(ofRows(codes, Float64Array.from(ofLabels)), chance), matching };
     }
-    const ofValues = Uint8Array.from([...values.map((value) => holds(placeOfValue(described, value), value)), false], Number);
-    if (described.role !== "sensitive") {
-      return { chance: chance.map((own, row) => own * ofValues[codes[row]]), matching };
-    }
-    return { chance, matching: Uint8Array.from(codes, (code, row) => ofValues[code] & (matching ? matching[row] : 1)) };
+    const ofValues = Float64Array.from([...values.map((value) => Number(holds(placeOfValue(described, value), value))), 0]);
+    const ofRow = ofRows(codes, ofValues);
+    return described.role === "sensitive"
+      ? { chance, matching: matching ? product(ofRow, matching) : ofRow }
+      : { chance: product(ofRow, chance), matching };
   }
 
   /** @param {Part} part @param {Chances} chances @returns {Law | null} */
   law({ aggregate, column }, { chance, matching }) {
-    const rows = [...chance.keys()].filter((row) => chance[row]);
-    const groups = new Set(rows.map((row) => this.classes[row])).size;
-    /** @param {number[]} some @returns {Law} of their number */
-    const counted = (some) => totalLaw(some.map(() => 1), some.map((row) => chance[row]), false, { rows: 0, groups });
-    if (!rows.length || (column !== null && (aggregate === "count" || this.engine.labelled.has(column) || matching))) {
+    if (column !== null && (aggregate === "count" || this.engine.labelled.has(column) || matching)) {
       return null;
     }
-    const { codes, values } = column === null ? { codes: null, values: [] } : columnOf(this.engine.rows, column);
-    const there = codes ? rows.filter((row) => codes[row] < values.length) : rows;
-    const size = counted(there);
-    const least = size.middle - size.below;
-    if (codes === null) {
-      return { ...(matching ? counted(rows.filter((row) => matching[row])) : size), rows: least };
-    }
-    if (!there.length) {
+    const { codes, values } = column === null ? { codes: null, values: [] } : columnOf(this.kinds, column);
+    /** The chances of rows that count: 0 for those without a value. */
+    const counting = chance.map((own, kind) => (codes && codes[kind] === values.length ? 0 : own));
+    if (!counting.some((own) => own)) {
       return null;
     }
     const { units, digits } = unitsOf(values);
-    const numbers = there.map((row) => Number(units[codes[row]]) / 10 ** digits);
-    return totalLaw(numbers, there.map((row) => chance[row]), aggregate === "avg", { rows: least, groups });
+    const byCode = Float64Array.from([...units.map((unit) => Number(unit) / 10 ** digits), 0]);
+    const { times } = this.kinds;
+    const law = totalLaw(codes ? ofRows(codes, byCode) : matching, counting, times, aggregate === "avg");
+    const size = totalLaw(null, counting, times, false);
+    const groups = new Set(this.classes.filter((_, kind) => chance[kind])).size;
+    return { ...law, rows: size.middle - size.below, groups };
   }
 
   /** @param {LabelledColumn} column @returns {Behind | null} null if the values behind labels are too many */
@@ -165,48 +156,53 @@ export class LabelsLaws {
   }
 }
 
+/** @param {Float64Array} numbers changed to their products with others @param {Float64Array} others */
+function product(numbers, others) {
+  for (let row = 0; row < numbers.length; row += 1) {
+    numbers[row] *= others[row];
+  }
+  return numbers;
+}
+
 /**
  * The law of the sum of rows' numbers, or of their mean, as if all errors moved the mean up. If the log
  * odds of all rows are off by a number, their sum is off by as many variances.
- * @param {number[]} numbers
- * @param {number[]} chances
+ * @param {Float64Array | null} numbers of kinds of rows; null if all are 1
+ * @param {Float64Array} chances
+ * @param {Int32Array} times the rows of each kind
  * @param {boolean} perRow
- * @param {{rows: number, groups: number}} size
- * @returns {Law}
+ * @returns {{middle: number, below: number, above: number}}
  */
-function totalLaw(numbers, chances, perRow, size) {
-  let [rows, sum] = [0, 0];
-  numbers.forEach((number, place) => {
-    rows += chances[place];
-    sum += chances[place] * number;
+function totalLaw(numbers, chances, times, perRow) {
+  let [rows, sum, squares, moved] = [0, 0, 0, 0];
+  chances.forEach((chance, kind) => {
+    rows += chance * times[kind];
+    sum += chance * times[kind] * (numbers ? numbers[kind] : 1);
   });
   const middle = perRow ? sum / rows : sum;
-  let [squares, moved] = [0, 0];
-  numbers.forEach((number, place) => {
-    const apart = chances[place] * (1 - chances[place]);
+  chances.forEach((chance, kind) => {
+    const apart = chance * (1 - chance) * times[kind];
+    const number = numbers ? numbers[kind] : 1;
     const beside = perRow ? Math.abs(number - middle) : number;
     squares += apart * beside ** 2;
     moved += apart * beside;
   });
   const width = (Z95 * Math.hypot(Math.sqrt(squares), LEAN_OF_ODDS * moved)) / (perRow ? rows : 1);
-  return { middle, below: width, above: width, ...size };
+  return { middle, below: width, above: width };
 }
 
 /** @param {LabelledColumn} column @returns {Value[] | null} null if too many */
-function listBehind({ labels, described, scale }) {
+function listBehind(column) {
+  const { labels, described } = column;
   const isStepped = described.type === "integer" || described.type === "date";
   /** @type {Set<Value>} */
   const values = new Set();
-  for (const { listed, between } of labels) {
-    (listed ?? []).forEach((value) => values.add(value));
-    if (between && scale && isStepped) {
-      const [low, high] = between.map((end) => (end === null ? null : scale.whole(end)));
-      if (low === null || high === null || high - low > MOST_BEHIND) {
+  for (const label of labels) {
+    if (label.listed || (label.between && isStepped)) {
+      if (!label.listed && column.number(label) > MOST_BEHIND + 1) {
         return null;
       }
-      for (let number = low; number <= high; number += 1n) {
-        values.add(scale.value(number));
-      }
+      column.valuesOf(label).forEach((value) => values.add(value));
     }
     if (values.size > MOST_BEHIND) {
       return null;
@@ -230,9 +226,9 @@ function fitted({ labels, described }, unsorted, codes) {
     return [...pairs.keys()].filter((place) => admits(pairs[place].value, pairs[place].place));
   });
   const times = new Float64Array(labels.length);
-  codes.forEach((code) => {
+  for (const code of codes) {
     times[code] += 1;
-  });
+  }
   /** @param {number[]} places @param {Float64Array} weights */
   const sumOf = (places, weights) => places.reduce((sum, place) => sum + weights[place], 0);
   let weights = new Float64Array(pairs.length).fill(1);

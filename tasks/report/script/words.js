@@ -12,7 +12,7 @@ import { HIDDEN } from "./scales.js";
 const EACH_HIDDEN = new RegExp(HIDDEN, "g");
 const HUNDRED = fraction(100);
 const ELSEWHERE = "this page computes one for a count, a sum or an average whose conditions AND joins; sfumato query may have one";
-const BY_COMMAND = "this page computes none for this form of release, but sfumato query does";
+const BY_COMMAND = "this page computes none of the kinds that this release states, but sfumato query does";
 const WIDE = 3; // bounds as far apart are told by their ratio
 
 /** @param {string} text @returns {string} it without characters that hide or reorder others */
