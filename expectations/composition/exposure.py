@@ -13,7 +13,6 @@ from itertools import pairwise
 import numpy as np
 
 from sfumato.expectations.composition.state import Shown
-from sfumato.expectations.groups.connected import connected_sides
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.shared.sorting import stable_order
@@ -192,6 +191,8 @@ def _values_of_newcomers(
     before[reference.person] = reference.group
     new = before[version.person] < 0
     ends = before[version.person[~new]], version.group[~new]
+    from sfumato.expectations.groups.connected import connected_sides  # where it is needed
+
     past, now = connected_sides(*ends, len(reference.groups), len(version.groups))
     more, surplus = _surplus(reference_counts, past, counts, now)
     newcomers = np.bincount(now[version.group[new]], minlength=len(surplus))

@@ -36,12 +36,11 @@ version must keep by itself, k-anonymity above all, is judged with the release.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from sfumato.expectations.composition.atoms import MOST_CUTS, Pairs, pairs_of, parts_of
-from sfumato.expectations.composition.renewal import Renewal
 from sfumato.expectations.composition.slots import (
     Mixtures,
     are_alike,
@@ -74,6 +73,9 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.exact import largest
 from sfumato.expectations.shared.numbers import plain
 from sfumato.expectations.shared.sorting import distinct
+
+if TYPE_CHECKING:
+    from sfumato.expectations.composition.renewal import Renewal
 
 Route = Literal["A", "S", "C"]
 """The theorem by which versions keep their promises together."""
@@ -237,6 +239,8 @@ def gate(
         )
     if refusal := _refuse_redrawn(past, version, pairs):
         return refusal
+    from sfumato.expectations.composition.renewal import Renewal  # first versions need none
+
     renewal = Renewal(past, version, pairs, parts, mixtures)
     if version.groups.subdomains and not renewal.is_plain():
         return Refused("published ranges are not of the same people as in earlier versions", 0, 0)
@@ -292,7 +296,7 @@ def _refuse_redrawn(before: Atoms, version: Shown, pairs: Pairs) -> Refused | No
     return _refusal("{} with other quasi-identifiers than in earlier versions", wrong, version)
 
 
-def _evidence_after(renewal: Renewal, version: Shown, mixtures: Mixtures) -> Evidence:
+def _evidence_after(renewal: "Renewal", version: Shown, mixtures: Mixtures) -> Evidence:
     """Return the evidence: groups that are atoms as they were published, and the rest as counts."""
     atoms = renewal.atoms()
     new = np.append(renewal.rests, renewal.pieces)

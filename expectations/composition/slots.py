@@ -19,7 +19,6 @@ import numpy as np
 from sfumato.expectations.composition.atoms import Pairs
 from sfumato.expectations.composition.sparse import Columns, columns_of, evenly, same_rows
 from sfumato.expectations.composition.state import Atoms, Shown, with_room
-from sfumato.expectations.groups.connected import connected_sides
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.shared.sorting import distinct
 
@@ -50,6 +49,8 @@ def mixtures_of(pairs: Pairs, atoms: int, broken: np.ndarray) -> Mixtures:
         atoms: the number of atoms.
         broken: marks the groups that cut too much.
     """
+    from sfumato.expectations.groups.connected import connected_sides  # where it is needed
+
     old = pairs.atom >= 0
     of_group, of_atom = connected_sides(pairs.group[old], pairs.atom[old], pairs.groups, atoms)
     mixed = distinct(of_group[broken])

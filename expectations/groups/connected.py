@@ -6,15 +6,15 @@ Whoever checks a release needs no more than NumPy for it.
 import numpy as np
 
 
-def connected_components(one: np.ndarray, other: np.ndarray, nodes: int) -> np.ndarray:
+def connected_components(tails: np.ndarray, heads: np.ndarray, nodes: int) -> np.ndarray:
     """Number the connected components of an undirected graph, in the order of their first nodes.
 
     In each round every root becomes the child of the lowest root that it has an edge to. A root
     that nobody joins in one round has lower neighbours in the next: two rounds halve the roots.
 
     Args:
-        one: one end of each edge (integers below `nodes`).
-        other: the other end (integers, parallel).
+        tails: one end of each edge (integers below `nodes`).
+        heads: the other end (integers, parallel).
         nodes: the number of nodes.
 
     Returns:
@@ -24,12 +24,12 @@ def connected_components(one: np.ndarray, other: np.ndarray, nodes: int) -> np.n
     array([0, 1, 0, 2, 2, 3])
     """
     root = np.arange(nodes, dtype=np.int64)
-    one, other = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
-    while len(one):
-        one, other = root[one], root[other]
-        apart = one != other
-        one, other = one[apart], other[apart]
-        np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
+    tails, heads = np.asarray(tails, dtype=np.int64), np.asarray(heads, dtype=np.int64)
+    while len(tails):
+        tails, heads = root[tails], root[heads]
+        apart = tails != heads
+        tails, heads = tails[apart], heads[apart]
+        np.minimum.at(root, np.maximum(tails, heads), np.minimum(tails, heads))
         _shorten(root)
     is_first = root == np.arange(nodes)
     return np.asarray((np.cumsum(is_first) - 1)[root], dtype=np.int64)
@@ -45,15 +45,15 @@ def _shorten(root: np.ndarray) -> None:
 
 
 def connected_sides(
-    left: np.ndarray, right: np.ndarray, lefts: int, rights: int
+    firsts: np.ndarray, seconds: np.ndarray, first_nodes: int, second_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Number the connected components of a graph whose edges join nodes of two kinds.
 
     Args:
-        left: the node of the first kind that each edge joins (integers below `lefts`).
-        right: the node of the second kind (integers below `rights`, parallel).
-        lefts: the number of nodes of the first kind.
-        rights: the number of nodes of the second kind.
+        firsts: the node of the first kind that each edge joins (integers below `first_nodes`).
+        seconds: the node of the second kind (integers below `second_nodes`, parallel).
+        first_nodes: the number of nodes of the first kind.
+        second_nodes: the number of nodes of the second kind.
 
     Returns:
         The component of each node of the first kind, and of each node of the second (int64).
@@ -61,5 +61,6 @@ def connected_sides(
     >>> connected_sides(np.array([0, 1, 2]), np.array([1, 1, 0]), 3, 2)
     (array([0, 0, 1]), array([1, 0]))
     """
-    component = connected_components(left, lefts + np.asarray(right), lefts + rights)
-    return component[:lefts], component[lefts:]
+    heads = first_nodes + np.asarray(seconds)
+    component = connected_components(firsts, heads, first_nodes + second_nodes)
+    return component[:first_nodes], component[first_nodes:]

@@ -22,7 +22,7 @@ _DISTRIBUTIONS = {"stdnum": "python-stdnum", "botocore": "boto3"}
 def missing_package(error: BaseException) -> MachineFault | None:
     """Return the words for a module that is not there; None for one that we do not require."""
     module = (getattr(error, "name", None) or "").partition(".")[0]
-    package = _DISTRIBUTIONS.get(module, _normalized(module))
+    package = _DISTRIBUTIONS.get(module, _index_name(module))
     extra = _extras().get(package)
     if extra is None:
         return None
@@ -68,14 +68,14 @@ def _extras() -> dict[str, str]:
     for requirement in requires("sfumato") or ():
         match = _REQUIREMENT.match(requirement)
         if match and match[2] not in _OF_DEVELOPERS:
-            extras.setdefault(_normalized(match[1]), match[2] or "")
+            extras.setdefault(_index_name(match[1]), match[2] or "")
     return extras
 
 
-def _normalized(name: str) -> str:
+def _index_name(name: str) -> str:
     """Return a name as the package index spells it.
 
-    >>> _normalized("Great_Expectations")
+    >>> _index_name("Great_Expectations")
     'great-expectations'
     """
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,4 +1,4 @@
-"""What POSIX systems offer and others do not: each call in a form that works everywhere.
+"""Calls of POSIX systems that others do not have, each in a form that works everywhere.
 
 Releases are read on any system. Where a system knows no owners, modes or links of files, nothing
 relies on them: what is remembered about a release is then not believed.

@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.groups.connected import connected_sides
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.covering import Covering, Presence, single
 from sfumato.expectations.groups.groups import Cover
@@ -62,6 +61,8 @@ def _split(cluster: np.ndarray, cover: Cover) -> np.ndarray:
     unsettled = unsure[cover.group]
     group, value = cover.group[unsettled], cover.value[unsettled]
     node, nodes = dense(cluster[group] * cover.values + value)
+    from sfumato.expectations.groups.connected import connected_sides  # where it is needed
+
     number, _ = connected_sides(group, node, len(cluster), nodes)
     return dense(number)[0]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless, public_names
@@ -199,11 +199,11 @@ class BoundedAnswer:
         wide = {pa.int64(): pd.Int64Dtype()}
         table = self.to_arrow()
         with_nulls = [name for name in table.column_names if table[name].null_count]
-        frame: pd.DataFrame = table.to_pandas()
+        frame: Any = table.to_pandas()
         for name in with_nulls:
             if table[name].type in wide:
                 frame[name] = table[name].to_pandas(types_mapper=wide.get)
-        return frame
+        return cast("pd.DataFrame", frame)
 
     def to_polars(self) -> Any:
         """The same as a `polars.DataFrame`.

@@ -54,8 +54,8 @@ class PrivateResult:
             MissingPackageError: where pandas is not installed.
         """
         frame = import_extra("pandas", "pandas", "to_pandas").DataFrame
-        found: pd.DataFrame = frame(list(_flat(self.document)), columns=["name", "value"])
-        return found
+        rows: pd.DataFrame = frame(list(_flat(self.document)), columns=["name", "value"])
+        return rows
 
     def _visible_totals(self) -> list[tuple[str, str]]:
         totals = [(name, _total(value)) for name, value in self._totals.items()]

@@ -59,7 +59,7 @@ def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target
         InputError: if the address is none, the database cannot be reached, or it refuses.
     """
     address = read_url(url, environ)
-    place, dialect = address.shown(), _schemes()[address.scheme]
+    place, dialect = address.name_in_messages(), _schemes()[address.scheme]
     with translate_refusals(f"{place}: cannot connect", dialect):
         connection, close = dialect.access.connect(address)
     try:

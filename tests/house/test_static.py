@@ -20,7 +20,7 @@ def unresolved_imports(folder, *paths):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode in (0, 1), done.stderr
     return [line for line in done.stdout.splitlines() if "import" in line]

@@ -26,9 +26,9 @@ main()
 """
 
 
-def needed(*requirements: str) -> dict[str, Distribution]:
+def closure_of(*requirements: str) -> dict[str, Distribution]:
     """Return the distributions that some requirements install, by their canonical names."""
-    found: dict[str, Distribution] = {}
+    closure: dict[str, Distribution] = {}
     waiting = [Requirement(requirement) for requirement in requirements]
     seen = set()
     while waiting:
@@ -37,12 +37,12 @@ def needed(*requirements: str) -> dict[str, Distribution]:
         for extra in ("", *requirement.extras):
             if (name, extra) not in seen:
                 seen.add((name, extra))
-                found[name] = _installed(name)
-                waiting += _requirements(found[name], extra)
-    return found
+                closure[name] = _distribution(name)
+                waiting += _requirements(closure[name], extra)
+    return closure
 
 
-def _installed(name: str) -> Distribution:
+def _distribution(name: str) -> Distribution:
     """Return a distribution of the environment that runs this, wherever it is run."""
     for installed in Distribution.discover(name=name, path=[sysconfig.get_path("purelib")]):
         return installed
@@ -69,7 +69,7 @@ def make(folder: Path, *requirements: str) -> Path:
     """
     venv.create(folder, clear=True, with_pip=False, symlinks=True)
     place = Path(sysconfig.get_path("purelib", "venv", {"base": folder, "installed_base": folder}))
-    for installed in needed(*requirements).values():
+    for installed in closure_of(*requirements).values():
         _link(installed, place)
     (place / "sfumato.pth").write_text(f"{ROOT}\n", encoding="utf-8")
     python = folder / "bin" / "python"
@@ -90,7 +90,9 @@ def _link(installed: Distribution, place: Path) -> None:
 
 def installed_bytes(*requirements: str) -> int:
     """Return the bytes of all files that some requirements install."""
-    files = (file for installed in needed(*requirements).values() for file in installed.files or ())
+    files = (
+        file for installed in closure_of(*requirements).values() for file in installed.files or ()
+    )
     places = {Path(str(file.locate())).resolve() for file in files if file.suffix != ".pyc"}
     return sum(place.stat().st_size for place in places if place.is_file())
 

@@ -1,4 +1,4 @@
-"""What `pip install sfumato` installs: little, enough to read, and words for what is not there."""
+"""`pip install sfumato` installs little, enough to read, and has words for what is missing."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.lines import CORPUS
-from tests.reader.environment import ROOT, installed_bytes, make, needed
+from tests.reader.environment import ROOT, closure_of, installed_bytes, make
 
 pytestmark = pytest.mark.packaging
 MOST_DIRECT, MOST_BYTES = 11, 400_000_000
@@ -40,8 +40,10 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(folder):
     """Run a program of the environment."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SFUMATO_")}
-    environ = {**kept, "HOME": str(folder), "PYTHONWARNINGS": "error"}
+    variables = {
+        name: value for name, value in os.environ.items() if not name.startswith("SFUMATO_")
+    }
+    environ = {**variables, "HOME": str(folder), "PYTHONWARNINGS": "error"}
 
     def finish(name, *arguments):
         command = [str(folder / "environment" / "bin" / name), *arguments]
@@ -55,9 +57,9 @@ def run(folder):
 def test_a_reader_needs_few_packages():
     content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert len(content["project"]["dependencies"]) <= MOST_DIRECT
-    installed = needed("sfumato").keys()
+    installed = closure_of("sfumato").keys()
     assert installed & PUBLISHING == set()
-    assert needed("sfumato[publish]").keys() >= PUBLISHING - {"matplotlib"}
+    assert closure_of("sfumato[publish]").keys() >= PUBLISHING - {"matplotlib"}
     assert installed_bytes("sfumato") <= MOST_BYTES
 
 
@@ -65,9 +67,9 @@ def test_a_reader_needs_few_packages():
 def test_a_reader_checks_and_asks(run, release):
     checked = run("sfumato", "check", str(release))
     assert (checked.returncode, checked.stderr) == (0, "")
-    asked = run("sfumato", "query", str(release), "SELECT COUNT(*) FROM microdata", "--json")
-    assert asked.returncode == 0, asked.stderr
-    assert json.loads(asked.stdout)["verified"] is True
+    answer = run("sfumato", "query", str(release), "SELECT COUNT(*) FROM microdata", "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["verified"] is True
 
 
 def test_python_asks_and_says_what_draws_and_converts(run):

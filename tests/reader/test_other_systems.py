@@ -28,8 +28,10 @@ def run(tmp_path_factory):
     (place,) = (folder / "environment" / "lib").glob("*/site-packages")
     shutil.copy(ROOT / "tests" / "reader" / "other_system.py", place)
     (place / "a_first.pth").write_text("import other_system\n", encoding="utf-8")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SFUMATO_")}
-    environ = {**kept, "HOME": str(folder), "PYTHONIOENCODING": "cp1252"}
+    variables = {
+        name: value for name, value in os.environ.items() if not name.startswith("SFUMATO_")
+    }
+    environ = {**variables, "HOME": str(folder), "PYTHONIOENCODING": "cp1252"}
 
     def finish(*arguments):
         command = [str(folder / "environment" / "bin" / "sfumato"), *arguments]
@@ -44,9 +46,9 @@ def test_a_release_of_each_form_is_checked_and_asked(run, form):
         release = str(LATEST[form].public / number)
         checked = run("check", release)
         assert checked.returncode == 0, checked.stderr.decode()
-    asked = run("query", release, QUERY, "--json", "--check")
-    assert asked.returncode == 0, asked.stderr.decode()
-    assert json.loads(asked.stdout)["verified"] is True
+    answer = run("query", release, QUERY, "--json", "--check")
+    assert answer.returncode == 0, answer.stderr.decode()
+    assert json.loads(answer.stdout)["verified"] is True
 
 
 def test_versions_are_compared_and_files_filled(run, tmp_path):
@@ -77,9 +79,9 @@ def test_an_altered_release_is_refused(run, tmp_path):
 
 
 def test_texts_are_utf8_in_every_file_and_pipe(run):
-    shown = run("query", str(LATEST["permuted"].public / "0001"), QUERY)
-    assert shown.returncode == 0
-    assert "│" in shown.stdout.decode("utf-8")
+    printed = run("query", str(LATEST["permuted"].public / "0001"), QUERY)
+    assert printed.returncode == 0
+    assert "│" in printed.stdout.decode("utf-8")
 
 
 def test_a_remembered_check_is_not_believed(run):

@@ -20,8 +20,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from sfumato.expectations.groups.connected import connected_sides
-
 Weight = int | Fraction | float
 Choice = tuple[int, ...]
 """The numbers of people of a kind that are given to each thing it can be given to, in order."""
@@ -48,6 +46,8 @@ def connected_sets(sets: Sequence[Collection[Node]]) -> list[frozenset[Node]]:
     >>> sorted(map(sorted, connected_sets([{1, 2}, {2, 3}, {4}])))
     [[1, 2, 3], [4]]
     """
+    from sfumato.expectations.groups.connected import connected_sides  # where it is needed
+
     if not sets:
         return []
     place = {

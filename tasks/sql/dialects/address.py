@@ -49,10 +49,10 @@ class Address:
             dict(parse_qsl(parts.query, keep_blank_values=True)),
         )
 
-    def shown(self) -> str:
+    def name_in_messages(self) -> str:
         """Return the name of the database in messages, without account, password and options.
 
-        >>> Address.read("mariadb://me:secret@db:3307/releases?password=secret").shown()
+        >>> Address.read("mariadb://me:secret@db:3307/releases?password=secret").name_in_messages()
         'mariadb://db:3307/releases'
         """
         host = (self.host or "") + (f":{self.port}" if self.port else "")

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.outward import Arithmetic
+
+if TYPE_CHECKING:
+    from sfumato.tasks.sql.dialects.address import Address
 
 Types = Mapping[str, ColumnType]
 """The types of published columns by their names."""
@@ -118,7 +120,7 @@ class Access:
 
     scheme: str
     in_file: bool
-    connect: Callable[[Address], tuple[Any, Callable[[], None]]]
+    connect: Callable[["Address"], tuple[Any, Callable[[], None]]]
     existing: str
     errors: Callable[[], tuple[type[Exception], ...]]
     code: Callable[[BaseException], object] = lambda error: getattr(error, "sqlstate", None)

@@ -1,13 +1,12 @@
 """DuckDB, whose SQL defines the meaning of every query."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.dialects.statements import (
@@ -19,8 +18,11 @@ from sfumato.tasks.sql.dialects.statements import (
     returns_table,
 )
 
+if TYPE_CHECKING:
+    from sfumato.tasks.sql.dialects.address import Address
 
-def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
+
+def _connect(address: "Address") -> tuple[Any, Callable[[], None]]:
     import duckdb as driver  # queries are rewritten without it
 
     own = driver.connect(address.database)

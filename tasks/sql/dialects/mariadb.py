@@ -1,7 +1,7 @@
 """MariaDB: texts in a binary collation, tables filled under other names and then exchanged."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.common import (
     insert_rows,
     misfitting_floats,
@@ -27,6 +26,9 @@ from sfumato.tasks.sql.dialects.dialect import (
 )
 from sfumato.tasks.sql.dialects.outward import Arithmetic, Numeric, as_double
 from sfumato.tasks.sql.dialects.statements import drop
+
+if TYPE_CHECKING:
+    from sfumato.tasks.sql.dialects.address import Address
 
 _SORTED = 255  # characters of a text: MariaDB sorts by 1,024 bytes (max_sort_length)
 _COLLATION = exp.Var(this="utf8mb4_nopad_bin")
@@ -106,7 +108,7 @@ def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
     return misfitting_floats(column, kind) or misfitting_moments(column, kind)
 
 
-def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
+def _connect(address: "Address") -> tuple[Any, Callable[[], None]]:
     import pymysql
 
     options = {name: _option(name, text) for name, text in address.options.items()}
@@ -116,7 +118,7 @@ def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
         )
     except TypeError:
         raise InputError(
-            "address of a database: after ? stand options that PyMySQL does not have"
+            "address of a database: after the question mark is an option that PyMySQL does not have"
         ) from None
     return own, own.close
 

@@ -2,14 +2,13 @@
 
 import io
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.common import misfitting_moments, misfitting_zeros, regular
 from sfumato.tasks.sql.dialects.dialect import (
     Access,
@@ -29,6 +28,9 @@ from sfumato.tasks.sql.dialects.statements import (
     replacement,
     returns_table,
 )
+
+if TYPE_CHECKING:
+    from sfumato.tasks.sql.dialects.address import Address
 
 _CHUNK = 20_000
 _PATIENCE = "10"  # seconds until connected
@@ -73,10 +75,10 @@ def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
     return misfitting_zeros(column, kind) or misfitting_moments(column, kind)
 
 
-def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
+def _connect(address: "Address") -> tuple[Any, Callable[[], None]]:
     import psycopg
 
-    options = {"connect_timeout": _PATIENCE, **address.account(), **address.options}
+    options: dict[str, Any] = {"connect_timeout": _PATIENCE, **address.account(), **address.options}
     own = psycopg.connect(dbname=address.database, **options)
     return own, own.close
 

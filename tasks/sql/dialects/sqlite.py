@@ -4,13 +4,12 @@ import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sfumato.tasks.sql.dialects.address import Address
 from sfumato.tasks.sql.dialects.common import (
     glob_of,
     insert_rows,
@@ -37,6 +36,9 @@ from sfumato.tasks.sql.dialects.outward import (
     sum_of_floats,
     sum_within,
 )
+
+if TYPE_CHECKING:
+    from sfumato.tasks.sql.dialects.address import Address
 
 REAL_DIGITS = 15
 """The most digits of a number that is stored exactly."""
@@ -141,7 +143,7 @@ def _is_real_type(kind: exp.Expr) -> exp.Expr:
     return exp.EQ(this=kind, expression=exp.Literal.string("real"))
 
 
-def _connect(address: Address) -> tuple[Any, Callable[[], None]]:
+def _connect(address: "Address") -> tuple[Any, Callable[[], None]]:
     own = sqlite3.connect(address.database, isolation_level=None)
     return own, own.close
 
