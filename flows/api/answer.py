@@ -194,9 +194,8 @@ class BoundedAnswer:
 
         from sfumato.expectations.machine.packages import import_extra
 
-        pd = import_extra("pandas", "pandas", "to_pandas")
-
-        wide = {pa.int64(): pd.Int64Dtype()}
+        whole = import_extra("pandas", "pandas", "to_pandas").Int64Dtype()
+        wide = {pa.int64(): whole}
         table = self.to_arrow()
         with_nulls = [name for name in table.column_names if table[name].null_count]
         frame: Any = table.to_pandas()

@@ -1,7 +1,9 @@
 """`sfumato check`: verify a release by nothing but its files."""
 
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +151,13 @@ def _unique(moved: "Movement") -> str:
         "order of the promises"
     ),
 )
+@click.option(
+    "--attest",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="write a statement of what was found, signed with your key (--key), for others to verify",
+)
+@click.option("--key", metavar="NAME", help="the signing key for --attest (sfumato keys generate)")
 @as_document
 def check(
     directory: Path,
@@ -156,6 +165,8 @@ def check(
     limits: tuple[str, ...],
     previous: tuple[Path, ...],
     references: tuple[Path, ...],
+    attest: Path | None,
+    key: str | None,
     as_json: bool,
 ) -> None:
     """Verify a published release with nothing but its files, and print who signed it.
@@ -173,8 +184,11 @@ def check(
     def checking(place: Path, announced: str | None, taken: "ReadLimits") -> None:
         checks.append(check_release(place, announced, taken, references))
 
+    sign = None if attest is None else _attesting(attest, key)
     left_over = _left_over_beside(directory)
     release = way_in_by(digest, limits, checking).open(directory)
+    if sign is not None:
+        sign(_document(release, checks[0], previous, limits, references))
     if as_json:
         document = _document(release, checks[0], previous, limits, references)
         echo_json({**document, "left_over": left_over})
@@ -189,6 +203,24 @@ def check(
         echo(f"  - {fact}")
     if previous:
         tell_succession(release, previous, limits)
+
+
+def _attesting(path: Path, key: str | None) -> Callable[[dict[str, Any]], None]:
+    """Open the key for an attestation before anything is checked; return what writes it."""
+    from sfumato.tasks.private.durable import write_atomically
+    from sfumato.tasks.private.workdir import work_directory
+    from sfumato.tasks.verification.attestation import attestation
+    from sfumato.tasks.verification.signing_keys import open_signer, signing_key
+
+    if key is None:
+        raise click.UsageError("--attest needs --key NAME, the name of your signing key")
+    signer = open_signer(signing_key(work_directory(os.environ), key))
+
+    def write(findings: dict[str, Any]) -> None:
+        write_atomically(path, attestation(findings, signer, datetime.now(UTC)), 0o644)
+        show.say(f"{path}: what was found, signed by {signer.key}")
+
+    return write
 
 
 def _left_over_beside(directory: Path) -> list[str]:
