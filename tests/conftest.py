@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
-from tests.units import PARTS, Units, part_of, rank
+from tests.units import PARTS, Units, has_readers, part_of, rank
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=50, **_COMMON)
@@ -29,11 +29,14 @@ def pytest_addoption(parser):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave files unread that have no test of the part `everyday` or `reader`."""
-    if config.option.part in ("everyday", "reader") and collection_path.suffix == ".py":
-        file = collection_path.relative_to(config.rootpath).as_posix()
-        return None if part_of(file) == config.option.part else True
-    return None
+    """Leave unread what has no test of the part `everyday` or `reader`."""
+    part, place = config.option.part, collection_path
+    if part not in ("everyday", "reader") or not place.is_relative_to(config.rootpath / "tests"):
+        return None
+    name = place.relative_to(config.rootpath).as_posix()
+    if place.is_dir():
+        return True if part == "reader" and not has_readers(name) else None
+    return True if place.suffix == ".py" and part_of(name) != part else None
 
 
 def pytest_collection_modifyitems(config, items):

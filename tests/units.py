@@ -152,6 +152,12 @@ def part_of(nodeid: str, markers: Collection[str] = ()) -> str:
     return "everyday" if is_everyday and NEEDS.isdisjoint(markers) else "rest"
 
 
+def has_readers(directory: str) -> bool:
+    """Decide whether a directory of tests has some of the part `reader`, or is part of one."""
+    inside = f"{directory}/"
+    return any(place.startswith(inside) or inside.startswith(place) for place in READER)
+
+
 class Units(LoadScopeScheduling):
     """Gives workers whole units, in the order in which they were collected."""
 
