@@ -6,6 +6,7 @@ import json
 import re
 
 import jsonschema
+import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -13,8 +14,11 @@ from sfumato.deployments.guide.generated.manifest_schema import PLACE, manifest_
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.schema.files import MANIFEST_BYTES, canonical_json
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.terms.tables import read_tables
+from sfumato.tasks.terms.unambiguous import require_usual_values
+from sfumato.tasks.verification.integrity import digest as digest_of
 from tests.corpus.lines import CORPUS
 from tests.guide.format_examples import FOLDER, PAGE, csv_of, unpack
 
@@ -106,6 +110,65 @@ def test_every_other_example_is_refused(examples):
         newer = expected[name]["verdict"] == "not judged"
         with pytest.raises(InputError if newer else PromiseError):
             check(folder / name)
+
+
+def sealed_again(folder, change):
+    """Change the manifest of an unpacked release, and seal it again."""
+    document = json.loads((folder / MANIFEST).read_bytes())
+    change(document["sfumato"])
+    document["sfumato"]["digest"] = digest_of(document)
+    (folder / MANIFEST).write_bytes(canonical_json(document))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("permuted", lambda d: d["rows"].update(vacant=1) or d.update(format=2), "vacant values"),
+        ("permuted", lambda d: d.update(predecessor="0" * 64, format=2), "continues a version"),
+        ("generalized", lambda d: d["columns"][2].update(name="TOWN"), "names of those of another"),
+        (
+            "generalized",
+            lambda d: d["columns"][0].update(shift={"days": 3}) or d.update(format=4),
+            "no coding of type",
+        ),
+        (
+            "ambiguous",
+            lambda d: d["promises"][0].update({"quasi-identifiers": ["age", "age", "town"]}),
+            "a column twice",
+        ),
+    ],
+)
+def test_a_declaration_with_two_meanings_is_refused(tmp_path, name, change, reason):
+    unpack(tmp_path)
+    folder = tmp_path / "valid" / name
+    sealed_again(folder, change)
+    with pytest.raises(PromiseError, match=reason):
+        check(folder)
+
+
+def test_a_manifest_that_is_too_large_is_refused(tmp_path):
+    unpack(tmp_path)
+    with (tmp_path / PERMUTED / MANIFEST).open("r+b") as file:
+        file.truncate(MANIFEST_BYTES + 1)
+    with pytest.raises(PromiseError, match="not the canonical manifest"):
+        check(tmp_path / PERMUTED)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([4_000_000], pa.date32()),
+        pa.array([-800_000], pa.date32()),
+        pa.array([10**18], pa.timestamp("us")),
+        pa.Array.from_buffers(
+            pa.decimal128(38, 0), 1, [None, pa.py_buffer((10**38).to_bytes(16, "little"))]
+        ),
+    ],
+)
+def test_values_beyond_their_types_are_refused(values):
+    require_usual_values({"qit": pa.table({"day": pa.array([0, None], pa.date32())})})
+    with pytest.raises(PromiseError, match="beyond its type"):
+        require_usual_values({"qit": pa.table({"day": values})})
 
 
 def test_the_digests_in_the_text_are_those_of_the_manifests_in_the_text(examples):
