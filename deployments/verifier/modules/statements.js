@@ -83,7 +83,7 @@ function listedText(t, v) {
     const plain = Number.isInteger(v) ? `${Object.is(v, -0) ? '-' : ''}${BigInt(v)}.0` : String(v)
     return plain
   }
-  return textOf(t, v)
+  return t.kind === 'timestamp' ? textOf(t, v).replace(/\.000000$/, '') : textOf(t, v)
 }
 
 /**
