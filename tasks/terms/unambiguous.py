@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.schema.codings import TYPES
+from sfumato.tasks.schema.codings import fault_of_codings
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.terms.terms import Declared
 
@@ -20,7 +20,7 @@ def faults_of_declaration(declared: Declared) -> Iterator[str]:
     """Yield what a declaration says that has no meaning, or two meanings, in its release.
 
     Vacant values and predecessors are of composed versions only; columns whose files would have
-    one name are not told apart; a coding of another type changes nothing.
+    one name are not told apart; a coding must fit its column.
     """
     shows_vacant = declared.is_composed and VACANCIES[declared.form.method].tells
     if declared.rows.vacant and not shows_vacant:
@@ -32,9 +32,8 @@ def faults_of_declaration(declared: Declared) -> Iterator[str]:
         if times[safe_name(name)] > 1:
             yield f"the files of column {name!r} have the names of those of another column"
     for name, column in declared.columns.items():
-        for key in column.codings:
-            if column.type not in TYPES[key]:
-                yield f"column {name!r}: {key} is no coding of type {column.type}"
+        if fault := fault_of_codings(column, column.type):
+            yield f"column {name!r}: {fault}"
 
 
 def require_usual_values(tables: Tables) -> None:

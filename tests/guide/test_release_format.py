@@ -129,7 +129,12 @@ def sealed_again(folder, change):
         (
             "generalized",
             lambda d: d["columns"][0].update(shift={"days": 3}) or d.update(format=4),
-            "no coding of type",
+            "needs type",
+        ),
+        (
+            "generalized",
+            lambda d: d["columns"][0].update(bottom="abc") or d.update(format=4),
+            "not of type integer",
         ),
         (
             "ambiguous",
