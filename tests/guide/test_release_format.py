@@ -19,6 +19,8 @@ from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.terms.tables import read_tables
 from sfumato.tasks.terms.unambiguous import require_usual_values
 from sfumato.tasks.verification.integrity import digest as digest_of
+from sfumato.tasks.verification.offered_keys import OfferedKeys
+from sfumato.tasks.verification.signing_keys import statement
 from tests.corpus.lines import CORPUS
 from tests.guide.format_examples import FOLDER, PAGE, csv_of, unpack
 
@@ -213,6 +215,23 @@ def test_the_signature_in_the_text_verifies():
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
     key.verify(bytes.fromhex(signature), message.replace("⏎", "\n").encode())
     assert hashlib.sha256(bytes.fromhex(public)).hexdigest()[:32] in text
+
+
+def test_the_rotation_and_the_revocation_in_the_text_hold():
+    rotation, revocation, offered = (
+        re.search(rf"^{what} +(\S.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)[1]
+        for what in ("rotation", "revocation", r"keys\.json")
+    )
+    keys = OfferedKeys.model_validate_json(offered)
+    first, second = keys.names()
+    assert list(keys.successors(first)) == [second]
+    assert keys.revoked_keys() == {first}
+    for kind, message, (signed,) in (
+        ("rotation", rotation, keys.rotations),
+        ("revocation", revocation, keys.revocations),
+    ):
+        content = signed.model_dump(exclude={"signature"})
+        assert message.replace("⏎", "\n").encode() == statement(kind, content)
 
 
 def reasons():
