@@ -33,7 +33,7 @@ from sfumato.tasks.publication.made_again import Checked, compare_made_again
 from sfumato.tasks.publication.manifest import manifest, require_counts
 from sfumato.tasks.publication.parts import findings_of, observations_of
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
-from sfumato.tasks.schema.files import read_canonical
+from sfumato.tasks.schema.files import UnfitFileError, read_canonical
 from sfumato.tasks.schema.formats import other_software, require_readable
 from sfumato.tasks.schema.hierarchy import Hierarchy
 from sfumato.tasks.terms.assessment import Assessment, assess
@@ -42,6 +42,7 @@ from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.stated_promises import with_statements
 from sfumato.tasks.terms.tables import form_of, read_tables
 from sfumato.tasks.terms.terms import Declared, LineName, Terms, Title, Word
+from sfumato.tasks.terms.unambiguous import faults_of_declaration, require_usual_values
 from sfumato.tasks.verification.integrity import digest, require_listed, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
@@ -121,7 +122,7 @@ def open_sealed(directory: Path, announced: str | None = None) -> Release:
     try:
         document = read_canonical(directory / MANIFEST)
         stated, sealed = document["sfumato"]["digest"], digest(document)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (UnfitFileError, ValueError, KeyError, TypeError, RecursionError):
         raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
     require_readable(directory / MANIFEST, document["sfumato"])
     try:
@@ -134,6 +135,8 @@ def open_sealed(directory: Path, announced: str | None = None) -> Release:
         raise PromiseError(f"{MANIFEST}: its digest does not match its content")
     if announced is not None and announced != sealed:
         raise PromiseError(f"{MANIFEST}: its digest differs from the announced one")
+    for fault in faults_of_declaration(release.declared):
+        raise PromiseError(f"{MANIFEST}: {fault}")
     return release
 
 
@@ -200,6 +203,7 @@ def _verify(
     for fault in _faults_of_scopes(declared):
         raise PromiseError(f"{MANIFEST}: {fault}")
     tables = read_tables(declared, release.directory / "data")
+    require_usual_values(tables)
     assessed = assess(declared, tables, references=references)
     assessment, stated = with_statements(assessed, release.manifest, references)
     require(assessment.findings)
@@ -296,6 +300,8 @@ def _faults_of_scopes(terms: Terms) -> Iterator[str]:
 def _faults_of_promise(terms: Terms, promise: PrivacyModel) -> Iterator[str]:
     columns, beside = promise.quasi_identifiers or (), promise.known_columns
     others = set(terms.names_with_roles("sensitive")) - {promise.sensitive}
+    if any(len(set(names)) < len(names) for names in (columns, beside)):
+        yield "names a column twice"
     if not terms.form.admits(promise):
         yield f"means nothing in form {terms.form.method}"
     if not columns or not set(columns) <= set(terms.names_with_roles("quasi-identifier")):

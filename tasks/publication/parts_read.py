@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.rules.verdicts import Finding, examine
+from sfumato.expectations.shared.arrow import ORDERED
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import encode
@@ -89,8 +90,11 @@ def _is_told(where: Where, declared: Declared) -> bool:
     """Decide whether a cut is by the columns of all strata, followed by quasi-identifiers."""
     named, strata = [share.column for share in where], list(map(column_of, declared.strata))
     following = set(named[len(strata) :])
-    return named[: len(strata)] == strata and following <= set(
-        declared.names_with_roles("quasi-identifier")
+    ranged = {share.column for share in where if (share.least, share.below) != (None, None)}
+    return (
+        named[: len(strata)] == strata
+        and following <= set(declared.names_with_roles("quasi-identifier"))
+        and all(declared.columns[name].type in ORDERED for name in ranged)
     )
 
 

@@ -6,6 +6,7 @@ import json
 import re
 
 import jsonschema
+import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -13,8 +14,13 @@ from sfumato.deployments.guide.generated.manifest_schema import PLACE, manifest_
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.schema.files import MANIFEST_BYTES, canonical_json
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.terms.tables import read_tables
+from sfumato.tasks.terms.unambiguous import require_usual_values
+from sfumato.tasks.verification.integrity import digest as digest_of
+from sfumato.tasks.verification.offered_keys import OfferedKeys
+from sfumato.tasks.verification.signing_keys import statement
 from tests.corpus.lines import CORPUS
 from tests.guide.format_examples import FOLDER, PAGE, csv_of, unpack
 
@@ -108,6 +114,70 @@ def test_every_other_example_is_refused(examples):
             check(folder / name)
 
 
+def sealed_again(folder, change):
+    """Change the manifest of an unpacked release, and seal it again."""
+    document = json.loads((folder / MANIFEST).read_bytes())
+    change(document["sfumato"])
+    document["sfumato"]["digest"] = digest_of(document)
+    (folder / MANIFEST).write_bytes(canonical_json(document))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("permuted", lambda d: d["rows"].update(vacant=1) or d.update(format=2), "vacant values"),
+        ("permuted", lambda d: d.update(predecessor="0" * 64, format=2), "continues a version"),
+        ("generalized", lambda d: d["columns"][2].update(name="TOWN"), "names of those of another"),
+        (
+            "generalized",
+            lambda d: d["columns"][0].update(shift={"days": 3}) or d.update(format=4),
+            "needs type",
+        ),
+        (
+            "generalized",
+            lambda d: d["columns"][0].update(bottom="abc") or d.update(format=4),
+            "not of type integer",
+        ),
+        (
+            "ambiguous",
+            lambda d: d["promises"][0].update({"quasi-identifiers": ["age", "age", "town"]}),
+            "a column twice",
+        ),
+    ],
+)
+def test_a_declaration_with_two_meanings_is_refused(tmp_path, name, change, reason):
+    unpack(tmp_path)
+    folder = tmp_path / "valid" / name
+    sealed_again(folder, change)
+    with pytest.raises(PromiseError, match=reason):
+        check(folder)
+
+
+def test_a_manifest_that_is_too_large_is_refused(tmp_path):
+    unpack(tmp_path)
+    with (tmp_path / PERMUTED / MANIFEST).open("r+b") as file:
+        file.truncate(MANIFEST_BYTES + 1)
+    with pytest.raises(PromiseError, match="not the canonical manifest"):
+        check(tmp_path / PERMUTED)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([4_000_000], pa.date32()),
+        pa.array([-800_000], pa.date32()),
+        pa.array([10**18], pa.timestamp("us")),
+        pa.Array.from_buffers(
+            pa.decimal128(38, 0), 1, [None, pa.py_buffer((10**38).to_bytes(16, "little"))]
+        ),
+    ],
+)
+def test_values_beyond_their_types_are_refused(values):
+    require_usual_values({"qit": pa.table({"day": pa.array([0, None], pa.date32())})})
+    with pytest.raises(PromiseError, match="beyond its type"):
+        require_usual_values({"qit": pa.table({"day": values})})
+
+
 def test_the_digests_in_the_text_are_those_of_the_manifests_in_the_text(examples):
     folder, expected = examples
     for name, digest in valid(expected).items():
@@ -145,6 +215,23 @@ def test_the_signature_in_the_text_verifies():
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
     key.verify(bytes.fromhex(signature), message.replace("⏎", "\n").encode())
     assert hashlib.sha256(bytes.fromhex(public)).hexdigest()[:32] in text
+
+
+def test_the_rotation_and_the_revocation_in_the_text_hold():
+    rotation, revocation, offered = (
+        re.search(rf"^{what} +(\S.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)[1]
+        for what in ("rotation", "revocation", r"keys\.json")
+    )
+    keys = OfferedKeys.model_validate_json(offered)
+    first, second = keys.names()
+    assert list(keys.successors(first)) == [second]
+    assert keys.revoked_keys() == {first}
+    for kind, message, (signed,) in (
+        ("rotation", rotation, keys.rotations),
+        ("revocation", revocation, keys.revocations),
+    ):
+        content = signed.model_dump(exclude={"signature"})
+        assert message.replace("⏎", "\n").encode() == statement(kind, content)
 
 
 def reasons():

@@ -3,18 +3,20 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { canonical, parseCanonical, depthOf } from '../../deployments/verifier/modules/canonical-json.js'
 import { decimalText, exact, fraction, fromDecimal, observedNumber, written } from '../../deployments/verifier/modules/fractions.js'
-import { floatText, scaledText, textOf, type, valueOf } from '../../deployments/verifier/modules/values.js'
+import { floatText, scaledText, TEXT, textOf, type, valueOf } from '../../deployments/verifier/modules/values.js'
 import { labelReader, readSet, setLabel } from '../../deployments/verifier/modules/labels.js'
 import { compareTexts, encodeUtf8, safe } from '../../deployments/verifier/modules/text.js'
 import { exp, ln, millionths, signOf } from '../../deployments/verifier/modules/reals.js'
 import { entropy, isBelow, rounded } from '../../deployments/verifier/modules/entropy.js'
-import { fingerprint, statement } from '../../deployments/verifier/modules/signatures.js'
+import { fingerprint, isRevoked, readKeys, statement } from '../../deployments/verifier/modules/signatures.js'
 import { isSignedBy, sha256 } from '../../deployments/verifier/modules/digests.js'
 import { faultOf } from '../../deployments/verifier/modules/json-schema.js'
 import { readRuns } from '../../deployments/verifier/modules/runs.js'
 import { mostCovered } from '../../deployments/verifier/modules/presence.js'
 import { isPlainSpelling } from '../../deployments/verifier/modules/codings.js'
 import { admits } from '../../deployments/verifier/modules/cuts.js'
+import { checkRowNumbers } from '../../deployments/verifier/modules/order.js'
+import { columnOf } from '../../deployments/verifier/modules/column.js'
 import schema from '../../deployments/verifier/modules/schema.js'
 
 const reasonOf = work => { try { work(); return undefined } catch (error) { return error.reason } }
@@ -163,4 +165,24 @@ test('codings and cuts', () => {
   const age = { type: 'integer' }
   assert.ok(admits({ below: '40', null: true }, age, null) && admits({ below: '40', null: true }, age, 39n) && !admits({ below: '40', null: true }, age, 40n))
   assert.ok(admits({ null: false }, age, 1n) && !admits({ null: true }, age, 1n))
+})
+
+test('the rotation and the revocation of E4, and keys of another shape (S2.1)', async () => {
+  const page = readFileSync(new URL('../../deployments/guide/pages/reference/release-format/examples.md', import.meta.url), 'utf8')
+  const written = JSON.parse(/^keys\.json +(.*)$/m.exec(page)[1])
+  const keys = await readKeys(encodeUtf8(JSON.stringify(written)))
+  const { old, new: next } = written.rotations[0]
+  assert.ok(isRevoked(keys, old))
+  assert.ok(!isRevoked(keys, next))
+  written.rotations[0].new = { name: 'second', public: next }
+  await assert.rejects(readKeys(encodeUtf8(JSON.stringify(written))), error => error.reason === 'record-unreadable')
+})
+
+test('whole numbers that number rows (F1.4)', () => {
+  const of = first => [first, ...Array.from({ length: 20 }, (_, i) => String(i))]
+  const check = first => reasonOf(() => checkRowNumbers({ length: 21, columns: [columnOf('n', TEXT, of(first))] }, [], 'table'))
+  assert.equal(check('0xFFFFFFFFFFFFFFFF'), 'row-number')
+  assert.equal(check('-1'), 'row-number')
+  assert.equal(check('0x0000000000000000014'), undefined)
+  assert.equal(check('21'), undefined)
 })

@@ -1,4 +1,4 @@
-/** Which rows a part has: cuts and shares (F9.7, F9.8, F9.11). */
+/** Which rows a part has: cuts and shares (F9.7, F9.8). */
 import { must } from './refusal.js'
 import { sameJson } from './canonical-json.js'
 import { compare, fraction, fromDecimal } from './fractions.js'
@@ -60,7 +60,7 @@ function cutsAreApart(cuts, columns) {
   return kinds.every(k => cutsAreApart(k.rests, columns))
 }
 
-/** F9.7, F9.8, F9.11. @param {any} d */
+/** F9.7, F9.8. @param {any} d */
 export function checkCuts(d) {
   const columns = new Map(d.columns.map((/** @type {any} */ c) => [c.name, c]))
   const quasi = new Set(columnsOf(d, 'quasi-identifier').map((/** @type {any} */ q) => q.name))
@@ -71,23 +71,15 @@ export function checkCuts(d) {
     const where = `parts/${entry.name}`
     holds(entry.where.length > 0, 'F9.7', where, 'no cut')
     for (const cut of entry.where) {
+      holds(cut.length >= strata.length, 'F9.7', where, 'a cut without a share for every stratum')
       all.push(cut)
       cut.forEach((/** @type {any} */ share, /** @type {number} */ i) => {
         holds(i < strata.length ? share.column === strata[i] : quasi.has(share.column), 'F9.7', where, 'a share of another column')
+        const type = columns.get(share.column).type
+        holds((share.from ?? share.below) === undefined || (type !== 'string' && type !== 'boolean'), 'F9.7', where, 'a range of texts or booleans')
         for (const end of [share.from, share.below]) holds(end === undefined || endOf(columns.get(share.column), end), 'F9.7', where, 'an end that is no number')
       })
     }
   }
   holds(cutsAreApart(all, columns), 'F9.8', 'parts', 'cuts that may admit the same row')
-  if (d.promises.some((/** @type {any} */ p) => p.model === 'alpha-beta' && p.presence === 'combined')) {
-    for (let i = 0; i < d.made_of.length; i++) {
-      for (let j = 0; j < i; j++) {
-        const apart = [...quasi].some(q => d.made_of[i].where.every((/** @type {any[]} */ a) => d.made_of[j].where.every((/** @type {any[]} */ b) => {
-          const x = a.filter(s => s.column === q), y = b.filter(s => s.column === q)
-          return x.some(s => y.some(t => areApart(s, t, columns.get(q))))
-        })))
-        holds(apart, 'F9.11', 'parts', 'two parts that share values of every quasi-identifier')
-      }
-    }
-  }
 }

@@ -5,12 +5,13 @@ import { sameJson, canonical } from './canonical-json.js'
 import { must } from './refusal.js'
 import { compare, exact } from './fractions.js'
 import { checkHierarchy } from './hierarchies.js'
-import { encodeUtf8 } from './text.js'
+import { encodeUtf8, safe } from './text.js'
 import { sha256 } from './digests.js'
 
 const FILE = 'datapackage.json'
-const WEB = /^https?:\/\/[^\s<>"'`{}|\\^]+$/u
-const MAIL = /^[^\s@<>"']+@[^\s@<>"']+\.[^\s@<>"']+$/u
+// A space of M3.6 is not that of ECMA-262, which has U+FEFF, and lacks U+001C to U+001F and U+0085.
+const WEB = /^https?:\/\/[^\p{White_Space}\x1c-\x1f<>"'`{}|\\^]+$/u
+const MAIL = /^[^\p{White_Space}\x1c-\x1f@<>"']+@[^\p{White_Space}\x1c-\x1f@<>"']+\.[^\p{White_Space}\x1c-\x1f@<>"']+$/u
 const LICENCE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u
 
 /** The reason of M3. @param {unknown} condition @param {string} rule @param {string} detail */
@@ -97,8 +98,12 @@ export function checkManifest(manifest) {
   checkPackage(manifest)
   checkColumns(d)
   const names = new Set(d.columns.map((/** @type {any} */ c) => c.name))
+  holds(new Set([...names].map(safe)).size === names.size, 'D2.3', 'two columns whose files have one name')
+  if (typeof d.versions === 'string') holds(d.predecessor === undefined, 'F8.7', 'a predecessor where nothing is composed')
+  if (d.parts) holds((d.parts.by === undefined) === !d.parts.at?.length, 'F9.1', 'at without by, or by without at')
   for (const name of mentioned(d)) holds(names.has(name), 'M3.10', `no column ${name}`)
   for (const p of d.promises) {
+    if (p.model === 'l-diversity' && p.variant === 'recursive' && p['dont-care']) holds(p.l >= 2, 'P6.2', 'dont-care with l = 1')
     if (p.model === 'bayes-optimal') holds(compare(/** @type {any} */(exact(p.rho1)), /** @type {any} */(exact(p.rho2))) < 0, 'P15', 'rho1 is not below rho2')
     if (p.model === 'delta-presence') holds(compare(/** @type {any} */(exact(p.min)), /** @type {any} */(exact(p.max))) <= 0, 'P15', 'min is above max')
   }

@@ -72,11 +72,12 @@ export function checkNumbering(list, groups) {
 
 /** Whether texts count as whole numbers; their numbers, or undefined. @param {string} text @returns {bigint | undefined} */
 function wholeText(text) {
-  if (/^-?[0-9]+$/.test(text) || /^0[xX][0-9a-fA-F]+$/.test(text)) return text.length > 400 ? undefined : BigInt(text[0] === '-' ? text.slice(1) : text) * (text[0] === '-' ? -1n : 1n)
+  if (/^0[xX][0-9a-fA-F]{1,16}$/.test(text)) return BigInt.asIntN(64, BigInt(text))
+  if (/^-?[0-9]+$/.test(text)) return text.length > 400 ? undefined : BigInt(text[0] === '-' ? text.slice(1) : text) * (text[0] === '-' ? -1n : 1n)
   return undefined
 }
 
-const LEAST = -(2n ** 63n), MOST = 2n ** 64n - 1n
+const LEAST = -(2n ** 63n), MOST = 2n ** 63n - 1n
 
 /** F1.4. @param {import('./column.js').Table} table @param {string[]} besides @param {string} where */
 export function checkRowNumbers(table, besides, where) {

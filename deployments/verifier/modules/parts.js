@@ -1,7 +1,7 @@
 /** Releases in parts (F9). */
 import { must } from './refusal.js'
 import { sameJson } from './canonical-json.js'
-import { firstCharacters, compareTexts } from './text.js'
+import { firstCharacters, compareTexts, safe } from './text.js'
 import { checkCuts, admits } from './cuts.js'
 import { columnsOf, isComposed } from './forms.js'
 import { largest, smallest } from './fractions.js'
@@ -66,12 +66,25 @@ export function checkParts(d, parts) {
     holds(stated === sum || (key === 'not_represented_versions' && isComposed(d) && stated > sum), 'F9.5', 'datapackage.json', key)
   }
   checkCuts(d)
+  checkAdmittedApart(d, parts)
   d.made_of.forEach((/** @type {any} */ entry, /** @type {number} */ i) => checkAdmittedRows(d, entry, parts[i].release))
   if (d.form.method === 'redistributed') {
     const domain = (/** @type {any} */ p) => p.release.targets.domain.map(String).sort(compareTexts).join('\n')
     for (const p of parts) holds(domain(p) === domain(parts[0]), 'F9.10', 'parts', 'domains differ')
   }
   return d.promises.map((/** @type {any} */ promise, /** @type {number} */ i) => judgeWhole(d, promise, i, parts))
+}
+
+/** F9.11: the values that groups of two parts admit. @param {any} d @param {any[]} parts */
+function checkAdmittedApart(d, parts) {
+  if (!d.promises.some((/** @type {any} */ p) => p.model === 'alpha-beta' && p.presence === 'combined')) return
+  const admitted = parts.map(p => columnsOf(d, 'quasi-identifier').map((/** @type {any} */ q) => {
+    const column = p.release.tables.get(`at_${safe(q.name)}`).column(q.name)
+    return new Set(column.codes.some((/** @type {number} */ c) => c < 0) ? [...column.texts, null] : column.texts)
+  }))
+  admitted.forEach((a, i) => admitted.slice(0, i).forEach(b => {
+    holds(a.some((/** @type {Set<any>} */ set, /** @type {number} */ q) => [...set].every(v => !b[q].has(v))), 'F9.11', 'parts', 'two parts that admit a value of every quasi-identifier in common')
+  }))
 }
 
 /** F9.9. @param {any} d @param {any} entry @param {import('./relations.js').Release} release */

@@ -46,7 +46,7 @@ const param = value => {
  */
 export function meantRanks(list, column, totals) {
   const t = column.type
-  const numbers = list.map(text => fromDecimal(text))
+  const numbers = list.map(text => fromDecimal(text.trim().replaceAll('_', '')))
   const byNumber = isNumeric(t) && !(totals[0] > 0) && numbers.some(n => n)
   const ranks = new Map()
   for (let r = 1; r < totals.length; r++) {
@@ -224,7 +224,6 @@ export function entropyVerdict(shapes, l, verdict) {
 /** @param {any} promise @param {Counts} c @param {Judgement} verdict @returns {Judgement} */
 function judgeRecursive(promise, c, verdict) {
   const L = promise.l, C = param(promise.c), list = promise['dont-care']
-  if (list && L < 2) return { ...verdict, kept: false, unmeasurable: 'dont-care with l = 1' }
   const free = new Set(list ? meantRanks(list, c.column, c.totals).filter(r => r !== undefined) : [])
   const negative = promise.negative ? meantRanks(promise.negative.values, c.column, c.totals) : []
   /** @type {Fraction} */

@@ -23,6 +23,7 @@ export function checkScope(d) {
     const where = `promise ${i + 1}, ${p.model}`
     const holds = (/** @type {unknown} */ ok, /** @type {string} */ detail) => must(ok, 'promise-scope', 'P1.1', where, detail)
     holds(FORMS[p.model].includes(d.form.method), `not for the form ${d.form.method}`)
+    for (const names of [p['quasi-identifiers'], p.known ?? []]) holds(new Set(names).size === names.length, 'a column twice')
     for (const q of p['quasi-identifiers']) { holds(Q.has(q), `${q} is no quasi-identifier`); grouped.add(q) }
     if (aboutValues(p)) {
       holds(p.sensitive !== undefined && S.has(p.sensitive), 'no sensitive column')

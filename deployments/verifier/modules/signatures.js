@@ -19,7 +19,7 @@ const isKey = key => hasKeys(key, ['name', 'public']) && isName(key.name) && typ
 const isName = name => typeof name === 'string' && name.length <= 63 && NAME.test(name)
 /** @param {any} x */
 const isSignature = x => typeof x === 'string' && SIGNATURE.test(x)
-/** A public key by itself, or a key with its name. @param {any} x */
+/** A public key by itself (S2.1). @param {any} x */
 const isPublic = x => typeof x === 'string' && KEY.test(x)
 
 /**
@@ -64,12 +64,12 @@ export async function readKeys(bytes) {
   const list = (/** @type {any} */ x, /** @type {(item: any) => boolean} */ ok) => x === undefined || (Array.isArray(x) && x.every(ok))
   must(hasKeys(k, ['line'], ['format', 'keys', 'rotations', 'revocations']) && isName(k.line) && (k.format === undefined || k.format === 1)
     && list(k.keys, isKey)
-    && list(k.rotations, r => hasKeys(r, ['old', 'new', 'signature']) && isPublic(r.old) && (isPublic(r.new) || isKey(r.new)) && isSignature(r.signature))
+    && list(k.rotations, r => hasKeys(r, ['old', 'new', 'signature']) && isPublic(r.old) && isPublic(r.new) && isSignature(r.signature))
     && list(k.revocations, r => hasKeys(r, ['key', 'by', 'signature']) && isPublic(r.key) && isPublic(r.by) && isSignature(r.signature)),
   'record-unreadable', 'S2.1', 'keys.json')
   const rotations = [], revocations = []
   for (const r of k.rotations ?? []) {
-    if (await isSignedBy(r.old, r.signature, statement('rotation', { new: r.new, old: r.old }))) rotations.push({ old: r.old, new: r.new.public ?? r.new })
+    if (await isSignedBy(r.old, r.signature, statement('rotation', { new: r.new, old: r.old }))) rotations.push({ old: r.old, new: r.new })
   }
   for (const r of k.revocations ?? []) {
     if (await isSignedBy(r.by, r.signature, statement('revocation', { by: r.by, key: r.key }))) revocations.push(r)

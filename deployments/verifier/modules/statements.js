@@ -1,9 +1,8 @@
 /** Statements of the manifest that can be checked by themselves (M4), and published leaves and codes (F7). */
 import { must } from './refusal.js'
 import { compareTexts } from './text.js'
-import { floatText, textOf } from './values.js'
+import { floatText, textOf, typeOf } from './values.js'
 import { labelReader } from './labels.js'
-import { hasLabels } from './forms.js'
 
 const FILE = 'datapackage.json'
 /** @param {unknown} ok @param {string} rule @param {string} detail */
@@ -83,7 +82,7 @@ function listedText(t, v) {
     const plain = Number.isInteger(v) ? `${Object.is(v, -0) ? '-' : ''}${BigInt(v)}.0` : String(v)
     return plain
   }
-  return textOf(t, v)
+  return t.kind === 'timestamp' ? textOf(t, v).replace(/\.000000$/, '') : textOf(t, v)
 }
 
 /**
@@ -97,7 +96,6 @@ export function checkPublishedLeaves(d, sets) {
     const leaves = column.leaves === 'published' && Array.isArray(column.hierarchy)
     if (!leaves && (!coded || coded.whole)) continue
     const texts = new Set(), listed = new Set()
-    const labelled = hasLabels(d) && column.role === 'quasi-identifier'
     for (const c of publishedColumns(sets, column)) for (const t of c.texts) texts.add(t)
     if (leaves) {
       for (const row of column.hierarchy) {
@@ -105,13 +103,11 @@ export function checkPublishedLeaves(d, sets) {
       }
     }
     if (!coded || coded.whole) continue
-    if (labelled) {
-      const read = labelReader(column, 'generalized'), t = { kind: column.type === 'string' ? 'text' : column.type, scale: column.scale ?? 0 }
-      for (const text of texts) {
-        const label = read(text)
-        for (const v of label?.values ?? []) listed.add(listedText(/** @type {any} */(t), v))
-        for (const leaf of label?.leaves ?? []) listed.add(leaf)
-      }
+    const read = labelReader(column, 'generalized'), t = typeOf(column)
+    for (const text of texts) {
+      const label = read(text)
+      for (const v of label?.values ?? []) listed.add(listedText(t, v))
+      for (const leaf of label?.leaves ?? []) listed.add(leaf)
     }
     const labels = new Set(Array.isArray(column.hierarchy) ? column.hierarchy.flat() : [])
     for (const code of Object.keys(coded.codes)) {

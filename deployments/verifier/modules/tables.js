@@ -29,14 +29,17 @@ export function loadTable(d, plan, bytes, mostRows) {
   return table
 }
 
-/** T1.6, T1.7, and values without a text. @param {import('./column.js').Column} c @param {boolean} sensitive @param {string} at */
+const TOO_LONG = 10n ** 38n
+
+/** T1.6 to T1.8. @param {import('./column.js').Column} c @param {boolean} sensitive @param {string} at */
 function checkValues(c, sensitive, at) {
   const t = c.type
   if (t.kind === 'float') {
     must(!c.values.some(Number.isNaN), 'order-wrong', 'T1.6', at, 'NaN')
     if (sensitive) must(c.values.every(Number.isFinite), 'value-not-finite', 'T1.6', at)
   }
-  if (t.kind === 'date' || t.kind === 'timestamp') must(c.values.every(v => hasText(t, v)), 'table-unreadable', 'T2', at, 'a day outside the years 0001 to 9999')
+  if (t.kind === 'date' || t.kind === 'timestamp') must(c.values.every(v => hasText(t, v)), 'value-not-finite', 'T1.8', at, 'a day outside the years 0001 to 9999')
+  if (t.kind === 'decimal') must(c.values.every(v => v < TOO_LONG && v > -TOO_LONG), 'table-unreadable', 'T1.8', at, 'more than 38 digits')
   if (sensitive && (t.kind === 'decimal' || t.kind === 'float')) {
     const d = decimalsOf([c])
     must(d <= 38, 'value-not-finite', 'T1.7', at)
