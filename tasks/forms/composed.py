@@ -115,6 +115,7 @@ class ComposedForm:
         Raises:
             PromiseError: where `lineage` does not say how many rows and values groups have.
         """
+        _require_numbered(tables)
         seen = self.vacancies.groups(self.shown, tables, schema, adversary_columns, sensitive)
         of_groups = not any(schema[name].role == "sensitive" for name in adversary_columns)
         if of_groups and not self.vacancies.agree(tables, seen):
@@ -131,6 +132,23 @@ class ComposedForm:
         of_vacant = () if arrow is None else rules_of_vacant(arrow, self.vacant, withheld)
         by_table = self.vacancies.rules(people, everyone, of_vacant)
         return {**by_table, LINEAGE: rules_of_lineage(rows, withheld)}
+
+
+def _require_numbered(tables: Tables) -> None:
+    """Make sure that `lineage` has each group of the tables at the place of its number.
+
+    Raises:
+        PromiseError: where it has other groups, or has them in another order.
+    """
+    numbers = np.arange(tables[LINEAGE].num_rows)
+    if not np.array_equal(as_integers(tables[LINEAGE][GROUP_ID]), numbers):
+        raise PromiseError(f"{LINEAGE}: its groups are not 0, 1, … in canonical order")
+    for name, table in tables.items():
+        if (
+            GROUP_ID in table.column_names
+            and not np.isin(as_integers(table[GROUP_ID]), numbers).all()
+        ):
+            raise PromiseError(f"{name}: has groups that {LINEAGE} does not have")
 
 
 def _count_kind(partition: Partition, kind: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import calendar
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import InvalidOperation
@@ -20,6 +20,7 @@ from sfumato.tasks.forms.labels import (
     Between,
     ListedValues,
     Prefixed,
+    label_value,
     published_value,
     read_notation,
 )
@@ -61,15 +62,21 @@ def _interval_limits(text: str) -> tuple[int, int] | None:
     return low, high
 
 
-def read_period(text: str) -> Admitted:
+def read_period(text: str, periods: Collection[str] = tuple(_PERIOD_FORMS)) -> Admitted:
     """Return the dates of a day, a month, a quarter, a year, a decade or a century.
 
+    Args:
+        text: the label.
+        periods: the kinds of periods that the hierarchy has.
+
     Raises:
-        ValueError: where the text is none of these.
+        ValueError: where the text is no day, and no period of these kinds.
     """
     name = period_name(text)
     if name is None:
         return ListedValues((published_value(text, "date"),))
+    if name not in periods:
+        raise ValueError("no period of this hierarchy")
     numbers = [int(part) for part in re.findall(r"\d+", text)]
     if name in ("month", "quarter"):
         months = 1 if name == "month" else 3
@@ -123,12 +130,12 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
     match column.hierarchy:
         case Intervals(intervals=widths):
             read = _strict(name, lambda text: read_interval(text, widths))
-        case Dates():
-            read = _strict(name, read_period)
+        case Dates(dates=periods):
+            read = _strict(name, lambda text: read_period(text, periods))
         case Prefixes(prefixes=lengths):
             read = _strict(name, lambda text: read_prefixed(text, lengths))
         case None:
-            read = _strict(name, lambda text: read_notation(text, column.type))
+            read = _strict(name, lambda text: read_notation(text, column.type, column.scale))
         case labels:
             read = _strict(name, _by_leaves(labels, column))
     listed = isinstance(column.hierarchy, tuple) and column.leaves == "all"
@@ -138,7 +145,11 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
 
 def reader_of_suppressed(name: str, column: DeclaredColumn) -> Reader:
     """Return the reader of a column that shows its values as they are, or a star."""
-    read = _strict(name, lambda text: ListedValues((published_value(text, column.type),)))
+
+    def value_of_label(text: str) -> Admitted:
+        return ListedValues((label_value(text, column.type, column.scale),))
+
+    read = _strict(name, value_of_label)
     return _with_null(read, _anything(column), name, column)
 
 

@@ -15,6 +15,8 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
+import pyarrow as pa
+
 from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.tasks.schema.columns import ORDERED, ColumnType
 from sfumato.tasks.schema.hierarchy import ROOT
@@ -138,6 +140,28 @@ def integer(text: str) -> int:
     return int(text)
 
 
+def label_value(text: str, type_: ColumnType, scale: int | None) -> Any:
+    """Return the value that a label writes in the one way in which values of its column are texts.
+
+    >>> label_value("1.50", "decimal", 2)
+    Decimal('1.50')
+
+    Args:
+        text: the label.
+        type_: the type of the column's values.
+        scale: the number of decimals of a decimal column.
+
+    Raises:
+        ValueError: where it writes none, or has other decimals or digits than such values have.
+    """
+    value = published_value(text, type_)
+    if type_ == "decimal" and (str(value), -value.as_tuple().exponent) != (text, scale or 0):
+        raise ValueError("not with the decimals of the column")
+    if type_ == "float" and pa.scalar(value).cast(pa.string()).as_py() != text:
+        raise ValueError("not the shortest digits of the number")
+    return value
+
+
 def published_value(text: str, type_: ColumnType) -> Any:
     """Return the value of a type that a published text writes, in the one way it is published.
 
@@ -156,9 +180,9 @@ _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _WRITTEN: Mapping[ColumnType, str] = {
     "integer": r"0|-?[1-9][0-9]*",
     "decimal": r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(E-[1-9][0-9]*)?",
-    "float": r"nan|-?(inf|(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-][1-9][0-9]*)?)",
+    "float": r"-?(inf|(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-][1-9][0-9]*)?)",
     "date": _DAY,
-    "timestamp": rf"{_DAY} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{6}})?",
+    "timestamp": rf"{_DAY} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}\.[0-9]{{6}}",
 }
 INTEGERS = range(-INT64_MAX - 1, INT64_MAX + 1)
 _PARSERS: Mapping[ColumnType, Callable[[str], Any]] = {
@@ -173,8 +197,10 @@ _PARSERS: Mapping[ColumnType, Callable[[str], Any]] = {
 
 
 @lru_cache(maxsize=_KEPT)
-def read_notation(text: str, type_: ColumnType) -> Admitted:
+def read_notation(text: str, type_: ColumnType, scale: int | None = None) -> Admitted:
     """Return the values that a label in this notation admits, for a column without a hierarchy.
+
+    `scale` is the number of decimals of a decimal column.
 
     Raises:
         ValueError: where the text is no such label of the type.
@@ -188,11 +214,11 @@ def read_notation(text: str, type_: ColumnType) -> Admitted:
         of_type = items if type_ == "string" else [value_of(item, type_) for item in items]
         return ListedValues(tuple(of_type), null)
     if not label.startswith("["):
-        return ListedValues((published_value(label, type_),), null)
+        return ListedValues((label_value(label, type_, scale),), null)
     if not label.endswith("]"):
         raise ValueError("not an interval")
     low, high = label[1:-1].split(", ")
-    limits = Between(published_value(low, type_), published_value(high, type_), null)
+    limits = Between(label_value(low, type_, scale), label_value(high, type_, scale), null)
     if not limits.low < limits.high:
         raise ValueError("not in order")
     return limits

@@ -30,14 +30,22 @@ from sfumato.tasks.private.references import (
 )
 from sfumato.tasks.publication.files import page_beside, write_release
 from sfumato.tasks.publication.made_again import Checked, compare_made_again
-from sfumato.tasks.publication.manifest import manifest, require_counts
+from sfumato.tasks.publication.manifest import manifest, require_counts, require_declaration
 from sfumato.tasks.publication.parts import findings_of, observations_of
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
-from sfumato.tasks.schema.files import UnfitFileError, read_canonical
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.files import UnfitFileError, is_there, read_canonical
 from sfumato.tasks.schema.formats import other_software, require_readable
 from sfumato.tasks.schema.hierarchy import Hierarchy
+from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, column_of
 from sfumato.tasks.terms.assessment import Assessment, assess
-from sfumato.tasks.terms.opened import MANIFEST, Release, open_release, require_release
+from sfumato.tasks.terms.opened import (
+    MANIFEST,
+    SIGNATURE,
+    Release,
+    open_release,
+    require_release,
+)
 from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.stated_promises import with_statements
 from sfumato.tasks.terms.tables import form_of, read_tables
@@ -46,6 +54,12 @@ from sfumato.tasks.terms.unambiguous import faults_of_declaration, require_usual
 from sfumato.tasks.verification.integrity import digest, require_listed, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
+_TYPES_OF_RULES: Mapping[type, ColumnType] = {
+    Intervals: "integer",
+    Dates: "date",
+    Prefixes: "string",
+}
+"""The types of columns that can have hierarchies by rules."""
 _REFERENCE = TypeAdapter(Annotated[str, Field(pattern=KEYED_DIGEST)])
 
 
@@ -59,7 +73,7 @@ def require_agreement(declared: Declared, tables: Tables) -> None:
     """
     _counts_agree(declared, tables)
     _in_order(declared, tables)
-    _hierarchies_nest(declared)
+    require_hierarchies(declared)
     _leaves_are_published(declared, tables)
     if with_published_codes(declared.words, declared.columns, tables) != declared.words:
         raise PromiseError(f"{MANIFEST}: has labels of codes that are not published")
@@ -92,13 +106,37 @@ def _in_order(declared: Declared, tables: Tables) -> None:
             raise PromiseError(f"{name}: groups are not in canonical order across all tables")
 
 
-def _hierarchies_nest(declared: Declared) -> None:
+def require_hierarchies(declared: Declared) -> None:
+    """Make sure that hierarchies nest, and are rules for values of their columns' types.
+
+    Raises:
+        PromiseError: naming the first column of which the hierarchy is none.
+    """
     for name, rows in declared.hierarchies.items():
         try:
             if isinstance(rows, tuple):
                 Hierarchy(f"hierarchy of {name!r}", rows)
         except InputError as error:
             raise PromiseError(f"{MANIFEST}: {error}") from None
+        needed = _TYPES_OF_RULES.get(type(rows))
+        if needed not in (None, declared.columns[name].type):
+            raise PromiseError(f"{MANIFEST}: hierarchy of {name!r} needs type {needed}")
+
+
+def _names_are_columns(declared: Declared) -> None:
+    """Refuse names of columns that the release does not have.
+
+    Raises:
+        PromiseError: naming the key.
+    """
+    linked = [name for names in getattr(declared.form, "linked", ()) for name in names]
+    for key, names in (
+        ("strata", map(column_of, declared.strata)),
+        ("form.linked", linked),
+        ("rounds", declared.rounds),
+    ):
+        if not set(names) <= declared.columns.keys():
+            raise PromiseError(f"{MANIFEST}: {key} names columns that it does not have")
 
 
 def _leaves_are_published(declared: Declared, tables: Tables) -> None:
@@ -133,6 +171,7 @@ def open_sealed(directory: Path, announced: str | None = None) -> Release:
         raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
     if stated != sealed:
         raise PromiseError(f"{MANIFEST}: its digest does not match its content")
+    require_declaration(release.declared, document["sfumato"])
     if announced is not None and announced != sealed:
         raise PromiseError(f"{MANIFEST}: its digest differs from the announced one")
     for fault in faults_of_declaration(release.declared):
@@ -180,16 +219,33 @@ def check(
     try:
         if limits is not None:
             extent_within(directory, limits)
-        vouched = announced is not None
         references = given_references(release.declared.promises, reference_paths)
-        if release.declared.parts is not None or release.declared.made_of:
-            return _verify_parts(release, vouched=vouched, made_again=made_again)
-        return _verify(release, references, vouched=vouched, made_again=made_again)[0]
+        return _verify_content(
+            release, references, vouched=announced is not None, made_again=made_again
+        )
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
         require_machine(error)
         raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
+
+
+def _verify_content(
+    release: Release,
+    references: References,
+    *,
+    vouched: bool,
+    made_again: Mapping[str, str] | None,
+) -> Checked:
+    """Verify the content of a release; only references can be wrong input here."""
+    try:
+        if release.declared.parts is not None or release.declared.made_of:
+            return _verify_parts(release, vouched=vouched, made_again=made_again)
+        return _verify(release, references, vouched=vouched, made_again=made_again)[0]
+    except InputError as error:
+        if references != NO_REFERENCES:
+            raise
+        raise PromiseError(str(error)) from None
 
 
 def _verify(
@@ -202,6 +258,8 @@ def _verify(
     declared = release.declared
     for fault in _faults_of_scopes(declared):
         raise PromiseError(f"{MANIFEST}: {fault}")
+    require_hierarchies(declared)
+    _names_are_columns(declared)
     tables = read_tables(declared, release.directory / "data")
     require_usual_values(tables)
     assessed = assess(declared, tables, references=references)
@@ -265,6 +323,10 @@ def _verify_parts(
         ),
     )
     declared, verdicts = release.declared, seen.all_verdicts()
+    for part in declared.made_of:
+        if is_there(signature := release.directory / PARTS / part.name / SIGNATURE):
+            name = signature.relative_to(release.directory).as_posix()
+            raise PromiseError(f"{name}: does not belong to the release. Only the whole is signed")
     require(findings_of(verdicts))
     whole = compare_made_again(
         release,

@@ -32,6 +32,8 @@ MEDIA = {
     ".sql": "application/sql",
 }
 """The media types of published files, by their endings."""
+_OF_SEALING = {"observed", "digest"}  # follow from the tables and the manifest
+_NOT_AS_WRITTEN = "is not as a manifest states it. The release is damaged or was changed"
 _TIME = "%Y-%m-%d %H:%M:%S.%f"  # as Arrow writes times into CSV files
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 
@@ -169,14 +171,39 @@ def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]
         **_package_words(declared.words),
         "resources": resources(directory, files(directory), declared),
         "sfumato": {
-            **({"format": declared.format} if declared.format else {}),
-            **declared.model_dump(mode="json", by_alias=True, exclude_none=True),
+            **declaration(declared),
             "observed": observed,
             "digest": "",
         },
     }
     document["sfumato"]["digest"] = digest(document)
     return document
+
+
+def declaration(declared: Declared) -> dict[str, Any]:
+    """Return the terms and statements of a release as its manifest has them, with their format."""
+    return {
+        **({"format": declared.format} if declared.format else {}),
+        **declared.model_dump(mode="json", by_alias=True, exclude_none=True),
+    }
+
+
+def require_declaration(declared: Declared, stated: Mapping[str, Any]) -> None:
+    """Make sure that a manifest states its declaration in the one way in which it is written.
+
+    Args:
+        declared: the declaration that was read.
+        stated: the object of the manifest from which it was read.
+
+    Raises:
+        PromiseError: naming the first key that is unknown, missing, at its default, or has a value
+            that is written otherwise; or where the format is not the lowest that has all keys.
+    """
+    written = declaration(declared)
+    for key in sorted((written.keys() | stated.keys()) - _OF_SEALING):
+        if key not in stated or key not in written or stated[key] != written[key]:
+            rule = "is not the lowest that has its keys" if key == "format" else _NOT_AS_WRITTEN
+            raise PromiseError(f"{MANIFEST}: {key} {rule}")
 
 
 def files(directory: Path) -> list[Path]:

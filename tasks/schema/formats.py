@@ -187,10 +187,13 @@ def require_readable(place: Path | str, document: Mapping[str, Any], newest: int
 
     Raises:
         InputError: in one line.
+        PromiseError: where the number is none: something changed or damaged the document.
     """
     number = document.get("format", 0)
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise InputError(f"{place}: format must be a whole number")
+        raise PromiseError(
+            f"{place}: format must be a whole number. The file is damaged or was changed"
+        )
     if number > newest:
         raise InputError(
             f"{place}: format {number} is newer than this software, which reads "

@@ -148,6 +148,8 @@ def _require_columns(path: Path, footer_schema: pa.Schema, schema: pa.Schema) ->
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         table = _read_csv(path, schema) if path.suffix == ".csv" else read_parquet(path)
+    except FileNotFoundError:
+        raise PromiseError(f"{path.name}: is missing") from None
     except (OSError, pa.ArrowException, ValueError) as error:
         require_machine(error)
         raise PromiseError(f"{path.name}: cannot be read as the declared table") from None

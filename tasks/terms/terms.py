@@ -7,7 +7,15 @@ import hashlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
 
 from sfumato.expectations.models.promises import Promise
 from sfumato.expectations.shared.numbers import ExactNumber
@@ -117,6 +125,12 @@ def _by_name(columns: Any) -> Any:
     return {column["name"]: {k: v for k, v in column.items() if k != "name"} for column in columns}
 
 
+def _each_once(formats: tuple[Format, ...]) -> tuple[Format, ...]:
+    if len(set(formats)) < len(formats):
+        raise ValueError("a format is named twice. Name each once")
+    return formats
+
+
 class Terms(_Frozen):
     """The part of a spec that may be published: the same for all versions of an unchanged spec."""
 
@@ -135,7 +149,7 @@ class Terms(_Frozen):
     promises: tuple[Promise, ...]
     partition: DeclaredPartition
     form: FormChoice
-    formats: tuple[Format, ...]
+    formats: Annotated[tuple[Format, ...], AfterValidator(_each_once)]
     csv: CsvFiles = field_since(1, CsvFiles(), "how tables are written as CSV files")
     parts: PartsOfTable | None = field_since(3, None, "how the table was cut into parts, if it was")
 

@@ -26,6 +26,24 @@ def column(type_="string", **more):
     return DeclaredColumn(role="quasi-identifier", type=type_, **more)
 
 
+@pytest.mark.parametrize("text", ["1.5", "1.500", "2", "[1.00, 2.5]", "1.0E-1"])
+def test_a_label_of_a_decimal_column_has_its_decimals(text):
+    declared = column("decimal", scale=2)
+    assert reader("size", declared)("1.50") == ListedValues((Decimal("1.50"),))
+    with pytest.raises(PromiseError, match="not one of its labels"):
+        reader("size", declared)(text)
+    with pytest.raises(PromiseError, match="not one of its labels"):
+        reader_of_suppressed("size", declared)(text)
+
+
+@pytest.mark.parametrize("text", ["1999-Q4", "1999"])
+def test_a_period_of_another_hierarchy_is_no_label(text):
+    read = reader("born", column("date", hierarchy=Dates(dates=("month", "decade"))))
+    assert read("1990s") == Between(date(1990, 1, 1), date(1999, 12, 31))
+    with pytest.raises(PromiseError, match="not one of its labels"):
+        read(text)
+
+
 @given(st.lists(TEXTS, min_size=1, max_size=4, unique=True).map(sorted), st.booleans())
 def test_a_set_of_texts_reads_as_it_was_written(texts, null):
     read = reader("town", column(nulls=True))
@@ -53,6 +71,11 @@ def test_a_set_of_texts_reads_as_it_was_written(texts, null):
         ("date", "20240131"),
         ("date", "2024-W05-3"),
         ("timestamp", "2024-01-31T10:00:00"),
+        ("timestamp", "2024-01-31 10:00:00"),
+        ("float", "1.0"),
+        ("float", "1.50"),
+        ("float", "100000000000"),
+        ("float", "nan"),
     ],
 )
 def test_another_way_to_write_the_same_is_no_label(type_, text):

@@ -246,3 +246,35 @@ def test_a_hierarchy_that_does_not_nest(forged_release):
     rebuilt(forged_release, columns=columns)
     with pytest.raises(PromiseError, match="leaf is in an earlier row"):
         check(forged_release)
+
+
+def state_hierarchy(document, name, rule):
+    (column,) = (c for c in document["sfumato"]["columns"] if c["name"] == name)
+    column["hierarchy"] = rule
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda d: d["sfumato"].update(formats=["parquet", "csv", "csv"]), "canonical manifest"),
+        (lambda d: d["sfumato"].update(format="1"), "format must be a whole number"),
+        (lambda d: d["sfumato"].update(format=-1), "format must be a whole number"),
+        (lambda d: d["sfumato"].update(format=0), "format is not the lowest"),
+        (lambda d: d["sfumato"].update(csv={"formulas": "keep"}), "csv is not as a manifest"),
+        (lambda d: d["sfumato"]["rows"].update(read="60"), "rows is not as a manifest"),
+        (lambda d: state_hierarchy(d, "town", {"intervals": [5]}), "'town' needs type integer"),
+        (lambda d: state_hierarchy(d, "age", {"prefixes": [2]}), "'age' needs type string"),
+        (lambda d: state_hierarchy(d, "age", {"dates": ["year"]}), "'age' needs type date"),
+        (lambda d: d["sfumato"].update(strata=["CANARY"]), "strata names columns"),
+    ],
+)
+def test_a_manifest_is_refused_for_what_is_wrong_in_it(forged_release, change, reason):
+    edit(forged_release, change)
+    with pytest.raises(PromiseError, match=reason):
+        check(forged_release)
+
+
+def test_a_table_that_is_missing_is_called_so(forged_release):
+    (forged_release / "data" / "microdata.parquet").unlink()
+    with pytest.raises(PromiseError, match=r"microdata\.parquet: is missing"):
+        check(forged_release)

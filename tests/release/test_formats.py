@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.shared.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.formats import NEWEST, field_since, lowest_format, require_readable
@@ -70,7 +70,7 @@ def test_a_release_of_newer_software_is_refused_in_one_line(writable, format_, c
 
 @pytest.mark.parametrize("format_", ["1", -1, 1.0, True, None])
 def test_what_is_no_number_of_a_format_is_refused(tmp_path, format_):
-    with pytest.raises(InputError, match="format must be a whole number"):
+    with pytest.raises(PromiseError, match="format must be a whole number"):
         require_readable(tmp_path / "file", {"format": format_})
 
 
