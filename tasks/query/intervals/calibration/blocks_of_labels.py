@@ -12,22 +12,22 @@ import numpy as np
 
 from sfumato.expectations.groups.counting import dense, pack
 from sfumato.expectations.shared.sorting import starts
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.intervals.calibration.block import (
     DrawnQueries,
-    OriginalRows,
     ScoredLaws,
     Scores,
-    SelectableColumn,
     Target,
-    block_size,
     counted_scores,
-    true_answers,
+    queries_together,
 )
 from sfumato.tasks.query.intervals.calibration.blocks_of_values import (
     PlacesOfBlock,
     factors_of_extremes,
     true_squares,
 )
+from sfumato.tasks.query.intervals.calibration.original import OriginalRows
+from sfumato.tasks.query.intervals.calibration.profiles import selected_codes
 from sfumato.tasks.query.intervals.labels import LabelsIntervals
 from sfumato.tasks.query.intervals.quantiles import QuantilePlace
 from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS, Selection
@@ -39,7 +39,7 @@ _HALF = 0.5  # places; a value itself takes one place
 
 
 def blocks_of_labels(
-    likely: LabelsIntervals, columns: Sequence[str], sensitive: Sequence[str]
+    likely: LabelsIntervals, columns: Sequence[str], sensitive: Sequence[str], _: Randomness
 ) -> "LabelsBlocks | None":
     """Return what asks many queries at once; None if people left, or labels hide sensitive values.
 
@@ -47,6 +47,8 @@ def blocks_of_labels(
         likely: the laws of one query at a time.
         columns: the quasi-identifiers by which queries may select.
         sensitive: the sensitive columns by which they may select, or that they aggregate.
+
+    No random numbers are needed.
     """
     return LabelsBlocks(likely, columns, sensitive) if likely.is_plain(sensitive) else None
 
@@ -73,8 +75,8 @@ class LabelsBlocks:
 
     @property
     def queries(self) -> int:
-        """The number of queries of a block that is computed fastest."""
-        return block_size(len(self.weights))
+        """The most queries that are asked together."""
+        return queries_together(len(self.weights))
 
     def scores(
         self, queries: DrawnQueries, original: OriginalRows
@@ -84,12 +86,12 @@ class LabelsBlocks:
         for of_query, parts in zip(chance, queries.selections, strict=True):
             for part in parts:
                 of_query *= self.likely.chance_of(part)[self._codes[part.name]]
-        true_rows = original.select(queries.selections)
+        answers = original.select(queries.selections)
         groups = self._count_groups(chance)
         is_large = are_large(chance * (1 - chance) @ self.weights, chance @ self.weights, groups)
         for name, matching in queries.matching.items():
             matches = chance if not name else chance * self._matching(matching)
-            truths = original.counts(true_rows, matching if name else ())
+            truths = answers.counts(matching if name else ())
             yield (
                 ("count" if name else "rows", name),
                 _count_scores(
@@ -98,16 +100,15 @@ class LabelsBlocks:
             )
         names = dict.fromkeys(name for _, name in queries.aggregates)
         laws = {name: self._laws_of(name, chance, groups) for name in names}
-        numbers = {name: original.numbers(name, true_rows) for name in names}
         for (alike, name), aggregates in queries.aggregates.items():
-            truths = true_answers(aggregates, numbers[name])
+            truths = answers.answers(name, aggregates)
             yield (alike, name), laws[name].scores(alike, aggregates, truths)
 
     def _matching(self, matching: Sequence[Selection]) -> np.ndarray:
         """Return whether the sensitive value of each kind matches (bool, queries x kinds)."""
         name = matching[0].name
-        column = SelectableColumn(self._codes[name], self.likely.domain(name))
-        return np.stack([column.rows_in(selection) for selection in matching])
+        matches = selected_codes(matching, self.likely.domain(name))
+        return np.pad(matches, [(0, 0), (0, 1)])[:, self._codes[name]]
 
     def _count_groups(self, chance: np.ndarray) -> np.ndarray:
         """Return the number of classes of labels with a row that may match (int64, per query)."""
