@@ -42,6 +42,21 @@ class DrawnQueries:
     matching: Mapping[str, Sequence[Selection]]
     aggregates: Mapping[Target, Sequence[Aggregate]]
 
+    def take(self, queries: np.ndarray) -> "DrawnQueries":
+        """Return some of the queries (positions)."""
+        places = queries.tolist()
+        return DrawnQueries(
+            [self.selections[place] for place in places],
+            {
+                name: [matching[place] for place in places] if name else ()
+                for name, matching in self.matching.items()
+            },
+            {
+                target: [aggregates[place] for place in places]
+                for target, aggregates in self.aggregates.items()
+            },
+        )
+
 
 class Blocks(Protocol):
     """Scores of random queries, block by block."""

@@ -33,12 +33,15 @@ from sfumato.tasks.query.intervals.calibration.blocks_of_values import (
     true_squares,
 )
 from sfumato.tasks.query.intervals.calibration.original import OriginalRows
-from sfumato.tasks.query.intervals.calibration.profiles import GroupedValues
+from sfumato.tasks.query.intervals.calibration.profiles import ValuesByGroup
+from sfumato.tasks.query.intervals.calibration.quantiles_of_block import (
+    QuantilesOfBlock,
+    quantiles_of,
+)
 from sfumato.tasks.query.intervals.calibration.settled import SelectedProfiles, Settled
 from sfumato.tasks.query.intervals.covariates import Deviations
 from sfumato.tasks.query.intervals.exact_rows import NumbersOfRows
 from sfumato.tasks.query.intervals.laws_of_column import LawsOfColumn, NumbersWithMissing
-from sfumato.tasks.query.intervals.quantiles import QuantilePlace
 from sfumato.tasks.query.intervals.ranked import QuantilesOfRows
 from sfumato.tasks.query.intervals.rows import RowsIntervals
 from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS
@@ -136,7 +139,7 @@ class ColumnOfBlocks:
         self._extremes: dict[str, ExtremesOfGroups] = {}
 
     @property
-    def values(self) -> GroupedValues:
+    def values(self) -> ValuesByGroup:
         """The values by group."""
         return self._rows.values(self._name)
 
@@ -144,7 +147,7 @@ class ColumnOfBlocks:
         """Return the sums over selected rows from which the laws are computed."""
         tables = self._tables
         return SumsOfColumn(
-            selected.sums_of(self._rows.expected(self._name)),
+            selected.sums_of(self._rows.expected_times(self._name)),
             {key: selected.sums(table) for key, table in tables.means.items()},
             {key: selected.sums(table) for key, table in tables.moved.items()},
             {key: selected.sums(table) for key, table in tables.excess.items()},
@@ -302,21 +305,17 @@ class LawsOfBlock(ScoredLaws):
 
     def quantiles(self, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
         """Return the scores of quantiles, see `QuantilesOfRows`."""
-        quantile_places = [
-            QuantilePlace(a.share, a.kind.between) for a in aggregates if a.share is not None
-        ]
-        places, queries = self._places, np.arange(len(quantile_places))
+        requests = quantiles_of(aggregates)
+        places, queries = self._places, np.arange(len(aggregates))
         quantiles, moves = self._laws.quantiles, self._sums.moved
-        are_known = self._are_known(
-            quantile_places, places.first(places.of_quantiles(quantile_places, places.rows))
-        )
-        place = self._moved_places(quantile_places, quantiles)
+        are_known = self._are_known(requests, places.first(requests.places_among(places.rows)))
+        place = self._moved_places(requests, quantiles)
         code = places.first(place)
         # the law of the rows not above the value, in excess of a share of all rows
         counts, thresholds = quantiles.counts_upto, quantiles.thresholds
         nearest = np.abs(counts[thresholds] - counts[code][:, None]).argmin(axis=1)
         moved, errors = moves["thresholds"][queries, nearest], self._errors[queries, nearest]
-        share = np.array([float(quantile.share) for quantile in quantile_places])
+        share = requests.share
         if self._laws.there is not None:
             moved = moved - share * moves["there"][:, 0]
             errors = np.hypot(errors, share * self._error(self._laws.there.deviations))
@@ -329,7 +328,7 @@ class LawsOfBlock(ScoredLaws):
         scores = missed / (_HALF + Z95 * law.deviation)
         return np.where(self._is_large & ~are_known & np.isfinite(truths), scores, np.nan)
 
-    def _are_known(self, places: Sequence[QuantilePlace], code: np.ndarray) -> np.ndarray:
+    def _are_known(self, requests: QuantilesOfBlock, code: np.ndarray) -> np.ndarray:
         """Decide which quantiles surely are the value of a code, see `ValuesAmongSelected`.
 
         The numbers of values that decide it are those of all groups, or estimated from a sample.
@@ -338,24 +337,15 @@ class LawsOfBlock(ScoredLaws):
         least = hits - (rows.sizes - values.non_null)
         below = np.minimum(values.upto(code - 1), hits)
         above = np.minimum(values.non_null - values.upto(code), hits)
-        ends = [
-            np.rint(rows.scale * side.sum(axis=1)).astype(int).tolist()
-            for side in (below, np.maximum(below, least), above, np.maximum(above, least))
-        ]
-        return np.array(
-            [
-                place.is_known((below, below_of), (above, above_of))
-                for place, below, below_of, above, above_of in zip(places, *ends, strict=True)
-            ]
-        )
+        sides = (below, np.maximum(below, least), above, np.maximum(above, least))
+        ends = [np.rint(rows.scale * side.sum(axis=1)).astype(np.int64) for side in sides]
+        return requests.are_known(*ends)
 
-    def _moved_places(
-        self, quantile_places: Sequence[QuantilePlace], quantiles: QuantilesOfRows
-    ) -> np.ndarray:
+    def _moved_places(self, requests: QuantilesOfBlock, quantiles: QuantilesOfRows) -> np.ndarray:
         """Return the places of quantiles, corrected by covariates; see `QuantilesOfRows`."""
         there = self._sums.moved["there"][:, 0] if "there" in self._sums.moved else 0.0
         rows = self._places.rows
-        target = self._places.of_quantiles(quantile_places, rows + there)
+        target = requests.places_among(rows + there)
         by_groups = self._places.upto[:, quantiles.thresholds]
         moved = by_groups + self._sums.moved["thresholds"]
         low, high = np.zeros((2, len(rows))), np.stack([rows, rows + there])

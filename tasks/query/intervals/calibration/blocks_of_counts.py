@@ -15,7 +15,7 @@ from sfumato.tasks.query.intervals.calibration.block import Scores, counted_scor
 from sfumato.tasks.query.intervals.calibration.blocks_of_groups import BlockOfRows, quadratic
 from sfumato.tasks.query.intervals.calibration.blocks_of_rows import RowsBlocks
 from sfumato.tasks.query.intervals.calibration.profiles import (
-    GroupedValues,
+    ValuesByGroup,
     parts_of,
     selected_codes,
     spans,
@@ -49,7 +49,7 @@ class MatchingCounts:
         self._rows, self._sizes = rows, rows.likely.sizes
         self.values = rows.values(name)
         self._domain = rows.likely.domain(name)
-        self._expected = rows.expected(name)
+        self._expected = rows.expected_times(name)
 
     def scores(
         self, selected: SelectedProfiles, matching: Sequence[Selection], truths: np.ndarray
@@ -186,7 +186,7 @@ class _MatchingGroups:
     def __init__(
         self,
         rows: RowsBlocks,
-        values: GroupedValues,
+        values: ValuesByGroup,
         selected: SelectedProfiles,
         matches: np.ndarray,
     ) -> None:

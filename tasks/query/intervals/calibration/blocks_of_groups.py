@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.expectations.shared.sorting import stable_order, starts
-from sfumato.tasks.query.intervals.calibration.profiles import GroupedValues, Profiles
+from sfumato.tasks.query.intervals.calibration.profiles import Profiles, ValuesByGroup
 from sfumato.tasks.query.intervals.rows import RowsIntervals
 from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS
 from sfumato.tasks.query.intervals.sums import DOUBT
@@ -120,7 +120,7 @@ class RowsOfGroups:
         self.lengths = np.diff(np.append(first, len(rows)))
         self.group = np.repeat(np.arange(len(groups)), self.lengths)
         self._items = CountedItems(self.profile, self.lengths)
-        self._values: dict[GroupedValues, ValuesOfGroups] = {}
+        self._values: dict[ValuesByGroup, ValuesOfGroups] = {}
 
     @property
     def is_complete(self) -> bool:
@@ -135,7 +135,7 @@ class RowsOfGroups:
         """
         return self._items.count(by_profile)
 
-    def values(self, values: GroupedValues) -> "ValuesOfGroups":
+    def values(self, values: ValuesByGroup) -> "ValuesOfGroups":
         """Return the values of these groups."""
         if values not in self._values:
             places = values.of_groups(self.groups)

@@ -23,8 +23,8 @@ from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.intervals.calibration.blocks_of_groups import RowsOfGroups
 from sfumato.tasks.query.intervals.calibration.profiles import (
     CodesOfProfiles,
-    GroupedValues,
     Profiles,
+    ValuesByGroup,
     expected_codes,
     selectable,
     spans,
@@ -71,10 +71,10 @@ class RowsBlocks:
         self.mean_length = len(self.group) / max(len(groups), 1)
         self.most_rows = int(self.lengths.max(initial=0))
         self._samples: dict[int, RowsOfGroups] = {}
-        self._values: dict[str, GroupedValues] = {}
+        self._values: dict[str, ValuesByGroup] = {}
         self._expected: dict[str, CodesOfProfiles] = {}
 
-    def values(self, name: str) -> GroupedValues:
+    def values(self, name: str) -> ValuesByGroup:
         """Return the values of a sensitive column by group."""
         if name not in self._values:
             values = self.likely.values_of(name)
@@ -82,7 +82,7 @@ class RowsBlocks:
             order = there[stable_order(values.table.group[there])]
             group = values.table.group[order]
             first = np.append(0, np.cumsum(np.bincount(group, minlength=len(self.lengths))))
-            self._values[name] = GroupedValues(
+            self._values[name] = ValuesByGroup(
                 group,
                 values.column.codes[order].astype(np.int64),
                 values.weights[order],
@@ -91,7 +91,7 @@ class RowsBlocks:
             )
         return self._values[name]
 
-    def expected(self, name: str) -> CodesOfProfiles:
+    def expected_times(self, name: str) -> CodesOfProfiles:
         """Return how often each value of a column is expected in the rows of each profile."""
         if name not in self._expected:
             self._expected[name] = expected_codes(
@@ -135,12 +135,12 @@ class RowsBlocks:
             tables.append(counted.reshape(profiles.number, column.number))
         excess = np.concatenate(tables, axis=1).astype(np.float64)
         groups = np.flatnonzero(self.lengths)
-        expected = covariates.expected_bins(groups)
+        shares = covariates.expected_bins(groups)
         if part is not None:
-            expected *= part[groups, None]
+            shares *= part[groups, None]
         for place in range(excess.shape[1]):
             of_groups = np.zeros(len(self.lengths))
-            of_groups[groups] = expected[:, place]
+            of_groups[groups] = shares[:, place]
             excess[:, place] -= profiles.add_up(of_groups[self.group])
         return excess
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from sfumato.expectations.shared.sorting import distinct, stable_order
 from sfumato.tasks.query.intervals.calibration.blocks_of_rows import RowsBlocks
-from sfumato.tasks.query.intervals.calibration.profiles import GroupedValues
+from sfumato.tasks.query.intervals.calibration.profiles import ValuesByGroup
 from sfumato.tasks.query.intervals.calibration.settled import SelectedProfiles
-from sfumato.tasks.query.intervals.quantiles import SAME, QuantilePlace
+from sfumato.tasks.query.intervals.quantiles import SAME
 from sfumato.tasks.query.intervals.shapes import LEAST_ROWS
 from sfumato.tasks.query.intervals.spread import Z95, deviations_of
 from sfumato.tasks.query.question.question import Aggregate
@@ -28,7 +28,7 @@ class ExtremesOfGroups:
     Values are ranked by how good they are, from 0 to the best one.
     """
 
-    def __init__(self, rows: RowsBlocks, values: GroupedValues, *, greatest: bool) -> None:
+    def __init__(self, rows: RowsBlocks, values: ValuesByGroup, *, greatest: bool) -> None:
         """Sort the values, the best ones first.
 
         Args:
@@ -40,7 +40,7 @@ class ExtremesOfGroups:
         rank = self._ranks(values.code)
         order = stable_order(-rank)
         self._rank = rank[order]
-        self._times, self._drawn = values.times[order], rows.place_of_groups[values.group[order]]
+        self._times, self._place = values.times[order], rows.place_of_groups[values.group[order]]
         groups = len(rows.lengths)
         best, worst = np.full(groups, -1), np.full(groups, values.codes)
         np.maximum.at(best, values.group, rank)
@@ -89,11 +89,11 @@ class ExtremesOfGroups:
         """
         ends = np.searchsorted(-self._rank, [-rank, -rank - 1], side="right").tolist()
         groups = len(self._rows.group_at)
-        drawn = min(groups, -(-_MOST * groups // ends[0]))
+        sampled = min(groups, -(-_MOST * groups // ends[0]))
         places = np.arange(ends[0])
-        if drawn < groups:
-            places = np.flatnonzero(self._drawn[: ends[0]] < drawn)
-        member, number = self._drawn[places], self._times[places]
+        if sampled < groups:
+            places = np.flatnonzero(self._place[: ends[0]] < sampled)
+        member, number = self._place[places], self._times[places]
         groups_of_values, member = np.unique(member, return_inverse=True)
         as_good, better = (
             np.bincount(member[:end], number[:end], len(groups_of_values))
@@ -102,11 +102,11 @@ class ExtremesOfGroups:
         of_places = self._rows.group_at[groups_of_values]
         hits = self._rows.hits(of_places, selected.chosen[queries])
         sizes = self._rows.likely.sizes[of_places]
-        scale = groups / drawn
+        scale = groups / sampled
         missed = [
             scale * _log_missed(self._logs, sizes, hits, number) for number in (as_good, better)
         ]
-        if drawn < groups:  # some group that was not drawn may have it for sure
+        if sampled < groups:  # some group that was not drawn may have it for sure
             missed[0][missed[0] < _SURE] = -np.inf
         return missed[0], missed[1]
 
@@ -191,14 +191,6 @@ class PlacesOfBlock:
         self.upto = np.cumsum(expected, axis=1)
         self.rows = self.upto[:, -1]
         self._last = expected.shape[1] - 1 - self._is_expected[:, ::-1].argmax(axis=1)
-
-    def of_quantiles(
-        self, quantile_places: Sequence[QuantilePlace], rows: np.ndarray
-    ) -> np.ndarray:
-        """Return the places of quantiles among numbers of values (float64, one per query)."""
-        return np.array(
-            [p.place_among(n) for p, n in zip(quantile_places, rows.tolist(), strict=True)]
-        )
 
     def first(self, place: np.ndarray) -> np.ndarray:
         """Return the code of the first value with each place, or of the last one (int64)."""

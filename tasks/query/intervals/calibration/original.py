@@ -14,6 +14,7 @@ from sfumato.tasks.query.intervals.calibration.profiles import (
     selectable,
     selected_codes,
 )
+from sfumato.tasks.query.intervals.calibration.quantiles_of_block import quantiles_of
 from sfumato.tasks.query.intervals.shapes import ALIKE, Selection
 from sfumato.tasks.query.question.question import Aggregate
 
@@ -47,7 +48,9 @@ class OriginalRows:
         """Return how often each value of a sensitive column occurs in each profile."""
         if name not in self._times:
             column = self._original[name]
-            self._times[name] = codes_of_rows(self.profiles, column.codes, len(column.values))
+            self._times[name] = codes_of_rows(
+                self.profiles.of_row, self.profiles.number, column.codes, len(column.values)
+            )
         return self._times[name]
 
     def numbers(self, name: str) -> np.ndarray:
@@ -148,23 +151,9 @@ def _quantiles(
     aggregates: Sequence[Aggregate], numbers: np.ndarray, times: np.ndarray
 ) -> np.ndarray:
     upto, last = np.cumsum(times, axis=1), len(numbers) - 1
-    rows = upto[:, -1].astype(np.int64).tolist()
-    ranks = [_ranks(aggregate, number) for aggregate, number in zip(aggregates, rows, strict=True)]
-    *ends, part = (np.array(column) for column in zip(*ranks, strict=True))
+    *ends, part = quantiles_of(aggregates).ranks(upto[:, -1].astype(np.int64))
     below, above = (numbers[np.minimum((upto <= rank[:, None]).sum(axis=1), last)] for rank in ends)
     return np.asarray(below + (above - below) * part)
-
-
-def _ranks(aggregate: Aggregate, rows: int) -> tuple[int, int, float]:
-    """Return the ranks, from 0, of the two numbers that a quantile lies between, and where."""
-    share = aggregate.share
-    if share is None:
-        return 0, 0, 0.0
-    if not aggregate.kind.between:
-        rank = max(-(-share.numerator * rows // share.denominator), 1) - 1
-        return rank, rank, 0.0
-    rank, rest = divmod(share.numerator * max(rows - 1, 0), share.denominator)
-    return rank, rank + (rest > 0), rest / share.denominator
 
 
 _ANSWERS: Mapping[str, Answers] = {

@@ -129,7 +129,8 @@ class CodesOfProfiles:
         """Return the numbers of values in selected profiles, by code (float64, queries x codes).
 
         Args:
-            chosen: 1 for each selected profile, else 0 (float64, queries x profiles).
+            chosen: 1 for each selected profile, else 0, or any other weight (float64, queries x
+                profiles).
         """
         if self._matrix is not None:
             product: np.ndarray = chosen @ self._matrix
@@ -142,23 +143,26 @@ class CodesOfProfiles:
         return sums
 
 
-def codes_of_rows(profiles: Profiles, codes: np.ndarray, number: int) -> CodesOfProfiles:
+def codes_of_rows(
+    profile: np.ndarray, profiles: int, codes: np.ndarray, number: int
+) -> CodesOfProfiles:
     """Return how many rows of each profile have each code.
 
     Args:
-        profiles: the profiles of the rows.
+        profile: the profile of each row (int64).
+        profiles: the number of profiles.
         codes: the code of each row (integers); others than those of values are nulls.
         number: the number of codes of values.
     """
     there = np.flatnonzero((codes >= 0) & (codes < number))
-    key = profiles.of_row[there] * number + codes[there]
-    pairs, times = tally(key, profiles.number * number)
-    shape = (profiles.number, number)
+    key = profile[there] * number + codes[there]
+    pairs, times = tally(key, profiles * number)
+    shape = (profiles, number)
     return CodesOfProfiles(pairs // number, pairs % number, times.astype(np.float64), shape)
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedValues:
+class ValuesByGroup:
     """The values of groups that are not null, by group.
 
     Attributes:
@@ -194,7 +198,7 @@ def spans(first: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 
 def expected_codes(
-    profiles: Profiles, group: np.ndarray, values: GroupedValues, sizes: np.ndarray
+    profiles: Profiles, group: np.ndarray, values: ValuesByGroup, sizes: np.ndarray
 ) -> CodesOfProfiles:
     """Return how often each value is expected in the rows of each profile.
 
