@@ -18,6 +18,7 @@ from sfumato.tasks.query.intervals.sums import DOUBT
 CUT = 64
 """The number of drawn groups, some but not all of whose rows a query must select."""
 _SMALL = 64  # items; larger groups are counted in another way
+_CELLS = 1 << 22  # kinds of items x groups, of a matrix of their numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class CountedItems:
     """Items of groups, such as rows with profiles or values with codes, to be counted."""
 
     def __init__(self, item: np.ndarray, lengths: np.ndarray) -> None:
-        """Order the items of small groups by their place in the group.
+        """Order the items of small groups by their place in the group; count kinds of large ones.
 
         Args:
             item: the kind of each item (int64), group by group.
@@ -50,6 +51,12 @@ class CountedItems:
         self._item, self._lengths, most = item, lengths, int(lengths.max(initial=0))
         self._by_place: list[np.ndarray] | None = None
         self._back: np.ndarray | None = None
+        self._matrix: np.ndarray | None = None
+        kinds = int(item.max(initial=-1)) + 1
+        if most > _SMALL and kinds * len(lengths) <= _CELLS:
+            key = item * len(lengths) + np.repeat(np.arange(len(lengths)), lengths)
+            counted = np.bincount(key, minlength=kinds * len(lengths))
+            self._matrix = counted.reshape(kinds, len(lengths)).astype(np.float64)
         if most <= _SMALL:
             longest_first = stable_order(-lengths)
             first = (np.cumsum(lengths) - lengths)[longest_first]
@@ -64,14 +71,17 @@ class CountedItems:
         Args:
             is_chosen: 1 for each chosen kind of item, else 0 (uint8, kinds x queries).
         """
+        if self._matrix is not None:
+            chosen = is_chosen[: len(self._matrix)].T.astype(np.float64)
+            return np.asarray(chosen @ self._matrix)
         if self._by_place is None or self._back is None:
-            return self._count_large(is_chosen)
+            return self._count_runs(is_chosen)
         counts = np.zeros((len(self._lengths), is_chosen.shape[1]), dtype=np.uint8)
         for items in self._by_place:
             counts[: len(items)] += is_chosen.take(items, axis=0)
         return counts.take(self._back, axis=0).T.astype(np.float64, order="C")
 
-    def _count_large(self, is_chosen: np.ndarray) -> np.ndarray:
+    def _count_runs(self, is_chosen: np.ndarray) -> np.ndarray:
         counts = np.zeros((is_chosen.shape[1], len(self._lengths)))
         some = np.flatnonzero(self._lengths)
         first = (np.cumsum(self._lengths) - self._lengths)[some]

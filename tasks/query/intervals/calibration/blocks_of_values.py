@@ -18,7 +18,7 @@ from sfumato.tasks.query.intervals.shapes import LEAST_ROWS
 from sfumato.tasks.query.intervals.spread import Z95, deviations_of
 from sfumato.tasks.query.question.question import Aggregate
 
-_MOST = 1 << 10  # values as good as the truth; of the groups of more, some are drawn
+_MOST = 1 << 11  # groups with a value as good as the truth; of more, some are drawn
 _SURE = -50.0  # the logarithm of a chance that is none if it is estimated
 
 
@@ -72,7 +72,7 @@ class ExtremesOfGroups:
         counts = (codes >= 0) & (best != worst) & (selected.number >= LEAST_ROWS)
         for rank in distinct(ranks[counts]).tolist():
             queries = np.flatnonzero(counts & (ranks == rank))
-            as_good, better = self._missed(selected, rank, queries)
+            as_good, better = self._log_misses(selected, rank, queries)
             surely = np.isneginf(as_good) & (best[queries] == rank)
             as_good[worst[queries] == rank] = -np.inf
             with np.errstate(divide="ignore"):
@@ -80,7 +80,7 @@ class ExtremesOfGroups:
             scores[queries] = np.where(surely, np.nan, _factors(np.minimum(reached, better)))
         return scores
 
-    def _missed(
+    def _log_misses(
         self, selected: SelectedProfiles, rank: int, queries: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the logarithms of the chances that no value is as good as a rank, or better.
@@ -89,7 +89,7 @@ class ExtremesOfGroups:
         """
         ends = np.searchsorted(-self._rank, [-rank, -rank - 1], side="right").tolist()
         groups = len(self._rows.group_at)
-        sampled = min(groups, -(-_MOST * groups // ends[0]))
+        sampled = min(groups, -(-_MOST * groups // min(groups, ends[0])))
         places = np.arange(ends[0])
         if sampled < groups:
             places = np.flatnonzero(self._place[: ends[0]] < sampled)

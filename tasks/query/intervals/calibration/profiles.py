@@ -17,6 +17,7 @@ from sfumato.expectations.shared.sorting import stable_order, starts, tally
 from sfumato.tasks.query.intervals.shapes import Selection
 
 _DENSE = 16  # cells of a matrix of profiles x codes for each pair that occurs, at most
+_MATRIX = 1 << 24  # cells of such a matrix in which numbers are added up
 _PAIRS = 1 << 21  # pairs of rows and values of their groups that are counted together
 
 
@@ -216,14 +217,23 @@ def expected_codes(
     profile, member = pairs // groups, pairs % groups
     share = times / np.maximum(sizes[member], 1)
     length = values.first[member + 1] - values.first[member]
+    shape = (profiles.number, codes)
+    matrix = np.zeros(shape[0] * codes) if shape[0] * codes <= _MATRIX else None
     parts = []
     for part in parts_of(length):
         value, repeated = values.of_groups(member[part]), length[part]
         key = np.repeat(profile[part] * codes, repeated) + values.code[value]
-        parts.append(add_up([key], np.repeat(share[part], repeated) * values.times[value]))
+        number = np.repeat(share[part], repeated) * values.times[value]
+        if matrix is None:
+            parts.append(add_up([key], number))
+        else:
+            matrix += np.bincount(key, number, len(matrix))
+    if matrix is not None:
+        keys = np.flatnonzero(matrix)
+        return CodesOfProfiles(keys // codes, keys % codes, matrix[keys], shape)
     keys, numbers = (np.concatenate(column) for column in zip(*parts, strict=True))
     key, number = add_up([keys], numbers)
-    return CodesOfProfiles(key // codes, key % codes, number, (profiles.number, codes))
+    return CodesOfProfiles(key // codes, key % codes, number, shape)
 
 
 def parts_of(lengths: np.ndarray) -> Iterator[slice]:
