@@ -331,15 +331,26 @@ class LawsOfBlock(ScoredLaws):
     def _are_known(self, requests: QuantilesOfBlock, code: np.ndarray) -> np.ndarray:
         """Decide which quantiles surely are the value of a code, see `ValuesAmongSelected`.
 
-        The numbers of values that decide it are those of all groups, or estimated from a sample.
+        Groups that are selected as a whole have their expected numbers of values for sure. So these
+        numbers are corrected by groups that are cut, or by a sample of them.
         """
         rows, values, hits = self._block.rows, self._values, self._block.hits
+        share = hits / np.maximum(rows.sizes, 1)
         least = hits - (rows.sizes - values.non_null)
-        below = np.minimum(values.upto(code - 1), hits)
-        above = np.minimum(values.non_null - values.upto(code), hits)
-        sides = (below, np.maximum(below, least), above, np.maximum(above, least))
-        ends = [np.rint(rows.scale * side.sum(axis=1)).astype(np.int64) for side in sides]
-        return requests.are_known(*ends)
+        before, after = values.upto(code - 1), values.non_null - values.upto(code)
+        upto = np.pad(self._places.upto, [(0, 0), (1, 0)])
+        queries = np.arange(len(code))
+        there = self._places.rows - rows.scale * share @ values.non_null
+        ends = []
+        for side, expected in (
+            (before, upto[queries, code]),
+            (after, self._places.rows - upto[queries, code + 1]),
+        ):
+            most = np.minimum(side, hits)
+            certain = expected - rows.scale * np.einsum("qg,qg->q", share, side)
+            ends.append(certain + rows.scale * most.sum(axis=1))
+            ends.append(there + rows.scale * np.maximum(most, least).sum(axis=1))
+        return requests.are_known(*(np.rint(end).astype(np.int64) for end in ends))
 
     def _moved_places(self, requests: QuantilesOfBlock, quantiles: QuantilesOfRows) -> np.ndarray:
         """Return the places of quantiles, corrected by covariates; see `QuantilesOfRows`."""

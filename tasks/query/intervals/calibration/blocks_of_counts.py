@@ -6,7 +6,7 @@ the same numbers are transformed once for all queries.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -27,13 +27,14 @@ from sfumato.tasks.query.intervals.counts import (
     hypergeometric,
 )
 from sfumato.tasks.query.intervals.covariates import Slopes
-from sfumato.tasks.query.intervals.shapes import Selection
+from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, Selection
 from sfumato.tasks.query.intervals.spread import Z95
 from sfumato.tasks.query.intervals.sums import LEAN_OF_SHARES
 
 _ENDS = (0.025, 0.975)
 _CODES = 2_000  # of a column whose products of two codes are added up
-_TABLE = 1 << 20  # numbers in a table of powers, at most
+_WAVES = 1 << 13  # transforms of groups that are remembered
+_NOTHING = 1e-300  # stands for 0, which has no logarithm
 
 
 class MatchingCounts:
@@ -73,7 +74,7 @@ class MatchingCounts:
             )
             return scores[None], law.is_settled
 
-        matter = _MatchingGroups(self._rows, self.values, selected, matches)
+        matter = _MatchingGroups(self.values, selected, matches)
         return np.asarray(selected.settle(evaluate, matter)[0])
 
     def _law(
@@ -181,22 +182,19 @@ class MatchingCounts:
 
 
 class _MatchingGroups:
-    """The groups with selected rows, or those with matching values, whichever are fewer."""
+    """The groups that a query cuts, or those with matching values, if these are fewer."""
 
     def __init__(
         self,
-        rows: RowsBlocks,
         values: ValuesByGroup,
         selected: SelectedProfiles,
         matches: np.ndarray,
     ) -> None:
         """Count the matching values (`matches`: bool, queries x codes)."""
         self._values, self._selected, self._matches = values, selected, matches
-        times = np.bincount(values.code, minlength=values.codes)
-        number = matches @ times
-        # enough groups must have selected rows, which no query of more rows than a group's lacks
-        self._by_values = (selected.number > rows.most_rows) & (number < selected.number)
-        self.number = np.where(self._by_values, number, selected.number)
+        number = matches @ np.bincount(values.code, minlength=values.codes)
+        # a query must be known to select rows of enough groups, if only some are looked at
+        self._by_values = (selected.least_groups >= LEAST_GROUPS) & (number < selected.number)
 
     def groups(self, query: int) -> np.ndarray:
         """Return the groups (integers)."""
@@ -299,6 +297,8 @@ def _exact_ranges(
 def _waves(size: np.ndarray, matching: np.ndarray, selected: np.ndarray, length: int) -> np.ndarray:
     """Return the Fourier transform of each count's distribution around a ring of some length.
 
+    The transform of a sum is the product of those of its groups, so their logarithms add up.
+
     Returns:
         One row for each query (complex128, queries x (length // 2 + 1)).
     """
@@ -308,23 +308,23 @@ def _waves(size: np.ndarray, matching: np.ndarray, selected: np.ndarray, length:
     most = int(size.max(initial=0)) + 1
     n, m, h = (counts.astype(np.int64) for counts in numbers)
     kinds, kind = np.unique((n * most + m) * most + h, return_inverse=True)
-    pairs, times = np.unique(kind * len(matching) + query, return_counts=True)
-    waves = np.ones((len(matching), length // 2 + 1), dtype=np.complex128)
-    starts = np.searchsorted(pairs, np.arange(len(kinds) + 1) * len(matching))
-    for place, packed in enumerate(kinds.tolist()):
-        own = slice(starts[place], starts[place + 1])
-        chances = hypergeometric(packed // most // most, packed // most % most, packed % most)
-        around = np.bincount(np.arange(len(chances)) % length, chances, length)
-        queries = pairs[own] - place * len(matching)
-        waves[queries] *= _powers(np.fft.rfft(around), times[own])
+    if not len(kinds):
+        return np.ones((len(matching), length // 2 + 1), dtype=np.complex128)
+    key = query * len(kinds) + kind
+    times = np.bincount(key, minlength=len(matching) * len(kinds)).astype(np.float64)
+    logs = np.stack(
+        [
+            _log_wave(packed // most // most, packed // most % most, packed % most, length)
+            for packed in kinds.tolist()
+        ]
+    )
+    waves: np.ndarray = np.exp(times.reshape(len(matching), len(kinds)) @ logs)
     return waves
 
 
-def _powers(wave: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return powers of a wave (complex128, powers x length)."""
-    most = int(times.max())
-    if most * len(wave) > _TABLE:
-        powers: np.ndarray = wave ** times[:, None]
-        return powers
-    table = np.multiply.accumulate(np.tile(wave, (most, 1)), axis=0)
-    return np.asarray(table[times - 1])
+@lru_cache(maxsize=_WAVES)
+def _log_wave(size: int, matching: int, selected: int, length: int) -> np.ndarray:
+    """Return the logarithm of the transform of a group's count (complex128, length // 2 + 1)."""
+    chances = hypergeometric(size, matching, selected)
+    wave = np.fft.rfft(np.bincount(np.arange(len(chances)) % length, chances, length))
+    return np.asarray(np.log(np.where(wave == 0, _NOTHING, wave)))

@@ -218,7 +218,7 @@ class BlockOfRows:
         chosen: np.ndarray,
         queries: np.ndarray,
         number: np.ndarray,
-        most_rows: int,
+        least_groups: np.ndarray,
     ) -> None:
         """Count the selected rows of each group.
 
@@ -227,10 +227,11 @@ class BlockOfRows:
             chosen: 1 for each selected profile, else 0 (float64, queries x profiles).
             queries: the positions of the queries (int64).
             number: the number of rows that each query selects of all groups (float64).
-            most_rows: the most rows of any group.
+            least_groups: the least number of groups of which each query selects rows, as far as
+                known (int64).
         """
         self.rows, self.queries, self.number = rows, queries, number
-        self._chosen, self._most_rows = chosen[:, rows.profiles], most_rows
+        self._chosen, self._least_groups = chosen[:, rows.profiles], least_groups
         self.hits = rows.hits(np.ascontiguousarray(self._chosen.T.astype(np.uint8)))
 
     @cached_property
@@ -241,14 +242,8 @@ class BlockOfRows:
 
     @cached_property
     def groups(self) -> np.ndarray:
-        """The least number of groups of which each query selects rows (int64).
-
-        Some groups may be missing here, but more rows than any group has are of two groups at
-        least.
-        """
-        return np.asarray(
-            np.maximum(np.count_nonzero(self.hits, axis=1), 1 + (self.number > self._most_rows))
-        )
+        """The least number of groups of which each query selects rows (int64)."""
+        return np.maximum(np.count_nonzero(self.hits, axis=1), self._least_groups)
 
     @cached_property
     def mixed_pairs(self) -> np.ndarray:

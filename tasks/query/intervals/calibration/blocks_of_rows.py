@@ -68,8 +68,6 @@ class RowsBlocks:
         else:
             number = len(groups)
         self._drawn, self._first_number = groups, number
-        self.mean_length = len(self.group) / max(len(groups), 1)
-        self.most_rows = int(self.lengths.max(initial=0))
         self._samples: dict[int, RowsOfGroups] = {}
         self._values: dict[str, ValuesByGroup] = {}
         self._expected: dict[str, CodesOfProfiles] = {}

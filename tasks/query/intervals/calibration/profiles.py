@@ -16,7 +16,7 @@ from sfumato.expectations.groups.counting import add_up, dense, pack
 from sfumato.expectations.shared.sorting import stable_order, starts, tally
 from sfumato.tasks.query.intervals.shapes import Selection
 
-_DENSE = 16  # cells of a matrix of profiles x codes for each pair that occurs, at most
+_DENSE = 50  # cells of a matrix of profiles x codes for each pair that occurs, at most
 _MATRIX = 1 << 24  # cells of such a matrix in which numbers are added up
 _PAIRS = 1 << 21  # pairs of rows and values of their groups that are counted together
 

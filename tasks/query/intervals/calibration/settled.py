@@ -4,7 +4,7 @@ All queries are asked of the first sample of groups. A query that cuts few of th
 groups that matter to it as soon as this takes less time than a larger sample.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -28,11 +28,6 @@ Evaluate = Callable[[BlockOfRows], Settled]
 class GroupsThatMatter(Protocol):
     """The groups that a query has to be asked of."""
 
-    @property
-    def number(self) -> np.ndarray:
-        """About the number of these groups at most (float64, one per query)."""
-        ...
-
     def groups(self, query: int) -> np.ndarray:
         """Return the groups (integers; some may occur several times)."""
         ...
@@ -46,13 +41,19 @@ class SelectedProfiles:
         self._rows = rows
         self.chosen = rows.profiles.select(selections).astype(np.float64)
         self.number = self.chosen @ rows.profiles.rows
+        # more rows than any group has are of two groups at least
+        self.least_groups = 1 + (self.number > rows.lengths.max(initial=0))
         self._sums: dict[CodesOfProfiles, np.ndarray] = {}
 
     def groups(self, query: int) -> np.ndarray:
-        """Return the groups of the rows that a query selects (integers)."""
-        profiles = np.flatnonzero(self.chosen[query])
+        """Return the groups of which a query selects some rows but not all (int64)."""
+        profiles, lengths = np.flatnonzero(self.chosen[query]), self._rows.lengths
         order, first = self._rows.by_profile
-        return np.asarray(self._rows.group[order[spans(first[profiles], first[profiles + 1])]])
+        group = self._rows.group[order[spans(first[profiles], first[profiles + 1])]]
+        hits = np.bincount(group, minlength=len(lengths))
+        touched = np.flatnonzero(hits)
+        self.least_groups[query] = len(touched)
+        return np.asarray(touched[hits[touched] < lengths[touched]])
 
     def sums(self, numbers: np.ndarray) -> np.ndarray:
         """Return sums over selected rows from those of profiles (float64, queries x numbers).
@@ -87,12 +88,13 @@ class SelectedProfiles:
         """
         parts: list[tuple[np.ndarray, np.ndarray]] = []
         waiting = _ask(self._first_blocks, evaluate, parts)
+        own = {}
+        if self._rows.number_of_samples > 1:
+            own = {query: distinct((matter or self).groups(query)) for query in waiting.tolist()}
         for place in range(1, self._rows.number_of_samples):
             sample = self._rows.sample(place)
-            own = (matter or self).number * self._rows.mean_length
-            few = own[waiting] * _OWN <= len(sample.profile)
-            of_few = self._blocks_of_few(waiting[few], own, matter or self)
-            _ask(of_few, evaluate, parts)
+            few = np.array([self._rows_of(own[q]) * _OWN <= len(sample.profile) for q in waiting])
+            _ask(self._blocks_of_few(waiting[few], own), evaluate, parts)
             waiting = _ask(self._in_blocks(sample, waiting[~few]), evaluate, parts)
         queries, scores = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
         return np.asarray(scores[:, np.argsort(queries)])
@@ -107,24 +109,22 @@ class SelectedProfiles:
         for begin in range(0, len(queries), size):
             yield self._block(rows, queries[begin : begin + size])
 
-    def _blocks_of_few(
-        self, queries: np.ndarray, rows: np.ndarray, matter: GroupsThatMatter
-    ) -> Iterator[BlockOfRows]:
-        """Yield blocks of queries with all groups that matter to them.
+    def _rows_of(self, groups: np.ndarray) -> int:
+        return int(self._rows.lengths[groups].sum())
 
-        Args:
-            queries: the positions of the queries (int64).
-            rows: about the number of rows of the groups that matter (float64, one per query).
-            matter: these groups.
-        """
-        ordered = queries[np.argsort(rows[queries], kind="stable")]
-        for part in _parts(ordered, rows[ordered]):
-            groups = np.concatenate([matter.groups(query) for query in part.tolist()])
-            yield self._block(self._rows.rows_of(distinct(groups), 1.0), part)
+    def _blocks_of_few(
+        self, queries: np.ndarray, own: Mapping[int, np.ndarray]
+    ) -> Iterator[BlockOfRows]:
+        """Yield blocks of queries (positions, int64) with all groups that matter (`own`)."""
+        rows = np.array([self._rows_of(own[query]) for query in queries.tolist()])
+        fewest_first = np.argsort(rows, kind="stable")
+        for part in _parts(queries[fewest_first], rows[fewest_first]):
+            groups = distinct(np.concatenate([own[query] for query in part.tolist()]))
+            yield self._block(self._rows.rows_of(groups, 1.0), part)
 
     def _block(self, rows: RowsOfGroups, queries: np.ndarray) -> BlockOfRows:
-        most_rows = self._rows.most_rows
-        return BlockOfRows(rows, self.chosen[queries], queries, self.number[queries], most_rows)
+        number, least_groups = self.number[queries], self.least_groups[queries]
+        return BlockOfRows(rows, self.chosen[queries], queries, number, least_groups)
 
 
 def _ask(
@@ -148,7 +148,7 @@ def _ask(
 
 
 def _parts(queries: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield a few queries (positions) at a time, with few rows (float64, one per query)."""
+    """Yield a few queries (positions) at a time, with few rows (int64, one per query)."""
     part = np.maximum(np.cumsum(rows) // _ROWS_TOGETHER, np.arange(len(rows)) // _TOGETHER)
     for number in distinct(part.astype(np.int64)).tolist():
         yield queries[part == number]
