@@ -1,5 +1,7 @@
 """Scores of many queries at once are those of the laws that answer one query at a time."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,16 +10,21 @@ from sqlglot import exp
 
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.query.engines.registry import ENGINES
-from sfumato.tasks.query.intervals.calibration.block import OriginalRows
-from sfumato.tasks.query.intervals.calibration.blocks_of_counts import count_ranges
+from sfumato.tasks.query.intervals.calibration import blocks_of_groups, blocks_of_rows
+from sfumato.tasks.query.intervals.calibration.blocks_of_counts import count_reach
 from sfumato.tasks.query.intervals.calibration.drawn_queries import DrawnConditions
-from sfumato.tasks.query.intervals.calibration.factors import QueriesOnOriginal
+from sfumato.tasks.query.intervals.calibration.factors import (
+    QueriesOnOriginal,
+    conformal_quantile,
+)
+from sfumato.tasks.query.intervals.calibration.original import OriginalRows
 from sfumato.tasks.query.intervals.calibration.registry import BLOCKS
 from sfumato.tasks.query.intervals.counts import ShuffledGroups
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.query.intervals.shapes import ALIKE
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import ROWS
+from sfumato.tasks.schema.stated import rounded_up
 from sfumato.tasks.sql.session import session
 from tests.intervals import test_nulls, test_ways
 from tests.intervals.releases import DECLARED, publish_permuted, wages
@@ -101,16 +108,28 @@ def expression_of(aggregate):
 @pytest.mark.parametrize("several", [False, True], ids=["one column", "several columns"])
 @pytest.mark.parametrize("release", RELEASES)
 def test_scores_in_blocks_are_those_of_single_queries(release, several):
-    tables, original, declared = RELEASES[release]()
-    shows = declared.form.shows
-    with ENGINES[shows](tables, declared, "weighted") as engine, session({}) as values:
-        likely = LIKELY[shows](engine, DrawnConditions(values))
-        asking = QueriesOnOriginal(likely, declared, original)
-        blocks = BLOCKS[shows](likely, ["age", "town"], ["wage"])
+    check_scores(RELEASES[release](), several)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one column", "several columns"])
+@pytest.mark.parametrize("release", ["boxes", "chance", "large groups", "nulls", "split nulls"])
+def test_scores_are_the_same_where_samples_of_groups_are_never_enough(
+    release, several, monkeypatch
+):
+    """Each query is then asked of all groups that matter to it, or at last of all groups."""
+    monkeypatch.setattr(blocks_of_rows, "ROWS", 20)
+    monkeypatch.setattr(blocks_of_groups, "CUT", 10**6)
+    check_scores(RELEASES[release](), several)
+
+
+def check_scores(release, several):
+    """Compare the scores of queries in blocks with those of each, asked alone."""
+    tables, original, declared = release
+    with asking_in_blocks(tables, original, declared) as (likely, asking, blocks):
         targets = {(alike, "wage") for alike in ALIKE}
         targets |= {("rows", "")} if "rows" in likely.laws else set()
         queries = asking.draw_block(QUERIES, targets, several, seeded_keys(4))
-        rows = OriginalRows(original, ["age", "town", "wage"], ["wage"])
+        rows = OriginalRows(original, ["age", "town"], ["wage"])
         counted = set()
         for (alike, name), scores in blocks.scores(queries, rows):
             assert len(scores) == QUERIES
@@ -134,6 +153,41 @@ def test_scores_in_blocks_are_those_of_single_queries(release, several):
         assert counted >= {"count", "sum", "avg", "spread"}
 
 
+@contextmanager
+def asking_in_blocks(tables, original, declared):
+    """The laws of one query at a time, random queries, and what asks them in blocks."""
+    shows = declared.form.shows
+    with ENGINES[shows](tables, declared, "weighted") as engine, session({}) as values:
+        likely = LIKELY[shows](engine, DrawnConditions(values))
+        blocks = BLOCKS[shows](likely, ["age", "town"], ["wage"], seeded_keys(3))
+        yield likely, QueriesOnOriginal(likely, declared, original), blocks
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one column", "several columns"])
+def test_factors_from_a_sample_of_groups_are_about_those_from_all(several, monkeypatch):
+    """The factor of a sample, rounded up to the grid, meets the scores that all groups give."""
+    tables, original, declared = permuted_release(6_000, 5, boxes=False)
+    scores = []
+    for rows in (1_500, 10**6):
+        monkeypatch.setattr(blocks_of_rows, "ROWS", rows)
+        with asking_in_blocks(tables, original, declared) as (_, asking, blocks):
+            targets = {(alike, "wage") for alike in ALIKE}
+            queries = asking.draw_block(400, targets, several, seeded_keys(4))
+            rows_of_original = OriginalRows(original, ["age", "town"], ["wage"])
+            scores.append(dict(blocks.scores(queries, rows_of_original)))
+    sampled, exact = scores
+    assert any((sampled[target] != exact[target]).any() for target in sampled)
+    for target, from_all in exact.items():
+        quantiles = [
+            conformal_quantile(part[~np.isnan(part)]) for part in (sampled[target], from_all)
+        ]
+        assert quantiles[0] == pytest.approx(quantiles[1], rel=0.1), target
+        met = np.mean(from_all[~np.isnan(from_all)] <= rounded_up(quantiles[0]))
+        assert met > 0.94, (target, met)
+        both = ~np.isnan(sampled[target]) & (from_all > 0)
+        assert np.median(sampled[target][both] / from_all[both]) == pytest.approx(1, abs=0.03)
+
+
 @pytest.mark.parametrize(("groups", "size"), [(400, 5), (3, 90), (30, 40), (2, 4000)])
 def test_ranges_of_many_counts_are_those_of_each(groups, size):
     rng = np.random.default_rng(groups)
@@ -141,9 +195,11 @@ def test_ranges_of_many_counts_are_those_of_each(groups, size):
     selected, matching = (
         rng.binomial(np.tile(sizes, (30, 1)), rng.random((30, 1)) ** power) for power in (1, 3)
     )
-    low, high = count_ranges(*(counts.astype(float) for counts in (sizes, matching, selected)))
+    reach = count_reach(*(counts.astype(float) for counts in (sizes, matching, selected)))
+    mean = (selected * matching / sizes).sum(axis=1)
     for number in range(30):
         some = selected[number] > 0
         if some.any():
             law = ShuffledGroups(sizes[some], matching[number][some], selected[number][some])
-            assert (low[number], high[number]) == pytest.approx(law.quantiles())
+            ends = mean[number] - reach.below[number], mean[number] + reach.above[number]
+            assert ends == pytest.approx(law.quantiles())

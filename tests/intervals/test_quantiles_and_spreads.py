@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.engines.registry import ENGINES
+from sfumato.tasks.query.intervals.calibration.drawn_queries import draw_some
 from sfumato.tasks.query.intervals.calibration.factors import TruthOfColumn
 from sfumato.tasks.query.intervals.covariates import Binned, Covariates, SelectedOfGroups
 from sfumato.tasks.query.intervals.quantiles import QuantilePlace, QuantileSpread, expected_places
@@ -280,10 +281,9 @@ def test_truths_are_those_of_the_values_that_are_there(values, share):
 
 
 def test_drawn_aggregates_are_of_the_family_that_they_are_drawn_for():
-    draws = itertools.cycle(range(7))
     for name, alike in ALIKE.items():
         target = None if name == "count" else "wage"
-        aggregates = {alike.draw(target, lambda end: next(draws) % end) for _ in range(60)}
+        aggregates = draw_some(alike.choices(target), 60, seeded_keys(1))
         assert {name_of(aggregate) for aggregate in aggregates} == {name}
         assert {aggregate.function for aggregate in aggregates} == set(alike.functions)
     assert {family.aggregates for family in FAMILIES.values()} == ALIKE.keys()

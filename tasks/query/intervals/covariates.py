@@ -113,7 +113,7 @@ class Covariates:
         step = max(int(groups * ends[-1]) // _CELLS, 1)
         self._used = np.flatnonzero(self._rows > 0)[::step]
         self._share = len(self._used) / max(int(np.count_nonzero(self._rows)), 1)
-        self._counts = self._count_bins(groups)
+        self._counts = self._count_bins()
         self._total = self._cross_products(int(ends[-1]))
         # the covariance of the bins between groups, times the number of rows
         scaled = self._counts / np.sqrt(self._rows[self._used, None])
@@ -127,14 +127,39 @@ class Covariates:
         """The number of groups."""
         return len(self._rows)
 
-    def _count_bins(self, groups: int) -> np.ndarray:
+    @property
+    def bins(self) -> int:
+        """The number of bins of all columns."""
+        return len(self._frequent)
+
+    def expected_bins(self, groups: np.ndarray) -> np.ndarray:
+        """Return the share of groups' rows in each bin, as `less_expected` has it.
+
+        Args:
+            groups: the groups (integers); each has rows.
+
+        Returns:
+            Float64, groups x bins.
+        """
+        place = self._place_of_used[groups]
+        is_used = place >= 0
+        expected = np.tile(self._frequent, (len(groups), 1))
+        expected[is_used] += self._counts[place[is_used]] / self._rows[groups[is_used], None]
+        return expected
+
+    @cached_property
+    def _place_of_used(self) -> np.ndarray:
+        """The place of each group among those that are counted (int64); -1 for others."""
+        place = np.full(len(self._rows), -1, dtype=np.int64)
+        place[self._used] = np.arange(len(self._used))
+        return place
+
+    def _count_bins(self) -> np.ndarray:
         """Return the rows of each used group in each bin, less those that chance predicts.
 
         A group is predicted to have the same share of its rows in a bin as all used groups.
         """
-        chosen = np.full(groups, -1, dtype=np.int64)
-        chosen[self._used] = np.arange(len(self._used))
-        place = chosen[self._group]
+        place = self._place_of_used[self._group]
         is_used = place >= 0
         parts = []
         for column in self.columns:
@@ -164,39 +189,71 @@ class Covariates:
         Args:
             numbers: the numbers of all groups.
         """
-        slopes = self.slopes_of(
-            numbers.size, numbers.mean[None], numbers.variance[None], numbers.inner
-        )
-        part = slopes.part[0]
+        slopes = self._slopes_of(numbers.mean[None], (numbers.variance + numbers.inner)[None])
+        spread = numbers.variance * (numbers.size / np.maximum(numbers.size - 1, 1))
+        part = slopes.part_of((spread + numbers.inner)[None])[0]
         if slopes.variance[0] <= 0:
             return Deviations(np.zeros(len(self._group)), part, None, self)
         noise = slopes.variance[0] * self.shape_of_noise(of_values=bool(slopes.of_values[0]))
         return Deviations(self._row_deviations(slopes.slopes[0], part), part, noise, self)
 
-    def slopes_of(
-        self, size: np.ndarray, mean: np.ndarray, variance: np.ndarray, inner: np.ndarray
-    ) -> "Slopes":
+    def _slopes_of(self, mean: np.ndarray, variance: np.ndarray) -> "Slopes":
         """Return the slopes of several numbers on the bins, which come from the groups' means.
 
-        The module's docstring says why there are two regressions.
-
         Args:
-            size: how many rows have the numbers (float64, one per group).
             mean: the means of the numbers in each group (float64, numbers x groups).
             variance: their variances within each group (float64, numbers x groups).
-            inner: see `GroupedNumbers` (float64, one per group).
         """
         # sums of squares: between groups, and in all
         rows, used, number = self._rows, self._used, max(float(self._rows.sum()), 1.0)
         apart = mean - (mean @ rows / number)[:, None]
         between = apart**2 @ rows
-        total = between + (variance + inner) @ rows
-        if not len(used):
-            between = np.zeros_like(between)
-        differs = between > 0
-        ratio = np.divide(total, between, out=np.ones_like(total), where=differs)
-        # sums of products of bins and numbers between groups, then the bins' share between groups
+        total = between + variance @ rows
+        # sums of products of bins and numbers between groups
         joint = apart[:, used] @ self._counts / self._share
+        return self.slopes_from(between, total, joint)
+
+    def joint_by_kind(
+        self, kind: np.ndarray, group: np.ndarray, weight: np.ndarray, kinds: int
+    ) -> np.ndarray:
+        """Return the sums of products of bins and numbers between groups, for kinds of items.
+
+        The number of a group is the weight of its items of a kind.
+
+        Args:
+            kind: the kind of each item (integers).
+            group: the group of each item (integers).
+            weight: the weight of each item (float64).
+            kinds: the number of kinds.
+
+        Returns:
+            Float64, (kinds + 1) x bins; the last row is for a number that is 1 for each group.
+        """
+        place = self._place_of_used
+        items = np.flatnonzero(place[group] >= 0)
+        kind, weight, member = kind[items], weight[items], place[group[items]]
+        joint = np.empty((kinds + 1, self.bins))
+        for column in range(self.bins):
+            counts = np.ascontiguousarray(self._counts[:, column])
+            joint[:kinds, column] = np.bincount(kind, weight * counts[member], kinds)
+            joint[kinds, column] = counts.sum()
+        return joint / self._share
+
+    def slopes_from(self, between: np.ndarray, total: np.ndarray, joint: np.ndarray) -> "Slopes":
+        """Return the slopes of several numbers on the bins.
+
+        The module's docstring says why there are two regressions.
+
+        Args:
+            between: the sum of squares of groups' means around the mean of all, times the rows of
+                groups (float64, one per number).
+            total: that of rows' numbers around the mean of all (float64, one per number).
+            joint: the sums of products of bins and numbers between groups (float64, numbers x
+                bins).
+        """
+        number = max(float(self._rows.sum()), 1.0)
+        differs = (between > 0) & bool(len(self._used))
+        ratio = np.divide(total, between, out=np.ones_like(total), where=differs)
         shares = np.trace(self._among) / max(np.trace(self._total), 1e-300)
         of_values = differs & (shares * ratio < 1)
         # if groups were made by values: the bins' slopes on the numbers, joint / between, hold for
@@ -207,13 +264,10 @@ class Covariates:
         slopes[~differs] = 0.0
         explained = ((slopes @ self._total) * slopes).sum(axis=1)
         residual = np.maximum(total - explained, total / 100) / number
+        residual[~differs] = np.inf
         # the variance of `joint`, then that of the slopes, each times a fixed matrix
         noise = np.where(of_values, ratio**2 * between / number, residual)
-        spread = variance * (size / np.maximum(size - 1, 1)) + inner
-        # groups in which numbers differ less than slopes leave open allow only a part of the moves
-        least = np.where(differs, residual, 1.0)[:, None]
-        part = np.where(differs[:, None], np.minimum(spread / least, 1.0), 0.0)
-        return Slopes(slopes, part, np.where(differs, noise, 0.0), of_values)
+        return Slopes(slopes, residual, np.where(differs, noise, 0.0), of_values)
 
     def shape_of_noise(self, *, of_values: bool) -> np.ndarray:
         """Return the covariance of slopes divided by their `variance` (float64, bins x bins)."""
@@ -283,16 +337,30 @@ class Slopes:
 
     Attributes:
         slopes: the slopes (float64, numbers x bins); 0 for a number that is the same in all groups.
-        part: the share of rows' differences that each group allows (float64, numbers x groups).
+        residual: the variance of rows' numbers that slopes leave open (float64, one per number);
+            infinite if there are no slopes.
         variance: the factor of `Covariates.shape_of_noise` that gives the slopes' covariance
             (float64, one per number); 0 if there are no slopes.
         of_values: whether groups were made by the number (bool, one per number).
     """
 
     slopes: np.ndarray
-    part: np.ndarray
+    residual: np.ndarray
     variance: np.ndarray
     of_values: np.ndarray
+
+    def part_of(self, spread: np.ndarray) -> np.ndarray:
+        """Return the share of rows' differences that each group allows.
+
+        Groups in which numbers differ less than slopes leave open allow only a part of the moves.
+
+        Args:
+            spread: the variance of the numbers in each group (float64, numbers x groups).
+
+        Returns:
+            Float64, numbers x groups.
+        """
+        return np.asarray(np.minimum(spread / self.residual[:, None], 1.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -147,8 +147,12 @@ class QuantilePlace:
         1.5
         """
         if self.between:
-            return float(self.share) * max(rows - 1, 0.0) + 0.5
-        return max(math.ceil(float(self.share) * rows - SAME), 1) - 0.5
+            return self._share * max(rows - 1, 0.0) + 0.5
+        return max(math.ceil(self._share * rows - SAME), 1) - 0.5
+
+    @property
+    def _share(self) -> float:
+        return self.share.numerator / self.share.denominator
 
     def is_known(self, below: tuple[int, int], above: tuple[int, int]) -> bool:
         """Decide whether the quantile surely is a given value.
@@ -164,8 +168,9 @@ class QuantilePlace:
 
     def _ranks(self, rows: int) -> tuple[int, int]:
         """Return the ranks, from 0, of the two values that it is or lies between."""
+        part, whole = self.share.numerator, self.share.denominator
         if self.between:
-            place = self.share * max(rows - 1, 0)
-            return math.floor(place), math.ceil(place)
-        rank = max(math.ceil(self.share * rows), 1) - 1
+            place = part * max(rows - 1, 0)
+            return place // whole, -(-place // whole)
+        rank = max(-(-part * rows // whole), 1) - 1
         return rank, rank

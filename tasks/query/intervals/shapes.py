@@ -12,11 +12,12 @@ most, and is a family of its own.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from sqlglot import exp
@@ -144,9 +145,6 @@ def _compares_with_constants(test: exp.Expr) -> bool:
     return any(isinstance(side, exp.Column) for side in sides)
 
 
-Drawn = TypeVar("Drawn")
-
-
 @dataclass(frozen=True)
 class AlikeAggregates:
     """Aggregates that share a factor.
@@ -168,15 +166,14 @@ class AlikeAggregates:
             return aggregate.share is None
         return self.shares[0] <= aggregate.share <= self.shares[-1]
 
-    def draw(self, column: str | None, below: Callable[[int], int]) -> Aggregate:
-        """Draw any of these aggregates, of a column.
-
-        Args:
-            column: the aggregated column; None if rows are counted.
-            below: draws a number from 0 to below its argument.
-        """
-        function = _any(self.functions, below)
-        return Aggregate(function, column, function, share=_any(self.shares or (None,), below))
+    @cache  # noqa: B019 -- there are few of these, and they live as long as the process
+    def choices(self, column: str | None) -> Sequence[Aggregate]:
+        """Return all of these aggregates that are drawn, of a column; None if rows are counted."""
+        return [
+            Aggregate(function, column, function, share=share)
+            for function in self.functions
+            for share in self.shares or (None,)
+        ]
 
 
 ALIKE: Mapping[str, AlikeAggregates] = {
@@ -205,11 +202,6 @@ def name_of(aggregate: Aggregate) -> str | None:
     return next(
         (name for name in _NAMES.get(aggregate.function, ()) if ALIKE[name].has(aggregate)), None
     )
-
-
-def _any(some: tuple[Drawn, ...], below: Callable[[int], int]) -> Drawn:
-    """Return one of some items; draws nothing if there is only one."""
-    return some[below(len(some)) if len(some) > 1 else 0]
 
 
 @dataclass(frozen=True)

@@ -1,41 +1,262 @@
-"""The 95 % ranges of many counts over rows whose values are shuffled within groups.
+"""The laws of many counts over rows whose values are shuffled within groups, and their scores.
 
-They are those of `counts.ShuffledGroups`. Groups of the same numbers are transformed once for all
-queries.
+The laws are those of `RowsIntervals`, their 95 % ranges those of `counts.ShuffledGroups`. Groups of
+the same numbers are transformed once for all queries.
 """
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
+from sfumato.expectations.groups.counting import add_up
+from sfumato.tasks.query.intervals.calibration.block import Scores, counted_scores
+from sfumato.tasks.query.intervals.calibration.blocks_of_groups import BlockOfRows, quadratic
+from sfumato.tasks.query.intervals.calibration.blocks_of_rows import RowsBlocks
+from sfumato.tasks.query.intervals.calibration.profiles import (
+    ValuesByGroup,
+    parts_of,
+    selected_codes,
+    spans,
+)
+from sfumato.tasks.query.intervals.calibration.settled import SelectedProfiles, Settled
 from sfumato.tasks.query.intervals.counts import (
     REACH,
     WIDE,
     hypergeometric,
 )
+from sfumato.tasks.query.intervals.covariates import Slopes
+from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, Selection
 from sfumato.tasks.query.intervals.spread import Z95
+from sfumato.tasks.query.intervals.sums import LEAN_OF_SHARES
 
 _ENDS = (0.025, 0.975)
-_TABLE = 1 << 20  # numbers in a table of powers, at most
+_CODES = 2_000  # of a column whose products of two codes are added up
+_WAVES = 1 << 13  # transforms of groups that are remembered
+_NOTHING = 1e-300  # stands for 0, which has no logarithm
 
 
-def count_ranges(
-    size: np.ndarray, matching: np.ndarray, selected: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the 95 % range of each query's count (float64, one per query).
+class MatchingCounts:
+    """Counts of selected rows that also match a selection of a sensitive column."""
+
+    def __init__(self, rows: RowsBlocks, name: str) -> None:
+        """Take the values of the column by group.
+
+        Args:
+            rows: the rows beside which the values are published.
+            name: the column.
+        """
+        self._rows, self._sizes = rows, rows.likely.sizes
+        self.values = rows.values(name)
+        self._domain = rows.likely.domain(name)
+        self._expected = rows.expected_times(name)
+
+    def scores(
+        self, selected: SelectedProfiles, matching: Sequence[Selection], truths: np.ndarray
+    ) -> Scores:
+        """Return the scores of counts.
+
+        Args:
+            selected: the selected rows.
+            matching: the selection of each query.
+            truths: the true counts (float64, one per query).
+        """
+        matches = selected_codes(matching, self._domain)
+        middle = np.einsum("qc,qc->q", selected.sums_of(self._expected), matches)
+        excess = selected.sums(self._rows.whole_excess)
+
+        def evaluate(block: BlockOfRows) -> Settled:
+            queries = block.queries
+            law = self._law(block, matches[queries], middle[queries], excess[queries])
+            scores = counted_scores(
+                block.is_large, truths[queries], law.middle, law.below, law.above
+            )
+            return scores[None], law.is_settled
+
+        matter = _MatchingGroups(self.values, selected, matches)
+        return np.asarray(selected.settle(evaluate, matter)[0])
+
+    def _law(
+        self, block: BlockOfRows, matches: np.ndarray, middle: np.ndarray, excess: np.ndarray
+    ) -> "CountsOfBlock":
+        """Return the laws of the counts of a block.
+
+        Args:
+            block: the selected rows of some groups.
+            matches: whether each query selects each value (bool, queries x codes).
+            middle: the expected counts, by groups only (float64, one per query).
+            excess: the excess of selected rows in the bins of covariates (float64, queries x bins).
+        """
+        rows, covariates = block.rows, self._rows.likely.rows.covariates
+        number = rows.values(self.values).matching(matches)
+        sizes = np.maximum(rows.sizes, 1)
+        share = number / sizes
+        variance = share * (1 - share)
+        slopes = self._slopes(matches)
+        part = slopes.part_of(variance * (sizes / np.maximum(sizes - 1, 1)))
+        # of a sample only differences from the usual part are estimated
+        usual = np.zeros(len(part))
+        if not rows.is_complete:
+            pairs = block.mixed_pairs
+            usual = np.einsum("qg,qg->q", pairs, part) / np.maximum(pairs.sum(axis=1), 1)
+        unlike = block.excess(part, usual) + usual[:, None] * excess
+        moved = (slopes.slopes * unlike).sum(axis=1)
+        noise = np.where(
+            slopes.of_values,
+            quadratic(unlike, covariates.shape_of_noise(of_values=True)),
+            quadratic(unlike, covariates.shape_of_noise(of_values=False)),
+        )
+        error = np.sqrt(np.maximum(noise * slopes.variance, 0.0))
+        law = block.sums(middle + moved, variance, LEAN_OF_SHARES, moved, error)
+        reach = count_reach(sizes, number, block.hits, rows.scale)
+        below, above = (np.hypot(end, Z95 * law.unknown) for end in (reach.below, reach.above))
+        cut = np.count_nonzero(block.mixed_pairs * variance, axis=1)
+        settled = block.enough(cut) & (rows.is_complete | ~reach.is_narrow)
+        return CountsOfBlock(law.middle, below, above, settled)
+
+    def _slopes(self, matches: np.ndarray) -> Slopes:
+        """Return the slopes of matching on the bins of covariates, for each query.
+
+        The number of a group is the share of its values that match.
+
+        Args:
+            matches: whether each query selects each value (bool, queries x codes).
+        """
+        covariates, chosen = self._rows.likely.rows.covariates, matches.astype(np.float64)
+        number = max(len(self._rows.group), 1)
+        mean = chosen @ self._rows_by_code / number
+        between = np.maximum(self._squares(chosen) - number * mean**2, 0.0)
+        joint = chosen @ self._joint[:-1] - mean[:, None] * self._joint[-1]
+        return covariates.slopes_from(between, number * mean * (1 - mean), joint)
+
+    def _squares(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the sums of groups' squared shares, times their rows (float64, per query)."""
+        if self._products is not None:
+            return quadratic(chosen, self._products)
+        whole = self._rows.all_groups
+        share = whole.values(self.values).matching(chosen > 0) / np.maximum(whole.sizes, 1)
+        squares: np.ndarray = share**2 @ whole.lengths
+        return squares
+
+    @cached_property
+    def _weight(self) -> np.ndarray:
+        """The share of its group that each value has (float64)."""
+        values = self.values
+        return np.asarray(values.times / np.maximum(self._sizes[values.group], 1))
+
+    @cached_property
+    def _rows_by_code(self) -> np.ndarray:
+        """The number of rows that are expected to have each value (float64, by code)."""
+        values = self.values
+        weight = self._weight * self._rows.lengths[values.group]
+        return np.bincount(values.code, weight, values.codes)
+
+    @cached_property
+    def _joint(self) -> np.ndarray:
+        """See `Covariates.joint_by_kind`: the products of bins and shares of values."""
+        values, covariates = self.values, self._rows.likely.rows.covariates
+        return covariates.joint_by_kind(values.code, values.group, self._weight, values.codes)
+
+    @cached_property
+    def _products(self) -> np.ndarray | None:
+        """The sums of products of groups' shares of two values, times their rows.
+
+        Float64, codes x codes; None for too many codes.
+        """
+        values, codes = self.values, self.values.codes
+        if codes > _CODES:
+            return None
+        group, code, share = add_up([values.group, values.code], self._weight)
+        length = np.bincount(group, minlength=len(self._sizes))[group]
+        before = np.searchsorted(group, group)
+        products = np.zeros(codes * codes)
+        for part in parts_of(length):
+            other = spans(before[part], before[part] + length[part])
+            key = np.repeat(code[part] * codes, length[part]) + code[other]
+            weight = share[part] * self._rows.lengths[group[part]]
+            products += np.bincount(
+                key, np.repeat(weight, length[part]) * share[other], len(products)
+            )
+        return products.reshape(codes, codes)
+
+
+class _MatchingGroups:
+    """The groups that a query cuts, or those with matching values, if these are fewer."""
+
+    def __init__(
+        self,
+        values: ValuesByGroup,
+        selected: SelectedProfiles,
+        matches: np.ndarray,
+    ) -> None:
+        """Count the matching values (`matches`: bool, queries x codes)."""
+        self._values, self._selected, self._matches = values, selected, matches
+        number = matches @ np.bincount(values.code, minlength=values.codes)
+        # a query must be known to select rows of enough groups, if only some are looked at
+        self._by_values = (selected.least_groups >= LEAST_GROUPS) & (number < selected.number)
+
+    def groups(self, query: int) -> np.ndarray:
+        """Return the groups (integers)."""
+        if not self._by_values[query]:
+            return self._selected.groups(query)
+        return np.asarray(self._values.group[self._matches[query][self._values.code]])
+
+
+@dataclass(frozen=True, eq=False)
+class CountsOfBlock:
+    """The laws of counts; one per query.
+
+    Attributes:
+        middle: the expected counts (float64).
+        below: the distances down to the ends of the 95 % ranges (float64).
+        above: the distances up to these ends (float64).
+        is_settled: whether they come from enough groups (bool).
+    """
+
+    middle: np.ndarray
+    below: np.ndarray
+    above: np.ndarray
+    is_settled: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CountReach:
+    """The 95 % ranges of counts of shuffled values; one per query.
+
+    Attributes:
+        below: the distance from the mean down to the end of the range (float64).
+        above: the distance up to its other end (float64).
+        is_narrow: whether the range comes from the exact distribution (bool).
+    """
+
+    below: np.ndarray
+    above: np.ndarray
+    is_narrow: np.ndarray
+
+
+def count_reach(
+    size: np.ndarray, matching: np.ndarray, selected: np.ndarray, scale: float = 1.0
+) -> CountReach:
+    """Return the 95 % range of each query's count.
 
     Args:
         size: the number of values of each group (float64, one per group).
         matching: the number of them that match each query (float64, queries x groups).
         selected: the number of its rows that each query selects (float64, queries x groups).
+        scale: the number of groups for each of these; their distributions are exact if it is 1.
     """
-    mean, variance, third = _moments(size, matching, selected)
+    mean, variance, third = (scale * moment for moment in _moments(size, matching, selected))
     deviation = np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
-        lean = third / (variance * deviation) * (Z95**2 - 1) / 6
-    low, high = mean + deviation * (lean - Z95), mean + deviation * (lean + Z95)
-    narrow = np.flatnonzero(deviation < WIDE)
-    if len(narrow):
-        low[narrow], high[narrow] = _exact_ranges(size, matching[narrow], selected[narrow])
-    return low, high
+        lean = deviation * (third / (variance * deviation) * (Z95**2 - 1) / 6)
+    below, above = Z95 * deviation - lean, Z95 * deviation + lean
+    is_narrow = deviation < WIDE
+    if scale == 1 and is_narrow.any():
+        narrow = np.flatnonzero(is_narrow)
+        low, high = _exact_ranges(size, matching[narrow], selected[narrow])
+        below[narrow], above[narrow] = mean[narrow] - low, high - mean[narrow]
+    return CountReach(below, above, is_narrow)
 
 
 def _moments(
@@ -76,6 +297,8 @@ def _exact_ranges(
 def _waves(size: np.ndarray, matching: np.ndarray, selected: np.ndarray, length: int) -> np.ndarray:
     """Return the Fourier transform of each count's distribution around a ring of some length.
 
+    The transform of a sum is the product of those of its groups, so their logarithms add up.
+
     Returns:
         One row for each query (complex128, queries x (length // 2 + 1)).
     """
@@ -85,23 +308,23 @@ def _waves(size: np.ndarray, matching: np.ndarray, selected: np.ndarray, length:
     most = int(size.max(initial=0)) + 1
     n, m, h = (counts.astype(np.int64) for counts in numbers)
     kinds, kind = np.unique((n * most + m) * most + h, return_inverse=True)
-    pairs, times = np.unique(kind * len(matching) + query, return_counts=True)
-    waves = np.ones((len(matching), length // 2 + 1), dtype=np.complex128)
-    starts = np.searchsorted(pairs, np.arange(len(kinds) + 1) * len(matching))
-    for place, packed in enumerate(kinds.tolist()):
-        own = slice(starts[place], starts[place + 1])
-        chances = hypergeometric(packed // most // most, packed // most % most, packed % most)
-        around = np.bincount(np.arange(len(chances)) % length, chances, length)
-        queries = pairs[own] - place * len(matching)
-        waves[queries] *= _powers(np.fft.rfft(around), times[own])
+    if not len(kinds):
+        return np.ones((len(matching), length // 2 + 1), dtype=np.complex128)
+    key = query * len(kinds) + kind
+    times = np.bincount(key, minlength=len(matching) * len(kinds)).astype(np.float64)
+    logs = np.stack(
+        [
+            _log_wave(packed // most // most, packed // most % most, packed % most, length)
+            for packed in kinds.tolist()
+        ]
+    )
+    waves: np.ndarray = np.exp(times.reshape(len(matching), len(kinds)) @ logs)
     return waves
 
 
-def _powers(wave: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return powers of a wave (complex128, powers x length)."""
-    most = int(times.max())
-    if most * len(wave) > _TABLE:
-        powers: np.ndarray = wave ** times[:, None]
-        return powers
-    table = np.multiply.accumulate(np.tile(wave, (most, 1)), axis=0)
-    return np.asarray(table[times - 1])
+@lru_cache(maxsize=_WAVES)
+def _log_wave(size: int, matching: int, selected: int, length: int) -> np.ndarray:
+    """Return the logarithm of the transform of a group's count (complex128, length // 2 + 1)."""
+    chances = hypergeometric(size, matching, selected)
+    wave = np.fft.rfft(np.bincount(np.arange(len(chances)) % length, chances, length))
+    return np.asarray(np.log(np.where(wave == 0, _NOTHING, wave)))

@@ -1,35 +1,39 @@
 """The scores of many random queries at once, over labels that rows match with chances.
 
 The laws are those of `intervals.labels` and `laws_of_labels`, which answer one query at a time;
-tests hold both to the same scores. A matrix of queries x kinds of rows has the chance that a row
-matches. Laws of a sensitive column only need sums of these over the rows with each value.
+tests hold both to the same scores. A matrix of queries x profiles (distinct combinations of labels)
+has the chance that a row matches. Laws of a sensitive column only need sums over the rows with each
+value.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense, pack
 from sfumato.expectations.shared.sorting import starts
+from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.intervals.calibration.block import (
     DrawnQueries,
-    OriginalRows,
     ScoredLaws,
     Scores,
-    SelectableColumn,
     Target,
-    block_size,
     counted_scores,
-    true_answers,
+    queries_together,
 )
 from sfumato.tasks.query.intervals.calibration.blocks_of_values import (
     PlacesOfBlock,
     factors_of_extremes,
     true_squares,
 )
+from sfumato.tasks.query.intervals.calibration.original import OriginalRows
+from sfumato.tasks.query.intervals.calibration.profiles import codes_of_rows, selected_codes
+from sfumato.tasks.query.intervals.calibration.quantiles_of_block import (
+    QuantilesOfBlock,
+    quantiles_of,
+)
 from sfumato.tasks.query.intervals.labels import LabelsIntervals
-from sfumato.tasks.query.intervals.quantiles import QuantilePlace
 from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS, Selection
 from sfumato.tasks.query.intervals.spread import Z95
 from sfumato.tasks.query.intervals.sums import LEAN_OF_CHANCES
@@ -39,7 +43,7 @@ _HALF = 0.5  # places; a value itself takes one place
 
 
 def blocks_of_labels(
-    likely: LabelsIntervals, columns: Sequence[str], sensitive: Sequence[str]
+    likely: LabelsIntervals, columns: Sequence[str], sensitive: Sequence[str], _: Randomness
 ) -> "LabelsBlocks | None":
     """Return what asks many queries at once; None if people left, or labels hide sensitive values.
 
@@ -47,78 +51,99 @@ def blocks_of_labels(
         likely: the laws of one query at a time.
         columns: the quasi-identifiers by which queries may select.
         sensitive: the sensitive columns by which they may select, or that they aggregate.
+
+    No random numbers are needed.
     """
-    return LabelsBlocks(likely, columns, sensitive) if likely.is_plain(sensitive) else None
+    return LabelsBlocks(likely, columns) if likely.is_plain(sensitive) else None
 
 
 class LabelsBlocks:
     """Scores of random queries by the laws of labels."""
 
-    def __init__(
-        self, likely: LabelsIntervals, columns: Sequence[str], sensitive: Sequence[str]
-    ) -> None:
-        """Find the kinds of rows: those with the same labels and the same values; see above."""
+    def __init__(self, likely: LabelsIntervals, columns: Sequence[str]) -> None:
+        """Find the profiles of rows; see above.
+
+        Args:
+            likely: the laws of one query at a time.
+            columns: the quasi-identifiers by which queries may select.
+        """
         self.likely = likely
-        codes = {name: likely.codes_of(name) for name in dict.fromkeys((*columns, *sensitive))}
+        codes = {name: likely.codes_of(name) for name in columns}
         keys = [np.asarray(column, dtype=np.int64) for column in (*codes.values(), likely.classes)]
-        kind, number = dense(pack(keys, [int(key.max(initial=0)) + 1 for key in keys])[0])
+        self._of_row, number = dense(pack(keys, [int(k.max(initial=0)) + 1 for k in keys])[0])
         first = np.empty(number, dtype=np.int64)
-        first[kind[::-1]] = np.arange(len(kind))[::-1]
-        self.weights = np.bincount(kind).astype(np.float64)
+        first[self._of_row] = np.arange(len(self._of_row))
+        self._rows = np.bincount(self._of_row, minlength=number).astype(np.float64)
         classes = likely.classes[first]
         self._by_class = np.argsort(classes, kind="stable")
         self._class_starts = starts(classes[self._by_class])
         self._codes = {name: column[first] for name, column in codes.items()}
-        self._columns: dict[str, ValuesOfKinds] = {}
+        self._columns: dict[str, SensitiveColumn] = {}
 
     @property
     def queries(self) -> int:
-        """The number of queries of a block that is computed fastest."""
-        return block_size(len(self.weights))
+        """The most queries that are asked together."""
+        return queries_together(len(self._rows))
 
     def scores(
         self, queries: DrawnQueries, original: OriginalRows
     ) -> Iterator[tuple[Target, Scores]]:
-        """Yield the scores of all queries, target by target."""
-        chance = np.ones((len(queries.selections), len(self.weights)))
+        """Yield the scores of all queries, target by target.
+
+        Most queries match too few rows, and only the others are computed.
+        """
+        chance = np.ones((len(queries.selections), len(self._rows)))
         for of_query, parts in zip(chance, queries.selections, strict=True):
             for part in parts:
                 of_query *= self.likely.chance_of(part)[self._codes[part.name]]
-        true_rows = original.select(queries.selections)
         groups = self._count_groups(chance)
-        is_large = are_large(chance * (1 - chance) @ self.weights, chance @ self.weights, groups)
-        for name, matching in queries.matching.items():
-            matches = chance if not name else chance * self._matching(matching)
-            truths = original.counts(true_rows, matching if name else ())
-            yield (
-                ("count" if name else "rows", name),
-                _count_scores(
-                    is_large, matches * (1 - matches) @ self.weights, matches @ self.weights, truths
-                ),
-            )
-        names = dict.fromkeys(name for _, name in queries.aggregates)
-        laws = {name: self._laws_of(name, chance, groups) for name in names}
-        numbers = {name: original.numbers(name, true_rows) for name in names}
-        for (alike, name), aggregates in queries.aggregates.items():
-            truths = true_answers(aggregates, numbers[name])
-            yield (alike, name), laws[name].scores(alike, aggregates, truths)
+        names = {*queries.matching, *(name for _, name in queries.aggregates)} - {""}
+        rows = np.stack([self._rows, *(self._column(name).rows for name in sorted(names))], axis=1)
+        large = are_large(chance * (1 - chance) @ rows, chance @ rows, groups[:, None])
+        some = np.flatnonzero(large.any(axis=1))
+        if not len(some):
+            return
+        block = self._scores(queries.take(some), original, chance[some], groups[some])
+        for target, scores in block:
+            whole = np.full(len(chance), np.nan)
+            whole[some] = scores
+            yield target, whole
 
-    def _matching(self, matching: Sequence[Selection]) -> np.ndarray:
-        """Return whether the sensitive value of each kind matches (bool, queries x kinds)."""
-        name = matching[0].name
-        column = SelectableColumn(self._codes[name], self.likely.domain(name))
-        return np.stack([column.rows_in(selection) for selection in matching])
+    def _scores(
+        self, queries: DrawnQueries, original: OriginalRows, chance: np.ndarray, groups: np.ndarray
+    ) -> Iterator[tuple[Target, Scores]]:
+        """Yield the scores of some queries.
+
+        Args:
+            queries: the queries.
+            original: the original.
+            chance: the chance that rows of each profile match (float64, queries x profiles).
+            groups: the number of classes of labels that may match (int64, one per query).
+        """
+        answers, rows = original.select(queries.selections), self._rows
+        names = {*queries.matching, *(name for _, name in queries.aggregates)} - {""}
+        laws = {name: LawsOfChances(self._column(name), chance, groups) for name in names}
+        expected, apart = chance @ rows, chance * (1 - chance) @ rows
+        large = are_large(apart, expected, groups)
+        for name, matching in queries.matching.items():
+            counted = laws[name].matching(matching) if name else (apart, expected)
+            truths = answers.counts(matching if name else ())
+            yield ("count" if name else "rows", name), _count_scores(large, *counted, truths)
+        for (alike, name), aggregates in queries.aggregates.items():
+            truths = answers.answers(name, aggregates)
+            yield (alike, name), laws[name].scores(alike, aggregates, truths)
 
     def _count_groups(self, chance: np.ndarray) -> np.ndarray:
         """Return the number of classes of labels with a row that may match (int64, per query)."""
+        if len(self._class_starts) == len(self._by_class):
+            return np.count_nonzero(chance, axis=1)
         possible = np.logical_or.reduceat(chance[:, self._by_class] > 0, self._class_starts, axis=1)
         return np.asarray(possible.sum(axis=1))
 
-    def _laws_of(self, name: str, chance: np.ndarray, groups: np.ndarray) -> "LawsOfChances":
+    def _column(self, name: str) -> "SensitiveColumn":
         if name not in self._columns:
-            numbers = self.likely.numbers_of(name)
-            self._columns[name] = ValuesOfKinds(self._codes[name], numbers, self.weights)
-        return LawsOfChances(self._columns[name], chance, groups)
+            self._columns[name] = SensitiveColumn(self.likely, name, self._of_row, len(self._rows))
+        return self._columns[name]
 
 
 def are_large(variance: np.ndarray, expected: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -142,52 +167,70 @@ def _count_scores(
     return counted_scores(is_large, truths, expected, width, width)
 
 
-class ValuesOfKinds:
-    """A sensitive column of kinds of rows; sums by value are over the kinds with that value."""
+class SensitiveColumn:
+    """The values of a sensitive column by profile.
 
-    def __init__(self, codes: np.ndarray, numbers: np.ndarray, weights: np.ndarray) -> None:
-        """Sort the kinds that have a value by it.
+    Attributes:
+        values: its values, ascending if they have an order.
+        codes: how many rows of each profile have each value.
+        rows: how many rows of each profile have a value (float64).
+    """
 
-        Args:
-            codes: the code of each kind's value (integers); others than those of values are null.
-            numbers: the values by code, ascending (float64).
-            weights: how many rows each kind has (float64).
-        """
-        order = np.argsort(codes, kind="stable")
-        self._order = order[: int(np.searchsorted(codes[order], len(numbers)))]
-        ordered = codes[self._order].astype(np.int64)
-        self._first, self._weights = starts(ordered), weights[self._order]
-        self._present, self.numbers = ordered[self._first], numbers
-
-    def by_value(
-        self, of_kinds: Callable[[np.ndarray], np.ndarray], chance: np.ndarray
-    ) -> np.ndarray:
-        """Return sums over rows, by value (float64, queries x codes).
+    def __init__(
+        self, likely: LabelsIntervals, name: str, profile: np.ndarray, number: int
+    ) -> None:
+        """Count the values.
 
         Args:
-            of_kinds: returns the summed number of each row, given its chance to match.
-            chance: the chances of all kinds (float64, queries x kinds).
+            likely: the laws of one query at a time.
+            name: the column.
+            profile: the profile of each row (int64).
+            number: the number of profiles.
         """
-        sums = np.zeros((len(chance), len(self.numbers)))
-        if len(self._first):
-            summed = of_kinds(chance[:, self._order]) * self._weights
-            sums[:, self._present] = np.add.reduceat(summed, self._first, axis=1)
-        return sums
+        self._likely, self._name = likely, name
+        self.values = likely.domain(name)
+        codes = likely.codes_of(name).astype(np.int64)
+        self.codes = codes_of_rows(profile, number, codes, len(self.values))
+        there = profile[codes < len(self.values)]
+        self.rows = np.bincount(there, minlength=number).astype(np.float64)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The values as numbers (float64)."""
+        return self._likely.numbers_of(self._name)
 
 
 class LawsOfChances(ScoredLaws):
     """The laws of the aggregates of a column over rows that match with chances."""
 
-    def __init__(self, values: ValuesOfKinds, chance: np.ndarray, groups: np.ndarray) -> None:
+    def __init__(self, column: SensitiveColumn, chance: np.ndarray, groups: np.ndarray) -> None:
         """Compute nothing yet.
 
         Args:
-            values: the column.
-            chance: the chance that a row of each kind matches (float64, queries x kinds).
+            column: the column.
+            chance: the chance that rows of each profile match (float64, queries x profiles).
             groups: the number of groups of rows that may match (int64, one per query).
         """
-        self._values, self._chance, self._groups = values, chance, groups
-        self._numbers = values.numbers
+        self._column, self._chance, self._groups = column, chance, groups
+
+    @property
+    def _numbers(self) -> np.ndarray:
+        return self._column.numbers
+
+    def matching(self, matching: Sequence[Selection]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the variance and the mean of how many rows match, also by their value.
+
+        Args:
+            matching: the values that each query selects.
+
+        Returns:
+            Both float64, one per query.
+        """
+        matches = selected_codes(matching, self._column.values)
+        variance, mean = (
+            np.einsum("qc,qc->q", sums, matches) for sums in (self._apart, self._expectation)
+        )
+        return variance, mean
 
     def sums(self, _: Sequence[Aggregate], truths: np.ndarray) -> Scores:
         """Return the scores of sums, see `sum_of_chances`."""
@@ -211,10 +254,8 @@ class LawsOfChances(ScoredLaws):
 
     def extremes(self, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
         """Return the scores of least or greatest values."""
-        with np.errstate(divide="ignore"):
-            missed = self._values.by_value(
-                lambda chance: np.log1p(-np.minimum(chance, 1.0)), self._chance
-            )
+        missed = self._column.codes.sums(np.log1p(-np.where(self._chance < 1, self._chance, 0.0)))
+        missed[self._sure > 0] = -np.inf
         scores = factors_of_extremes(
             missed,
             self._possible > 0,
@@ -226,36 +267,25 @@ class LawsOfChances(ScoredLaws):
 
     def quantiles(self, aggregates: Sequence[Aggregate], truths: np.ndarray) -> Scores:
         """Return the scores of quantiles."""
-        quantile_places = [
-            QuantilePlace(a.share, a.kind.between) for a in aggregates if a.share is not None
-        ]
-        places = PlacesOfBlock(self._expectation)
-        place = places.of_quantiles(quantile_places, places.rows)
+        requests, places = quantiles_of(aggregates), PlacesOfBlock(self._expectation)
+        place = requests.places_among(places.rows)
         code = places.first(place)
         upto = np.arange(len(self._numbers)) <= code[:, None]
         _, width = self._mean_of(upto.astype(np.float64))
         missed = places.distances(self._numbers, truths, place)
         scores = missed / (_HALF + width * places.rows)
-        are_known = self._are_known(quantile_places, code)
+        are_known = self._are_known(requests, code)
         return np.where(self._is_large & ~are_known & np.isfinite(truths), scores, np.nan)
 
-    def _are_known(self, quantile_places: Sequence[QuantilePlace], code: np.ndarray) -> np.ndarray:
+    def _are_known(self, requests: QuantilesOfBlock, code: np.ndarray) -> np.ndarray:
         """Decide which quantiles surely are the value of a code (bool, one per query)."""
-        sure = self._values.by_value(lambda chance: chance >= 1, self._chance)
+        sure = self._sure
         codes, possible = np.arange(len(self._numbers)), self._possible
         ends = []
         for side in (codes < code[:, None], codes > code[:, None]):
             on_side = (possible * side).sum(axis=1)
             ends += [on_side, on_side + (sure * ~side).sum(axis=1)]
-        counts = [end.astype(int).tolist() for end in ends]
-        return np.array(
-            [
-                place.is_known((below, below_of), (above, above_of))
-                for place, below, below_of, above, above_of in zip(
-                    quantile_places, *counts, strict=True
-                )
-            ]
-        )
+        return requests.are_known(*(end.astype(np.int64) for end in ends))
 
     def _mean_of(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the middles and the widths of means of numbers, see `mean_of_chances`.
@@ -272,17 +302,22 @@ class LawsOfChances(ScoredLaws):
     @cached_property
     def _expectation(self) -> np.ndarray:
         """The expected number of matching rows with each value (float64, queries x codes)."""
-        return self._values.by_value(lambda chance: chance, self._chance)
+        return self._column.codes.sums(self._chance)
 
     @cached_property
     def _apart(self) -> np.ndarray:
         """The variance of how many matching rows have each value (float64, queries x codes)."""
-        return self._values.by_value(lambda chance: chance * (1 - chance), self._chance)
+        return self._column.codes.sums(self._chance * (1 - self._chance))
 
     @cached_property
     def _possible(self) -> np.ndarray:
         """The number of rows with each value that may match (float64, queries x codes)."""
-        return self._values.by_value(lambda chance: chance > 0, self._chance)
+        return self._column.codes.sums((self._chance > 0).astype(np.float64))
+
+    @cached_property
+    def _sure(self) -> np.ndarray:
+        """The number of rows with each value that surely match (float64, queries x codes)."""
+        return self._column.codes.sums((self._chance >= 1).astype(np.float64))
 
     @cached_property
     def _rows(self) -> np.ndarray:

@@ -1,264 +1,200 @@
 """The scores of many random queries at once, over exact rows beside shuffled values.
 
 The laws are those of `intervals.rows`, which answers one query at a time; tests hold both to the
-same scores. Here they are computed for a block of queries: a matrix of queries x rows says which
-rows each query selects, and one of queries x groups how many of each group. Sums over selected rows
-are products of these with numbers of rows or of groups.
+same scores. What adds up over rows, such as an expected sum, is computed by profiles of rows. The
+widths also need how many rows a query selects of each group. These are counted in all groups of
+small tables, and in some groups of large ones, drawn at random: sums over them, divided by their
+share of all groups, stand for sums over all (the estimator of Horvitz and Thompson). True answers
+come from all rows. So do expected ones, except a part of the covariates' moves of counts.
+
+A sampled width is without bias, and its error does not depend on the error of the answer. Errors
+that differ between queries spread their scores, so that factors rise a little. The error that all
+queries share may lower a factor: `ROWS` rows of groups of five leave a width about 2 % (standard
+deviation), and factors are rounded up by 0 to 10 %.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from sfumato.expectations.shared.sorting import starts
-from sfumato.tasks.query.intervals.calibration.block import (
-    Scores,
-    SelectableColumn,
-    counted_scores,
-    select_rows,
+from sfumato.expectations.shared.sorting import stable_order
+from sfumato.tasks.microdata.table import Randomness
+from sfumato.tasks.query.intervals.calibration.blocks_of_groups import RowsOfGroups
+from sfumato.tasks.query.intervals.calibration.profiles import (
+    CodesOfProfiles,
+    Profiles,
+    ValuesByGroup,
+    expected_codes,
+    selectable,
+    spans,
 )
-from sfumato.tasks.query.intervals.calibration.blocks_of_counts import count_ranges
-from sfumato.tasks.query.intervals.covariates import Deviations
-from sfumato.tasks.query.intervals.exact_rows import NumbersOfRows
 from sfumato.tasks.query.intervals.rows import RowsIntervals
-from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS, Selection
-from sfumato.tasks.query.intervals.spread import Z95
-from sfumato.tasks.query.intervals.sums import DOUBT, LEAN_OF_SHARES
 
-
-@dataclass(frozen=True, eq=False)
-class SumsOfBlock:
-    """The laws of one sum for each query of a block; all float64, one per query.
-
-    Attributes:
-        middle: the expected sum.
-        moved: the part of it that comes from covariates.
-        unknown: the standard deviation due to effects that no covariate shows.
-        deviation: the standard deviation by all effects.
-    """
-
-    middle: np.ndarray
-    moved: np.ndarray
-    unknown: np.ndarray
-    deviation: np.ndarray
+ROWS = 1 << 12
+"""The number of rows in the groups that are drawn first."""
+_STEP = 8  # times as many groups are drawn if a query cuts too few
 
 
 class RowsBlocks:
-    """Scores of random queries by the laws of exact rows."""
+    """The rows of a release, prepared for random queries."""
 
-    def __init__(self, likely: RowsIntervals, columns: Sequence[str]) -> None:
-        """Sort the rows by group.
+    def __init__(
+        self, likely: RowsIntervals, columns: Sequence[str], randomness: Randomness
+    ) -> None:
+        """Find the profiles of rows, and draw the groups that are counted first.
 
         Args:
             likely: the laws of one query at a time.
             columns: the quasi-identifiers by which queries may select.
+            randomness: the source of random numbers.
         """
         self.likely = likely
-        group = likely.rows.table.group
-        order = np.argsort(group, kind="stable")
-        self.group = group[order]
-        self.first = starts(self.group)
-        self.present = self.group[self.first]
-        self.order = order
-        self._coded: dict[str, SelectableColumn] = {}
-        for name in columns:
-            column = likely.rows.table.coded_column(name)
-            self._coded[name] = SelectableColumn(column.codes[order], likely.domain(name))
-
-    def in_bins(self, chosen: np.ndarray, part: np.ndarray) -> np.ndarray:
-        """Return the weight of chosen rows in each bin (float64, one per bin).
-
-        Args:
-            chosen: the rows (bool, one per row).
-            part: the weight of each group's rows (float64, one per group).
-        """
-        rows = np.flatnonzero(chosen)
-        weight = part[self.group[rows]]
-        counts = [
-            np.bincount(of_row[rows], weight, number) for of_row, number in self._numbers_of_bins
-        ]
-        return np.concatenate(counts)
-
-    @cached_property
-    def _numbers_of_bins(self) -> Sequence[tuple[np.ndarray, int]]:
-        """The bin of each row by each covariate, and the number of the covariate's bins."""
-        columns = self.likely.rows.covariates.columns
-        return [(column.of_row[self.order], column.number) for column in columns]
-
-    def block(self, selections: Sequence[Sequence[Selection]]) -> "BlockOfRows":
-        """Return the rows that queries select."""
-        return BlockOfRows(self, select_rows(selections, self._coded, len(self.order)))
-
-    def count_scores(
-        self, block: "BlockOfRows", matching: Sequence[Selection], truths: np.ndarray
-    ) -> Scores:
-        """Return the scores of counts of rows that also match a selection of a sensitive column.
-
-        Args:
-            block: the selected rows.
-            matching: the selection of each query.
-            truths: the true counts (float64, one per query).
-        """
-        values = self.likely.values_of(matching[0].name)
-        column = SelectableColumn(values.column.codes, self.likely.domain(matching[0].name))
-        sizes = self.likely.sizes
-        number = np.empty((len(matching), len(sizes)))
-        group = values.table.group
-        for of_query, selection in zip(number, matching, strict=True):
-            holds = np.flatnonzero(column.rows_in(selection))
-            weights = None if values.times is None else values.times[holds]
-            of_query[:] = np.bincount(group[holds], weights, len(sizes))
-        middle, moved, unknown = self._matching_sums(block, number)
-        low, high = count_ranges(np.maximum(sizes, 1).astype(np.float64), number, block.hits)
-        below, above = (np.hypot(end - (middle - moved), Z95 * unknown) for end in (low, high))
-        return counted_scores(block.is_large, truths, middle, below, above)
-
-    def _matching_sums(
-        self, block: "BlockOfRows", number: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the expected counts, what of them comes from covariates, and what is unknown.
-
-        Args:
-            block: the selected rows.
-            number: the number of matching values (float64, queries x groups).
-        """
-        sizes = self.likely.sizes
-        share = number / np.maximum(sizes, 1)
-        variance = share * (1 - share)
-        nothing = np.zeros(len(sizes))
-        covariates = self.likely.rows.covariates
-        slopes = covariates.slopes_of(sizes.astype(np.float64), share, variance, nothing)
-        unlike = block.unlike(slopes.part)
-        moved = (slopes.slopes * unlike).sum(axis=1)
-        noise = np.where(
-            slopes.of_values,
-            quadratic(unlike, covariates.shape_of_noise(of_values=True)),
-            quadratic(unlike, covariates.shape_of_noise(of_values=False)),
+        table = likely.rows.table
+        self.profiles = Profiles(
+            {
+                name: selectable(table.coded_column(name).codes, likely.domain(name))
+                for name in columns
+            }
         )
-        error = np.sqrt(np.maximum(noise * slopes.variance, 0.0))
-        lean = LEAN_OF_SHARES * (block.mixed_pairs * np.sqrt(variance)) @ (1 / np.maximum(sizes, 1))
-        unknown = np.sqrt(lean**2 + error**2 + (DOUBT * moved) ** 2)
-        return (block.hits * share).sum(axis=1) + moved, moved, unknown
+        self.group = table.group
+        self.order = stable_order(self.group)
+        self.lengths = np.bincount(self.group, minlength=len(likely.sizes))
+        self.first = np.append(0, np.cumsum(self.lengths))
+        groups = np.flatnonzero(self.lengths)
+        number = -(-ROWS * len(groups) // max(len(self.group), 1))
+        if number * 2 < len(groups):
+            groups = groups[np.argsort(randomness(len(groups)), kind="stable")]
+        else:
+            number = len(groups)
+        self._drawn, self._first_number = groups, number
+        self._samples: dict[int, RowsOfGroups] = {}
+        self._values: dict[str, ValuesByGroup] = {}
+        self._expected: dict[str, CodesOfProfiles] = {}
 
+    def values(self, name: str) -> ValuesByGroup:
+        """Return the values of a sensitive column by group."""
+        if name not in self._values:
+            values = self.likely.values_of(name)
+            there = np.flatnonzero(values.there)
+            order = there[stable_order(values.table.group[there])]
+            group = values.table.group[order]
+            first = np.append(0, np.cumsum(np.bincount(group, minlength=len(self.lengths))))
+            self._values[name] = ValuesByGroup(
+                group,
+                values.column.codes[order].astype(np.int64),
+                values.weights[order],
+                first,
+                len(values.distinct),
+            )
+        return self._values[name]
 
-def quadratic(vectors: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Return v M v of each vector v (float64, one per vector)."""
-    results: np.ndarray = ((vectors @ matrix) * vectors).sum(axis=1)
-    return results
-
-
-class BlockOfRows:
-    """The rows that each query of a block selects."""
-
-    def __init__(self, rows: RowsBlocks, chosen: np.ndarray) -> None:
-        """Count the selected rows of each group.
-
-        Args:
-            rows: the rows.
-            chosen: whether each query selects each row (bool, queries x rows), by group.
-        """
-        self.rows, self.chosen = rows, chosen
-        self.sizes = rows.likely.sizes.astype(np.float64)
-        self.hits = np.zeros((len(chosen), len(self.sizes)))
-        counted = np.add.reduceat(chosen, rows.first, axis=1, dtype=np.int32)
-        self.hits[:, rows.present] = counted
-        self.number = self.hits.sum(axis=1)
-        self.groups = np.count_nonzero(self.hits, axis=1)
-
-    @property
-    def is_large(self) -> np.ndarray:
-        """True for queries that select enough rows and groups (bool)."""
-        large: np.ndarray = (self.number >= LEAST_ROWS) & (self.groups >= LEAST_GROUPS)
-        return large
+    def expected_times(self, name: str) -> CodesOfProfiles:
+        """Return how often each value of a column is expected in the rows of each profile."""
+        if name not in self._expected:
+            self._expected[name] = expected_codes(
+                self.profiles, self.group, self.values(name), self.likely.sizes
+            )
+        return self._expected[name]
 
     @cached_property
-    def mixed_pairs(self) -> np.ndarray:
-        """The selected rows of each group times its other rows (float64, queries x groups)."""
-        mixed: np.ndarray = self.hits * (self.sizes - self.hits)
-        return mixed
+    def whole_excess(self) -> np.ndarray:
+        """The `excess` of each profile's rows, where each group has the weight 1."""
+        return self.excess(None)
 
-    def totals(self, numbers: np.ndarray) -> np.ndarray:
-        """Return sums of numbers over selected rows (float64, queries x sums).
+    @cached_property
+    def by_profile(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows by profile, and where those of each begin, and end behind the last one."""
+        counts = self.profiles.rows.astype(np.int64)
+        return stable_order(self.profiles.of_row), np.append(0, np.cumsum(counts))
+
+    @cached_property
+    def all_groups(self) -> RowsOfGroups:
+        """The rows of all groups."""
+        return self.sample(self.number_of_samples - 1)
+
+    def excess(self, part: np.ndarray | None) -> np.ndarray:
+        """Return the excess of each profile's rows in the bins of covariates over their groups.
+
+        See `Covariates.unlike`.
 
         Args:
-            numbers: the numbers of rows (float64, rows x sums), rows by group.
-        """
-        result: np.ndarray = self.chosen.astype(np.float64) @ numbers
-        return result
-
-    def unlike(self, part: np.ndarray) -> np.ndarray:
-        """Return the excess of selected rows in each bin, see `Covariates.unlike`.
-
-        Args:
-            part: the weight of each group's rows (float64, groups, or queries x groups).
+            part: the weight of each group's rows (float64, one per group); None for 1.
 
         Returns:
-            Float64, queries x bins.
+            Float64, profiles x bins.
         """
-        rows, of_queries = self.rows, np.broadcast_to(part, self.hits.shape)
-        in_bins = np.stack(list(map(rows.in_bins, self.chosen, of_queries)))
-        return rows.likely.rows.covariates.less_expected(in_bins, self.hits * part)
+        covariates, profiles = self.likely.rows.covariates, self.profiles
+        weight = None if part is None else part[self.group]
+        tables = []
+        for column in covariates.columns:
+            key = profiles.of_row * column.number + column.of_row
+            counted = np.bincount(key, weight, profiles.number * column.number)
+            tables.append(counted.reshape(profiles.number, column.number))
+        excess = np.concatenate(tables, axis=1).astype(np.float64)
+        groups = np.flatnonzero(self.lengths)
+        shares = covariates.expected_bins(groups)
+        if part is not None:
+            shares *= part[groups, None]
+        for place in range(excess.shape[1]):
+            of_groups = np.zeros(len(self.lengths))
+            of_groups[groups] = shares[:, place]
+            excess[:, place] -= profiles.add_up(of_groups[self.group])
+        return excess
 
-    def sums(
-        self, numbers: NumbersOfRows, moved: np.ndarray, unlike: np.ndarray | None = None
-    ) -> SumsOfBlock:
-        """Return the laws of the sums of numbers over selected rows.
+    def profile_sums(self, numbers: Sequence[np.ndarray]) -> np.ndarray:
+        """Return sums of numbers of rows over each profile (float64, profiles x numbers).
 
         Args:
-            numbers: the numbers.
-            moved: the amounts by which covariates move the sums (float64, one per query).
-            unlike: see `Deviations.sum_over`; None if it is to be computed.
+            numbers: at least one number of each row (float64).
         """
-        error = self.error(numbers.deviations, unlike)
-        grouped = numbers.grouped
-        deviation = np.sqrt(np.maximum(grouped.variance, 0.0))
-        return _with_unknown(
-            self.hits @ grouped.mean + moved,
-            self.mixed_pairs @ (grouped.variance / np.maximum(self.sizes - 1, 1)),
-            numbers.lean * (self.mixed_pairs @ (deviation / np.maximum(self.sizes, 1))),
-            moved,
-            error,
-        )
+        return np.stack([self.profiles.add_up(of_rows) for of_rows in numbers], axis=1)
 
-    def error(self, deviations: Deviations, unlike: np.ndarray | None = None) -> np.ndarray:
-        """Return the standard errors of the amounts by which sums move (float64, per query)."""
-        if deviations.noise is None:
-            return np.zeros(len(self.chosen))
-        if unlike is None:
-            unlike = self.unlike(deviations.part)
-        errors: np.ndarray = np.sqrt(np.maximum(quadratic(unlike, deviations.noise), 0.0))
-        return errors
+    def best_of_profiles(self, of_groups: np.ndarray) -> np.ndarray:
+        """Return the greatest number of the groups of each profile's rows (int64)."""
+        best = np.full(self.profiles.number, np.iinfo(np.int64).min)
+        np.maximum.at(best, self.profiles.of_row, of_groups[self.group])
+        return best
 
-    def sums_of_variances(
-        self, variance: np.ndarray, lean: float, moved: np.ndarray, error: np.ndarray
-    ) -> SumsOfBlock:
-        """Return the laws of sums of numbers that each query defines; their middles are `moved`.
+    @property
+    def group_at(self) -> np.ndarray:
+        """The groups that have rows, in the order in which they are drawn (int64)."""
+        return self._drawn
+
+    @cached_property
+    def place_of_groups(self) -> np.ndarray:
+        """The place of each group in `group_at` (int64); 0 for groups without rows."""
+        place = np.zeros(len(self.lengths), dtype=np.int64)
+        place[self._drawn] = np.arange(len(self._drawn))
+        return place
+
+    def hits(self, groups: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return how many rows of some groups queries select (int64, queries x groups).
 
         Args:
-            variance: the variance of the numbers within groups (float64, queries x groups).
-            lean: see `LikelySum`.
-            moved: the amounts by which covariates move the sums (float64, one per query).
-            error: the standard errors of these amounts (float64, one per query).
+            groups: the groups (int64); each has rows.
+            chosen: 1 for each selected profile, else 0 (float64, queries x profiles).
         """
-        sizes = self.sizes
-        by_chance = np.einsum(
-            "qg,qg,g->q", self.mixed_pairs, variance, 1 / np.maximum(sizes - 1, 1)
-        )
-        leaning = np.einsum(
-            "qg,qg,g->q", self.mixed_pairs, np.sqrt(variance), 1 / np.maximum(sizes, 1)
-        )
-        return _with_unknown(moved, by_chance, lean * leaning, moved, error)
+        rows = self.order[spans(self.first[groups], self.first[groups + 1])]
+        first = np.cumsum(self.lengths[groups]) - self.lengths[groups]
+        of_rows = chosen.take(self.profiles.of_row[rows], axis=1)
+        return np.add.reduceat(of_rows, first, axis=1).astype(np.int64)
 
+    @property
+    def number_of_samples(self) -> int:
+        """The number of samples of groups, each larger than the one before; the last is all."""
+        steps = np.log(len(self._drawn) / self._first_number) / np.log(_STEP)
+        return 1 + int(np.ceil(steps - 1e-9))
 
-def _with_unknown(
-    middle: np.ndarray,
-    variance: np.ndarray,
-    lean: np.ndarray,
-    moved: np.ndarray,
-    error: np.ndarray,
-) -> SumsOfBlock:
-    """Return the laws of sums from their parts (all float64, one per query)."""
-    unknown = np.sqrt(lean**2 + error**2 + (DOUBT * moved) ** 2)
-    return SumsOfBlock(middle, moved, unknown, np.hypot(np.sqrt(variance), unknown))
+    def sample(self, place: int) -> RowsOfGroups:
+        """Return the sample of groups at a place, from 0."""
+        if place not in self._samples:
+            number = min(self._first_number * _STEP**place, len(self._drawn))
+            share = number / max(len(self._drawn), 1)
+            self._samples[place] = self.rows_of(np.sort(self._drawn[:number]), share)
+        return self._samples[place]
+
+    def rows_of(self, groups: np.ndarray, share: float) -> RowsOfGroups:
+        """Return the rows of some groups (int64), which are a share of the groups in question."""
+        rows = self.order[spans(self.first[groups], self.first[groups + 1])]
+        return RowsOfGroups(self.likely, self.profiles, groups, rows, share)

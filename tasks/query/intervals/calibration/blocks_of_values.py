@@ -1,4 +1,4 @@
-"""Numbers of values up to a value in each group, and the scores of extremes that follow.
+"""The scores of extremes, and the places of values among those of selected rows.
 
 Of a group with n values, a of which are at least as good as some value, h are selected. With chance
 C(n - a, h) / C(n, h) none of the selected ones is that good. Groups are shuffled independently.
@@ -6,144 +6,109 @@ C(n - a, h) / C(n, h) none of the selected ones is that good. Groups are shuffle
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
-from sfumato.expectations.shared.sorting import stable_order, starts
-from sfumato.tasks.query.intervals.exact_rows import ValuesOfColumn
-from sfumato.tasks.query.intervals.quantiles import SAME, QuantilePlace
+from sfumato.expectations.shared.sorting import distinct, stable_order
+from sfumato.tasks.query.intervals.calibration.blocks_of_rows import RowsBlocks
+from sfumato.tasks.query.intervals.calibration.profiles import ValuesByGroup
+from sfumato.tasks.query.intervals.calibration.settled import SelectedProfiles
+from sfumato.tasks.query.intervals.quantiles import SAME
+from sfumato.tasks.query.intervals.shapes import LEAST_ROWS
 from sfumato.tasks.query.intervals.spread import Z95, deviations_of
 from sfumato.tasks.query.question.question import Aggregate
 
-_TABLE = 1 << 24  # counts of a table of codes x groups, at most
+_MOST = 1 << 11  # groups with a value as good as the truth; of more, some are drawn
+_SURE = -50.0  # the logarithm of a chance that is none if it is estimated
 
 
-class CountedGroups:
-    """The values of a column by group, nulls among them; counts are float64."""
+class ExtremesOfGroups:
+    """The least or greatest values of selected rows.
 
-    def __init__(self, values: ValuesOfColumn, sizes: np.ndarray) -> None:
-        """Sort the values that are not null by their codes.
-
-        Args:
-            values: the values.
-            sizes: the number of values of each group, nulls included (int64).
-        """
-        self.sizes, self.codes = sizes.astype(np.float64), len(values.distinct)
-        there = np.flatnonzero(values.there)
-        order = there[stable_order(values.column.codes[there].astype(np.int64))]
-        self._group = values.table.group[order]
-        self._code = values.column.codes[order].astype(np.int64)
-        self._times = None if values.times is None else values.times[order].astype(np.float64)
-        self.non_null = self._count(slice(None))
-
-    def upto(self, codes: np.ndarray) -> np.ndarray:
-        """Return how many values of each group are not above each code (queries x groups).
-
-        A code of -1 is below all values.
-        """
-        if self._table is not None:
-            return np.asarray(self._table[codes + 1])
-        ends = np.searchsorted(self._code, codes, side="right")
-        return np.stack([self._count(slice(int(end))) for end in ends])
-
-    def expected_times(self, share: np.ndarray) -> np.ndarray:
-        """Return how often each value is expected (float64, queries x codes).
-
-        Args:
-            share: the share of each group's rows that each query selects (queries x groups).
-        """
-        expected = share[:, self._group]
-        if self._times is not None:
-            expected *= self._times
-        by_code = np.zeros((len(share), self.codes))
-        first = starts(self._code)
-        by_code[:, self._code[first]] = np.add.reduceat(expected, first, axis=1)
-        return by_code
-
-    @cached_property
-    def least(self) -> np.ndarray:
-        """The least code of each group (int64); the number of codes for a group without values."""
-        least = np.full(len(self.sizes), self.codes)
-        np.minimum.at(least, self._group, self._code)
-        return least
-
-    @cached_property
-    def greatest(self) -> np.ndarray:
-        """The greatest code of each group (int64); -1 for a group without values."""
-        greatest = np.full(len(self.sizes), -1)
-        np.maximum.at(greatest, self._group, self._code)
-        return greatest
-
-    @cached_property
-    def logs(self) -> np.ndarray:
-        """The logarithm of each factorial up to the largest group (float64)."""
-        most = int(self.sizes.max(initial=1))
-        return np.append(0.0, np.cumsum(np.log(np.arange(1, most + 1))))
-
-    @cached_property
-    def _table(self) -> np.ndarray | None:
-        """Numbers of values not above each code, for each group; None if too large.
-
-        Float64, (codes + 1) x groups; the first row is of the code -1.
-        """
-        groups = len(self.sizes)
-        if (self.codes + 1) * groups > _TABLE:
-            return None
-        key = (self._code + 1) * groups + self._group
-        counted = np.bincount(key, self._times, (self.codes + 1) * groups).astype(np.float64)
-        table: np.ndarray = np.cumsum(counted.reshape(self.codes + 1, groups), axis=0)
-        return table
-
-    def _count(self, part: slice) -> np.ndarray:
-        times = None if self._times is None else self._times[part]
-        return np.bincount(self._group[part], times, len(self.sizes)).astype(np.float64)
-
-
-def extreme_scores(
-    groups: CountedGroups, hits: np.ndarray, codes: np.ndarray, *, greatest: bool
-) -> np.ndarray:
-    """Return the least factors whose intervals contain extremes, see `ExtremeLaw.least_factor`.
-
-    Args:
-        groups: the values of groups.
-        hits: the number of selected rows of each group (float64, queries x groups).
-        codes: the true extreme of each query (int64); -1 if no group has that value.
-        greatest: whether it is the greatest value, not the least.
-
-    Returns:
-        Float64, one per query; NaN if only one value can be the extreme, infinite if the true one
-        is no value of the groups.
+    Values are ranked by how good they are, from 0 to the best one.
     """
-    selected = hits > 0
-    if greatest:
-        best = np.where(selected, groups.greatest, -1).max(axis=1)
-        worst = np.where(selected, groups.least, groups.codes).min(axis=1)
-    else:
-        best = np.where(selected, groups.least, groups.codes).min(axis=1)
-        worst = np.where(selected, groups.greatest, -1).max(axis=1)
-    open_ = np.flatnonzero((best != worst) & (codes >= 0))
-    selected_hits, codes_of_open = hits[open_], codes[open_]
 
-    def log_missed(place: np.ndarray, *, better: bool) -> np.ndarray:
-        """Return the logarithm of the chance that no value as good, or better, is selected."""
-        if greatest:
-            as_good = groups.non_null - groups.upto(place if better else place - 1)
-        else:
-            as_good = groups.upto(place - 1 if better else place)
-        return _log_missed(groups, selected_hits, as_good)
+    def __init__(self, rows: RowsBlocks, values: ValuesByGroup, *, greatest: bool) -> None:
+        """Sort the values, the best ones first.
 
-    is_only = np.isneginf(log_missed(best[open_], better=False))
-    as_good, better = (
-        log_missed(codes_of_open, better=False),
-        log_missed(codes_of_open, better=True),
-    )
-    with np.errstate(divide="ignore"):
-        reached = np.log(-np.expm1(np.where(codes_of_open == worst[open_], -np.inf, as_good)))
-    scores = np.where(codes < 0, np.inf, np.nan)
-    scores[open_] = _factors(np.minimum(reached, better))
-    scores[open_[is_only]] = np.nan
-    return np.where(best == worst, np.nan, scores)
+        Args:
+            rows: the rows beside which values are shuffled.
+            values: their values by group.
+            greatest: whether the greatest value is the best one, not the least.
+        """
+        self._rows, self._greatest, self._values = rows, greatest, values.codes
+        rank = self._ranks(values.code)
+        order = stable_order(-rank)
+        self._rank = rank[order]
+        self._times, self._place = values.times[order], rows.place_of_groups[values.group[order]]
+        groups = len(rows.lengths)
+        best, worst = np.full(groups, -1), np.full(groups, values.codes)
+        np.maximum.at(best, values.group, rank)
+        np.minimum.at(worst, values.group, rank)
+        self._best, self._worst = rows.best_of_profiles(best), -rows.best_of_profiles(-worst)
+        sizes = rows.likely.sizes
+        self._logs = np.append(0.0, np.cumsum(np.log(np.arange(1, int(sizes.max(initial=1)) + 1))))
+
+    def _ranks(self, codes: np.ndarray) -> np.ndarray:
+        return codes if self._greatest else self._values - 1 - codes
+
+    def scores(self, selected: SelectedProfiles, codes: np.ndarray) -> np.ndarray:
+        """Return the least factors whose intervals contain extremes.
+
+        See `ExtremeLaw.least_factor`.
+
+        Args:
+            selected: the selected rows.
+            codes: the true extreme of each query (int64); -1 if no group has that value.
+
+        Returns:
+            Float64, one per query; NaN if only one value can be the extreme or few rows are
+            selected, infinite if the true one is no value of the groups.
+        """
+        best = selected.best(self._best)
+        worst = -selected.best(-self._worst)
+        ranks = np.where(codes < 0, -1, self._ranks(codes))
+        scores = np.where((codes < 0) & (best != worst), np.inf, np.nan)
+        counts = (codes >= 0) & (best != worst) & (selected.number >= LEAST_ROWS)
+        for rank in distinct(ranks[counts]).tolist():
+            queries = np.flatnonzero(counts & (ranks == rank))
+            as_good, better = self._log_misses(selected, rank, queries)
+            surely = np.isneginf(as_good) & (best[queries] == rank)
+            as_good[worst[queries] == rank] = -np.inf
+            with np.errstate(divide="ignore"):
+                reached = np.log(-np.expm1(np.minimum(as_good, 0.0)))
+            scores[queries] = np.where(surely, np.nan, _factors(np.minimum(reached, better)))
+        return scores
+
+    def _log_misses(
+        self, selected: SelectedProfiles, rank: int, queries: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logarithms of the chances that no value is as good as a rank, or better.
+
+        If many groups have such a value, the sums over some, drawn at random, stand for all.
+        """
+        ends = np.searchsorted(-self._rank, [-rank, -rank - 1], side="right").tolist()
+        groups = len(self._rows.group_at)
+        sampled = min(groups, -(-_MOST * groups // min(groups, ends[0])))
+        places = np.arange(ends[0])
+        if sampled < groups:
+            places = np.flatnonzero(self._place[: ends[0]] < sampled)
+        member, number = self._place[places], self._times[places]
+        groups_of_values, member = np.unique(member, return_inverse=True)
+        as_good, better = (
+            np.bincount(member[:end], number[:end], len(groups_of_values))
+            for end in np.searchsorted(places, ends).tolist()
+        )
+        of_places = self._rows.group_at[groups_of_values]
+        hits = self._rows.hits(of_places, selected.chosen[queries])
+        sizes = self._rows.likely.sizes[of_places]
+        scale = groups / sampled
+        missed = [
+            scale * _log_missed(self._logs, sizes, hits, number) for number in (as_good, better)
+        ]
+        if sampled < groups:  # some group that was not drawn may have it for sure
+            missed[0][missed[0] < _SURE] = -np.inf
+        return missed[0], missed[1]
 
 
 def factors_of_extremes(
@@ -154,7 +119,9 @@ def factors_of_extremes(
     *,
     greatest: bool,
 ) -> np.ndarray:
-    """Return the same where values are selected independently; see `extreme_scores`.
+    """Return the factors of extremes where values are selected independently.
+
+    See `ExtremesOfGroups.scores`.
 
     Args:
         missed: the logarithm of the chance that no row with a value is selected (float64, queries x
@@ -225,14 +192,6 @@ class PlacesOfBlock:
         self.rows = self.upto[:, -1]
         self._last = expected.shape[1] - 1 - self._is_expected[:, ::-1].argmax(axis=1)
 
-    def of_quantiles(
-        self, quantile_places: Sequence[QuantilePlace], rows: np.ndarray
-    ) -> np.ndarray:
-        """Return the places of quantiles among numbers of values (float64, one per query)."""
-        return np.array(
-            [p.place_among(n) for p, n in zip(quantile_places, rows.tolist(), strict=True)]
-        )
-
     def first(self, place: np.ndarray) -> np.ndarray:
         """Return the code of the first value with each place, or of the last one (int64)."""
         codes = (self.upto < (place - SAME)[:, None]).sum(axis=1)
@@ -260,20 +219,22 @@ class PlacesOfBlock:
         return np.where((last < 0) | (~is_value & (last >= self._last)), np.inf, missed)
 
 
-def _log_missed(groups: CountedGroups, hits: np.ndarray, as_good: np.ndarray) -> np.ndarray:
+def _log_missed(
+    logs: np.ndarray, sizes: np.ndarray, hits: np.ndarray, as_good: np.ndarray
+) -> np.ndarray:
     """Return the logarithm of the chance that no good value is selected (float64, per query).
 
     Args:
-        groups: the values of groups.
-        hits: the number of selected rows of each group (float64, queries x groups).
-        as_good: the number of good values of each group (float64, queries x groups).
+        logs: the logarithm of each factorial (float64).
+        sizes: the number of values of each group (int64).
+        hits: the number of selected rows of each group (int64, queries x groups).
+        as_good: the number of good values of each group (float64).
     """
-    query, group = np.nonzero((as_good > 0) & (hits > 0))  # any other group misses them for sure
-    size = groups.sizes[group].astype(np.int64)
-    others = size - hits[query, group].astype(np.int64)
-    worse = size - as_good[query, group].astype(np.int64)
-    remaining, logs = others + worse - size, groups.logs
-    with np.errstate(invalid="ignore"):
-        log = logs[others] + logs[worse] - logs[np.maximum(remaining, 0)] - logs[size]
-    log[remaining < 0] = -np.inf
-    return np.bincount(query, log, len(hits))
+    some = np.flatnonzero(as_good)
+    size, hits = sizes[some], hits[:, some]
+    worse = size - as_good[some].astype(np.int64)
+    remaining = worse - hits
+    missed = logs[size - hits] + (logs[worse] - logs[size]) - logs[np.maximum(remaining, 0)]
+    missed[remaining < 0] = -np.inf
+    missed[hits == 0] = 0.0
+    return np.asarray(missed.sum(axis=1))

@@ -7,7 +7,7 @@ BY. A sensitive value is drawn as often as it occurs.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sqlglot import exp
@@ -19,6 +19,7 @@ from sfumato.tasks.query.intervals.shapes import MOST_COLUMNS, Selection, select
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.schema.published import Schema
 
+Item = TypeVar("Item")
 _WHOLE = float(2**64)  # random numbers are below it
 _ALONE = 0.25  # chance that one value of a column is drawn, or all values of one with nulls
 _NULL = np.zeros(1, dtype=bool)  # no selection admits null
@@ -117,6 +118,13 @@ def _share(randomness: Randomness) -> float:
 def draw_below(end: int, randomness: Randomness) -> int:
     """Draw a number from 0 to below `end`."""
     return int(randomness(1)[0] % end)
+
+
+def draw_some(items: Sequence[Item], number: int, randomness: Randomness) -> list[Item]:
+    """Draw a number of items, each any of some; draws nothing if there is only one."""
+    if len(items) == 1:
+        return [items[0]] * number
+    return [items[place] for place in (randomness(number) % len(items)).tolist()]
 
 
 class DrawnConditions(ValueConditions):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 
 import numpy as np
 from sqlglot import exp
@@ -28,16 +28,16 @@ from sfumato.tasks.query.engines.truth import OriginalColumn
 from sfumato.tasks.query.intervals.calibration.block import (
     Blocks,
     DrawnQueries,
-    OriginalRows,
     Scores,
     Target,
 )
 from sfumato.tasks.query.intervals.calibration.drawn_queries import (
     Domains,
-    draw_below,
     draw_selections,
+    draw_some,
     select_sensitive,
 )
+from sfumato.tasks.query.intervals.calibration.original import OriginalRows
 from sfumato.tasks.query.intervals.calibration.registry import BLOCKS
 from sfumato.tasks.query.intervals.shapes import (
     ALIKE,
@@ -59,6 +59,7 @@ FamilyKey = tuple[str, str]
 QUERIES = 1_000
 """The number of queries on which each family is calibrated, if so many can be drawn."""
 _TRIES = 6  # times as many queries are drawn at most, since small and exact ones do not count
+_RESERVE = 8  # queries that are drawn beyond those that will probably be enough
 _MISTAKE = 1e-9  # chance that a family with enough queries is given up after some block
 FEWEST = 1_000
 """The least number of queries on which a family is calibrated."""
@@ -204,31 +205,31 @@ class QueriesOnOriginal:
         then share the queries by one column, and those by several.
         """
         names, targets = self._domains.names("quasi-identifier"), self._all_targets()
-        blocks = self._blocks(names)
+        blocks = self._blocks(names, randomness)
         if blocks is None:
             measured = self.measure(number, randomness)
             return {
                 family: np.array([query.score for query in queries])
                 for family, queries in measured.items()
             }
-        numeric = sorted({name for alike, name in targets if alike not in ("count", "rows")})
-        original = OriginalRows(self._original, list(self._columns), numeric)
+        original = OriginalRows(self._original, names, self._domains.names("sensitive"))
         scores: dict[FamilyKey, np.ndarray] = {}
         for several in [False, True][: min(len(names), 2)]:
             of_targets = _Waiting(targets, number)
             while of_targets.waiting and of_targets.number_asked < number * _TRIES:
-                queries = self.draw_block(blocks.queries, of_targets.waiting, several, randomness)
+                together = min(blocks.queries, of_targets.number_to_ask)
+                queries = self.draw_block(together, of_targets.waiting, several, randomness)
                 of_targets.add(blocks.scores(queries, original), len(queries.selections))
             for (alike, name), of_family in of_targets.scores():
                 scores[name_of_family(alike, several=several), name] = of_family
         return scores
 
-    def _blocks(self, names: Sequence[str]) -> Blocks | None:
+    def _blocks(self, names: Sequence[str], randomness: Randomness) -> Blocks | None:
         """Return what asks many queries at once by some quasi-identifiers, if anything does."""
         shows = self._declared.form.shows
-        if shows not in BLOCKS:
+        if shows not in BLOCKS or not names:
             return None
-        return BLOCKS[shows](self._likely, names, self._domains.names("sensitive"))
+        return BLOCKS[shows](self._likely, names, self._domains.names("sensitive"), randomness)
 
     def _all_targets(self) -> set[Target]:
         """Return all aggregates that have laws."""
@@ -241,7 +242,6 @@ class QueriesOnOriginal:
         self, number: int, targets: set[Target], several: bool, randomness: Randomness
     ) -> DrawnQueries:
         """Draw queries that are asked for all targets."""
-        below = partial(draw_below, randomness=randomness)
         selections = [
             draw_selections(self._domains, several=several, sensitive=None, randomness=randomness)
             for _ in range(number)
@@ -256,7 +256,7 @@ class QueriesOnOriginal:
             }
             | ({"": ()} if ("rows", "") in targets else {}),
             {
-                (alike, name): [ALIKE[alike].draw(name, below) for _ in range(number)]
+                (alike, name): draw_some(ALIKE[alike].choices(name), number, randomness)
                 for alike, name in ordered
                 if alike not in ("count", "rows")
             },
@@ -310,9 +310,7 @@ class QueriesOnOriginal:
             return
         condition = exp.and_(*(selection.condition for selection in selections), copy=False)
         aggregates = {
-            ALIKE[target.alike].draw(
-                target.column, partial(draw_below, randomness=randomness)
-            ): target
+            draw_some(ALIKE[target.alike].choices(target.column), 1, randomness)[0]: target
             for target in kind.targets
             if target in waiting
         }
@@ -363,6 +361,13 @@ class _Waiting:
             for target in self.waiting
             if _is_worth_more(sum(map(len, self._found[target])), self.number_asked, self._number)
         }
+
+    @property
+    def number_to_ask(self) -> int:
+        """The number of queries after which about enough will count for all waiting targets."""
+        counting = min(sum(map(len, self._found[target])) for target in self.waiting)
+        missing = self._number - counting
+        return -(-missing * max(self.number_asked, 1) // max(counting, 1)) + _RESERVE
 
     def scores(self) -> Iterator[tuple[Target, np.ndarray]]:
         """Yield the scores of each target that has any."""

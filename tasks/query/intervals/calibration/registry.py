@@ -14,6 +14,7 @@ BLOCKS: Mapping[str, Callable[..., Blocks | None]] = Entries(
 )
 """The ways whose laws are also computed for many queries at once.
 
-Each entry takes the laws of one query at a time, the names of the quasi-identifiers, and those of
-the sensitive columns, by which queries may select. It returns None for what it cannot compute.
+Each entry takes the laws of one query at a time, the names of the quasi-identifiers and those of
+the sensitive columns, by which queries may select, and a source of random numbers. It returns None
+for what it cannot compute.
 """
