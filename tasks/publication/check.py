@@ -6,6 +6,7 @@ compares them byte by byte. If other software made the release, it compares the 
 A promise that cannot be verified counts as broken.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,7 @@ from sfumato.expectations.rules.verdicts import require
 from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError
 from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.forms.codes import with_published_codes, with_published_leaves
+from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import fakes
 from sfumato.tasks.private.references import (
@@ -33,11 +35,13 @@ from sfumato.tasks.publication.made_again import Checked, compare_made_again
 from sfumato.tasks.publication.manifest import manifest, require_counts, require_declaration
 from sfumato.tasks.publication.parts import findings_of, observations_of
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
+from sfumato.tasks.schema.codings import fault_of_codings
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.files import UnfitFileError, is_there, read_canonical
 from sfumato.tasks.schema.formats import other_software, require_readable
 from sfumato.tasks.schema.hierarchy import Hierarchy
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, column_of
+from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.terms.assessment import Assessment, assess
 from sfumato.tasks.terms.opened import (
     MANIFEST,
@@ -48,9 +52,8 @@ from sfumato.tasks.terms.opened import (
 )
 from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.stated_promises import with_statements
-from sfumato.tasks.terms.tables import form_of, read_tables
+from sfumato.tasks.terms.tables import form_of, read_tables, require_usual_values
 from sfumato.tasks.terms.terms import Declared, LineName, Terms, Title, Word
-from sfumato.tasks.terms.unambiguous import faults_of_declaration, require_usual_values
 from sfumato.tasks.verification.integrity import digest, require_listed, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
@@ -174,7 +177,7 @@ def open_sealed(directory: Path, announced: str | None = None) -> Release:
     require_declaration(release.declared, document["sfumato"])
     if announced is not None and announced != sealed:
         raise PromiseError(f"{MANIFEST}: its digest differs from the announced one")
-    for fault in faults_of_declaration(release.declared):
+    for fault in _faults_of_declaration(release.declared):
         raise PromiseError(f"{MANIFEST}: {fault}")
     return release
 
@@ -345,6 +348,26 @@ def _verify_parts(
     return Checked(
         verdicts, "equivalent", tuple(dict.fromkeys(made_with)), (*whole.unlike, *unlike)
     )
+
+
+def _faults_of_declaration(declared: Declared) -> Iterator[str]:
+    """Yield what a declaration says that has no meaning, or two meanings, in its release.
+
+    Vacant values and predecessors are of composed versions only; columns whose files would have
+    one name are not told apart; a coding must fit its column.
+    """
+    shows_vacant = declared.is_composed and VACANCIES[declared.form.method].tells
+    if declared.rows.vacant and not shows_vacant:
+        yield "counts vacant values, which its tables do not tell"
+    if not declared.is_composed and declared.predecessor is not None:
+        yield "continues a version, but its versions are not composed"
+    times = Counter(map(safe_name, declared.columns))
+    for name in declared.columns:
+        if times[safe_name(name)] > 1:
+            yield f"the files of column {name!r} have the names of those of another column"
+    for name, column in declared.columns.items():
+        if fault := fault_of_codings(column, column.type):
+            yield f"column {name!r}: {fault}"
 
 
 def _faults_of_scopes(terms: Terms) -> Iterator[str]:

@@ -22,6 +22,7 @@ from sfumato.tasks.terms.terms import Declared, Format, Terms
 TABLES: Format = "parquet"
 """The format of tables in every release, from which they are read back."""
 _ROWS_PER_GROUP = 1 << 20
+_FIRST_YEAR, _LAST_YEAR = 1, 9999
 FORMULA = r"^[=+\-@\t\r]"
 """The beginnings of texts that a spreadsheet would run."""
 
@@ -175,3 +176,27 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
         ),
         parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
     )
+
+
+def require_usual_values(tables: Tables) -> None:
+    """Refuse values beyond their types: decimals of more than 38 digits, years beyond 1 to 9999.
+
+    Raises:
+        PromiseError: naming the table and the column.
+    """
+    for table_name, table in tables.items():
+        for name in table.column_names:
+            if not _are_usual(table[name]):
+                raise PromiseError(f"{table_name}: column {name!r} has values beyond its type")
+
+
+def _are_usual(values: pa.ChunkedArray) -> bool:
+    try:
+        values.validate(full=True)
+        if not pa.types.is_temporal(values.type):
+            return True
+        ends = pc.min_max(pc.year(values))
+    except pa.ArrowInvalid:
+        return False
+    first, last = ends["min"].as_py(), ends["max"].as_py()
+    return first is None or _FIRST_YEAR <= first <= last <= _LAST_YEAR

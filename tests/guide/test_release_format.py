@@ -16,8 +16,7 @@ from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.files import MANIFEST_BYTES, canonical_json
 from sfumato.tasks.terms.opened import MANIFEST, open_release
-from sfumato.tasks.terms.tables import read_tables
-from sfumato.tasks.terms.unambiguous import require_usual_values
+from sfumato.tasks.terms.tables import read_tables, require_usual_values
 from sfumato.tasks.verification.integrity import digest as digest_of
 from sfumato.tasks.verification.offered_keys import OfferedKeys
 from sfumato.tasks.verification.signing_keys import statement
