@@ -135,7 +135,7 @@ def distributed(rng: Random) -> tuple[Spec, list[Spec]]:
 
 def own_targets(rng: Random) -> tuple[Spec, list[Spec]]:
     """Return a sensitive column, and promises that groups' own targets keep."""
-    promises = [
+    promises: list[Spec] = [
         {"model": "p-privacy", "target": {"nearest": "own"}},
         {"model": "t-closeness", "t": "0.6", "distance": "ordered"},
     ]

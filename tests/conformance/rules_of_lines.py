@@ -257,7 +257,7 @@ def parts_that_overlap(draft: Draft, _rng: Random) -> None:
 
 
 @refused("parts-wrong", "manifest-schema")
-def parts_of_nothing(draft: Draft, rng: Random) -> None:
+def parts_of_nothing(draft: Draft, rng: Random) -> object:
     """Declare how a table was cut without parts, or parts without how."""
     require(draft.in_parts)
     key = rng.choice(["parts", "made_of"])
@@ -280,7 +280,7 @@ def part_signed(draft: Draft, _rng: Random) -> None:
 
 
 @refused("counts-contradict", "parts-wrong")
-def rows_of_the_whole_otherwise(draft: Draft, rng: Random) -> None:
+def rows_of_the_whole_otherwise(draft: Draft, rng: Random) -> object:
     """State another number of rows of the whole than its parts have."""
     require(draft.in_parts)
     more = rng.randint(1, 3)

@@ -431,7 +431,7 @@ def nobodys_column_described(draft: Draft, _rng: Random) -> None:
 
 
 @refused("statement-wrong")
-def exposure_that_contradicts_itself(draft: Draft, rng: Random) -> None:
+def exposure_that_contradicts_itself(draft: Draft, rng: Random) -> object:
     """State more people who face one value than who face few."""
     require(not draft.in_parts)
     sensitive = [c["name"] for c in draft.terms["columns"] if c["role"] == "sensitive"]

@@ -190,7 +190,8 @@ def label_that_is_empty(draft: Draft, rng: Random) -> None:
 def hierarchy_of_another_type(draft: Draft, rng: Random) -> None:
     """Declare a hierarchy that the type of its column cannot have."""
     fits = {"intervals": "integer", "dates": "date", "prefixes": "string"}
-    rule = rng.choice([{"intervals": [10, 20]}, {"dates": ["month"]}, {"prefixes": [2, 1]}])
+    rules: list[Document] = [{"intervals": [10, 20]}, {"dates": ["month"]}, {"prefixes": [2, 1]}]
+    rule = rng.choice(rules)
     wanted_type = fits[next(iter(rule))]
     columns = [
         c["name"]

@@ -307,7 +307,7 @@ class TestTheRecord:
         assert "true" in record.read_text()
 
     def test_one_of_another_user_is_ignored(self, record, release, reader, monkeypatch):
-        monkeypatch.setattr(os, "getuid", lambda: 12345)
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
         assert not WayIn(reader).open(release).verified
 
     def test_a_link_is_ignored(self, record, release, reader):

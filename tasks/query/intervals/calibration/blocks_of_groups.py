@@ -243,7 +243,7 @@ class BlockOfRows:
     @cached_property
     def groups(self) -> np.ndarray:
         """The least number of groups of which each query selects rows (int64)."""
-        return np.maximum(np.count_nonzero(self.hits, axis=1), self._least_groups)
+        return np.asarray(np.maximum(np.count_nonzero(self.hits, axis=1), self._least_groups))
 
     @cached_property
     def mixed_pairs(self) -> np.ndarray:

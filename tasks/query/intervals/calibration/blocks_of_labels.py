@@ -126,9 +126,9 @@ class LabelsBlocks:
         expected, apart = chance @ rows, chance * (1 - chance) @ rows
         large = are_large(apart, expected, groups)
         for name, matching in queries.matching.items():
-            counted = laws[name].matching(matching) if name else (apart, expected)
+            spread, mean = laws[name].matching(matching) if name else (apart, expected)
             truths = answers.counts(matching if name else ())
-            yield ("count" if name else "rows", name), _count_scores(large, *counted, truths)
+            yield ("count" if name else "rows", name), _count_scores(large, spread, mean, truths)
         for (alike, name), aggregates in queries.aggregates.items():
             truths = answers.answers(name, aggregates)
             yield (alike, name), laws[name].scores(alike, aggregates, truths)
@@ -136,7 +136,7 @@ class LabelsBlocks:
     def _count_groups(self, chance: np.ndarray) -> np.ndarray:
         """Return the number of classes of labels with a row that may match (int64, per query)."""
         if len(self._class_starts) == len(self._by_class):
-            return np.count_nonzero(chance, axis=1)
+            return np.asarray(np.count_nonzero(chance, axis=1))
         possible = np.logical_or.reduceat(chance[:, self._by_class] > 0, self._class_starts, axis=1)
         return np.asarray(possible.sum(axis=1))
 

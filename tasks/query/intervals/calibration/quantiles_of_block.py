@@ -29,12 +29,13 @@ class QuantilesOfBlock:
     @property
     def share(self) -> np.ndarray:
         """The share of the values that are below each (float64)."""
-        return self.part / self.whole
+        return np.asarray(self.part / self.whole)
 
     def places_among(self, rows: np.ndarray) -> np.ndarray:
         """Return the places among numbers of values (both float64, one per query)."""
         value = np.maximum(np.ceil(self.share * rows - SAME), 1) - 0.5
-        return np.where(self.between, self.share * np.maximum(rows - 1, 0) + 0.5, value)
+        between = self.share * np.maximum(rows - 1, 0) + 0.5
+        return np.asarray(np.where(self.between, between, value))
 
     def ranks(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the ranks, from 0, of the two values that each quantile is or lies between.
