@@ -358,7 +358,7 @@ def _faults_of_declaration(declared: Declared) -> Iterator[str]:
     """
     shows_vacant = declared.is_composed and VACANCIES[declared.form.method].tells
     if declared.rows.vacant and not shows_vacant:
-        yield "counts vacant values, which its tables do not tell"
+        yield "counts vacant values, which its tables do not show"
     if not declared.is_composed and declared.predecessor is not None:
         yield "continues a version, but its versions are not composed"
     times = Counter(map(safe_name, declared.columns))

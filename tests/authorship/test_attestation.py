@@ -33,7 +33,7 @@ def work(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def attested(work, tmp_path):
+def envelope_and_key(work, tmp_path):
     """The envelope of an attestation of a release, and the key that verifies it."""
     path = tmp_path / "attestation.json"
     assert run(["check", str(RELEASE), "--attest", str(path), "--key", "reader"]) == 0
@@ -46,8 +46,8 @@ def payload_of(envelope):
     return json.loads(base64.b64decode(envelope["payload"]))
 
 
-def test_another_library_verifies_it(attested):
-    envelope, key = attested
+def test_another_library_verifies_it(envelope_and_key):
+    envelope, key = envelope_and_key
     verified = Envelope.from_dict(envelope)
     assert verified.payload_type == "application/vnd.in-toto+json"
     assert list(verified.verify([key], 1)) == [key.keyid]
@@ -56,8 +56,8 @@ def test_another_library_verifies_it(attested):
     assert statement.predicate_type == PREDICATE
 
 
-def test_it_is_about_the_file_and_says_what_was_found(attested):
-    statement = payload_of(attested[0])
+def test_it_is_about_the_file_and_says_what_was_found(envelope_and_key):
+    statement = payload_of(envelope_and_key[0])
     manifest = (RELEASE / "datapackage.json").read_bytes()
     digest = {"sha256": hashlib.sha256(manifest).hexdigest()}
     assert statement["subject"] == [{"name": "datapackage.json", "digest": digest}]
@@ -71,8 +71,8 @@ def test_it_is_about_the_file_and_says_what_was_found(attested):
 
 
 @pytest.mark.parametrize("change", ["k", "digest", "time"])
-def test_an_altered_statement_is_not_verified(attested, change):
-    envelope, key = attested
+def test_an_altered_statement_is_not_verified(envelope_and_key, change):
+    envelope, key = envelope_and_key
     text = base64.b64decode(envelope["payload"]).decode()
     old, new = {
         "k": ('"k": 4', '"k": 9'),

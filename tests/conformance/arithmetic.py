@@ -53,11 +53,11 @@ def groups_of(terms: Document, tables: Tables, promise: Document) -> list[Group]
     return _GROUPS[method](terms, tables, promise)
 
 
-def _labelled(terms: Document, tables: Tables, promise: Document) -> list[Group]:
+def _label_groups(terms: Document, tables: Tables, promise: Document) -> list[Group]:
     """Return groups of equal labels, or of equal ids where versions are composed."""
     composed = isinstance(terms["versions"], dict)
-    by = ["group_id"] if composed else promise["quasi-identifiers"]
-    rows = _by_key(tables["microdata"], by)
+    names = ["group_id"] if composed else promise["quasi-identifiers"]
+    rows = _by_key(tables["microdata"], names)
     vacant = _vacant(tables) if composed else {}
     sensitive, weight = promise.get("sensitive"), promise.get("weight")
     return [
@@ -75,7 +75,7 @@ def _vacant(tables: Tables) -> dict[Value, int]:
     return {row["group_id"]: row["vacant"] for row in lineage}
 
 
-def _permuted(_terms: Document, tables: Tables, promise: Document) -> list[Group]:
+def _groups_with_ids(_terms: Document, tables: Tables, promise: Document) -> list[Group]:
     """Return the groups of `microdata`, with vacant values."""
     rows = _by_key(tables["microdata"], ["group_id"])
     if "vacant" in tables:
@@ -86,7 +86,7 @@ def _permuted(_terms: Document, tables: Tables, promise: Document) -> list[Group
     return [Group(counts, counts.total()) for counts in counted]
 
 
-def _counted(_terms: Document, tables: Tables, promise: Document) -> list[Group]:
+def _groups_with_counts(_terms: Document, tables: Tables, promise: Document) -> list[Group]:
     """Return the groups of the table of counts that has the sensitive column."""
     sensitive = promise["sensitive"]
     table = next(
@@ -101,11 +101,11 @@ def _counted(_terms: Document, tables: Tables, promise: Document) -> list[Group]
 
 
 _GROUPS: Mapping[str, Callable[[Document, Tables, Document], list[Group]]] = {
-    "generalized": _labelled,
-    "suppressed": _labelled,
-    "permuted": _permuted,
-    "split": _counted,
-    "ambiguous": _counted,
+    "generalized": _label_groups,
+    "suppressed": _label_groups,
+    "permuted": _groups_with_ids,
+    "split": _groups_with_counts,
+    "ambiguous": _groups_with_counts,
 }
 
 
@@ -253,7 +253,7 @@ def _equal(counts: Counter[Value], overall: Counter[Value]) -> Fraction:
     return Fraction(apart, 2 * whole * rows)
 
 
-def _ordered(counts: Counter[Value], overall: Counter[Value]) -> Fraction:
+def _order_distance(counts: Counter[Value], overall: Counter[Value]) -> Fraction:
     rows, whole = counts.total(), overall.total()
     values = sorted(overall, key=number_of)
     apart = running = 0
@@ -265,7 +265,7 @@ def _ordered(counts: Counter[Value], overall: Counter[Value]) -> Fraction:
 
 _DISTANCES: Mapping[str, Callable[[Counter[Value], Counter[Value]], Fraction]] = {
     "equal": _equal,
-    "ordered": _ordered,
+    "ordered": _order_distance,
 }
 
 

@@ -137,7 +137,7 @@ class Draft:
         """Give a table other content in every format, and state sizes and hashes."""
         self.put(f"data/{name}.parquet", parquet_bytes(table, **options))
         if f"data/{name}.csv" in self.files and not options:
-            self.put(f"data/{name}.csv", _written(table, "table.csv"))
+            self.put(f"data/{name}.csv", _text_as_is(table, "table.csv"))
 
     def rebuild(self, change: Callable[[Document], object], tables: Tables | None = None) -> None:
         """Write all files anew from a changed declaration and changed tables.
@@ -145,7 +145,7 @@ class Draft:
         Raises:
             NotApplicableError: for a release in parts, and for one with a reference.
         """
-        given = tables or self.tables()
+        content = tables or self.tables()
         terms = self.terms
         if any("reference" in promise for promise in terms["promises"]) or _is_over_people(terms):
             raise NotApplicableError
@@ -153,7 +153,7 @@ class Draft:
         keys = {key: value for key, value in terms.items() if key in Declared.model_fields}
         declared = Declared.model_validate(keys)
         schemas = _form(declared).schemas(declared.columns, declared.form)
-        typed = {name: given[name].cast(schema) for name, schema in schemas.items()}
+        typed = {name: content[name].cast(schema) for name, schema in schemas.items()}
         with tempfile.TemporaryDirectory(dir=_MEMORY) as scratch:
             write_release(Path(scratch), assess(declared, typed))
             self.files = Draft.read(Path(scratch)).files
@@ -206,7 +206,7 @@ def _relist(document: Document, path: str, content: bytes) -> None:
 def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
     """Return a table as a Parquet file, as the project writes it but for the options."""
     if not options:
-        return _written(table, "table.parquet")
+        return _text_as_is(table, "table.parquet")
     usual = {"version": "2.6", "data_page_version": "1.0", "compression": "zstd"}
     buffer = io.BytesIO()
     pq.write_table(
@@ -215,7 +215,7 @@ def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _written(table: pa.Table, name: str) -> bytes:
+def _text_as_is(table: pa.Table, name: str) -> bytes:
     with tempfile.TemporaryDirectory(dir=_MEMORY) as scratch:
         place = Path(scratch) / name
         write_table(table, place)

@@ -71,13 +71,13 @@ def make_members(seed: int, number: int, folder: Path, frozen: int | None = None
         frozen: how many frozen releases there are, which are larger; a fifth of all if None.
     """
     old = number // 5 if frozen is None else frozen
-    members = [*_examples(folder), *_frozen(Random(seed), old, folder)]
+    members = [*_examples(folder), *_frozen_members(Random(seed), old, folder)]
     for turn in count():
         for name, recipe in RECIPES.items():
             if len(members) >= number:
                 return members[:number]
             rng = Random(f"{seed} {name} {turn}")
-            members += _made(recipe, rng, f"{name}-{turn}", folder)
+            members += _member_made_here(recipe, rng, f"{name}-{turn}", folder)
     raise AssertionError
 
 
@@ -85,10 +85,10 @@ def _examples(folder: Path) -> list[Member]:
     """Write the valid examples of the specification, each in a line of its own."""
     with tempfile.TemporaryDirectory() as scratch:
         make_valid(Path(scratch))
-        return [_keep(place, folder / f"example-{place.name}") for place in _sorted(scratch)]
+        return [_keep(place, folder / f"example-{place.name}") for place in _in_order(scratch)]
 
 
-def _sorted(folder: str) -> list[Path]:
+def _in_order(folder: str) -> list[Path]:
     return sorted(Path(folder).iterdir())
 
 
@@ -99,7 +99,7 @@ def _keep(release: Path, line: Path) -> Member:
     return Member(line.name, line / version)
 
 
-def _frozen(rng: Random, number: int, folder: Path) -> list[Member]:
+def _frozen_members(rng: Random, number: int, folder: Path) -> list[Member]:
     """Copy some frozen releases of old formats with the records beside them."""
     lines = frozen_lines()
     members = []
@@ -114,7 +114,7 @@ def _frozen(rng: Random, number: int, folder: Path) -> list[Member]:
     return members
 
 
-def _made(recipe: Recipe, rng: Random, name: str, folder: Path) -> list[Member]:
+def _member_made_here(recipe: Recipe, rng: Random, name: str, folder: Path) -> list[Member]:
     """Make a line by a recipe, drawing again what cannot be published; return its versions."""
     for _ in range(_TRIES):
         kind = rng.choice(_KINDS if recipe.composed else _KINDS[:1])
@@ -141,7 +141,7 @@ def _plain(recipe: Recipe, rng: Random, name: str, scratch: Path) -> Path:
     return _publish(spec, [rows], rng, scratch)
 
 
-def _composed(recipe: Recipe, rng: Random, name: str, scratch: Path) -> Path:
+def _composed_members(recipe: Recipe, rng: Random, name: str, scratch: Path) -> Path:
     """Publish two versions, between which people come and go."""
     spec = spec_of(recipe, rng, name) | {"versions": COMPOSED, "people": name}
     rows = [row(rng, number) for number in range(rng.randint(*recipe.rows))]
@@ -160,7 +160,7 @@ def _in_parts(recipe: Recipe, rng: Random, name: str, scratch: Path) -> Path:
 
 
 Kind = Callable[[Recipe, Random, str, Path], Path]
-_KINDS: tuple[Kind, ...] = (_plain, _plain, _plain, _composed, _in_parts)
+_KINDS: tuple[Kind, ...] = (_plain, _plain, _plain, _composed_members, _in_parts)
 
 
 def _publish(spec: Spec, tables: list[list[Mapping[str, Any]]], rng: Random, scratch: Path) -> Path:
@@ -192,7 +192,7 @@ def _write_people(spec: Spec, table: pa.Table, folder: Path) -> None:
     pq.write_table(table.select(list(spec["columns"])), folder / "people.parquet")
 
 
-def described(member: Member) -> dict[str, Any]:
+def description_of(member: Member) -> dict[str, Any]:
     """Return the choices that a member stands for: form, partition, promises and format."""
     terms = json.loads((member.release / "datapackage.json").read_bytes())["sfumato"]
     return {

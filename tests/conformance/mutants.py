@@ -76,13 +76,13 @@ def make_mutants(
     for place in range(number):
         rule = RULES[names[place % len(names)]]
         rng = Chance(f"{seed} {rule.name} {place // len(names)}")
-        member, draft, expected = _changed(rule, drafts, rng)
+        member, draft, expected = _apply_change(rule, drafts, rng)
         name = f"{place:05}-{rule.name}"
         release = draft.write(folder / name, member.release.name, member.release)
         yield Mutant(name, rule.name, member.name, release, expected)
 
 
-def _changed(rule: Rule, drafts: Drafts, rng: Random) -> tuple[Member, Draft, Expected]:
+def _apply_change(rule: Rule, drafts: Drafts, rng: Random) -> tuple[Member, Draft, Expected]:
     """Change the first member, in an order that is drawn, to which a rule applies."""
     for member in rng.sample(drafts.members, len(drafts.members)):
         draft = drafts.copy_of(member)

@@ -46,7 +46,7 @@ def exact(rng: Random) -> Spec:
     return {name: quasi(name) for name in some(rng, QUASI, 1, 3)}
 
 
-def labelled(rng: Random) -> Spec:
+def recipe_with_labels(rng: Random) -> Spec:
     """Return quasi-identifiers that labels replace, some with hierarchies."""
     names = some(rng, QUASI, 1, 3)
     return {name: quasi(name, hierarchy=rng.random() < 0.8) for name in names}
@@ -62,7 +62,7 @@ def about_labels(rng: Random) -> tuple[Spec, list[Spec]]:
     name = rng.choice(SENSITIVE)
     columns = {name: sensitive(name)}
     promises = [{"model": "k-anonymity", "k": rng.randint(2, 3)}, _diverse(rng, name)]
-    promises += rng.sample(_compared(name), rng.randint(0, 3))
+    promises += rng.sample(_comparison(name), rng.randint(0, 3))
     if rng.random() < 0.3:
         other = rng.choice([column for column in SENSITIVE if column != name])
         columns[other] = sensitive(other, unprotected="asked for by nobody")
@@ -72,7 +72,7 @@ def about_labels(rng: Random) -> tuple[Spec, list[Spec]]:
     return columns, promises
 
 
-def weighed(rng: Random) -> tuple[Spec, list[Spec]]:
+def recipe_with_weights(rng: Random) -> tuple[Spec, list[Spec]]:
     """Return the same with a weight, about whose sums there is a promise."""
     columns, promises = about_labels(rng)
     columns["weight"] = {"role": "weight", "type": "integer", "unprotected": "made up"}
@@ -90,7 +90,7 @@ def _diverse(rng: Random, name: str) -> Spec:
     return {"model": "l-diversity", **rng.choice(variants)}
 
 
-def _compared(name: str) -> list[Spec]:
+def _comparison(name: str) -> list[Spec]:
     """Return promises that compare groups with all rows, or limit shares of values."""
     ordered = name not in {"illness", "note", "bonus"}
     return [
@@ -123,7 +123,7 @@ def ambiguous(_rng: Random) -> tuple[Spec, list[Spec]]:
     return {"illness": sensitive("illness")}, [promise]
 
 
-def distributed(rng: Random) -> tuple[Spec, list[Spec]]:
+def recipe_with_targets(rng: Random) -> tuple[Spec, list[Spec]]:
     """Return a sensitive column, and a promise of P-privacy."""
     name = rng.choice(["hours", "illness", "day"])
     target = rng.choice(["source", "uniform"])
@@ -168,7 +168,7 @@ class Recipe:
 _AIMS = [{"kind": "range", "over": "age", "spans": [10]}]
 
 
-def _aged(rng: Random) -> Spec:
+def _by_age(rng: Random) -> Spec:
     return {"age": quasi("age")} | exact(rng)
 
 
@@ -200,13 +200,13 @@ RECIPES: Mapping[str, Recipe] = {
         composed=False,
     ),
     "mondrian-labels": Recipe(
-        {"method": "mondrian"}, {"method": "generalized"}, labelled, about_labels
+        {"method": "mondrian"}, {"method": "generalized"}, recipe_with_labels, about_labels
     ),
     "mondrian-tables": Recipe(
         {"method": "mondrian", "mode": "relaxed"},
         {"method": "generalized", "label-tables": True},
-        labelled,
-        weighed,
+        recipe_with_labels,
+        recipe_with_weights,
         composed=False,
     ),
     "forest": Recipe({"method": "forest"}, {"method": "suppressed"}, exact, about_labels),
@@ -222,10 +222,18 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "ke-split": Recipe({"method": "ke"}, {"method": "split"}, exact, numeric),
     "hybrid": Recipe(
-        {"method": "hybrid", "aims": _AIMS}, {"method": "permuted"}, _aged, numeric, composed=False
+        {"method": "hybrid", "aims": _AIMS},
+        {"method": "permuted"},
+        _by_age,
+        numeric,
+        composed=False,
     ),
     "contiguous": Recipe(
-        {"method": "contiguous", "aims": _AIMS}, {"method": "split"}, _aged, numeric, composed=False
+        {"method": "contiguous", "aims": _AIMS},
+        {"method": "split"},
+        _by_age,
+        numeric,
+        composed=False,
     ),
     "anatomy-split": Recipe({"method": "anatomy"}, {"method": "split"}, exact, diverse),
     "anatomy-permuted": Recipe(
@@ -250,7 +258,7 @@ RECIPES: Mapping[str, Recipe] = {
         {"method": "stratum"},
         {"method": "redistributed", "tree": "balanced", "denominator": 8},
         exact,
-        distributed,
+        recipe_with_targets,
         (12, 60),
         insensitive=False,
     ),
@@ -258,7 +266,7 @@ RECIPES: Mapping[str, Recipe] = {
         {"method": "exact-qi"},
         {"method": "redistributed", "tree": "median", "denominator": 4, "fakes": "0.5"},
         lambda _rng: {"town": quasi("town")},
-        distributed,
+        recipe_with_targets,
         (20, 60),
         insensitive=False,
         composed=False,
@@ -296,11 +304,11 @@ def spec_of(recipe: Recipe, rng: Random, name: str) -> Spec:
         "promises": promises,
         "partition": recipe.partition,
         "form": recipe.form,
-        **_beside(rng),
+        **_beside_line(rng),
     }
 
 
-def _beside(rng: Random) -> Spec:
+def _beside_line(rng: Random) -> Spec:
     """Return how files are written, and words."""
     publish: Spec = {"uri": "public"}
     if rng.random() < 0.3:

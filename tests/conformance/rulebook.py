@@ -87,7 +87,7 @@ def refusal(*reasons: str, core: AtCore = "same") -> Expected:
     return Expected("refused", frozenset(reasons), core)
 
 
-def refused(*reasons: str, core: AtCore = "same") -> Callable[[Change], Change]:
+def refuses(*reasons: str, core: AtCore = "same") -> Callable[[Change], Change]:
     """Register a rule whose mutants are refused for any of these reasons."""
     return _register(refusal(*reasons, core=core))
 

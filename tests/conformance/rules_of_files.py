@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from sfumato.tasks.schema.formats import software
 from tests.conformance.drafts import MANIFEST, SIGNATURE, Document, Draft, parquet_bytes
-from tests.conformance.rulebook import Expected, refusal, refused, require, valid
+from tests.conformance.rulebook import Expected, refusal, refuses, require, valid
 
 BROKEN = {
     "parquet": ("table-unreadable", "table-schema", "help-table-differs", "value-hidden"),
@@ -20,56 +20,56 @@ BROKEN = {
 """Reasons beside `hash-differs` by the ending of a file whose bytes are damaged."""
 
 
-def listed(draft: Draft, *endings: str) -> list[str]:
+def rule_of_listed_file(draft: Draft, *endings: str) -> list[str]:
     """Return the paths of listed files, those with one of the endings if there are any."""
     names = sorted(draft.files.keys() - {MANIFEST, SIGNATURE})
     return [path for path in names if not endings or path.endswith(endings)]
 
 
-def _damaged(path: str) -> Expected:
+def _damage(path: str) -> Expected:
     reasons = BROKEN[path.rpartition(".")[2]]
     return refusal("hash-differs", "bytes-differ", "parts-wrong", *reasons)
 
 
-@refused("hash-differs")
+@refuses("hash-differs")
 def byte_changed(draft: Draft, rng: Random) -> Expected:
     """Change one bit of a listed file; hashes stay as they are."""
-    path = rng.choice(listed(draft))
+    path = rng.choice(rule_of_listed_file(draft))
     content = bytearray(draft.files[path])
     content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     draft.files[path] = bytes(content)
-    return _damaged(path)
+    return _damage(path)
 
 
-@refused("hash-differs")
+@refuses("hash-differs")
 def file_cut_off(draft: Draft, rng: Random) -> Expected:
     """Cut the end off a listed file; hashes stay as they are."""
-    path = rng.choice(listed(draft))
+    path = rng.choice(rule_of_listed_file(draft))
     draft.files[path] = draft.files[path][: -rng.randint(1, 20)]
-    return _damaged(path)
+    return _damage(path)
 
 
-@refused("hash-differs")
+@refuses("hash-differs")
 def file_emptied(draft: Draft, rng: Random) -> Expected:
     """Leave nothing of a listed file; hashes stay as they are."""
-    path = rng.choice(listed(draft))
+    path = rng.choice(rule_of_listed_file(draft))
     draft.files[path] = b""
-    return _damaged(path)
+    return _damage(path)
 
 
-@refused("file-missing", "resources-wrong")
+@refuses("file-missing", "resources-wrong")
 def file_removed(draft: Draft, rng: Random) -> None:
     """Remove a listed file; the manifest still lists it."""
-    path = rng.choice(listed(draft))
+    path = rng.choice(rule_of_listed_file(draft))
     require(path.count("/") < 2)
     del draft.files[path]
 
 
-@refused("file-missing", "resources-wrong")
+@refuses("file-missing", "resources-wrong")
 def file_removed_and_sealed(draft: Draft, rng: Random) -> None:
     """Remove a file, and its entry in the manifest."""
     require(not draft.in_parts)
-    path = rng.choice(listed(draft))
+    path = rng.choice(rule_of_listed_file(draft))
     del draft.files[path]
     draft.state(lambda document: document["resources"].remove(_entry(document, path)))
 
@@ -78,17 +78,17 @@ def _entry(document: Document, path: str) -> Document:
     return next(entry for entry in document["resources"] if entry["path"] == path)
 
 
-@refused("file-unexpected", "resources-wrong")
+@refuses("file-unexpected", "resources-wrong")
 def file_added(draft: Draft, rng: Random) -> None:
     """Add a file that the manifest does not list."""
     name = rng.choice(["notes.txt", ".hidden", "data/more.csv", "sql/help.parquet", "x/y/z"])
     draft.files[name] = b"a\n1\n"
 
 
-@refused("file-unexpected", "resources-wrong")
+@refuses("file-unexpected", "resources-wrong")
 def file_added_and_sealed(draft: Draft, rng: Random) -> None:
     """Add a copy of a file under another name, and list it in its place."""
-    path = rng.choice(listed(draft, ".json", ".csv", ".sql"))
+    path = rng.choice(rule_of_listed_file(draft, ".json", ".csv", ".sql"))
     require("/" not in path or not draft.in_parts)
     ending = path.rpartition(".")[2]
     added = f"{path.removesuffix(f'.{ending}')}-copy.{ending}"
@@ -103,7 +103,7 @@ def file_added_and_sealed(draft: Draft, rng: Random) -> None:
     draft.state(add)
 
 
-@refused("file-unexpected")
+@refuses("file-unexpected")
 def empty_directory(draft: Draft, rng: Random) -> None:
     """Add a directory with nothing in it."""
     draft.special[rng.choice(["extra", "sql/nested", "data/x/y", "hierarchies/empty"])] = (
@@ -111,38 +111,38 @@ def empty_directory(draft: Draft, rng: Random) -> None:
     )
 
 
-@refused("file-kind")
+@refuses("file-kind")
 def file_behind_a_link(draft: Draft, rng: Random) -> None:
     """Put a symbolic link to the same bytes in the place of a file."""
-    draft.special[rng.choice([MANIFEST, *listed(draft)])] = "link"
+    draft.special[rng.choice([MANIFEST, *rule_of_listed_file(draft)])] = "link"
 
 
-@refused("file-kind", "file-unexpected")
+@refuses("file-kind", "file-unexpected")
 def link_added(draft: Draft, _rng: Random) -> None:
     """Add a symbolic link to a directory."""
     draft.special["sql/there"] = "link"
 
 
-@refused("file-kind", "file-unexpected")
+@refuses("file-kind", "file-unexpected")
 def pipe_added(draft: Draft, _rng: Random) -> None:
     """Add a pipe, which nobody may open."""
     draft.special["sql/pipe.parquet"] = "pipe"
 
 
-@refused("not-a-release")
+@refuses("not-a-release")
 def manifest_removed(draft: Draft, _rng: Random) -> None:
     """Remove the manifest: there is no release, unless a record beside it says more."""
     require("releases.json" not in draft.beside)
     del draft.files[MANIFEST]
 
 
-@refused("file-missing", "file-unexpected", "resources-wrong")
+@refuses("file-missing", "file-unexpected", "resources-wrong")
 def other_capitals(draft: Draft, _rng: Random) -> None:
     """Write the name of the page with a capital letter."""
     draft.files["Index.html"] = draft.files.pop("index.html")
 
 
-@refused("hash-differs")
+@refuses("hash-differs")
 def size_otherwise(draft: Draft, rng: Random) -> None:
     """State another size of a file."""
     number, more = rng.randrange(10), rng.choice([-1, 1, 1000])
@@ -154,7 +154,7 @@ def size_otherwise(draft: Draft, rng: Random) -> None:
     draft.state(change)
 
 
-@refused("hash-differs")
+@refuses("hash-differs")
 def hash_otherwise(draft: Draft, rng: Random) -> None:
     """State another hash of a file."""
     number = rng.randrange(10)
@@ -172,7 +172,7 @@ def _require_ours(draft: Draft) -> None:
     require(draft.terms["software"] == software() and not draft.in_parts)
 
 
-@refused("bytes-differ", core="valid")
+@refuses("bytes-differ", core="valid")
 def page_otherwise(draft: Draft, rng: Random) -> None:
     """Change the page's text, and seal: a verifier of level core takes the page as it is."""
     _require_ours(draft)
@@ -180,7 +180,7 @@ def page_otherwise(draft: Draft, rng: Random) -> None:
     draft.put("index.html", draft.files["index.html"] + more)
 
 
-@refused("bytes-differ", core="valid")
+@refuses("bytes-differ", core="valid")
 def script_otherwise(draft: Draft, rng: Random) -> None:
     """Change the SQL, and seal: a verifier of level core takes it as it is."""
     _require_ours(draft)
@@ -188,11 +188,11 @@ def script_otherwise(draft: Draft, rng: Random) -> None:
     draft.put("sql/duckdb.sql", draft.files["sql/duckdb.sql"] + more)
 
 
-@refused("bytes-differ", core="valid")
+@refuses("bytes-differ", core="valid")
 def parquet_written_otherwise(draft: Draft, rng: Random) -> None:
     """Write the same table with other options of Parquet, which level core accepts."""
     _require_ours(draft)
-    path = rng.choice(listed(draft, ".parquet"))
+    path = rng.choice(rule_of_listed_file(draft, ".parquet"))
     require(path.startswith("data/"))
     table = pq.read_table(pa.BufferReader(draft.files[path]))
     require(table.num_rows)
@@ -209,20 +209,20 @@ def parquet_written_otherwise(draft: Draft, rng: Random) -> None:
     draft.put(path, content)
 
 
-@refused("help-table-differs", core="valid")
+@refuses("help-table-differs", core="valid")
 def help_table_otherwise(draft: Draft, rng: Random) -> None:
     """Leave the last row of a help table out."""
-    path = rng.choice(listed(draft, ".parquet"))
+    path = rng.choice(rule_of_listed_file(draft, ".parquet"))
     require(path.startswith("sql/help_"))
     table = pq.read_table(pa.BufferReader(draft.files[path]))
     require(table.num_rows > 1)
     draft.put(path, parquet_bytes(table.slice(0, table.num_rows - 1)))
 
 
-@refused("hierarchy-differs")
+@refuses("hierarchy-differs")
 def hierarchy_file_otherwise(draft: Draft, rng: Random) -> None:
     """Change a file of a hierarchy: its lines, ends of lines or quotes."""
-    files = [path for path in listed(draft, ".csv") if path.startswith("hierarchies/")]
+    files = [path for path in rule_of_listed_file(draft, ".csv") if path.startswith("hierarchies/")]
     require(files)
     path = rng.choice(files)
     content = draft.files[path]
@@ -236,10 +236,10 @@ def hierarchy_file_otherwise(draft: Draft, rng: Random) -> None:
     draft.put(path, rng.choice(changes))
 
 
-@refused("csv-differs")
+@refuses("csv-differs")
 def csv_otherwise(draft: Draft, rng: Random) -> None:
     """Write a CSV file in another way, or with other content."""
-    files = [path for path in listed(draft, ".csv") if path.startswith("data/")]
+    files = [path for path in rule_of_listed_file(draft, ".csv") if path.startswith("data/")]
     require(files)
     path = rng.choice(files)
     content = draft.files[path]
@@ -265,7 +265,7 @@ def _put_validation(draft: Draft, entries: object) -> None:
     draft.put("validation.json", text.encode())
 
 
-@refused("validation-wrong")
+@refuses("validation-wrong")
 def validation_entry_removed(draft: Draft, rng: Random) -> None:
     """Remove an entry of the validation document."""
     entries = _validation(draft)
@@ -273,7 +273,7 @@ def validation_entry_removed(draft: Draft, rng: Random) -> None:
     _put_validation(draft, entries)
 
 
-@refused("validation-wrong")
+@refuses("validation-wrong")
 def validation_entry_otherwise(draft: Draft, rng: Random) -> None:
     """Change what an entry says."""
     entries = _validation(draft)
@@ -285,7 +285,7 @@ def validation_entry_otherwise(draft: Draft, rng: Random) -> None:
     _put_validation(draft, entries)
 
 
-@refused("validation-wrong")
+@refuses("validation-wrong")
 def validation_in_another_order(draft: Draft, rng: Random) -> None:
     """Exchange two entries."""
     entries = _validation(draft)
@@ -296,7 +296,7 @@ def validation_in_another_order(draft: Draft, rng: Random) -> None:
     _put_validation(draft, entries)
 
 
-@refused("validation-wrong")
+@refuses("validation-wrong")
 def validation_not_canonical(draft: Draft, rng: Random) -> None:
     """Write the validation document with other spaces."""
     content = draft.files["validation.json"]

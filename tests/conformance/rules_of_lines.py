@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sfumato.tasks.schema.files import canonical_json
 from tests.conformance.drafts import SIGNATURE, Document, Draft
-from tests.conformance.rulebook import refusal, refused, require, valid
+from tests.conformance.rulebook import refusal, refuses, require, valid
 
 RECORD, KEYS, TOMBSTONE = "releases.json", "keys.json", "withdrawal.json"
 
@@ -52,7 +52,7 @@ def _offer(draft: Draft, **offers: Any) -> None:
 
 
 @valid
-def signed(draft: Draft, rng: Random) -> None:
+def rule_of_signed_line(draft: Draft, rng: Random) -> None:
     """Sign the release with a key that nobody has heard of."""
     document = _sign(draft, rng.choice(["a", "b"]))
     if rng.random() < 0.3:
@@ -61,7 +61,7 @@ def signed(draft: Draft, rng: Random) -> None:
     draft.files[SIGNATURE] = text
 
 
-@refused("signature-wrong")
+@refuses("signature-wrong")
 def signed_otherwise(draft: Draft, rng: Random) -> None:
     """Sign another digest, another kind of statement, or change a digit of the signature."""
     other = _sign(draft, "a")
@@ -75,7 +75,7 @@ def signed_otherwise(draft: Draft, rng: Random) -> None:
     _put_signature(draft, rng.choice(documents))
 
 
-@refused("signature-unreadable")
+@refuses("signature-unreadable")
 def signature_without_form(draft: Draft, rng: Random) -> None:
     """Put something in the place of the signature that is none."""
     document = _sign(draft, "a")
@@ -94,25 +94,25 @@ def signature_without_form(draft: Draft, rng: Random) -> None:
         _put_signature(draft, rng.choice(documents))
 
 
-@refused("key-revoked")
+@refuses("key-revoked")
 def signed_by_a_revoked_key(draft: Draft, rng: Random) -> None:
     """Sign with a key that itself, or its successor, revoked."""
     _put_signature(draft, _sign(draft, "a"))
     keyed = public_hex("a")
-    by = rng.choice(["a", "b"])
-    statement = {"by": public_hex(by), "key": keyed}
-    revocation = {**statement, "signature": signature_of(by, "revocation", statement)}
+    signer = rng.choice(["a", "b"])
+    statement = {"by": public_hex(signer), "key": keyed}
+    revocation = {**statement, "signature": signature_of(signer, "revocation", statement)}
     change = {"new": public_hex("b"), "old": keyed}
     rotation = {**change, "signature": signature_of("a", "rotation", change)}
-    _offer(draft, rotations=[rotation] if by == "b" else [], revocations=[revocation])
+    _offer(draft, rotations=[rotation] if signer == "b" else [], revocations=[revocation])
 
 
 @valid
 def revocation_that_does_not_hold(draft: Draft, rng: Random) -> None:
     """Sign with a key whose revocation a stranger signed, or nobody did."""
     _put_signature(draft, _sign(draft, "a"))
-    by = rng.choice(["b", "a"])
-    statement = {"by": public_hex(by), "key": public_hex("a")}
+    signer = rng.choice(["b", "a"])
+    statement = {"by": public_hex(signer), "key": public_hex("a")}
     signature = signature_of("b", "revocation", statement)
     _offer(draft, revocations=[{**statement, "signature": signature}])
 
@@ -126,7 +126,7 @@ def key_that_was_replaced(draft: Draft, _rng: Random) -> None:
     _offer(draft, rotations=[rotation])
 
 
-@refused("record-unreadable")
+@refuses("record-unreadable")
 def keys_that_cannot_be_read(draft: Draft, rng: Random) -> None:
     """Put something beside the release that cannot be read as keys."""
     documents = [b"", b"{", b"[]", b'{"line":"x","more":1}', b'{"keys":[]}', b'{"line":1}']
@@ -142,7 +142,7 @@ def _put_record(draft: Draft, record: Any) -> None:
     draft.beside[RECORD] = canonical_json(record)
 
 
-@refused("withdrawn")
+@refuses("withdrawn")
 def withdrawn_in_the_record(draft: Draft, _rng: Random) -> None:
     """Say in the record beside the release that it was withdrawn."""
     _put_record(draft, _record(draft, status="withdrawn"))
@@ -168,7 +168,7 @@ def record_with_more(draft: Draft, rng: Random) -> None:
     _put_record(draft, {**_record(draft, status=status, later=1), "format": 9, "later": {}})
 
 
-@refused("record-unreadable")
+@refuses("record-unreadable")
 def record_that_cannot_be_read(draft: Draft, rng: Random) -> None:
     """Put something beside the release that cannot be read as its record."""
     digest = draft.terms["digest"]
@@ -187,7 +187,7 @@ def record_that_cannot_be_read(draft: Draft, rng: Random) -> None:
         _put_record(draft, rng.choice(records))
 
 
-@refused("withdrawn")
+@refuses("withdrawn")
 def tombstone_in_its_place(draft: Draft, rng: Random) -> None:
     """Put the withdrawal of a version into its directory, with its files or without them."""
     document = {
@@ -203,7 +203,7 @@ def tombstone_in_its_place(draft: Draft, rng: Random) -> None:
     draft.files[TOMBSTONE] = canonical_json(document)
 
 
-@refused("withdrawn")
+@refuses("withdrawn")
 def tombstone_that_cannot_be_read(draft: Draft, rng: Random) -> None:
     """Put a withdrawal into the directory of which nothing can be read."""
     draft.files[TOMBSTONE] = rng.choice([b"", b"{}", b"[", b'{"digest":"x"}'])
@@ -220,7 +220,7 @@ def _change_parts(draft: Draft, change: Callable[[list[Document]], object]) -> N
     draft.declare(lambda terms: change(terms["made_of"]))
 
 
-@refused("parts-wrong", "file-missing", "file-unexpected", "manifest-schema", "observed-wrong")
+@refuses("parts-wrong", "file-missing", "file-unexpected", "manifest-schema", "observed-wrong")
 def part_removed(draft: Draft, rng: Random) -> None:
     """Leave the statement of a part out."""
     require(draft.in_parts and len(draft.terms["made_of"]) > 1)
@@ -228,7 +228,7 @@ def part_removed(draft: Draft, rng: Random) -> None:
     _change_parts(draft, lambda parts: parts.pop(number))
 
 
-@refused("parts-wrong")
+@refuses("parts-wrong")
 def number_of_a_part_otherwise(draft: Draft, rng: Random) -> None:
     """State another number of a part."""
     require(draft.in_parts)
@@ -241,7 +241,7 @@ def number_of_a_part_otherwise(draft: Draft, rng: Random) -> None:
     _change_parts(draft, change)
 
 
-@refused("parts-wrong")
+@refuses("parts-wrong")
 def digest_of_a_part_otherwise(draft: Draft, rng: Random) -> None:
     """State another digest of a part."""
     require(draft.in_parts)
@@ -249,14 +249,14 @@ def digest_of_a_part_otherwise(draft: Draft, rng: Random) -> None:
     _change_parts(draft, lambda parts: parts[number].update(digest="0" * 64))
 
 
-@refused("parts-wrong")
+@refuses("parts-wrong")
 def parts_that_overlap(draft: Draft, _rng: Random) -> None:
     """Give a part the cuts of another."""
     require(draft.in_parts and len(draft.terms["made_of"]) > 1)
     _change_parts(draft, lambda parts: parts[1].update(where=parts[0]["where"]))
 
 
-@refused("parts-wrong", "manifest-schema")
+@refuses("parts-wrong", "manifest-schema")
 def parts_of_nothing(draft: Draft, rng: Random) -> object:
     """Declare how a table was cut without parts, or parts without how."""
     require(draft.in_parts)
@@ -272,14 +272,14 @@ def parts_of_nothing(draft: Draft, rng: Random) -> object:
     )
 
 
-@refused("parts-wrong", "file-unexpected", "resources-wrong")
+@refuses("parts-wrong", "file-unexpected", "resources-wrong")
 def part_signed(draft: Draft, _rng: Random) -> None:
     """Sign a part, which only the whole may be."""
     require(draft.in_parts)
     draft.files[f"parts/0001/{SIGNATURE}"] = canonical_json(_sign(draft, "a"))
 
 
-@refused("counts-contradict", "parts-wrong")
+@refuses("counts-contradict", "parts-wrong")
 def rows_of_the_whole_otherwise(draft: Draft, rng: Random) -> object:
     """State another number of rows of the whole than its parts have."""
     require(draft.in_parts)

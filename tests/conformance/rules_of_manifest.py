@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from tests.conformance.drafts import MANIFEST, Document, Draft, NotApplicableError
-from tests.conformance.rulebook import Expected, not_judged, refusal, refused, require, valid
+from tests.conformance.rulebook import Expected, not_judged, refusal, refuses, require, valid
 
 Change = Callable[[Document], Any]
 
@@ -17,21 +17,21 @@ def _rewrite(draft: Draft, old: bytes, new: bytes) -> None:
     draft.files[MANIFEST] = content.replace(old, new, 1)
 
 
-@refused("manifest-not-canonical")
+@refuses("manifest-not-canonical")
 def manifest_spaced(draft: Draft, rng: Random) -> None:
     """Write a space between two tokens."""
     old, new = rng.choice([(b'":', b'": '), (b",", b" ,"), (b"{", b"{ "), (b'":[', b'":\n[')])
     _rewrite(draft, old, new)
 
 
-@refused("manifest-not-canonical")
+@refuses("manifest-not-canonical")
 def manifest_framed(draft: Draft, rng: Random) -> None:
     """Write something before or after the document."""
     before, after = rng.choice([(b"", b"\n"), (b"\xef\xbb\xbf", b""), (b" ", b""), (b"", b"{}")])
     draft.files[MANIFEST] = before + draft.files[MANIFEST] + after
 
 
-@refused("manifest-not-canonical")
+@refuses("manifest-not-canonical")
 def manifest_key_twice(draft: Draft, rng: Random) -> None:
     """Write a key a second time, with the same value or another."""
     document = draft.document
@@ -40,7 +40,7 @@ def manifest_key_twice(draft: Draft, rng: Random) -> None:
     _rewrite(draft, f'"{key}":'.encode(), f'"{key}":{text},"{key}":'.encode())
 
 
-@refused("manifest-not-canonical")
+@refuses("manifest-not-canonical")
 def manifest_keys_unsorted(draft: Draft, rng: Random) -> None:
     """Write the keys of the package in another order."""
     document = draft.document
@@ -52,7 +52,7 @@ def manifest_keys_unsorted(draft: Draft, rng: Random) -> None:
     draft.files[MANIFEST] = text.encode()
 
 
-@refused("manifest-not-canonical")
+@refuses("manifest-not-canonical")
 def manifest_escaped(draft: Draft, rng: Random) -> None:
     """Escape a character that needs no escape."""
     letter = rng.choice(draft.document["name"])
@@ -63,7 +63,7 @@ def manifest_escaped(draft: Draft, rng: Random) -> None:
     _rewrite(draft, at_start.encode(), escaped.encode())
 
 
-@refused("manifest-not-canonical")
+@refuses("manifest-not-canonical")
 def manifest_number_otherwise(draft: Draft, rng: Random) -> None:
     """Write a whole number with a fraction, an exponent or a sign."""
     number = draft.terms["rows"]["read"]
@@ -71,7 +71,7 @@ def manifest_number_otherwise(draft: Draft, rng: Random) -> None:
     _rewrite(draft, f'"read":{number}'.encode(), f'"read":{other}'.encode())
 
 
-@refused("manifest-not-canonical")
+@refuses("manifest-not-canonical")
 def manifest_damaged(draft: Draft, rng: Random) -> None:
     """Damage the text of the document so that it is no JSON in UTF-8."""
     content = draft.files[MANIFEST]
@@ -86,27 +86,27 @@ def manifest_damaged(draft: Draft, rng: Random) -> None:
     draft.files[MANIFEST] = rng.choice(changes)
 
 
-@refused("manifest-not-canonical", "manifest-schema")
+@refuses("manifest-not-canonical", "manifest-schema")
 def manifest_nested(draft: Draft, rng: Random) -> None:
     """Nest arrays deeper than 50 levels."""
     depth = rng.choice([60, 3000])
     _rewrite(draft, b'"title":', b'"more":' + b"[" * depth + b"]" * depth + b',"title":')
 
 
-@refused("manifest-not-canonical", "manifest-schema")
+@refuses("manifest-not-canonical", "manifest-schema")
 def manifest_of_another_kind(draft: Draft, rng: Random) -> None:
     """Put another document of JSON in the place of the manifest."""
     draft.files[MANIFEST] = rng.choice([b"[]", b"null", b"1", b'"text"', b"{}", b'{"sfumato":{}}'])
 
 
-@refused("manifest-not-canonical", "manifest-schema", "counts-contradict")
+@refuses("manifest-not-canonical", "manifest-schema", "counts-contradict")
 def manifest_number_too_large(draft: Draft, _rng: Random) -> None:
     """Write a whole number beyond those that all readers have."""
     number = draft.terms["rows"]["read"]
     _rewrite(draft, f'"read":{number}'.encode(), f'"read":{2**53}'.encode())
 
 
-@refused("digest-wrong")
+@refuses("digest-wrong")
 def digest_otherwise(draft: Draft, rng: Random) -> None:
     """Change one digit of the digest."""
     digest = draft.terms["digest"]
@@ -115,7 +115,7 @@ def digest_otherwise(draft: Draft, rng: Random) -> None:
     _rewrite(draft, digest.encode(), (digest[:place] + digit + digest[place + 1 :]).encode())
 
 
-@refused("digest-wrong", "manifest-schema")
+@refuses("digest-wrong", "manifest-schema")
 def digest_in_capitals(draft: Draft, _rng: Random) -> None:
     """Write the digest in capital letters."""
     digest = draft.terms["digest"]
@@ -123,14 +123,14 @@ def digest_in_capitals(draft: Draft, _rng: Random) -> None:
     _rewrite(draft, digest.encode(), digest.upper().encode())
 
 
-@refused("digest-wrong", "manifest-schema")
+@refuses("digest-wrong", "manifest-schema")
 def digest_of_nothing(draft: Draft, rng: Random) -> None:
     """Leave digits of the digest out, or all of them."""
     digest = draft.terms["digest"]
     _rewrite(draft, digest.encode(), digest[: rng.choice([0, 63])].encode())
 
 
-@refused("digest-wrong")
+@refuses("digest-wrong")
 def statement_without_a_seal(draft: Draft, rng: Random) -> None:
     """Change a statement and leave the digest as it was."""
     number = draft.terms["rows"]["dropped_by_filter"]
@@ -144,7 +144,7 @@ def statement_without_a_seal(draft: Draft, rng: Random) -> None:
     _rewrite(draft, f'"read":{read}'.encode(), f'"read":{read + more}'.encode())
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def unknown_key(draft: Draft, rng: Random) -> None:
     """Add a key that no manifest has."""
     key, value = rng.choice(["more", "Format", "x-y", ""]), rng.choice([1, "text", [], {}])
@@ -152,7 +152,7 @@ def unknown_key(draft: Draft, rng: Random) -> None:
     draft.state(lambda document: place(document).update({key: value}))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def key_of_null(draft: Draft, rng: Random) -> None:
     """Give a key the value null."""
     key = rng.choice(["predecessor", "window", "exposure", "bars", "words", "parts", "rounds"])
@@ -160,7 +160,7 @@ def key_of_null(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms.update({key: None}))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def key_removed(draft: Draft, rng: Random) -> None:
     """Remove a key that every declaration has."""
     key = rng.choice(
@@ -172,14 +172,14 @@ def key_removed(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms.pop(key))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def key_of_column_removed(draft: Draft, rng: Random) -> None:
     """Remove a key that every column has."""
     key = rng.choice(["name", "role", "type", "nulls"])
     draft.declare(lambda terms: terms["columns"][0].pop(key))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def default_written(draft: Draft, rng: Random) -> None:
     """Write a later key at its default, where it must be absent."""
     key, value = rng.choice(
@@ -196,7 +196,7 @@ def default_written(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms.update({key: value}))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def default_of_column_written(draft: Draft, rng: Random) -> None:
     """Write a later key of a column at its default."""
     key, value = rng.choice([("leaves", "all"), ("weight", False), ("bottom", None)])
@@ -204,7 +204,7 @@ def default_of_column_written(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms["columns"][0].update({key: value}))
 
 
-@refused("manifest-schema", "file-unexpected", "promise-scope")
+@refuses("manifest-schema", "file-unexpected", "promise-scope")
 def value_of_another_kind(draft: Draft, rng: Random) -> None:
     """Give a key a value of another type, or one that is not among its values."""
     key, value = rng.choice(
@@ -228,7 +228,7 @@ def value_of_another_kind(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms.update({key: value}))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def format_of_files_twice(draft: Draft, rng: Random) -> None:
     """Name a format of files twice."""
     twice = rng.choice([["parquet", "parquet"], ["parquet", "csv", "csv"]])
@@ -236,7 +236,7 @@ def format_of_files_twice(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms.update(formats=twice))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def value_of_column_of_another_kind(draft: Draft, rng: Random) -> None:
     """Give a key of a column a value that it cannot have."""
     key, value = rng.choice(
@@ -255,14 +255,14 @@ def value_of_column_of_another_kind(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms["columns"][0].update({key: value}))
 
 
-@refused("manifest-schema", "resources-wrong", "table-schema", "file-missing", "file-unexpected")
+@refuses("manifest-schema", "resources-wrong", "table-schema", "file-missing", "file-unexpected")
 def column_twice(draft: Draft, rng: Random) -> None:
     """Declare a column a second time."""
     require(not draft.in_parts)
     draft.declare(lambda terms: terms["columns"].append(rng.choice(terms["columns"])))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def number_written_otherwise(draft: Draft, rng: Random) -> None:
     """Write the number of a promise in another way, in the observation, too."""
     require(not draft.in_parts)
@@ -285,14 +285,14 @@ def number_written_otherwise(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def title_of_the_package_alone(draft: Draft, rng: Random) -> None:
     """Change name or title of the package, and not those of the declaration."""
     key, value = rng.choice([("title", "Another"), ("name", "another"), ("$schema", "https://x.y")])
     draft.state(lambda document: document.update({key: value}))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def words_of_the_package_otherwise(draft: Draft, rng: Random) -> None:
     """Let the package state a description, licence or contributor that the words do not have."""
     key, value = rng.choice(
@@ -309,7 +309,7 @@ def _highest(terms: Document) -> int:
     return int(terms.get("format", 0))
 
 
-@refused("format-wrong")
+@refuses("format-wrong")
 def format_too_high(draft: Draft, rng: Random) -> None:
     """State a higher format than the lowest that fits."""
     require(_highest(draft.terms) < 11)
@@ -317,7 +317,7 @@ def format_too_high(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms.update(format=number))
 
 
-@refused("format-wrong")
+@refuses("format-wrong")
 def format_too_low(draft: Draft, rng: Random) -> None:
     """State a lower format than the keys need, or none."""
     require(_highest(draft.terms))
@@ -325,13 +325,13 @@ def format_too_low(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms.update(format=number) if number else terms.pop("format"))
 
 
-@refused("format-wrong", "manifest-schema")
+@refuses("format-wrong", "manifest-schema")
 def format_of_zero(draft: Draft, _rng: Random) -> None:
     """State format 0, which is written as no format."""
     draft.declare(lambda terms: terms.update(format=0))
 
 
-@refused("format-wrong", "manifest-schema")
+@refuses("format-wrong", "manifest-schema")
 def format_of_another_kind(draft: Draft, rng: Random) -> None:
     """State a format that is no whole number."""
     value = rng.choice(["6", 1.5, -1, True, [6], {}])
@@ -344,7 +344,7 @@ def format_of_the_future(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms.update(format=rng.choice([12, 13, 1000])))
 
 
-@refused("counts-contradict")
+@refuses("counts-contradict")
 def rows_that_do_not_add_up(draft: Draft, rng: Random) -> None:
     """State another number of rows that were read, or left out."""
     key = rng.choice(["read", "dropped_by_filter", "dropped_for_nulls", "dropped_as_repeats"])
@@ -352,7 +352,7 @@ def rows_that_do_not_add_up(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: terms["rows"].update({key: terms["rows"][key] + more}))
 
 
-@refused("counts-contradict", "manifest-schema")
+@refuses("counts-contradict", "manifest-schema")
 def rows_below_zero(draft: Draft, rng: Random) -> None:
     """State fewer than no rows that were left out, so that all add up."""
 
@@ -365,7 +365,7 @@ def rows_below_zero(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("counts-contradict")
+@refuses("counts-contradict")
 def values_made_up_elsewhere(draft: Draft, rng: Random) -> None:
     """State values that were made up, in a form that has none."""
     require(draft.form != "redistributed")
@@ -419,7 +419,7 @@ def column_described(draft: Draft, rng: Random) -> None:
     draft.rebuild(change)
 
 
-@refused("statement-wrong", "resources-wrong", "manifest-schema", "format-wrong")
+@refuses("statement-wrong", "resources-wrong", "manifest-schema", "format-wrong")
 def nobodys_column_described(draft: Draft, _rng: Random) -> None:
     """Describe a column that there is not."""
 
@@ -430,7 +430,7 @@ def nobodys_column_described(draft: Draft, _rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("statement-wrong")
+@refuses("statement-wrong")
 def exposure_that_contradicts_itself(draft: Draft, rng: Random) -> object:
     """State more people who face one value than who face few."""
     require(not draft.in_parts)
@@ -449,7 +449,7 @@ def exposure_that_contradicts_itself(draft: Draft, rng: Random) -> object:
     return refusal("statement-wrong", "manifest-schema")
 
 
-@refused("statement-wrong")
+@refuses("statement-wrong")
 def factor_of_another_grid(draft: Draft, rng: Random) -> Expected:
     """State a factor of likely intervals that is not on the grid, or for no column."""
     require(not draft.in_parts)

@@ -6,7 +6,7 @@ from random import Random
 
 from tests.conformance.arithmetic import Limit, limits_of
 from tests.conformance.drafts import Document, Draft, NotApplicableError
-from tests.conformance.rulebook import Expected, refusal, refused, require, valid
+from tests.conformance.rulebook import Expected, refusal, refuses, require, valid
 
 BROKEN = ("promise-broken", "promise-unmeasurable", "validation-wrong")
 SCOPE = ("promise-scope", "manifest-schema", "validation-wrong", "promise-broken")
@@ -29,7 +29,7 @@ def _pick(draft: Draft, rng: Random) -> tuple[int, Limit]:
     return rng.choice(limits)
 
 
-def written(number: Fraction) -> int | str:
+def rule_of_promise(number: Fraction) -> int | str:
     """Return a number as a manifest writes it, rounded to nine decimals (M3.3)."""
     if number.denominator == 1:
         return int(number)
@@ -54,16 +54,16 @@ def _put(draft: Draft, place: int, limit: Limit, number: Fraction) -> None:
     """Promise another number, and write the release with it."""
     least, most = _DOMAINS.get(limit.name, (0, 10**12))
     require(least <= number <= most and (number > 0 or limit.name == "t"))
-    value = written(number)
+    value = rule_of_promise(number)
     draft.rebuild(lambda terms: terms["promises"][place].update({limit.name: value}))
 
 
-@refused(*BROKEN)
+@refuses(*BROKEN)
 def promise_beyond_the_tables(draft: Draft, rng: Random) -> None:
     """Promise a little more than the tables keep, and write the release with it."""
     place, limit = _pick(draft, rng)
     number = _step(limit, rng, stronger=True)
-    require(Fraction(str(written(number))) != limit.figure)
+    require(Fraction(str(rule_of_promise(number))) != limit.figure)
     _put(draft, place, limit, number)
 
 
@@ -72,7 +72,7 @@ def promise_as_the_tables_keep_it(draft: Draft, rng: Random) -> None:
     """Promise just what the tables keep: a limit belongs to what is allowed."""
     place, limit = _pick(draft, rng)
     require(not isinstance(limit.figure, float) and limit.name != "c")
-    require(Fraction(str(written(limit.figure))) == limit.figure)
+    require(Fraction(str(rule_of_promise(limit.figure))) == limit.figure)
     _put(draft, place, limit, limit.figure)
 
 
@@ -83,18 +83,18 @@ def promise_that_is_weaker(draft: Draft, rng: Random) -> None:
     _put(draft, place, limit, _step(limit, rng, stronger=False))
 
 
-@refused("observed-wrong", "validation-wrong", "bytes-differ")
+@refuses("observed-wrong", "validation-wrong", "bytes-differ")
 def promise_that_was_not_observed(draft: Draft, rng: Random) -> None:
     """Promise less in the manifest, and leave `validation.json` as it is."""
     place, limit = _pick(draft, rng)
     number = _step(limit, rng, stronger=False)
     least, _ = _DOMAINS.get(limit.name, (0, 0))
     require(number > least)
-    value = written(number)
+    value = rule_of_promise(number)
     draft.declare(lambda terms: terms["promises"][place].update({limit.name: value}))
 
 
-@refused(*SCOPE)
+@refuses(*SCOPE)
 def promise_of_another_form(draft: Draft, rng: Random) -> None:
     """Promise what the form cannot show."""
     others = {
@@ -127,7 +127,7 @@ def _add(draft: Draft, change) -> None:
     draft.declare(change)
 
 
-@refused(*SCOPE, "observed-wrong")
+@refuses(*SCOPE, "observed-wrong")
 def promise_about_no_quasi_identifier(draft: Draft, rng: Random) -> None:
     """Promise something about no quasi-identifier, or about a column that is none."""
     sensitive = [c["name"] for c in draft.terms["columns"] if c["role"] == "sensitive"]
@@ -142,7 +142,7 @@ def _alter(terms: Document, rng: Random, key: str, value: object) -> None:
     terms["observed"][place]["promise"][key] = value
 
 
-@refused(*SCOPE, "observed-wrong")
+@refuses(*SCOPE, "observed-wrong")
 def promise_about_no_sensitive_column(draft: Draft, rng: Random) -> None:
     """Let a promise about values name no sensitive column."""
     quasi = [c["name"] for c in draft.terms["columns"] if c["role"] == "quasi-identifier"]
@@ -161,7 +161,7 @@ def promise_about_no_sensitive_column(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("promise-scope", "manifest-schema", "observed-wrong", "validation-wrong")
+@refuses("promise-scope", "manifest-schema", "observed-wrong", "validation-wrong")
 def columns_without_a_promise(draft: Draft, rng: Random) -> None:
     """Leave the promises out that are about a quasi-identifier or a sensitive column."""
     terms = draft.terms
@@ -179,7 +179,7 @@ def columns_without_a_promise(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def promise_of_no_model(draft: Draft, rng: Random) -> None:
     """Promise what no model says, or with a key that the model does not have."""
     key, value = rng.choice(
@@ -188,7 +188,7 @@ def promise_of_no_model(draft: Draft, rng: Random) -> None:
     draft.declare(lambda terms: _alter(terms, rng, key, value))
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def parameter_out_of_range(draft: Draft, rng: Random) -> None:
     """Promise a number that a parameter cannot be."""
     wrong = {
@@ -214,7 +214,7 @@ def parameter_out_of_range(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def parameter_left_out(draft: Draft, rng: Random) -> None:
     """Leave a number of a promise out."""
     names = ("k", "l", "t", "alpha", "e", "beta", "delta", "tolerance", "variant", "distance")
@@ -230,7 +230,7 @@ def parameter_left_out(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("promise-broken", "observed-wrong", "validation-wrong")
+@refuses("promise-broken", "observed-wrong", "validation-wrong")
 def promise_repeated(draft: Draft, rng: Random) -> Expected:
     """Make a promise twice, and observe it once."""
     require(not draft.in_parts)

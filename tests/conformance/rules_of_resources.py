@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 
 from tests.conformance.drafts import Document, Draft
-from tests.conformance.rulebook import refused, require
+from tests.conformance.rulebook import refuses, require
 
 
 def _change_entry(draft: Draft, rng: Random, change: Callable[[Document], object]) -> None:
@@ -16,7 +16,7 @@ def _change_entry(draft: Draft, rng: Random, change: Callable[[Document], object
     draft.state(alter)
 
 
-@refused("resources-wrong")
+@refuses("resources-wrong")
 def entries_in_another_order(draft: Draft, rng: Random) -> None:
     """Exchange two entries of the list of files."""
 
@@ -28,14 +28,14 @@ def entries_in_another_order(draft: Draft, rng: Random) -> None:
     draft.state(change)
 
 
-@refused("resources-wrong", "file-unexpected")
+@refuses("resources-wrong", "file-unexpected")
 def entry_removed(draft: Draft, rng: Random) -> None:
     """Leave a file out of the list."""
     number = rng.randrange(100)
     draft.state(lambda document: document["resources"].pop(number % len(document["resources"])))
 
 
-@refused("resources-wrong")
+@refuses("resources-wrong")
 def entry_twice(draft: Draft, rng: Random) -> None:
     """List a file twice."""
 
@@ -46,7 +46,7 @@ def entry_twice(draft: Draft, rng: Random) -> None:
     draft.state(change)
 
 
-@refused("resources-wrong", "manifest-schema")
+@refuses("resources-wrong", "manifest-schema")
 def entry_otherwise(draft: Draft, rng: Random) -> None:
     """State another name, format or medium of a file."""
     key, value = rng.choice(
@@ -55,14 +55,14 @@ def entry_otherwise(draft: Draft, rng: Random) -> None:
     _change_entry(draft, rng, lambda entry: entry.update({key: value}))
 
 
-@refused("resources-wrong", "manifest-schema", "file-missing", "file-unexpected")
+@refuses("resources-wrong", "manifest-schema", "file-missing", "file-unexpected")
 def entry_of_another_path(draft: Draft, rng: Random) -> None:
     """List another path in the place of a file's."""
     path = rng.choice(["../outside.json", "/etc/passwd", "data/none.parquet", "./index.html", ""])
     _change_entry(draft, rng, lambda entry: entry.update(path=path))
 
 
-@refused("resources-wrong", "manifest-schema")
+@refuses("resources-wrong", "manifest-schema")
 def entry_without_a_key(draft: Draft, rng: Random) -> None:
     """Leave a key of an entry out."""
     key = rng.choice(["name", "path", "format", "mediatype", "bytes", "hash"])
@@ -76,7 +76,7 @@ def _fields(document: Document, rng: Random) -> list[Document]:
     return fields
 
 
-@refused("resources-wrong")
+@refuses("resources-wrong")
 def field_otherwise(draft: Draft, rng: Random) -> None:
     """Say something else of a column of a table."""
     key, value = rng.choice(
@@ -89,7 +89,7 @@ def field_otherwise(draft: Draft, rng: Random) -> None:
     draft.state(change)
 
 
-@refused("resources-wrong")
+@refuses("resources-wrong")
 def field_required_otherwise(draft: Draft, rng: Random) -> None:
     """Say that a column allows missing values where it does not, or the reverse."""
 
@@ -101,7 +101,7 @@ def field_required_otherwise(draft: Draft, rng: Random) -> None:
     draft.state(change)
 
 
-@refused("resources-wrong")
+@refuses("resources-wrong")
 def fields_in_another_order(draft: Draft, rng: Random) -> None:
     """List the columns of a table in reverse."""
 
@@ -111,7 +111,7 @@ def fields_in_another_order(draft: Draft, rng: Random) -> None:
     draft.state(change)
 
 
-@refused("resources-wrong")
+@refuses("resources-wrong")
 def encoding_left_out(draft: Draft, rng: Random) -> None:
     """Leave out in which encoding a text is."""
     entries = [e["path"] for e in draft.document["resources"] if "encoding" in e]
@@ -135,20 +135,20 @@ def _change_hierarchy(draft: Draft, change: Callable[[list[list[str]]], object])
     draft.declare(lambda terms: change(_array(terms)["hierarchy"]))
 
 
-@refused("hierarchy-wrong", "hierarchy-differs")
+@refuses("hierarchy-wrong", "hierarchy-differs")
 def leaf_twice(draft: Draft, rng: Random) -> None:
     """Give a hierarchy the same leaf twice."""
     _change_hierarchy(draft, lambda rows: rows.append(rng.choice(rows)))
 
 
-@refused("hierarchy-wrong", "hierarchy-differs")
+@refuses("hierarchy-wrong", "hierarchy-differs")
 def root_otherwise(draft: Draft, rng: Random) -> None:
     """Name the root of a hierarchy otherwise than by a star."""
     root = rng.choice(["all", "", "**"])
     _change_hierarchy(draft, lambda rows: [row.__setitem__(-1, root) for row in rows])
 
 
-@refused("hierarchy-wrong", "hierarchy-differs")
+@refuses("hierarchy-wrong", "hierarchy-differs")
 def rows_of_unequal_length(draft: Draft, rng: Random) -> None:
     """Leave a level of one leaf out, or give it one more."""
 
@@ -160,7 +160,7 @@ def rows_of_unequal_length(draft: Draft, rng: Random) -> None:
     _change_hierarchy(draft, change)
 
 
-@refused("hierarchy-wrong", "hierarchy-differs", "label-unreadable", "leaves-unpublished")
+@refuses("hierarchy-wrong", "hierarchy-differs", "label-unreadable", "leaves-unpublished")
 def label_above_two_parents(draft: Draft, rng: Random) -> None:
     """Let two leaves share a label on a level, and not the label above it."""
 
@@ -175,7 +175,7 @@ def label_above_two_parents(draft: Draft, rng: Random) -> None:
     _change_hierarchy(draft, change)
 
 
-@refused("hierarchy-wrong", "hierarchy-differs")
+@refuses("hierarchy-wrong", "hierarchy-differs")
 def label_that_is_empty(draft: Draft, rng: Random) -> None:
     """Leave a label of a hierarchy empty."""
 
@@ -186,7 +186,7 @@ def label_that_is_empty(draft: Draft, rng: Random) -> None:
     _change_hierarchy(draft, change)
 
 
-@refused("hierarchy-wrong", "manifest-schema", "file-unexpected", "label-unreadable")
+@refuses("hierarchy-wrong", "manifest-schema", "file-unexpected", "label-unreadable")
 def hierarchy_of_another_type(draft: Draft, rng: Random) -> None:
     """Declare a hierarchy that the type of its column cannot have."""
     fits = {"intervals": "integer", "dates": "date", "prefixes": "string"}
@@ -205,7 +205,7 @@ def hierarchy_of_another_type(draft: Draft, rng: Random) -> None:
     )
 
 
-@refused("manifest-schema")
+@refuses("manifest-schema")
 def levels_that_do_not_nest(draft: Draft, rng: Random) -> None:
     """Declare widths, periods or lengths that do not nest."""
     wrong = {
@@ -224,7 +224,7 @@ def levels_that_do_not_nest(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("observed-wrong", "manifest-schema")
+@refuses("observed-wrong", "manifest-schema")
 def observed_figure_otherwise(draft: Draft, rng: Random) -> None:
     """State another figure of a promise."""
 
@@ -236,7 +236,7 @@ def observed_figure_otherwise(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("observed-wrong", "manifest-schema", "statement-wrong")
+@refuses("observed-wrong", "manifest-schema", "statement-wrong")
 def observed_groups_otherwise(draft: Draft, rng: Random) -> None:
     """State another number of groups."""
     more = rng.choice([-1, 1, 7])
@@ -247,7 +247,7 @@ def observed_groups_otherwise(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("observed-wrong", "manifest-schema")
+@refuses("observed-wrong", "manifest-schema")
 def observed_of_another_promise(draft: Draft, rng: Random) -> None:
     """Observe another promise than the one that is made."""
 
@@ -258,7 +258,7 @@ def observed_of_another_promise(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("observed-wrong", "manifest-schema")
+@refuses("observed-wrong", "manifest-schema")
 def observation_removed(draft: Draft, rng: Random) -> None:
     """Leave the observation of a promise out, or state one twice."""
 
@@ -272,7 +272,7 @@ def observation_removed(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("observed-wrong", "manifest-schema")
+@refuses("observed-wrong", "manifest-schema")
 def observation_with_more(draft: Draft, rng: Random) -> None:
     """Observe a figure that the promise does not have, or people where nobody has several rows."""
     terms = draft.terms
@@ -288,7 +288,7 @@ def observation_with_more(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refused("manifest-schema", "validation-wrong")
+@refuses("manifest-schema", "validation-wrong")
 def name_of_no_column(draft: Draft, rng: Random) -> None:
     """Let strata, linked columns or rounds name a column that there is not."""
     require(not draft.in_parts)

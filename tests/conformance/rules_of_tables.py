@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.shared.errors import SfumatoError
 from tests.conformance.arithmetic import are_kept
 from tests.conformance.drafts import Document, Draft, Tables, parquet_bytes
-from tests.conformance.rulebook import VALID, Expected, refusal, refused, require, valid
+from tests.conformance.rulebook import VALID, Expected, refusal, refuses, require, valid
 
 MEASURED = ("observed-wrong", "promise-broken", "promise-unmeasurable", "order-wrong")
 """What applies, too, if a table has other rows than those that its release was made from."""
@@ -35,14 +35,14 @@ def _exact(draft: Draft) -> str:
     return names[draft.form]
 
 
-def edited(table: pa.Table, change: Callable[[list[Document]], object]) -> pa.Table:
+def rule_edit(table: pa.Table, change: Callable[[list[Document]], object]) -> pa.Table:
     """Return a table whose rows were changed in a list."""
     rows = table.to_pylist()
     change(rows)
     return pa.Table.from_pylist(rows, schema=table.schema)
 
 
-@refused("order-wrong")
+@refuses("order-wrong")
 def rows_exchanged(draft: Draft, rng: Random) -> None:
     """Exchange two neighbours that differ."""
     name, table = _pick(draft, rng)
@@ -54,7 +54,7 @@ def rows_exchanged(draft: Draft, rng: Random) -> None:
     def exchange(rows: list[Document]) -> None:
         rows[place], rows[place + 1] = rows[place + 1], rows[place]
 
-    draft.put_table(name, edited(table, exchange))
+    draft.put_table(name, rule_edit(table, exchange))
 
 
 @valid
@@ -77,7 +77,7 @@ def _bytes_now(draft: Draft, name: str, table: pa.Table) -> bytes:
     return copy.files[f"data/{name}.parquet"]
 
 
-@refused("order-wrong")
+@refuses("order-wrong")
 def rows_reversed(draft: Draft, rng: Random) -> None:
     """Write all rows of a table in reverse."""
     name, table = _pick(draft, rng)
@@ -86,7 +86,7 @@ def rows_reversed(draft: Draft, rng: Random) -> None:
     draft.put_table(name, backwards)
 
 
-@refused("table-schema", "resources-wrong")
+@refuses("table-schema", "resources-wrong")
 def column_renamed(draft: Draft, rng: Random) -> None:
     """Give a column of a table another name."""
     name, table = _pick(draft, rng)
@@ -96,7 +96,7 @@ def column_renamed(draft: Draft, rng: Random) -> None:
     draft.put_table(name, table.rename_columns(names))
 
 
-@refused("table-schema", "resources-wrong")
+@refuses("table-schema", "resources-wrong")
 def column_added(draft: Draft, rng: Random) -> None:
     """Add a column to a table."""
     name, table = _pick(draft, rng)
@@ -105,7 +105,7 @@ def column_added(draft: Draft, rng: Random) -> None:
     draft.put_table(name, table.append_column(field, values))
 
 
-@refused("table-schema", "resources-wrong")
+@refuses("table-schema", "resources-wrong")
 def column_removed(draft: Draft, rng: Random) -> None:
     """Remove a column from a table."""
     name, table = _pick(draft, rng)
@@ -113,7 +113,7 @@ def column_removed(draft: Draft, rng: Random) -> None:
     draft.put_table(name, table.remove_column(rng.randrange(table.num_columns)))
 
 
-@refused("table-schema", "resources-wrong")
+@refuses("table-schema", "resources-wrong")
 def columns_in_another_order(draft: Draft, rng: Random) -> None:
     """Write the columns of a table in reverse."""
     name, table = _pick(draft, rng)
@@ -121,7 +121,7 @@ def columns_in_another_order(draft: Draft, rng: Random) -> None:
     draft.put_table(name, table.select(table.column_names[::-1]))
 
 
-@refused("table-schema", "resources-wrong")
+@refuses("table-schema", "resources-wrong")
 def column_of_another_type(draft: Draft, rng: Random) -> None:
     """Write a column as texts, or whole numbers with another width."""
     name, table = _pick(draft, rng)
@@ -139,7 +139,7 @@ def column_of_another_type(draft: Draft, rng: Random) -> None:
     draft.put(f"data/{name}.parquet", parquet_bytes(other))
 
 
-@refused("table-schema", "bytes-differ")
+@refuses("table-schema", "bytes-differ")
 def nulls_allowed_otherwise(draft: Draft, rng: Random) -> None:
     """Let a column allow missing values that may have none, or the reverse."""
     name, table = _pick(draft, rng)
@@ -151,7 +151,7 @@ def nulls_allowed_otherwise(draft: Draft, rng: Random) -> None:
     draft.put(f"data/{name}.parquet", parquet_bytes(table.cast(schema)))
 
 
-@refused("null-unexpected", "table-schema", "csv-differs", *MEASURED, *DERIVED)
+@refuses("null-unexpected", "table-schema", "csv-differs", *MEASURED, *DERIVED)
 def value_missing(draft: Draft, rng: Random) -> None:
     """Take a value away in a column that allows no missing ones."""
     name, table = _pick(draft, rng)
@@ -166,7 +166,7 @@ def value_missing(draft: Draft, rng: Random) -> None:
     draft.put(f"data/{name}.parquet", parquet_bytes(other))
 
 
-@refused("table-metadata")
+@refuses("table-metadata")
 def metadata_in_the_footer(draft: Draft, rng: Random) -> None:
     """Write a note into the footer of a table, or the schema of another library."""
     name, table = _pick(draft, rng)
@@ -174,7 +174,7 @@ def metadata_in_the_footer(draft: Draft, rng: Random) -> None:
     draft.put(f"data/{name}.parquet", parquet_bytes(noted, store_schema=True))
 
 
-@refused("table-unreadable")
+@refuses("table-unreadable")
 def table_damaged(draft: Draft, rng: Random) -> None:
     """Put something that is no Parquet in the place of a table, and seal."""
     name, _ = _pick(draft, rng)
@@ -183,7 +183,7 @@ def table_damaged(draft: Draft, rng: Random) -> None:
     draft.put(f"data/{name}.parquet", damaged)
 
 
-@refused("value-hidden", "bytes-differ", core="either")
+@refuses("value-hidden", "bytes-differ", core="either")
 def value_in_a_dictionary(draft: Draft, rng: Random) -> None:
     """Hide a value in the dictionary of a column that no row has."""
     name, table = _pick(draft, rng)
@@ -198,7 +198,7 @@ def value_in_a_dictionary(draft: Draft, rng: Random) -> None:
     draft.put(f"data/{name}.parquet", parquet_bytes(table.set_column(place, kept_field, hidden)))
 
 
-@refused("table-empty", "row-count-wrong", "count-wrong", "tables-disagree", *MEASURED, *DERIVED)
+@refuses("table-empty", "row-count-wrong", "count-wrong", "tables-disagree", *MEASURED, *DERIVED)
 def table_emptied(draft: Draft, rng: Random) -> None:
     """Leave no row of a table."""
     name, table = _pick(draft, rng)
@@ -206,26 +206,26 @@ def table_emptied(draft: Draft, rng: Random) -> None:
     draft.put_table(name, table.slice(0, 0))
 
 
-@refused("row-count-wrong", "tables-disagree", *MEASURED, *DERIVED)
+@refuses("row-count-wrong", "tables-disagree", *MEASURED, *DERIVED)
 def row_removed(draft: Draft, rng: Random) -> None:
     """Remove a row of somebody, and leave the numbers of rows as they are."""
     name = _exact(draft)
     table = draft.tables()[name]
     require(table.num_rows > 1)
     row = rng.randrange(table.num_rows)
-    draft.put_table(name, edited(table, lambda rows: rows.pop(row)))
+    draft.put_table(name, rule_edit(table, lambda rows: rows.pop(row)))
 
 
-@refused("row-count-wrong", "tables-disagree", *MEASURED, *DERIVED)
+@refuses("row-count-wrong", "tables-disagree", *MEASURED, *DERIVED)
 def row_repeated(draft: Draft, rng: Random) -> None:
     """Repeat a row of somebody."""
     name = _exact(draft)
     table = draft.tables()[name]
     row = rng.randrange(table.num_rows)
-    draft.put_table(name, edited(table, lambda rows: rows.insert(row, rows[row])))
+    draft.put_table(name, rule_edit(table, lambda rows: rows.insert(row, rows[row])))
 
 
-@refused("row-count-wrong", "count-wrong", "tables-disagree", *DERIVED)
+@refuses("row-count-wrong", "count-wrong", "tables-disagree", *DERIVED)
 def published_rows_otherwise(draft: Draft, rng: Random) -> None:
     """State that one row more was published, and read."""
     require(not draft.in_parts)
@@ -242,10 +242,10 @@ def _groups(table: pa.Table) -> list[int]:
     return sorted(set(table["group_id"].to_pylist()))
 
 
-def _renumbered(tables: Tables, numbers: dict[int, int]) -> Tables:
+def _new_numbers(tables: Tables, numbers: dict[int, int]) -> Tables:
     """Return tables whose groups have other numbers."""
     return {
-        name: edited(
+        name: rule_edit(
             table,
             lambda rows: [
                 row.update(group_id=numbers.get(row["group_id"], row["group_id"])) for row in rows
@@ -264,7 +264,7 @@ def _put_all(draft: Draft, tables: Tables) -> None:
             draft.put_table(name, table)
 
 
-@refused("order-wrong", "tables-disagree")
+@refuses("order-wrong", "tables-disagree")
 def groups_with_a_gap(draft: Draft, rng: Random) -> object:
     """Leave a number of groups out."""
     tables = draft.tables()
@@ -273,11 +273,11 @@ def groups_with_a_gap(draft: Draft, rng: Random) -> object:
     ids = _groups(grouped[0])
     start = rng.choice(ids)
     numbers = {number: number + 1 for number in ids if number >= start}
-    _put_all(draft, _renumbered(tables, numbers))
+    _put_all(draft, _new_numbers(tables, numbers))
     return refusal("order-wrong", "tables-disagree", *DERIVED)
 
 
-@refused("order-wrong", "tables-disagree")
+@refuses("order-wrong", "tables-disagree")
 def groups_numbered_otherwise(draft: Draft, rng: Random) -> Expected:
     """Exchange the numbers of two groups with different content, and sort rows by number."""
     tables = draft.tables()
@@ -287,8 +287,8 @@ def groups_numbered_otherwise(draft: Draft, rng: Random) -> Expected:
     require(len(ids) > 1)
     a, b = rng.sample(ids, 2)
     require(_content(tables[first], a) != _content(tables[first], b))
-    numbered = _renumbered(tables, {a: b, b: a})
-    _put_all(draft, {n: _sorted(t, by_group=n != first) for n, t in numbered.items()})
+    numbered = _new_numbers(tables, {a: b, b: a})
+    _put_all(draft, {n: _in_order(t, by_group=n != first) for n, t in numbered.items()})
     return refusal("order-wrong", "tables-disagree", *DERIVED)
 
 
@@ -298,7 +298,7 @@ def _content(table: pa.Table, group: int) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in names) for row in rows]
 
 
-def _sorted(table: pa.Table, *, by_group: bool) -> pa.Table:
+def _in_order(table: pa.Table, *, by_group: bool) -> pa.Table:
     """Return a table with ascending rows, nulls first (T6.3, T6.4)."""
     if "group_id" not in table.column_names:
         return table
@@ -319,7 +319,7 @@ def _merge(tables: Tables, rng: Random) -> tuple[Tables, int, int]:
     require(len(ids) > 1)
     a, b = sorted(rng.sample(ids, 2))
     numbers = {b: a} | {number: number - 1 for number in ids if number > b}
-    merged = _renumbered(tables, numbers)
+    merged = _new_numbers(tables, numbers)
     return {n: _added_up(t) if "count" in t.column_names else t for n, t in merged.items()}, a, b
 
 
@@ -334,11 +334,11 @@ def _added_up(table: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=table.schema)
 
 
-def _judged(draft: Draft, tables: Tables) -> Expected:
+def _judgement(draft: Draft, tables: Tables) -> Expected:
     """Write a release of these tables; the promises decide by own arithmetic."""
-    kept = are_kept(draft.terms, tables)
+    still = are_kept(draft.terms, tables)
     draft.rebuild(lambda terms: terms, draft.in_order(tables))
-    return VALID if kept else refusal("promise-broken", "validation-wrong")
+    return VALID if still else refusal("promise-broken", "validation-wrong")
 
 
 @valid
@@ -346,21 +346,21 @@ def groups_merged(draft: Draft, rng: Random) -> Expected:
     """Make one group of two: arithmetic says whether the promises are still kept."""
     require(draft.form in ("permuted", "split") and not draft.is_composed)
     merged, _, _ = _merge(draft.tables(), rng)
-    return _judged(draft, merged)
+    return _judgement(draft, merged)
 
 
-@refused("promise-broken")
+@refuses("promise-broken")
 def row_in_a_group_of_its_own(draft: Draft, rng: Random) -> Expected:
     """Move one row out of its group into a new one."""
     require(draft.form == "permuted" and not draft.is_composed)
     tables = draft.tables()
     row = rng.randrange(tables["microdata"].num_rows)
     new = max(_groups(tables["microdata"])) + 1
-    moved = edited(tables["microdata"], lambda rows: rows[row].update(group_id=new))
-    return _judged(draft, {**tables, "microdata": moved})
+    moved = rule_edit(tables["microdata"], lambda rows: rows[row].update(group_id=new))
+    return _judgement(draft, {**tables, "microdata": moved})
 
 
-@refused("promise-broken")
+@refuses("promise-broken")
 def row_in_another_group(draft: Draft, rng: Random) -> Expected:
     """Move one row into another group; arithmetic says what follows."""
     require(draft.form == "permuted" and not draft.is_composed)
@@ -368,9 +368,9 @@ def row_in_another_group(draft: Draft, rng: Random) -> Expected:
     ids = _groups(tables["microdata"])
     require(len(ids) > 1)
     row, group = rng.randrange(tables["microdata"].num_rows), rng.choice(ids)
-    moved = edited(tables["microdata"], lambda rows: rows[row].update(group_id=group))
+    moved = rule_edit(tables["microdata"], lambda rows: rows[row].update(group_id=group))
     require(len(_groups(moved)) == len(ids))
-    return _judged(draft, {**tables, "microdata": moved})
+    return _judgement(draft, {**tables, "microdata": moved})
 
 
 @valid
@@ -385,10 +385,10 @@ def sensitive_values_exchanged(draft: Draft, rng: Random) -> Expected:
     def exchange(rows: list[Document]) -> None:
         rows[a][name], rows[b][name] = rows[b][name], rows[a][name]
 
-    return _judged(draft, {**tables, "microdata": edited(tables["microdata"], exchange)})
+    return _judgement(draft, {**tables, "microdata": rule_edit(tables["microdata"], exchange)})
 
 
-@refused("promise-broken")
+@refuses("promise-broken")
 def sensitive_values_made_equal(draft: Draft, rng: Random) -> Expected:
     """Give all rows of a group, or those of equal labels, the same sensitive value."""
     require(draft.form in ("permuted", "generalized", "suppressed") and not draft.is_composed)
@@ -396,18 +396,18 @@ def sensitive_values_made_equal(draft: Draft, rng: Random) -> Expected:
     tables = draft.tables()
     table = tables["microdata"]
     roles = {c["name"]: c["role"] for c in draft.terms["columns"]}
-    by = [n for n in table.column_names if roles.get(n) == "quasi-identifier"]
-    by = ["group_id"] if draft.form == "permuted" else by
+    names = [n for n in table.column_names if roles.get(n) == "quasi-identifier"]
+    names = ["group_id"] if draft.form == "permuted" else names
     chosen = rng.choice(table.to_pylist())
 
     def equal(rows: list[Document]) -> None:
         for row in rows:
-            if all(row[n] == chosen[n] for n in by):
+            if all(row[n] == chosen[n] for n in names):
                 row[name] = chosen[name]
 
-    changed = edited(table, equal)
+    changed = rule_edit(table, equal)
     require(not changed.equals(table) and not _numbers_rows(changed))
-    return _judged(draft, {**tables, "microdata": changed})
+    return _judgement(draft, {**tables, "microdata": changed})
 
 
 def _numbers_rows(table: pa.Table) -> bool:
@@ -417,7 +417,7 @@ def _numbers_rows(table: pa.Table) -> bool:
     )
 
 
-@refused("promise-broken")
+@refuses("promise-broken")
 def label_of_another_row(draft: Draft, rng: Random) -> Expected:
     """Give a row the label of another one; arithmetic says what follows."""
     require(draft.form in ("generalized", "suppressed") and not draft.is_composed)
@@ -428,8 +428,8 @@ def label_of_another_row(draft: Draft, rng: Random) -> Expected:
     labels = sorted({str(v) for v in tables["microdata"][name].to_pylist() if v is not None})
     require(len(labels) > 1)
     row, label = rng.randrange(tables["microdata"].num_rows), rng.choice(labels)
-    changed = edited(tables["microdata"], lambda rows: rows[row].update({name: label}))
-    return _judged(draft, {**tables, "microdata": changed})
+    changed = rule_edit(tables["microdata"], lambda rows: rows[row].update({name: label}))
+    return _judgement(draft, {**tables, "microdata": changed})
 
 
 UNREADABLE = {
@@ -456,7 +456,7 @@ def _kind_of(column: Document) -> str:
     return "array" if hierarchy else str(column["type"])
 
 
-@refused("label-unreadable")
+@refuses("label-unreadable")
 def label_without_meaning(draft: Draft, rng: Random) -> Expected:
     """Write a label that the rules do not read."""
     require(draft.form == "generalized")
@@ -482,7 +482,7 @@ def _relabel(draft: Draft, rng: Random, name: str, label: str) -> Expected:
         for row in rows:
             row[name] = label if row[name] == before else row[name]
 
-    changed = {**tables, "microdata": edited(table, change)}
+    changed = {**tables, "microdata": rule_edit(table, change)}
     try:
         draft.rebuild(lambda terms: terms, draft.in_order(changed))
     except SfumatoError:
@@ -490,7 +490,7 @@ def _relabel(draft: Draft, rng: Random, name: str, label: str) -> Expected:
     return refusal("label-unreadable", "validation-wrong", "leaves-unpublished")
 
 
-@refused("label-unreadable")
+@refuses("label-unreadable")
 def period_that_is_not_declared(draft: Draft, rng: Random) -> Expected:
     """Write a period of dates that the hierarchy does not have."""
     require(draft.form == "generalized")
@@ -502,7 +502,7 @@ def period_that_is_not_declared(draft: Draft, rng: Random) -> Expected:
     return _relabel(draft, rng, column["name"], label)
 
 
-@refused("label-unreadable")
+@refuses("label-unreadable")
 def decimal_label_of_another_scale(draft: Draft, rng: Random) -> Expected:
     """Write a label of a decimal column with other decimals than the column's."""
     require(draft.form in ("generalized", "suppressed"))
@@ -514,7 +514,7 @@ def decimal_label_of_another_scale(draft: Draft, rng: Random) -> Expected:
     return _relabel(draft, rng, column["name"], label)
 
 
-@refused("label-unreadable")
+@refuses("label-unreadable")
 def label_of_a_missing_value(draft: Draft, rng: Random) -> Expected:
     """Write a label that stands for a missing value, where there are none."""
     require(draft.form == "generalized")
@@ -527,7 +527,7 @@ def label_of_a_missing_value(draft: Draft, rng: Random) -> Expected:
     return _relabel(draft, rng, column["name"], text)
 
 
-@refused("value-not-finite", "order-wrong")
+@refuses("value-not-finite", "order-wrong")
 def float_without_a_number(draft: Draft, rng: Random) -> Expected:
     """Put infinity into a sensitive column, or what is no number into any column of floats."""
     tables = draft.tables()
@@ -542,11 +542,11 @@ def float_without_a_number(draft: Draft, rng: Random) -> Expected:
     table, name = rng.choice(places)
     values = [math.nan] if types[name] != "sensitive" else [math.nan, math.inf, -math.inf]
     row, value = rng.randrange(tables[table].num_rows), rng.choice(values)
-    draft.put_table(table, edited(tables[table], lambda rows: rows[row].update({name: value})))
+    draft.put_table(table, rule_edit(tables[table], lambda rows: rows[row].update({name: value})))
     return refusal("value-not-finite", "tables-disagree", "csv-differs", *MEASURED, *DERIVED)
 
 
-@refused("count-wrong", "tables-disagree")
+@refuses("count-wrong", "tables-disagree")
 def count_otherwise(draft: Draft, rng: Random) -> Expected:
     """Count a value once more, or not at all."""
     tables = {n: t for n, t in draft.tables().items() if "count" in t.column_names}
@@ -557,12 +557,12 @@ def count_otherwise(draft: Draft, rng: Random) -> Expected:
     def change(rows: list[Document]) -> None:
         rows[row]["count"] = rows[row]["count"] + 1 if to is None else to
 
-    draft.put_table(name, edited(tables[name], change))
+    draft.put_table(name, rule_edit(tables[name], change))
     more = ("counts-contradict",) if draft.form == "redistributed" else ()
     return refusal("count-wrong", "tables-disagree", *more, *MEASURED, *DERIVED)
 
 
-@refused("tables-disagree")
+@refuses("tables-disagree")
 def counts_of_another_group(draft: Draft, rng: Random) -> Expected:
     """Move one of a value's count from one group to another."""
     tables = {n: t for n, t in draft.tables().items() if "count" in t.column_names}
@@ -580,11 +580,11 @@ def counts_of_another_group(draft: Draft, rng: Random) -> Expected:
         rows[a]["count"] -= 1
         rows[b]["count"] += 1
 
-    draft.put_table(name, edited(tables[name], move))
+    draft.put_table(name, rule_edit(tables[name], move))
     return refusal("tables-disagree", *MEASURED, *DERIVED)
 
 
-@refused("order-wrong", "tables-disagree")
+@refuses("order-wrong", "tables-disagree")
 def counted_twice(draft: Draft, rng: Random) -> Expected:
     """Count the same value of a group in two rows."""
     tables = {n: t for n, t in draft.tables().items() if "count" in t.column_names}
@@ -600,11 +600,11 @@ def counted_twice(draft: Draft, rng: Random) -> Expected:
         if rows[place]["count"] > rows[place + 1]["count"]:
             rows[place], rows[place + 1] = rows[place + 1], rows[place]
 
-    draft.put_table(name, edited(tables[name], apart))
+    draft.put_table(name, rule_edit(tables[name], apart))
     return refusal("order-wrong", "tables-disagree", *DERIVED)
 
 
-@refused("tables-disagree")
+@refuses("tables-disagree")
 def admitted_by_nobody(draft: Draft, rng: Random) -> Expected:
     """Leave a group without an admitted value of a quasi-identifier."""
     tables = {n: t for n, t in draft.tables().items() if n.startswith("at_")}
@@ -618,18 +618,18 @@ def admitted_by_nobody(draft: Draft, rng: Random) -> Expected:
     return refusal("tables-disagree", *MEASURED, *DERIVED)
 
 
-@refused("order-wrong", "tables-disagree")
+@refuses("order-wrong", "tables-disagree")
 def admitted_twice(draft: Draft, rng: Random) -> Expected:
     """Admit a value of a group twice."""
     tables = {n: t for n, t in draft.tables().items() if n.startswith("at_")}
     require(tables)
     name = rng.choice(sorted(tables))
     row = rng.randrange(tables[name].num_rows)
-    draft.put_table(name, edited(tables[name], lambda rows: rows.insert(row, rows[row])))
+    draft.put_table(name, rule_edit(tables[name], lambda rows: rows.insert(row, rows[row])))
     return refusal("tables-disagree", *MEASURED, *DERIVED)
 
 
-@refused("count-wrong", "tables-disagree", "order-wrong", *DERIVED)
+@refuses("count-wrong", "tables-disagree", "order-wrong", *DERIVED)
 def lineage_otherwise(draft: Draft, rng: Random) -> Expected:
     """Change a number of the lineage of a group."""
     require(draft.is_composed)
@@ -637,12 +637,13 @@ def lineage_otherwise(draft: Draft, rng: Random) -> Expected:
     key = rng.choice(["rows", "vacant"])
     row, more = rng.randrange(lineage.num_rows), rng.choice([-1, 1, 100])
     draft.put_table(
-        "lineage", edited(lineage, lambda rows: rows[row].update({key: rows[row][key] + more}))
+        "lineage",
+        rule_edit(lineage, lambda rows: rows[row].update({key: rows[row][key] + more})),
     )
     return refusal("count-wrong", "tables-disagree", *MEASURED, *DERIVED)
 
 
-@refused("order-wrong")
+@refuses("order-wrong")
 def two_groups_continue_the_same(draft: Draft, rng: Random) -> Expected:
     """Let two groups continue the same group, or one a group below zero."""
     require(draft.is_composed)
@@ -655,11 +656,11 @@ def two_groups_continue_the_same(draft: Draft, rng: Random) -> Expected:
         for place in places:
             rows[place]["previous_group_id"] = number
 
-    draft.put_table("lineage", edited(lineage, change))
+    draft.put_table("lineage", rule_edit(lineage, change))
     return refusal("order-wrong", "validation-wrong")
 
 
-@refused("tables-disagree")
+@refuses("tables-disagree")
 def node_of_no_target(draft: Draft, rng: Random) -> Expected:
     """Show a subdomain that is no node of the target."""
     require(draft.form == "redistributed")
@@ -669,7 +670,7 @@ def node_of_no_target(draft: Draft, rng: Random) -> Expected:
     def change(rows: list[Document]) -> None:
         rows[row]["lower"] = rows[row]["upper"] = _elsewhere(rows[row]["upper"])
 
-    draft.put_table("st", edited(st, change))
+    draft.put_table("st", rule_edit(st, change))
     return refusal("tables-disagree", *MEASURED, *DERIVED)
 
 
@@ -680,14 +681,14 @@ def _elsewhere(value: Any) -> Any:
     return elsewhere[type(value)]
 
 
-@refused("tables-disagree", "order-wrong")
+@refuses("tables-disagree", "order-wrong")
 def weights_otherwise(draft: Draft, rng: Random) -> Expected:
     """Give a target weights that it cannot have: a root above 1, a common divisor, less than 0."""
     require(draft.form == "redistributed")
     targets = draft.tables()["targets"]
     require(targets.num_rows > 1)
     how = rng.choice([_root_of_two, _all_doubled, _below_zero])
-    draft.put_table("targets", edited(targets, how))
+    draft.put_table("targets", rule_edit(targets, how))
     return refusal("tables-disagree", *MEASURED, *DERIVED)
 
 
@@ -705,17 +706,17 @@ def _below_zero(rows: list[Document]) -> None:
     rows[1]["weight"] = -1
 
 
-@refused("tables-disagree")
+@refuses("tables-disagree")
 def target_that_is_none(draft: Draft, rng: Random) -> Expected:
     """Aim a group at a target that there is not."""
     require(draft.form == "redistributed")
     aims = draft.tables()["aims"]
     row = rng.randrange(aims.num_rows)
-    draft.put_table("aims", edited(aims, lambda rows: rows[row].update(target=10**6)))
+    draft.put_table("aims", rule_edit(aims, lambda rows: rows[row].update(target=10**6)))
     return refusal("tables-disagree", *MEASURED, *DERIVED)
 
 
-@refused("tables-disagree")
+@refuses("tables-disagree")
 def target_removed(draft: Draft, rng: Random) -> Expected:
     """Leave a node of a target out that is a leaf."""
     require(draft.form == "redistributed")
@@ -727,25 +728,25 @@ def target_removed(draft: Draft, rng: Random) -> Expected:
     ]
     require(len(leaves) > 1)
     leaf = rng.choice(leaves)
-    draft.put_table("targets", edited(targets, lambda rows: rows.pop(leaf)))
+    draft.put_table("targets", rule_edit(targets, lambda rows: rows.pop(leaf)))
     return refusal("tables-disagree", *MEASURED, *DERIVED)
 
 
-@refused("weight-not-positive")
+@refuses("weight-not-positive")
 def weight_of_nothing(draft: Draft, rng: Random) -> Expected:
     """Give a row a weight of 0 or less."""
     weights = [c["name"] for c in draft.terms["columns"] if c.get("weight")]
     require(weights and draft.form in ("generalized", "suppressed", "permuted"))
     table = draft.tables()["microdata"]
     row, value = rng.randrange(table.num_rows), rng.choice([0, -1])
-    changed = edited(table, lambda rows: rows[row].update({weights[0]: value}))
+    changed = rule_edit(table, lambda rows: rows[row].update({weights[0]: value}))
     draft.put_table(
         "microdata", draft.in_order({**draft.tables(), "microdata": changed})["microdata"]
     )
     return refusal("weight-not-positive", "csv-differs", *MEASURED, *DERIVED)
 
 
-def _coded(draft: Draft) -> list[tuple[Document, int, int]]:
+def _with_codings(draft: Draft) -> list[tuple[Document, int, int]]:
     """Return whole-number columns that tables show as they are, with their least and greatest."""
     tables = draft.tables()
     roles = ("sensitive", "insensitive")
@@ -776,7 +777,7 @@ def _declare_coding(draft: Draft, name: str, key: str, value: int) -> None:
 @valid
 def coding_that_holds(draft: Draft, rng: Random) -> None:
     """Declare that values were cut off where they end in any case."""
-    columns = _coded(draft)
+    columns = _with_codings(draft)
     require(columns)
     column, least, most = rng.choice(columns)
     key, value = rng.choice([("top", most), ("top", most + 1), ("bottom", least)])
@@ -784,10 +785,10 @@ def coding_that_holds(draft: Draft, rng: Random) -> None:
     _declare_coding(draft, column["name"], key, value)
 
 
-@refused("value-uncoded", "validation-wrong")
+@refuses("value-uncoded", "validation-wrong")
 def coding_that_does_not_hold(draft: Draft, rng: Random) -> None:
     """Declare that values were cut off, and leave some beyond."""
-    columns = [(c, a, b) for c, a, b in _coded(draft) if a < b and max(-a, b) < 2**53]
+    columns = [(c, a, b) for c, a, b in _with_codings(draft) if a < b and max(-a, b) < 2**53]
     require(columns)
     column, least, most = rng.choice(columns)
     key, value = rng.choice([("top", most - 1), ("bottom", least + 1)])

@@ -33,26 +33,27 @@ class Tally:
         self._add(mutant.rule, f"{mutant.name} of {mutant.member}", mutant.expected, answer)
 
     def _add(self, rule: str, name: str, expected: Expected, answer: Answer) -> None:
-        agreed = agrees(answer, expected, self.level)
-        self.counts[rule][0] += agreed
+        agreements = agrees(answer, expected, self.level)
+        self.counts[rule][0] += agreements
         self.counts[rule][1] += 1
-        if not agreed:
-            wanted = f"{expected.verdict} {' '.join(sorted(expected.reasons))}"
+        if not agreements:
+            expected_words = f"{expected.verdict} {' '.join(sorted(expected.reasons))}"
             got = f"{answer.verdict} {' '.join(sorted(answer.reasons))} [{answer.words[:200]}]"
-            self.disagreements.append(f"{rule}: {name}: expected {wanted}; got {got}")
+            self.disagreements.append(f"{rule}: {name}: expected {expected_words}; got {got}")
 
     @property
-    def agreed(self) -> int:
+    def agreements(self) -> int:
         """The number of agreements."""
-        return sum(agreed for agreed, _ in self.counts.values())
+        return sum(agreements for agreements, _ in self.counts.values())
 
     def lines(self) -> Iterator[str]:
         """Yield the table, and the disagreements below it."""
         width = max(map(len, self.counts))
-        yield f"{'rule'.ljust(width)}  agreed   of"
-        for rule, (agreed, number) in self.counts.items():
-            yield f"{rule.ljust(width)}  {agreed:6}  {number:3}"
-        yield f"{'all'.ljust(width)}  {self.agreed:6}  {sum(n for _, n in self.counts.values()):3}"
+        yield f"{'rule'.ljust(width)}  agreements   of"
+        for rule, (agreements, number) in self.counts.items():
+            yield f"{rule.ljust(width)}  {agreements:6}  {number:3}"
+        number = sum(n for _, n in self.counts.values())
+        yield f"{'all'.ljust(width)}  {self.agreements:6}  {number:3}"
         yield from self.disagreements
 
 

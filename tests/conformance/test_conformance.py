@@ -12,7 +12,7 @@ import pytest
 from tests.conformance.__main__ import main
 from tests.conformance.arithmetic import limits_of
 from tests.conformance.drafts import Draft, NotApplicableError
-from tests.conformance.members import Member, described, make_members
+from tests.conformance.members import Member, description_of, make_members
 from tests.conformance.mutants import make_mutants
 from tests.conformance.rulebook import RULES, VALID, Expected, refusal
 from tests.conformance.table import Tally, tally
@@ -55,14 +55,14 @@ def week_of_the_newest_commit():
     return year * 100 + week
 
 
-def answered(mutants, environ):
+def verdicts_here(mutants, environ):
     return [(mutant, check_here(mutant.release, environ)) for mutant in mutants]
 
 
 def test_every_member_is_valid(members, reader):
     answers = [(member, check_here(member.release, reader)) for member in members]
     assert tally("byte", answers, []).disagreements == []
-    choices = [described(member) for member in members]
+    choices = [description_of(member) for member in members]
     assert len({choice["form"] for choice in choices}) == 6
     assert len({choice["partition"] for choice in choices}) >= 10
     assert len({choice["format"] for choice in choices}) >= 4
@@ -70,7 +70,7 @@ def test_every_member_is_valid(members, reader):
 
 def test_every_mutant_is_answered_as_its_rule_says(mutants, reader):
     assert {mutant.rule for mutant in mutants} == RULES.keys()
-    assert tally("byte", [], answered(mutants, reader)).disagreements == []
+    assert tally("byte", [], verdicts_here(mutants, reader)).disagreements == []
     verdicts = [mutant.expected.verdict for mutant in mutants]
     assert verdicts.count("valid") > 20
     assert verdicts.count("refused") > 200
@@ -80,7 +80,7 @@ def test_mutants_of_the_week_are_answered_as_their_rules_say(members, folder, re
     week = week_of_the_newest_commit()
     weekly = list(make_mutants(week, OF_THE_WEEK, members, folder / "week"))
     assert len({mutant.rule for mutant in weekly}) == OF_THE_WEEK
-    assert tally("byte", [], answered(weekly, reader)).disagreements == []
+    assert tally("byte", [], verdicts_here(weekly, reader)).disagreements == []
 
 
 def test_rules_name_reasons_of_the_closed_list_alone(mutants):
@@ -89,11 +89,11 @@ def test_rules_name_reasons_of_the_closed_list_alone(mutants):
 
 
 def test_the_same_seed_gives_the_same_files(members, folder):
-    one, other = (
+    first, second = (
         [_files(m.release) for m in make_mutants(3, 30, members, folder / name)]
         for name in ("one", "other")
     )
-    assert one == other
+    assert first == second
 
 
 def _files(release):
@@ -120,11 +120,11 @@ def test_arithmetic_gives_the_figures_that_releases_observe(members):
             continue
         terms, tables = draft.terms, draft.tables()
         for promise, entry in zip(terms["promises"], terms["observed"], strict=True):
-            compared += _compared(terms, tables, promise, entry["observed"])
+            compared += _comparison(terms, tables, promise, entry["observed"])
     assert compared > 30
 
 
-def _compared(terms, tables, promise, observed):
+def _comparison(terms, tables, promise, observed):
     try:
         limits = limits_of(terms, tables, promise)
     except NotApplicableError:
@@ -170,7 +170,7 @@ def test_agreement_is_of_verdict_and_reason(answer, expected, level, right):
 def test_a_disagreement_is_counted_and_told():
     counted = Tally("core")
     counted.add_member(Member("small", Path()), Answer("refused", frozenset({"order-wrong"})))
-    assert counted.agreed == 0
+    assert counted.agreements == 0
     assert "member: small: expected valid" in counted.disagreements[0]
     assert "member       0    1" in "\n".join(counted.lines())
 

@@ -56,6 +56,7 @@ SHORT = {
     "tasks/forms/lineage.py": "read without the forms",
     "tasks/microdata/databases/faults.py": "imported without a driver",
     "tasks/microdata/readers/reader.py": "the contract of readers",
+    "tasks/query/intervals/calibration/quantiles_of_block.py": "imported where quantiles are asked",
     "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
     "tasks/sql/dialects/address.py": "read without a driver",
     "tasks/sql/parted.py": "imports no DuckDB",

@@ -25,7 +25,7 @@ EXAMPLES = ROOT / "deployments/guide/pages/reference/release-format/examples.tar
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory):
+def frozen_publications(tmp_path_factory):
     """The public directories of all frozen lines."""
     folder = tmp_path_factory.mktemp("published")
     for name in FORMATS:
@@ -35,7 +35,7 @@ def published(tmp_path_factory):
 
 @pytest.mark.node
 @pytest.mark.parametrize("file", ["units", "changes", "examples"])
-def test_it_passes_its_own_tests(file, published):
+def test_it_passes_its_own_tests(file, frozen_publications):
     """Units, changed releases, the specification's examples, and all that was ever published."""
     done = subprocess.run(
         [
@@ -44,7 +44,7 @@ def test_it_passes_its_own_tests(file, published):
             "--test-reporter=tap",
             str(Path(__file__).with_name(f"{file}.test.mjs")),
         ],
-        env={**os.environ, "CORPUS": str(published)},
+        env={**os.environ, "CORPUS": str(frozen_publications)},
         capture_output=True,
         text=True,
         timeout=280,
@@ -78,7 +78,7 @@ class TestPage:
     """The page that checks a release in a browser."""
 
     @pytest.fixture
-    def served(self, tmp_path):
+    def site_and_address(self, tmp_path):
         """The page beside the examples, served on this machine."""
         shutil.copytree(VERIFIER, tmp_path / "site")
         with tarfile.open(EXAMPLES) as archive:
@@ -95,8 +95,8 @@ class TestPage:
         page.locator("#verdict", has_text=_ENDS).wait_for()
         return page.text_content("#verdict")
 
-    def test_files_and_addresses_are_checked(self, browser, served):
-        address, site = served
+    def test_files_and_addresses_are_checked(self, browser, site_and_address):
+        address, site = site_and_address
         context = browser.new_context(viewport={"width": 390, "height": 800})
         page, complaints = context.new_page(), []
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -115,8 +115,8 @@ class TestPage:
         assert complaints == []
         context.close()
 
-    def test_without_cryptography_it_says_so(self, browser, served):
-        _, site = served
+    def test_without_cryptography_it_says_so(self, browser, site_and_address):
+        _, site = site_and_address
         page = browser.new_context().new_page()
         page.route(
             "http://insecure.test/**",
