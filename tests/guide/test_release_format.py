@@ -129,12 +129,12 @@ def sealed_again(folder, change):
         ("generalized", lambda d: d["columns"][2].update(name="TOWN"), "names of those of another"),
         (
             "generalized",
-            lambda d: d["columns"][0].update(shift={"days": 3}) or d.update(format=4),
+            lambda d: d["columns"][0].update(shift={"days": 3}),
             "needs type",
         ),
         (
             "generalized",
-            lambda d: d["columns"][0].update(bottom="abc") or d.update(format=4),
+            lambda d: d["columns"][0].update(bottom="abc"),
             "not of type integer",
         ),
         (
