@@ -270,8 +270,8 @@ def one(where, labels, type_="integer", form="generalized", **more):
         ("WHERE x < 0", ["*", "[1, 4]"], {}, (0, 1, 0)),
         ("WHERE x > 2", ["*"], {}, (0, 1, None)),
         ("WHERE x <= 2", ["*", "4", "1"], {"form": "suppressed"}, (1, 2, 1.5)),
-        ("WHERE x < 2.5", ["[2.0, 4.0]"], {"type_": "float"}, (0, 1, 0.25)),
-        ("WHERE x <= 2.0", ["[2.0, 4.0]"], {"type_": "float"}, (0, 1, 0)),
+        ("WHERE x < 2.5", ["[2, 4]"], {"type_": "float"}, (0, 1, 0.25)),
+        ("WHERE x <= 2.0", ["[2, 4]"], {"type_": "float"}, (0, 1, 0)),
         ("WHERE x < 2.5", ["[2.0, 4.0]"], {"type_": "decimal", "scale": 1}, (0, 1, 0.238095238)),
         (
             "WHERE x < DATE '2020-01-11'",
@@ -281,7 +281,7 @@ def one(where, labels, type_="integer", form="generalized", **more):
         ),
         (
             "WHERE x >= TIMESTAMP '2020-01-01 12:00:00'",
-            ["[2020-01-01 00:00:00, 2020-01-01 23:59:59.999999]"],
+            ["[2020-01-01 00:00:00.000000, 2020-01-01 23:59:59.999999]"],
             {"type_": "timestamp"},
             (0, 1, 0.5),
         ),
