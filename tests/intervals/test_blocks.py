@@ -19,6 +19,7 @@ from sfumato.tasks.query.intervals.calibration.factors import (
 )
 from sfumato.tasks.query.intervals.calibration.original import OriginalRows
 from sfumato.tasks.query.intervals.calibration.registry import BLOCKS
+from sfumato.tasks.query.intervals.calibration.settled import SelectedProfiles
 from sfumato.tasks.query.intervals.counts import ShuffledGroups
 from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.query.intervals.shapes import ALIKE
@@ -186,6 +187,25 @@ def test_factors_from_a_sample_of_groups_are_about_those_from_all(several, monke
         assert met > 0.94, (target, met)
         both = ~np.isnan(sampled[target]) & (from_all > 0)
         assert np.median(sampled[target][both] / from_all[both]) == pytest.approx(1, abs=0.03)
+
+
+def test_nothing_is_asked_again_where_all_queries_are_settled(monkeypatch):
+    """Larger samples are then left: the first of them settles what its forerunner did not."""
+    monkeypatch.setattr(blocks_of_rows, "ROWS", 20)
+    asked = []
+
+    def evaluate(block):
+        asked.extend(block.queries.tolist())
+        times = np.array([asked.count(query) for query in block.queries])
+        return np.zeros((1, len(block.queries))), times > 1
+
+    release = permuted_release(6_000, 5, boxes=False)
+    with asking_in_blocks(*release) as (_, asking, blocks):
+        rows = blocks._rows
+        assert rows.number_of_samples > 2
+        queries = asking.draw_block(QUERIES, {("avg", "wage")}, True, seeded_keys(4))
+        SelectedProfiles(rows, queries.selections).settle(evaluate)
+    assert sorted(asked) == sorted([*range(QUERIES)] * 2)
 
 
 @pytest.mark.parametrize(("groups", "size"), [(400, 5), (3, 90), (30, 40), (2, 4000)])

@@ -90,10 +90,14 @@ class SelectedProfiles:
         waiting = _ask(self._first_blocks, evaluate, parts)
         own = {}
         if self._rows.number_of_samples > 1:
-            own = {query: distinct((matter or self).groups(query)) for query in waiting.tolist()}
+            own = {
+                query: self._each_once((matter or self).groups(query)) for query in waiting.tolist()
+            }
         for place in range(1, self._rows.number_of_samples):
             sample = self._rows.sample(place)
-            few = np.array([self._rows_of(own[q]) * _OWN <= len(sample.profile) for q in waiting])
+            few = np.array(
+                [self._rows_of(own[q]) * _OWN <= len(sample.profile) for q in waiting], dtype=bool
+            )
             _ask(self._blocks_of_few(waiting[few], own), evaluate, parts)
             waiting = _ask(self._in_blocks(sample, waiting[~few]), evaluate, parts)
         queries, scores = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
@@ -108,6 +112,12 @@ class SelectedProfiles:
         size = block_size(len(rows.profile))
         for begin in range(0, len(queries), size):
             yield self._block(rows, queries[begin : begin + size])
+
+    def _each_once(self, groups: np.ndarray) -> np.ndarray:
+        """Return groups in ascending order, each once (int64)."""
+        present = np.zeros(len(self._rows.lengths), dtype=bool)
+        present[groups] = True
+        return np.flatnonzero(present)
 
     def _rows_of(self, groups: np.ndarray) -> int:
         return int(self._rows.lengths[groups].sum())
