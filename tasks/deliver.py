@@ -7,8 +7,8 @@ from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.destinations.deliver import Delivered, Secrets, remember
 from sfumato.tasks.destinations.deliver import deliver as deliver_line
+from sfumato.tasks.events import tell
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.private.failure import sanitise_errors
 

@@ -3,17 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
-from prefect.artifacts import create_markdown_artifact
-
 from sfumato.expectations.shared.errors import Fault, PromiseError
+from sfumato.tasks.events import tell
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import operating_system
-from sfumato.tasks.outcomes import tell
 from sfumato.tasks.parts.original import original_of_candidate, original_of_version
-from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
+from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.watched import summary
+from sfumato.tasks.shown import ShownProgress, show_markdown
 from sfumato.tasks.stages.evaluate import (
     evaluate_candidate,
     evaluate_release,
@@ -78,7 +77,7 @@ def _show(release: Path, measured: MeasuredBounds, line: Line) -> None:
     if useful.missed:
         say_in_run(f"below-goal: {useful.missed} (evaluate.require)")
     text = summary(open_release(release), measured.public, useful)
-    create_markdown_artifact(text, key=f"{line.name}-summary")
+    show_markdown(text, key=f"{line.name}-summary")
 
 
 def _say(progress: ShownProgress) -> None:

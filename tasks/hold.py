@@ -3,15 +3,14 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect.artifacts import create_link_artifact
-
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.settle import find_waiting
+from sfumato.tasks.events import tell
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.tables import REVIEW_PAGE
+from sfumato.tasks.shown import show_link
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
 
@@ -47,6 +46,6 @@ def hold(
     }
     tell("pending", line.name, facts)
     page = (waiting.report / REVIEW_PAGE).resolve().as_uri()
-    create_link_artifact(page, "The page for reviewers", key=f"{line.name}-review")
+    show_link(page, "The page for reviewers", key=f"{line.name}-review")
     say_in_run(f"hold: candidate {request.digest} waits for {request.reviewers} reviewers")
     return waiting

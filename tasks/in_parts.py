@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.verdicts import Finding
@@ -15,10 +14,11 @@ from sfumato.tasks.microdata.table import operating_system
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.validate import join_findings, seal_candidates
-from sfumato.tasks.policy import private_task, say_in_run, watch_workers
+from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.publication.parts import findings_of
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched import finding_rows
+from sfumato.tasks.shown import show_table, watch_workers
 from sfumato.tasks.stages.deidentify import identity, warnings_of_texts
 from sfumato.tasks.stages.stage import gate_documents
 from sfumato.tasks.terms.terms import Terms
@@ -51,7 +51,7 @@ def divide(
         return divided
     finally:
         if shown and findings:
-            create_table_artifact(
+            show_table(
                 finding_rows(join_findings(findings)),
                 key=f"{line.name}-source",
                 description="Declarations of the spec about the source, as observed on all rows",
@@ -95,7 +95,7 @@ def validate_parts(
     """
     watched = watch_workers(workers, "validate", line.name)
     seen = seal_candidates(candidate, divided, terms, withheld, line, watched)
-    create_table_artifact(
+    show_table(
         finding_rows(findings_of(seen.all_verdicts())),
         key=f"{line.name}-promises",
         description="Promises, as required and as observed on the files to be published",

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from prefect.artifacts import create_table_artifact
-
 from sfumato.expectations.rules.owned import OwnedRule, columns_of_rules
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.microdata.readers.declared import Source
@@ -13,6 +11,7 @@ from sfumato.tasks.microdata.table import count_rows
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.report.watched import finding_rows
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.shown import show_table
 from sfumato.tasks.stages.ingest import (
     accepted_rows,
     rows_of_one_person,
@@ -50,7 +49,7 @@ def ingest(
     table, rules = source_table(whole, columns)
     findings = judge_source(name, table, rules, gate_documents(run, "source"), owned)
     if shown:
-        create_table_artifact(
+        show_table(
             finding_rows(findings),
             key=f"{name}-source",
             description=(

@@ -6,20 +6,20 @@ from functools import partial
 from os import environ
 from pathlib import Path
 
-from prefect.artifacts import create_link_artifact, create_table_artifact
-
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.approval.decisions import read_text
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.publication import complete, find_approved, note_approvals
 from sfumato.tasks.approval.request import REQUEST
+from sfumato.tasks.events import tell
 from sfumato.tasks.lines.composition import CombinableVersion, JudgeAtoms
 from sfumato.tasks.lines.line import Line
-from sfumato.tasks.outcomes import identify, tell
+from sfumato.tasks.outcomes import identify
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
 from sfumato.tasks.publication.publish import Published, after_appearance
 from sfumato.tasks.publication.publish import publish as publish_version
 from sfumato.tasks.report.watched import composition_rows
+from sfumato.tasks.shown import show_link, show_table
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity, keep_texts
 from sfumato.tasks.stages.hold import keep_report, keep_risk, read_measured
@@ -142,7 +142,7 @@ def _keep(candidate: Path, version: Path, line: Line) -> None:
     reports = line.reports(version.name)
     keep_private_diagnostics(candidate, reports)
     if (page := keep_documents(candidate, reports)) is not None:
-        create_link_artifact(page.resolve().as_uri(), "Data Docs", key=f"{line.name}-data-docs")
+        show_link(page.resolve().as_uri(), "Data Docs", key=f"{line.name}-data-docs")
 
 
 def _show(
@@ -156,7 +156,7 @@ def _show(
     if published.together is not None:
         _show_composition(line, published.together, all_counts=all_counts)
     page = page_of(published.directory)
-    create_link_artifact(page, "The release's page", key=f"{line.name}-page")
+    show_link(page, "The release's page", key=f"{line.name}-page")
 
 
 def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
@@ -170,7 +170,7 @@ def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
 
 def _show_composition(line: Line, combined: CombinableVersion, *, all_counts: bool) -> None:
     if combined.composition.declared.is_composed:
-        create_table_artifact(
+        show_table(
             composition_rows(combined.composition.totals(), published_only=not all_counts),
             key=f"{line.name}-composition",
             description="How this version continues those before it (counts)",

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from prefect.artifacts import create_table_artifact
-
 from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.expectations.rules.verdicts import Finding
 from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.policy import private_task, say_in_run, watch_workers
+from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.private.references import NO_REFERENCES, References
 from sfumato.tasks.report.watched import finding_rows, guess_rows
+from sfumato.tasks.shown import show_table, watch_workers
 from sfumato.tasks.stages.attack import AttackedCandidate, attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.stage import gate_documents
@@ -39,7 +38,7 @@ def validate(
 
     judging = partial(judge, name, documents=gate_documents(candidate.parent), owned=owned)
     assessment = assess_candidate(candidate, withheld, judging, references)
-    create_table_artifact(
+    show_table(
         finding_rows(assessment.findings),
         key=f"{name}-promises",
         description=(
@@ -90,7 +89,7 @@ def _tell_attacked(attacked: AttackedCandidate, name: str, *, with_guesses: bool
     if attacked.judged:
         _tell_bars(attacked.judged, name)
     if with_guesses:
-        create_table_artifact(
+        show_table(
             guess_rows(attacked.scores),
             key=f"{name}-guesses",
             description=(
@@ -118,7 +117,7 @@ def _judge_bars(name: str, candidate: Path, judged: Sequence[JudgedBar]) -> Sequ
 
 
 def _tell_bars(judged: Sequence[JudgedBar], name: str) -> None:
-    create_table_artifact(
+    show_table(
         [{"bar": bar.words, "kept": bar.is_kept, "refuses": bar.refuses} for bar in judged],
         key=f"{name}-attacks",
         description="Limits on attacks, and which are kept",

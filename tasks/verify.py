@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prefect.artifacts import create_table_artifact
-
 from sfumato.expectations.measures.risk import Risk
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
@@ -14,6 +12,7 @@ from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.references import References
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched import homogeneity_rows, risk_rows, singling_out_rows, whole_rows
+from sfumato.tasks.shown import show_table
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import RISK
 from sfumato.tasks.stages.stage import write_note
@@ -65,4 +64,4 @@ def _tables(
 
 def _show(name: str, tables: Mapping[str, list[dict[str, Any]]]) -> None:
     for key, table in tables.items():
-        create_table_artifact(table, key=f"{name}-{key}", description=_DESCRIPTIONS[key])
+        show_table(table, key=f"{name}-{key}", description=_DESCRIPTIONS[key])

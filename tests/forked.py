@@ -51,7 +51,6 @@ def import_everything() -> None:
     import sfumato.expectations
     import sfumato.flows
     import sfumato.tasks
-    from tests.flow_here import leave_prefect_out
     from tests.made_once import make_once, make_ready
 
     for package in (sfumato.expectations, sfumato.tasks, sfumato.flows):
@@ -59,15 +58,10 @@ def import_everything() -> None:
             import_module(module.name)
     make_once()
     warnings.simplefilter("default")
-    leave_prefect_out(_Patch)
     make_ready()
     threads = list(Path("/proc/self/task").iterdir())
     if len(threads) != 1:
         raise RuntimeError(f"the process that forks has {len(threads)} threads")
-
-
-class _Patch:
-    setattr = staticmethod(setattr)
 
 
 def in_child(run: Callable[[], int], folder: Path) -> Ran:

@@ -14,10 +14,12 @@ from typing import Any
 import pandas as pd
 
 from sfumato.expectations.machine.fault import reason_of, require_machine
+from sfumato.expectations.machine.imports import spared_imports
 from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 
 os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
-with warnings.catch_warnings():
+# A third of the time of its import is for what only expectations use that we do not.
+with warnings.catch_warnings(), spared_imports(["altair", "scipy.stats"], absent=["boto3"]):
     warnings.simplefilter("ignore")
     import great_expectations as gx
     from great_expectations.compatibility import pydantic

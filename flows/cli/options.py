@@ -21,6 +21,12 @@ with_settings = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key of the spec"
 )
 
+with_prefect = click.option(
+    "--prefect",
+    is_flag=True,
+    help="show the run to Prefect also where no server of it is configured: one is started for it",
+)
+
 
 def with_json(command: Command) -> Command:
     """Let a command that has formats also take --json."""

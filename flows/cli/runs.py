@@ -1,46 +1,88 @@
 """Runs of flows in the process of a command: shown as they go, and told in one line."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any, Literal
 
 from sfumato.expectations.machine.fault import explain
 from sfumato.expectations.machine.servers import named_server
-from sfumato.expectations.shared.errors import SfumatoError
+from sfumato.expectations.shared.errors import InputError, SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.show import echo, echo_json, one_line
 
+VARIABLE = "SFUMATO_PREFECT"
+_ALWAYS = "always"
+FlowName = Literal["release", "publish", "experiments"]
+_PLACES: Mapping[FlowName, str] = {
+    "release": "releasing",
+    "publish": "publishing",
+    "experiments": "experimenting",
+}
 
-def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
-    """Run a flow on Prefect's embedded server, or on the one that is configured.
+
+def run_here(
+    name: FlowName,
+    parameters: Mapping[str, Any],
+    tags: Sequence[str],
+    *,
+    with_prefect: bool = False,
+) -> str:
+    """Run a flow: on Prefect's server if one is configured, else as plain functions.
 
     Args:
-        run: imports the flow and runs it: until then Prefect is not imported.
-        tags: of the run.
+        name: of the flow.
+        parameters: of the run.
+        tags: of the run, for Prefect.
+        with_prefect: start a server for this run where none is configured.
 
     Returns:
         What the run gives.
 
     Raises:
+        InputError: where `SFUMATO_PREFECT` has a value that means nothing.
         SfumatoError: as the run failed.
     """
-    from sfumato.flows.inputs.environment import open_home, quiet, require_home
+    from sfumato.flows.inputs.environment import quiet
+    from sfumato.tasks.private.failure import listening
 
     quiet()
+    if with_prefect or _wants_prefect(os.environ):
+        return _run_with_prefect(name, parameters, tags)
+    from sfumato.flows.runs.without_prefect import run_without_prefect
+
+    flow = getattr(import_module(f"sfumato.flows.runs.{_PLACES[name]}"), name.upper())
+    with show.stages() as listener, faults_in_words(), listening(listener):
+        return run_without_prefect(flow, **parameters)
+
+
+def _wants_prefect(environ: Mapping[str, str]) -> bool:
+    """Decide whether runs are Prefect's: one is asked for, or a server or block of it is named."""
+    wish = environ.get(VARIABLE) or ""
+    if wish not in ("", _ALWAYS):
+        raise InputError(f"{VARIABLE}: is not {_ALWAYS}. Write {_ALWAYS}, or unset it")
+    has_block = any(name.endswith("_BLOCK") and value for name, value in environ.items())
+    return bool(wish) or has_block or named_server() is not None
+
+
+def _run_with_prefect(name: FlowName, parameters: Mapping[str, Any], tags: Sequence[str]) -> str:
+    from sfumato.flows.inputs.environment import open_home, require_home
+
     if warning := open_home(os.environ):
         show.say(warning)
     if named_server() is None:
         require_home(os.environ)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
-    for name in ("PREFECT_SERVER_LOGGING_LEVEL", "PREFECT_INTERNAL_LOGGING_LEVEL"):
-        os.environ.setdefault(name, "CRITICAL")  # tracebacks, and events in full
+    for log in ("PREFECT_SERVER_LOGGING_LEVEL", "PREFECT_INTERNAL_LOGGING_LEVEL"):
+        os.environ.setdefault(log, "CRITICAL")  # tracebacks, and events in full
     with show.stages() as listener, faults_in_words():
         from prefect import tags as tagged
         from prefect.exceptions import FailedRun
 
         from sfumato.flows.operation.servers import note_servers, require_server
-        from sfumato.tasks.outcomes import send_events
+        from sfumato.tasks.events import send_events
         from sfumato.tasks.private.failure import caught_failures, listening
 
         with (
@@ -52,8 +94,9 @@ def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
             require_server()
             if named_server() is None:
                 note_servers(os.environ)
+            flow: Callable[..., Any] = getattr(import_module(f"sfumato.flows.{name}"), name)
             try:
-                return run()
+                return str(flow(**parameters))
             except FailedRun:
                 raise failures[-1] from None
             finally:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from sfumato.expectations.machine.servers import in_prefect_run
 from sfumato.expectations.shared.errors import WAY_OUT, InputError
 from sfumato.flows.operation.log_lines import as_json, facts_of_run, log_line
 
@@ -205,9 +206,14 @@ def _run_facts() -> dict[str, Any]:
     """Return facts about the current run; only lines of JSON need them."""
     if not _wants_json():
         return {}
-    from prefect.runtime import flow_run
+    if in_prefect_run():
+        from prefect.runtime import flow_run
 
-    return facts_of_run(flow_run.flow_name, flow_run.name, flow_run.id)
+        return facts_of_run(flow_run.flow_name, flow_run.name, flow_run.id)
+    from sfumato.flows.runs.without_prefect import running_here
+
+    record = running_here()
+    return {} if record is None else facts_of_run(record.flow, record.run, record.id)
 
 
 def _flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,7 @@ from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.lines.versions import read_record
+from sfumato.tasks.policy import say_in_run
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.schema.files import read_json
@@ -91,8 +92,6 @@ def keep_dossier(resolved: ResolvedRun, version: Path) -> None:
 
     The version is published: a dossier that fails is reported, and the run goes on.
     """
-    from sfumato.tasks.policy import say_in_run  # imports Prefect: seconds
-
     if resolved.spec.dossier is None:
         return
     try:

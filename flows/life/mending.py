@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.expectations.machine.servers import in_prefect_run
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.inputs.environment import open_home
 from sfumato.flows.inputs.passphrases import passphrases
@@ -74,7 +75,7 @@ def tidy_up(environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
     Raises:
         Fault: where Prefect's directory is missing and cannot be made.
     """
-    if warning := open_home(environ):
+    if in_prefect_run() and (warning := open_home(environ)):
         warn(warning)
     with suppress(SfumatoError, OSError):
         sweep()

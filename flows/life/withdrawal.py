@@ -91,7 +91,7 @@ def _tell_server(tombstone: Tombstone, server: str) -> Iterator[str]:
     """Emit the event of a withdrawal for a server's automations; yield a warning if it failed."""
     quiet()
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
-    from sfumato.tasks.outcomes import tell_at_once  # imports Prefect: a second
+    from sfumato.tasks.events import tell_at_once
 
     facts = {"version": tombstone.version, "digest": tombstone.digest, "reason": tombstone.reason}
     if not tell_at_once("withdrawn", tombstone.line, facts):

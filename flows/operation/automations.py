@@ -18,7 +18,8 @@ from prefect.server.schemas.states import StateType
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.operation.deployments import FLOWS, HEARTBEAT, DeployedLine
 from sfumato.flows.rules.spec_parts import WATCHED
-from sfumato.tasks.outcomes import FAULTED, PENDING, PUBLISHED, REFUSED, STANDS, event_name
+from sfumato.tasks.events import event_name
+from sfumato.tasks.outcomes import FAULTED, PENDING, PUBLISHED, REFUSED, STANDS
 
 SILENCE = 3 * HEARTBEAT  # seconds without a sign of life after which a run's process is gone
 _BEGINNINGS = ("Pending", "Running")  # a process may be gone before its first heartbeat

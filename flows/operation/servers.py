@@ -111,12 +111,12 @@ class TemporaryServer:
         except OSError:
             return False
         same_home = _home(_variables(variables)) == self.home
-        return _start_of(self.pid) == self.start and _PROGRAM in program and same_home
+        return start_of_process(self.pid) == self.start and _PROGRAM in program and same_home
 
     @property
     def is_left(self) -> bool:
         """Decide whether it runs, and the command that needs it does not."""
-        return self.runs and _start_of(self.command) != self.command_start
+        return self.runs and start_of_process(self.command) != self.command_start
 
     @property
     def bytes_of_memory(self) -> int:
@@ -197,7 +197,9 @@ def end_left_servers(environ: Mapping[str, str]) -> int:
 
 def _write_record(work: Path, pid: int) -> None:
     command = os.getpid()
-    server = TemporaryServer(pid, _start_of(pid), _home(os.environ), command, _start_of(command))
+    server = TemporaryServer(
+        pid, start_of_process(pid), _home(os.environ), command, start_of_process(command)
+    )
     place = private_directory(private_directory(work) / _RECORDS)
     write_atomically(place / f"{pid}.json", json.dumps(asdict(server)).encode())
 
@@ -227,7 +229,7 @@ def _read(path: Path) -> TemporaryServer | None:
     return record if numbers else None
 
 
-def _start_of(pid: int) -> str:
+def start_of_process(pid: int) -> str:
     """Return when a process started, as no other process did; empty if there is none."""
     try:
         status = read_bytes(Path("/proc") / str(pid) / "stat")

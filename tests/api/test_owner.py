@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.flows.api.private_result import FEWEST, PrivateResult
-from tests.flow_here import leave_prefect_out
 from tests.release.small import SPEC, people
 
 
@@ -35,12 +34,6 @@ def work(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "work"
-
-
-@pytest.fixture
-def here(work, monkeypatch):
-    """The flow in this process, without Prefect."""
-    leave_prefect_out(monkeypatch)
 
 
 def left_behind(folder):
@@ -194,7 +187,7 @@ def test_a_comparison_of_a_spec_leaves_the_recommended_one_beside_it(small):
 class TestRelease:
     """One flow for sources of specs and for tables from memory."""
 
-    def test_a_frame_becomes_a_version_that_answers(self, here, work, tmp_path):
+    def test_a_frame_becomes_a_version_that_answers(self, work, tmp_path):
         made = sfumato.release(frame(people()), SPEC)
         assert made.directory == tmp_path / "public" / "wages" / "0001"
         assert made.published
@@ -205,21 +198,21 @@ class TestRelease:
         assert left_behind(work) == set()
         assert list(tmp_path.glob(".*.yaml")) == []
 
-    def test_the_same_frame_gives_the_version_that_stands(self, here, tmp_path):
+    def test_the_same_frame_gives_the_version_that_stands(self, work, tmp_path):
         first, second = (sfumato.release(frame(people()), SPEC) for _ in range(2))
         assert first.directory == second.directory
 
-    def test_the_file_and_the_frame_are_the_same_source(self, here, small, monkeypatch):
+    def test_the_file_and_the_frame_are_the_same_source(self, work, small, monkeypatch):
         monkeypatch.chdir(small.folder)
         of_file = sfumato.release(None, small.spec)
         of_frame = sfumato.release(frame(people()), small.spec)
         assert of_file.directory == of_frame.directory
 
-    def test_what_the_source_says_of_rows_holds_for_the_table(self, here, tmp_path):
+    def test_what_the_source_says_of_rows_holds_for_the_table(self, work, tmp_path):
         made = sfumato.release(frame(people()), SPEC)
         assert made.document["rows"]["removed by the filter"] == 1
 
-    def test_a_candidate_waits_where_the_spec_says_so(self, here, tmp_path):
+    def test_a_candidate_waits_where_the_spec_says_so(self, work, tmp_path):
         spec = {**SPEC, "approval": "required"}
         result = sfumato.release(frame(people()), spec)
         assert not result.published
@@ -230,13 +223,13 @@ class TestRelease:
             result.open()
 
     @pytest.mark.filterwarnings("error::RuntimeWarning")
-    def test_an_event_loop_that_runs_is_no_hindrance(self, here, tmp_path):
+    def test_an_event_loop_that_runs_is_no_hindrance(self, work, tmp_path):
         async def cell():
             return sfumato.release(frame(people()), SPEC)
 
         assert asyncio.run(cell()).directory == tmp_path / "public" / "wages" / "0001"
 
-    def test_settings_and_the_day_are_those_of_the_command(self, here, tmp_path):
+    def test_settings_and_the_day_are_those_of_the_command(self, work, tmp_path):
         from datetime import date
 
         made = sfumato.release(
@@ -244,7 +237,7 @@ class TestRelease:
         )
         assert made.directory == tmp_path / "elsewhere" / "wages" / "0001"
 
-    def test_a_wrong_spec_is_told_in_one_line(self, here, tmp_path):
+    def test_a_wrong_spec_is_told_in_one_line(self, work, tmp_path):
         wrong = {**SPEC, "promise": []}
         with pytest.raises(sfumato.SpecError) as caught:
             sfumato.release(frame(people()), wrong)
@@ -254,7 +247,7 @@ class TestRelease:
         with pytest.raises(sfumato.SpecError, match="is not a spec"):
             sfumato.release(frame(people()), tmp_path / "list.yaml")
 
-    def test_specs_in_files_have_paths_of_their_own(self, here, tmp_path):
+    def test_specs_in_files_have_paths_of_their_own(self, work, tmp_path):
         folder = tmp_path / "specs"
         folder.mkdir()
         (folder / "wages.yaml").write_text(yaml.safe_dump(SPEC))

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.approval.reviewers import trust_reviewer
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.verification.signing_keys import PASSPHRASE, generate
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import publish_here, release_here
 from tests.release.small import Small, people
 
 
@@ -59,9 +58,8 @@ class Reviewed:
 
     def publish(self, *signatures, digest=None):
         """Publish the candidate that waits."""
-        flow = import_module("sfumato.flows.publish")
         digest_given = digest or self.candidate.request.digest
-        return Path(flow.publish(str(self.spec), digest_given, signatures))
+        return publish_here(self.spec, digest_given, signatures)
 
     def reviewer(self, name, trusted="wages"):
         """A work directory with a key, which may review the lines of a pattern."""
@@ -96,7 +94,6 @@ class Reviewed:
 
 def _line_in(folder, patch, call=None):
     """The line in a folder, whose flows run here, and the publishing user's environment."""
-    leave_prefect_out(patch)
     patch.setenv("SFUMATO_WORK", str(folder / "work"))
     patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     patch.setenv(PASSPHRASE, "correct horse")

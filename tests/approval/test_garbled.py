@@ -1,7 +1,6 @@
 """Files of a candidate and of its line that are garbled: every command refuses them in one line."""
 
 import os
-from importlib import import_module
 
 import pytest
 
@@ -9,6 +8,7 @@ from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.approval.history import REVIEWS, History, write_history
 from sfumato.tasks.approval.request import REQUEST
 from sfumato.tasks.private.state import STATE, LineState, write_state
+from tests.flow_here import publish_here
 
 BYTES = {
     "random": bytes(range(256)) * 3,
@@ -35,13 +35,13 @@ def documents(waiting):
 
 @pytest.mark.parametrize("kind", [*BYTES, "truncated", "FIFO"])
 def test_documents_that_are_garbled_are_refused(waiting, documents, call, kind):
-    place, publish = waiting.candidate.place, import_module("sfumato.flows.publish").publish
+    place = waiting.candidate.place
     digest = waiting.candidate.request.digest
     for document in documents:
         content = document.read_bytes()
         _garble(document, kind)
         with pytest.raises(PromiseError) as refused:
-            publish(str(waiting.spec), digest, ())
+            publish_here(waiting.spec, digest)
         assert str(refused.value).count("\n") == 0
         if document.name not in (REVIEWS, STATE):  # which it does not read
             code, out, error = call("review", "show", place)

@@ -38,7 +38,7 @@ def test_the_candidate_that_waits_is_found_again(waiting):
 def test_two_runs_at_once_leave_one_candidate(waiting, monkeypatch):
     """The second found none that waits, and the first was faster: its draw is destroyed unseen."""
     first = waiting.candidate.request
-    monkeypatch.setattr("sfumato.flows.release.find_candidate", lambda *_: None)
+    monkeypatch.setattr("sfumato.flows.runs.releasing.find_candidate", lambda *_: None)
     assert waiting.release() == waiting.candidate.place
     assert waiting.candidate.request == first
     assert waiting.endings == []

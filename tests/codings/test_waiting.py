@@ -11,13 +11,11 @@ from sfumato.tasks.verification.signing_keys import PASSPHRASE
 from tests.approval.conftest import Reviewed
 from tests.codings.stays import Stays, stays
 from tests.codings.test_release import threshold
-from tests.flow_here import leave_prefect_out
 
 
 @pytest.fixture
 def waiting(tmp_path, monkeypatch, call):
     """A line whose first candidate was approved."""
-    leave_prefect_out(monkeypatch)
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv(PASSPHRASE, "correct horse")

@@ -12,7 +12,7 @@ from sfumato.tasks.destinations.bucket import Bucket
 from sfumato.tasks.lines.known_destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.lines.line import Line
 from tests.destinations.places import PREFIX, bring
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.release.small import Small, people
 from tests.sources.simulator import SECRET
 
@@ -46,7 +46,6 @@ def measured_line(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_WORK", str(folder / "work"))
-        leave_prefect_out(patch)
         release_here(Small(folder / "line").write(people()).spec)
     return folder
 
@@ -62,10 +61,6 @@ def delivered_line(measured_line, line, store, tmp_path):
 
 
 class TestRun:
-    @pytest.fixture(autouse=True)
-    def flow(self, monkeypatch):
-        leave_prefect_out(monkeypatch)
-
     def test_it_delivers_at_its_end(self, line, store):
         events = []
         release_here(line.spec, events)
@@ -89,10 +84,10 @@ class TestRun:
         store.require_as(line.plan().line)
 
     def test_the_state_says_what_is_behind(self, line, store):
-        from sfumato.tasks.outcomes import published_state
+        from sfumato.tasks.outcomes import published
 
         version = release_here(line.spec)
-        message = published_state(version, (store.declared.uri,)).message
+        message = published(version, (store.declared.uri,)).message
         assert f"; not yet complete in {store.declared.uri} (the next run" in message
 
     def test_a_run_that_is_refused_completes_it_too(self, line, store):
@@ -321,9 +316,7 @@ def test_a_backup_has_no_addresses_and_a_restored_line_keeps_them(delivered_line
 
 
 def test_no_secret_is_in_any_file_or_object(line, store, call, monkeypatch):
-    with monkeypatch.context() as patch:
-        leave_prefect_out(patch)
-        release_here(line.spec)
+    release_here(line.spec)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", f"{SECRET}-of-nobody")
     call("deliver", line.spec)
     folder = line.plan().line.work.parent

@@ -15,11 +15,12 @@ from typing import Any
 
 from prefect import flow
 from prefect.client.schemas import State
-from prefect.states import Completed
 
 from sfumato.flows.publish import publish
 from sfumato.flows.release import release
-from sfumato.tasks.policy import private_flow
+from sfumato.flows.runs.prefect_flow import prefect_flow
+from sfumato.tasks.outcomes import Outcome
+from sfumato.tasks.policy import PrivateFlow
 
 CANARY = "CANARYforeign"
 STAGES = {  # the function of each task's module that does its work
@@ -79,14 +80,20 @@ def _broken(module: str, function: str) -> Iterator[None]:
         setattr(module_, function, works)
 
 
-@private_flow(lambda: "one-task", lambda: "one-task")
-def one_task(name: str, place: str) -> State:
+def _one_task(name: str, place: str) -> Outcome:
     """Run one task, of which nothing but its name and a folder is known."""
     Path(place).mkdir(mode=0o700, exist_ok=True)
     module, task = name.split(".")
     task_found = getattr(import_module(f"sfumato.tasks.{module}"), task)
-    returned = task_found(**_arguments(task_found.fn, Path(place)))
-    return Completed(message=f"{task}: {', '.join(returned)} is behind")
+    returned = task_found(**_arguments(task_found, Path(place)))
+    return Outcome("Completed", f"{task}: {', '.join(returned)} is behind")
+
+
+def _name(**_: str) -> str:
+    return "one-task"
+
+
+one_task = prefect_flow(PrivateFlow("one-task", _one_task, _name, _name))
 
 
 def _arguments(function: Any, place: Path) -> dict[str, Any]:
@@ -125,7 +132,7 @@ def every_stage(specs: dict[str, str], states: str) -> None:
         with _broken(f"tasks.{name.split('.')[0]}", function):
             place = str(Path(states).parent / "place")
             ended[name] = _state_of(one_task, name, place).type.value
-    with _broken("flows.publish", "resolve_run"):
+    with _broken("flows.runs.publishing", "resolve_run"):
         approved = _state_of(publish, specs["publish"], "0" * 64)
     ended["flows.publish"] = approved.type.value
     Path(states).write_text(json.dumps(ended), encoding="utf-8")

@@ -55,19 +55,16 @@ def main(point, arguments):
     """Run the command, to die at a point."""
     point, plain = point.removeprefix("plain,"), point.startswith("plain,")
     if plain:
-        from tests.flow_here import leave_prefect_out
+        from prefect.context import refresh_global_settings_context
 
-        leave_prefect_out(_Patch)
+        os.environ.pop("PREFECT_API_URL", None)
+        refresh_global_settings_context()
     if point:
         arm(point)
     sys.argv[1:] = arguments
     from sfumato.flows.cli.main import main as command
 
     command()
-
-
-class _Patch:
-    setattr = staticmethod(setattr)
 
 
 if __name__ == "__main__":

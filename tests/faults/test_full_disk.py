@@ -12,7 +12,7 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import listening, sanitise_errors
 from tests.faults import whole
 from tests.faults.full_disk import FullDisk
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.lines import publish_prepared
 from tests.release.small import people
 
@@ -119,7 +119,6 @@ def test_every_write_of_a_publication_that_fails_is_told_and_mended(small, sweep
 def test_every_write_of_a_run_after_the_appearance_that_fails_is_told_and_mended(
     small, sweep, monkeypatch
 ):
-    leave_prefect_out(monkeypatch)
     swept, codes = sweep(), set()
 
     def publish():

@@ -11,14 +11,13 @@ from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.partitions import registry
 from sfumato.tasks.partitions.partition import Partition
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.release.small import SPEC, people
 
 
 @pytest.fixture
 def failed_run(small, monkeypatch):
     """Run the flow, which must fail: the stage in which it does, and what it leaves anywhere."""
-    leave_prefect_out(monkeypatch)
 
     def run(error, match):
         events = []
@@ -94,7 +93,7 @@ def test_a_broken_promise_that_was_validated_is_not_published(failed_run, carele
 
 
 def test_a_candidate_that_was_changed_on_its_way_is_not_published(failed_run, monkeypatch):
-    from sfumato.flows import release as flow
+    from sfumato.flows.runs import releasing as flow
 
     validated = flow.validate
 
@@ -113,10 +112,9 @@ def test_a_candidate_that_was_changed_on_its_way_is_not_published(failed_run, mo
 def test_a_version_that_excludes_the_truth_is_withdrawn(small, monkeypatch):
     """The evaluated table is not the published one: the bounds cannot contain it."""
     from sfumato.expectations.shared.errors import Fault
-    from sfumato.flows import release as flow
+    from sfumato.flows.runs import releasing as flow
     from sfumato.tasks.lines.versions import read_record
 
-    leave_prefect_out(monkeypatch)
     published = flow.publish
 
     def swap_values(candidate, deidentified, *rest, **named):

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from sfumato.flows.life import lines
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.release.small import people
 
 SUPPRESSING = {
@@ -37,7 +37,6 @@ def test_every_private_path_is_the_owners_alone(small, monkeypatch, open_to_all)
     rows = people()
     rows[0]["town"] = "Alone"  # and so suppressed
     small.write(rows, **SUPPRESSING)
-    leave_prefect_out(monkeypatch)
     version = release_here(small.spec)
     line = small.plan().line.private
     lines.back_up(small.spec, small.folder / "backup")

@@ -140,5 +140,5 @@ def test_a_killed_release_is_said_by_health_and_ended_by_sweep(small, forks, cal
     code, out, output = call("sweep", "--json")
     assert (code, json.loads(out)["servers"]) == (0, 1)
     assert "1 server of killed runs stopped" in output
-    assert servers._start_of(pid) == ""
+    assert servers.start_of_process(pid) == ""
     assert "ok   servers of killed runs: none" in call("health")[1]

@@ -25,7 +25,11 @@ from tests.forked import Ran, in_child
 
 STAGES = ("ingest", "deidentify", "verify", "anonymize", "validate", "publish", "evaluate")
 POINTS = (
-    *(f"{when}:sfumato.flows.release:{stage}" for stage in STAGES for when in ("before", "after")),
+    *(
+        f"{when}:sfumato.flows.runs.releasing:{stage}"
+        for stage in STAGES
+        for when in ("before", "after")
+    ),
     *(
         f"{when}:sfumato.tasks.{place}"
         for place in (
@@ -182,7 +186,7 @@ def lose_directories(made: Path, scratch: Path) -> Iterator[Trial]:
         ):
 
             def run(stage: str = stage, name: str = name) -> int:
-                flow = importlib.import_module("sfumato.flows.release")
+                flow = importlib.import_module("sfumato.flows.runs.releasing")
                 original = getattr(flow, stage)
 
                 def empty_and_call(*args: object) -> object:

@@ -15,7 +15,6 @@ import pytest
 from sfumato.flows.cli.main import cli
 from sfumato.flows.cli.registry import MODULES, SECTIONS, WITH_GREAT_EXPECTATIONS
 from tests.corpus.lines import CORPUS
-from tests.flow_here import leave_prefect_out
 from tests.release.small import SPEC, people
 
 RELEASE = CORPUS / "format-2" / "public" / "corpus-permuted" / "0002"
@@ -223,9 +222,7 @@ class TestAfterARelease:
     """Totals on stderr; the directory is the last line of stdout."""
 
     @pytest.fixture
-    def release_with(self, small, call, monkeypatch):
-        leave_prefect_out(monkeypatch)
-
+    def release_with(self, small, call):
         def release_line(*options, **changes):
             small.write(people(), **changes)
             return call("release", small.spec, *options)

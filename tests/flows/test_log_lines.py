@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from sfumato.flows.operation.log_lines import JsonLines
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.fork_server import ROOT
 from tests.release.small import Small, people
 
@@ -61,7 +61,6 @@ def test_a_run_that_fails_says_so_on_a_terminal_too(small, in_json, capsys, monk
     from sfumato.tasks.private.failure import listening
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    leave_prefect_out(monkeypatch)
     broken = import_module("sfumato.tasks.validate")
 
     def fail(*_, **__):

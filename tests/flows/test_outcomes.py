@@ -1,4 +1,4 @@
-"""The states in which tasks and runs end, and what is left out of their logs."""
+"""How stages and runs end, under Prefect and without it, and what is left out of their logs."""
 
 import logging
 import os
@@ -9,9 +9,10 @@ import pytest
 from prefect.exceptions import FailedRun
 
 from sfumato.expectations.shared.errors import Fault, PromiseError, SpecError, TransientFault
-from sfumato.tasks.outcomes import failed_state, published_state, standing_state
-from sfumato.tasks.policy import WithoutRepetition, private_task, say_that_it_stands
+from sfumato.tasks.outcomes import failed, published, standing
+from sfumato.tasks.policy import private_task, say_that_it_stands
 from sfumato.tasks.private.failure import listening
+from sfumato.tasks.under_prefect import WithoutRepetition, state_of
 from tests.prefect_server import free_port
 from tests.release.small import people
 
@@ -29,14 +30,15 @@ pytestmark = pytest.mark.filterwarnings("default")
     ids=lambda value: type(value).__name__,
 )
 def test_a_refusal_is_no_fault(error, name):
-    state = failed_state(error)
+    state = state_of(failed(error))
     assert (state.type.value, state.name, state.message) == ("FAILED", name, "k")
 
 
 def test_a_version_is_named_by_number_and_digest(small):
     release = small.publish("one").directory
-    ends = {"Published": published_state(release), "Stands": standing_state(release)}
-    for name, state in ends.items():
+    ends = {"Published": published(release), "Stands": standing(release)}
+    for name, outcome in ends.items():
+        state = state_of(outcome)
         assert (state.type.value, state.name, state.data) == ("COMPLETED", name, str(release))
         assert state.message.startswith("version 0001, digest ")
 
@@ -56,8 +58,8 @@ def test_an_older_version_that_stands_is_said_with_the_current_one(small):
         "was already made from this source and spec, so no new version was made"
     )
     message = "the current version is 0002, from another source or spec"
-    assert standing_state(older).message.endswith(message)
-    assert "current" not in standing_state(newer).message
+    assert standing(older).message.endswith(message)
+    assert "current" not in standing(newer).message
 
 
 def record(exc_info):
@@ -88,6 +90,8 @@ def test_whatever_else_is_logged_stays():
 
 
 def test_a_task_hands_its_error_to_who_called_it(prefect_api):
+    from prefect import flow
+
     tried = []
 
     @private_task(retries=2)
@@ -95,9 +99,10 @@ def test_a_task_hands_its_error_to_who_called_it(prefect_api):
         tried.append(1)
         raise PromiseError("cannot be kept")
 
-    with pytest.raises(PromiseError, match="cannot be kept"):
-        refuses()
-    assert tried == [1]  # what is refused stays refused
+    for call in (refuses, flow(refuses)):
+        with pytest.raises(PromiseError, match="cannot be kept"):
+            call()
+    assert tried == [1, 1]  # what is refused stays refused
 
 
 def test_a_server_that_nobody_reaches_is_said_in_a_line(small):

@@ -266,6 +266,7 @@ def test_no_task_keeps_a_result():
     from sfumato.tasks.validate import validate
     from sfumato.tasks.verify import verify
 
-    tasks = (ingest, deidentify, verify, anonymize, validate, publish, evaluate)
+    stages = (ingest, deidentify, verify, anonymize, validate, publish, evaluate)
+    tasks = [stage.task for stage in stages]
     assert all(task.cache_policy == NO_CACHE for task in tasks)
     assert all(task.persist_result is False for task in (*tasks, release))

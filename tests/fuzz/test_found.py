@@ -17,7 +17,6 @@ from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers import columnar
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.sql.parse import parse
-from tests.flow_here import leave_prefect_out
 from tests.fuzz.kinds import CORPUS
 
 
@@ -83,7 +82,6 @@ def test_what_is_observed_may_be_larger_than_json_holds(tmp_path, capfd, monkeyp
     *_, wage = people.read_text(encoding="utf-8").split(",")
     people.write_bytes(people.read_bytes().replace(wage.encode(), f"{10**19}\n".encode()))
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    leave_prefect_out(monkeypatch)
     assert run(["release", str(tmp_path / "permuted.yaml")]) == 0
     version = capfd.readouterr().out.strip()
     assert run(["check", version]) == 0
@@ -101,7 +99,6 @@ def test_a_path_is_too_long(key, tmp_path, capfd, monkeypatch):
     document[key]["uri"] = "a" * 3000
     spec.write_text(yaml.safe_dump(document), encoding="utf-8")
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    leave_prefect_out(monkeypatch)
     assert run(["release", str(spec)]) == 2
     assert "a path is longer than this system allows" in capfd.readouterr().err
     assert run(["init", "a" * 3000]) == 2
@@ -114,7 +111,6 @@ def test_colons_in_paths_make_no_addresses(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    leave_prefect_out(monkeypatch)
     pq.write_table(pyarrow.csv.read_csv("people.csv"), tmp_path / "people:2026")
     document = yaml.safe_load(Path("permuted.yaml").read_text(encoding="utf-8"))
     document["source"] |= {"uri": "people:2026", "format": "parquet"}
@@ -156,7 +152,6 @@ def test_a_release_that_cannot_be_made_is_bad_input(
     document = yaml.safe_load(spec.read_text(encoding="utf-8"))
     spec.write_text(yaml.safe_dump(document | changes), encoding="utf-8")
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    leave_prefect_out(monkeypatch)
     assert run(["release", str(spec)]) == 2
     assert refusal in capfd.readouterr().err
 

@@ -10,7 +10,7 @@ from sfumato.expectations.shared.errors import Fault, SpecError
 from sfumato.tasks.arrays import at_rest
 from sfumato.tasks.arrays.at_rest import encrypted_below, read_stage_table, write_stage_table
 from sfumato.tasks.microdata.table import Microdata, encode, load, save
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.release.small import people
 
 CANARY = "CANARYtown"
@@ -79,7 +79,7 @@ def test_pieces_are_bound_to_their_places(tmp_path, monkeypatch, size):
 
 def test_a_killed_run_leaves_nothing_readable(small, monkeypatch):
     """The flow with `stages: encrypted`, looked at where it would publish."""
-    from sfumato.flows import release as flow
+    from sfumato.flows.runs import releasing as flow
 
     seen = []
 
@@ -89,7 +89,6 @@ def test_a_killed_run_leaves_nothing_readable(small, monkeypatch):
         seen.extend(path.read_bytes() for path in stages if path.is_file())
         raise KeyboardInterrupt
 
-    leave_prefect_out(monkeypatch)
     with monkeypatch.context() as patched:
         patched.setattr(flow, "publish", look)
         for stages in ("plain", "encrypted"):

@@ -24,7 +24,7 @@ from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.terms.opened import open_release
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.parts.composed_line import SPEC, ComposedLine, part_of
 from tests.parts.test_composed import groups_of_people, newest
 
@@ -231,7 +231,6 @@ def test_another_map_than_was_judged_is_not_published(line, monkeypatch):
 
 
 def test_what_is_told_together_is_in_the_private_report(line, monkeypatch):
-    leave_prefect_out(monkeypatch)
     for _ in range(2):
         line.write(evaluate={"workloads": [{"kind": "counts", "of": "job", "queries": 5}]})
         version = release_here(line.divided.spec)
@@ -293,7 +292,6 @@ class TestOtherLines:
 
 
 def test_parts_do_not_go_on_in_one_table(line, monkeypatch):
-    leave_prefect_out(monkeypatch)
     line.publish()
     line.move()
     spec = in_one_table(line)
@@ -302,7 +300,6 @@ def test_parts_do_not_go_on_in_one_table(line, monkeypatch):
 
 
 def test_one_table_does_not_go_on_in_parts(line, monkeypatch):
-    leave_prefect_out(monkeypatch)
     release_here(in_one_table(line))
     line.move()
     with pytest.raises(PromiseError, match="version 0001 was made in one table"):

@@ -16,7 +16,7 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import listening
 from sfumato.tasks.query.engines import truth
 from sfumato.tasks.terms.opened import open_release
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.parts.divided import SPEC, visits
 from tests.parts.test_promises import KINDS
 
@@ -47,11 +47,6 @@ class Killed(BaseException):
 def gate():
     """Return the module that judges, imported before parts are collected one by one."""
     return import_module("sfumato.expectations.suites.gate")
-
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch):
-    leave_prefect_out(monkeypatch)
 
 
 @pytest.fixture

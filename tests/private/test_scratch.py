@@ -11,7 +11,7 @@ from sfumato.flows.cli.main import run
 from sfumato.tasks.private import scratch
 from sfumato.tasks.private.durable import hold_lock
 from sfumato.tasks.private.workdir import line_directory, work_directory
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 
 RUN = "0123456789abcdef"
 
@@ -68,7 +68,6 @@ def test_any_command_sweeps_when_it_starts(abandoned_folders, arguments, capsys)
 
 def test_a_run_of_the_flow_sweeps_when_it_starts(small, abandoned_folders, monkeypatch):
     """Also on a worker, which runs no command."""
-    leave_prefect_out(monkeypatch)
     release_here(small.spec)
     assert not any(folder.exists() for folder in abandoned_folders)
 

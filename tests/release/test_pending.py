@@ -13,7 +13,7 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.failure import listening
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
-from tests.flow_here import leave_prefect_out, release_here
+from tests.flow_here import release_here
 from tests.release.evolving import Evolving
 from tests.release.small import SPEC, people
 
@@ -22,11 +22,6 @@ WORKLOADS = SPEC["evaluate"]["workloads"]
 
 class Killed(BaseException):
     """The exception that stands for a process that is killed."""
-
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch):
-    leave_prefect_out(monkeypatch)
 
 
 @pytest.fixture

@@ -41,7 +41,8 @@ def experiment(
     chosen = tuple(EXPERIMENTS) if _ALL in names else tuple(dict.fromkeys(names))
     for name in chosen:
         experiment_named(name)  # a wrong name is told before a server is started
-    ledger = Path(run_here(lambda: _run(chosen, out, quick, seeds), ["experiments"])) / _LEDGER
+    parameters = {"names": chosen, "out": str(out), "quick": quick, "seeds": seeds}
+    ledger = Path(run_here("experiments", parameters, ["experiments"])) / _LEDGER
     if as_json:
         echo_json({"ledger": str(ledger)})
     else:
@@ -54,9 +55,3 @@ def _list(titles: dict[str, str], as_json: bool) -> None:
         return
     for name, title in titles.items():
         echo(f"{name:<26} {title}")
-
-
-def _run(names: tuple[str, ...], out: Path, quick: bool, seeds: int | None) -> str:
-    from sfumato.flows.experiments import experiments
-
-    return str(experiments(names, str(out), quick, seeds))

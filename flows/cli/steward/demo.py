@@ -31,7 +31,8 @@ def demo(as_json: bool) -> None:
 
     os.environ.setdefault("SFUMATO_WORK", str(Path(".sfumato").absolute()))
     show.say(f"data: UCI Adult, as {_SPEC} reads it")
-    published = publish_version(_SPEC, overrides((f"publish.uri={Path('releases').absolute()}",)))
+    place = overrides((f"publish.uri={Path('releases').absolute()}",))
+    published = publish_version(_SPEC, place, with_prefect=True)  # the pipeline as it is watched
     opened = way_in_by(check=check).open(Path(published))
     answers = [(question, answer(opened, question)) for question in _QUESTIONS]
     if as_json:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.options import as_document, with_prefect
 from sfumato.flows.cli.runs import run_here, tell_version
 
 
@@ -19,8 +19,11 @@ from sfumato.flows.cli.runs import run_here, tell_version
     multiple=True,
     help="a decision of a reviewer as text; repeat the option for several",
 )
+@with_prefect
 @as_document
-def publish(spec: Path, digest: str, signatures: tuple[str, ...], as_json: bool) -> None:
+def publish(
+    spec: Path, digest: str, signatures: tuple[str, ...], prefect: bool, as_json: bool
+) -> None:
     """Publish the candidate of SPEC's line that its reviewers approved.
 
     The last line of output is the directory of the version.
@@ -31,10 +34,6 @@ def publish(spec: Path, digest: str, signatures: tuple[str, ...], as_json: bool)
 
     resolved = resolve_run(spec)  # a wrong spec is told before a server is started
     require_writable(resolved.line)
-
-    def run() -> str:
-        from sfumato.flows.publish import publish as flow
-
-        return str(flow(str(spec), digest, signatures))
-
-    tell_version(run_here(run, tags_of(resolved.spec, PUBLISH)), as_json)
+    parameters = {"spec": str(spec), "digest": digest, "signatures": signatures}
+    tags = tags_of(resolved.spec, PUBLISH)
+    tell_version(run_here("publish", parameters, tags, with_prefect=prefect), as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import as_document, overrides, with_settings
+from sfumato.flows.cli.options import as_document, overrides, with_prefect, with_settings
 from sfumato.flows.cli.runs import run_here, tell_version
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     help="the day that the version describes, for the public record",
 )
 @click.option("--dry", is_flag=True, help="publish nothing; print what the version would be")
+@with_prefect
 @as_document
 def release(
     spec: Path,
@@ -41,6 +42,7 @@ def release(
     others: bool,
     as_of: datetime | None,
     dry: bool,
+    prefect: bool,
     as_json: bool,
 ) -> None:
     """Publish the next version of a release line; the last line of output is its directory.
@@ -53,7 +55,7 @@ def release(
     if dry:
         _rehearse(spec, changes)
     else:
-        tell_version(publish_version(spec, changes), as_json)
+        tell_version(publish_version(spec, changes, with_prefect=prefect), as_json)
 
 
 def _rehearse(spec: Path, changes: "Overrides") -> None:
@@ -62,8 +64,9 @@ def _rehearse(spec: Path, changes: "Overrides") -> None:
     show.document(rehearse(spec, changes), "json")
 
 
-def publish_version(spec: Path, changes: "Overrides") -> str:
+def publish_version(spec: Path, changes: "Overrides", *, with_prefect: bool = False) -> str:
     """Run the flow in this process; return the published directory, or the waiting candidate's."""
+    from sfumato.flows.inputs.hidden import hide
     from sfumato.flows.inputs.resolved import resolve_run
     from sfumato.flows.operation.deployments import tags_of
     from sfumato.tasks.lines.line import require_writable
@@ -73,12 +76,6 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
     if not resolved.line.reviewers:
         require_writable(resolved.line)
     require_open(resolved.spec.source, resolved.base, os.environ)
-
-    def run() -> str:
-        from sfumato.flows.inputs.hidden import hide
-        from sfumato.flows.release import release as flow
-
-        with hide(changes) as visible_changes:
-            return str(flow(str(spec), visible_changes))
-
-    return run_here(run, tags_of(resolved.spec))
+    with hide(changes) as visible_changes:
+        parameters = {"spec": str(spec), "overrides": visible_changes}
+        return run_here("release", parameters, tags_of(resolved.spec), with_prefect=with_prefect)

@@ -23,7 +23,7 @@ from sfumato.tasks.attacks.records.records import (
 )
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.shared.beliefs import SuccessShare
-from sfumato.tasks.attacks.shared.margins import margin_of_people
+from sfumato.tasks.attacks.shared.margins import beta_quantile, margin_of_people
 
 ATTEMPTS = 500
 _FEWEST = 100
@@ -44,10 +44,8 @@ def upper_limit(successes: Fraction | int, tries: int) -> float:
         successes: the number of successes; expected numbers are rounded up.
         tries: the number of tries.
     """
-    from scipy.stats import beta  # imported where it is used: it takes long
-
     whole = ceil(successes)
-    return 1.0 if whole >= tries else float(beta.ppf(0.95, whole + 1, tries - whole))
+    return 1.0 if whole >= tries else beta_quantile(0.95, whole + 1, tries - whole)
 
 
 def link_halves(target: AttackedRelease) -> tuple[Score, ...]:

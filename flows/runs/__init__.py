@@ -1,0 +1,1 @@
+"""Runs of stages: what each does, how it is run, and what is recorded of it."""

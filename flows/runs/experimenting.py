@@ -1,0 +1,70 @@
+"""The run of experiments: the papers' figures and tables, measured again, and their claims decided.
+
+Data are public or generated, and nothing is published: it needs no line, no keys and no approval.
+"""
+
+from collections import Counter
+from os import environ
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from sfumato.flows.inputs.environment import quiet
+from sfumato.tasks.experiments.registry import experiment_named
+from sfumato.tasks.experiments.run import run_experiments
+from sfumato.tasks.experiments.shared.experiment import Inputs, Size
+from sfumato.tasks.experiments.shared.pages import write_files
+from sfumato.tasks.outcomes import Outcome
+from sfumato.tasks.policy import PrivateFlow, say_in_run
+from sfumato.tasks.private.scratch import scratch_directory
+
+quiet()
+
+SEEDS = {"full": 13, "quick": 2}
+"""The number of seeds by size: with thirteen, a claim can be decided beside two hundred."""
+
+_DEPLOYMENTS = Path(__file__).parents[2] / "deployments"
+
+
+def _name_run(*_: Any, **__: Any) -> str:
+    return "experiments"
+
+
+def experiments(
+    names: tuple[str, ...],
+    out: str,
+    quick: bool = False,
+    seeds: Annotated[int | None, Field(ge=1, le=1000)] = None,
+) -> Outcome:
+    """Run experiments and write a page for each paper, the ledger of claims, tables and plots.
+
+    Args:
+        names: of the experiments.
+        out: the directory to write into.
+        quick: whether each runs for a second, on data that are too small to decide much.
+        seeds: how many, in place of thirteen, or two where it is quick.
+
+    Returns:
+        How the run ended; its result is the directory.
+    """
+    chosen = [experiment_named(name) for name in names]
+    size: Size = "quick" if quick else "full"
+    adult, releases = _DEPLOYMENTS / "data" / "adult.parquet", _DEPLOYMENTS / "releases"
+    with scratch_directory(environ) as scratch:
+        inputs = Inputs(adult, releases / "hierarchies", scratch)
+        measured = run_experiments(chosen, size, seeds or SEEDS[size], inputs)
+    entries = write_files(Path(out), chosen, measured, size)
+    outcomes = Counter[str](entry.outcome for entry in entries)
+    counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
+    say_in_run(f"{len(entries)} claims: {counts}", dict(outcomes))
+    for name, results in measured.items():
+        for seed, reason in results.failed.items():
+            say_in_run(
+                f"{name}: seed {seed} failed ({reason}). Its claims are judged without this seed"
+            )
+    return Outcome("Completed", out, out)
+
+
+EXPERIMENTS = PrivateFlow("experiments", experiments, _name_run, _name_run)
+"""The run of `sfumato experiment`."""
