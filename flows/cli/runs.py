@@ -49,7 +49,7 @@ def run_here(
     from sfumato.tasks.private.failure import listening
 
     quiet()
-    if with_prefect or _wants_prefect(os.environ):
+    if _wants_prefect(os.environ) or with_prefect:
         return _run_with_prefect(name, parameters, tags)
     from sfumato.flows.runs.without_prefect import run_without_prefect
 
@@ -59,12 +59,22 @@ def run_here(
 
 
 def _wants_prefect(environ: Mapping[str, str]) -> bool:
-    """Decide whether runs are Prefect's: one is asked for, or a server or block of it is named."""
+    """Decide whether runs are Prefect's: it has a server or a secret for them, or is asked for."""
     wish = environ.get(VARIABLE) or ""
     if wish not in ("", _ALWAYS):
         raise InputError(f"{VARIABLE}: is not {_ALWAYS}. Write {_ALWAYS}, or unset it")
     has_block = any(name.endswith("_BLOCK") and value for name, value in environ.items())
-    return bool(wish) or has_block or named_server() is not None
+    return named_server() is not None or _finds_server() or has_block or bool(wish)
+
+
+def _finds_server() -> bool:
+    """Name the server at which this work directory's lines were deployed, if it answers."""
+    from sfumato.flows.operation.known_server import known_server
+
+    address = known_server(os.environ)
+    if address is not None:
+        os.environ["PREFECT_API_URL"] = address
+    return address is not None
 
 
 def _run_with_prefect(name: FlowName, parameters: Mapping[str, Any], tags: Sequence[str]) -> str:

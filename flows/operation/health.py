@@ -21,6 +21,7 @@ from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
 from sfumato.flows.operation.servers import left_servers
 from sfumato.flows.review import list_candidates
+from sfumato.flows.runs.records import latest_runs
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.listing import ListedLine
 from sfumato.tasks.private.workdir import is_private, work_directory
@@ -53,6 +54,7 @@ def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
         ("Prefect's home", lambda: _home(environ)),
         ("servers of killed runs", lambda: _left_servers(environ)),
         ("lines", _lines),
+        ("runs", lambda: _recorded_runs(environ)),
         ("candidates", _candidates),
     ]
     if environ.get("PREFECT_API_URL"):
@@ -165,6 +167,12 @@ def _lines() -> Iterator[Examined]:
         yield Examined(
             f"line {line.name}", well, complaints or f"current {current[0] if current else 'none'}"
         )
+
+
+def _recorded_runs(environ: Mapping[str, str]) -> Iterator[Examined]:
+    """Yield the latest run of each line among those without Prefect."""
+    for record in latest_runs(environ).values():
+        yield Examined(f"run of {record.line}", not record.failed, record.words())
 
 
 def _candidates() -> Iterator[Examined]:

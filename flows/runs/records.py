@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -92,6 +92,10 @@ class RunRecord(BaseModel):
         """Take how the run ended."""
         self.ended, self.outcome, self.message = _now(), outcome.name, outcome.message
 
+    def document(self) -> dict[str, Any]:
+        """Return the run for JSON."""
+        return {**self.model_dump(mode="json", exclude={"pid", "process"}), "state": self.state}
+
     def words(self) -> str:
         """Return the run in a line."""
         seconds = "" if self.ended is None else f" in {(self.ended - self.began).seconds} s"
@@ -139,6 +143,11 @@ def read_runs(environ: Mapping[str, str]) -> list[RunRecord]:
     """Return the recorded runs of the work directory, the newest first."""
     records = (_read(path) for path in reversed(_paths(environ)))
     return [record for record in records if record is not None]
+
+
+def latest_runs(environ: Mapping[str, str]) -> dict[str, RunRecord]:
+    """Return the latest recorded run of each line, by its name."""
+    return {record.line: record for record in reversed(read_runs(environ))}
 
 
 def _write(record: RunRecord, environ: Mapping[str, str]) -> None:

@@ -82,7 +82,7 @@ def test_search_works_from_a_disk(browser, pages):
 
 def test_pictures_follow_the_switch_to_dark(browser, pages):
     """A picture is no part of the page: the browser tells it which scheme the page has."""
-    (forms,) = [page for page in pages if page.name == "forms.html"]
+    (forms,) = [page for page in pages if page.parts[-2:] == ("concepts", "forms.html")]
     context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
     page = context.new_page()
     page.goto(forms.as_uri())

@@ -13,6 +13,7 @@ import pytest
 from sfumato.expectations.machine.servers import in_prefect_run, named_server
 from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError, TransientFault
 from sfumato.flows.cli.runs import run_here
+from sfumato.flows.operation.known_server import known_server, note_server
 from sfumato.flows.operation.servers import start_of_process
 from sfumato.flows.runs.records import KEPT, RecordedStage, RunRecord, read_runs
 from sfumato.flows.runs.releasing import RELEASE
@@ -20,6 +21,7 @@ from sfumato.flows.runs.without_prefect import run_without_prefect
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.failure import caught_failures, listening
 from tests.fork_server import ROOT
+from tests.prefect_server import free_port
 from tests.release.small import SPEC, Small, people
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -302,3 +304,48 @@ def test_lines_of_json_name_the_run(small, tmp_path):
     of_run = [entry for entry in entries if "run" in entry]
     assert {(entry["line"], entry["id"]) for entry in of_run} == {("wages", record.id)}
     assert [e["stage"] for e in of_run if e["level"] == "info" and "stage" in e] == STAGES
+
+
+class TestKnownServer:
+    """A server that deployments were registered with is used by later commands, if it answers."""
+
+    @pytest.fixture
+    def environ(self, tmp_path):
+        return {"SFUMATO_WORK": str(tmp_path / "work")}
+
+    def test_one_that_answers(self, prefect_api, environ, tmp_path):
+        note_server(prefect_api.replace("://", "://me:secret@"), environ)
+        assert known_server(environ) == prefect_api
+        text = (tmp_path / "work" / ".servers" / "address.json").read_text(encoding="utf-8")
+        assert "secret" not in text
+
+    def test_one_that_does_not(self, environ):
+        assert known_server(environ) is None
+        for address in (
+            f"http://127.0.0.1:{free_port()}/api",
+            "http://127.0.0.1:x/api",
+            "nonsense",
+        ):
+            note_server(address, environ)
+            assert known_server(environ) is None
+
+    def test_a_place_that_others_can_change_is_not_believed(self, prefect_api, environ, tmp_path):
+        note_server(prefect_api, environ)
+        (tmp_path / "work").chmod(0o777)
+        assert known_server(environ) is None
+
+    @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"address": null}', b"\xff"])
+    def test_a_garbled_note_names_none(self, environ, tmp_path, content):
+        note_server("http://127.0.0.1:1/api", environ)
+        (tmp_path / "work" / ".servers" / "address.json").write_bytes(content)
+        assert known_server(environ) is None
+
+
+def test_the_latest_run_is_listed(small, call):
+    run_plainly(small.spec)
+    _, out, _ = call("releases", "--json")
+    (line,) = json.loads(out)["lines"]
+    assert line["latest_run"]["state"] == "Published"
+    assert "latest run without Prefect: wages" in call("releases")[1]
+    _, out, _ = call("health", "--json")
+    assert any(answer["about"] == "run of wages" for answer in json.loads(out)["checks"])

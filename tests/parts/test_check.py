@@ -160,7 +160,7 @@ def test_counts_that_follow_from_no_part_are_refused(writable):
     told_anew(writable)
     assert check(writable).derived == "equal"
     told_anew(writable, vacant=5)
-    with pytest.raises(PromiseError, match="its row counts differ from those of its parts"):
+    with pytest.raises(PromiseError, match="counts vacant values, which its tables do not show"):
         check(writable)
 
 

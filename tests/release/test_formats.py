@@ -78,7 +78,7 @@ def test_what_is_no_number_of_a_format_is_refused(tmp_path, format_):
 def test_a_format_that_is_not_the_lowest_is_refused(writable, format_):
     """One declaration is written in one way."""
     edit(writable, lambda document: document["sfumato"].update(format=format_))
-    with pytest.raises(PromiseError, match="differs from the published files"):
+    with pytest.raises(PromiseError, match="format is not the lowest that has its keys"):
         check(writable)
 
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from sfumato.expectations.shared.errors import Fault, InputError, PromiseError
+from sfumato.expectations.shared.errors import Fault, MissingPackageError, PromiseError
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.workers.registry import open_engine
 from sfumato.tasks.workers.workers import InTurn, keep_attempt, open_attempts
@@ -138,7 +138,7 @@ def test_a_worker_of_prefect_has_workers_of_dask(divided_line, prefect_api, tmp_
 def test_without_dask_it_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     with (
-        pytest.raises(InputError, match=r"pip install 'sfumato\[dask\]'"),
+        pytest.raises(MissingPackageError, match=r"pip install 'sfumato\[dask\]'"),
         open_engine("dask", tmp_path, {}),
     ):
         pass

@@ -1,6 +1,7 @@
 """`sfumato releases`: lines, their versions, and the state of each."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from sfumato.flows.cli.show import direct_answers, echo, echo_json, one_line, vi
 
 if TYPE_CHECKING:
     from sfumato.flows.life.mending import LeftOver
+    from sfumato.flows.runs.records import RunRecord
     from sfumato.tasks.lines.listing import ListedLine, ListedVersion
 
 _HEADER = ("line", "version", "state", "published", "as of", "digest")
@@ -32,6 +34,7 @@ def releases(places: tuple[Path, ...], as_json: bool, rebuild: bool) -> None:
     from sfumato.flows.life.mending import find_left_over_at, mend_lines
     from sfumato.flows.life.releases import list_lines
     from sfumato.flows.life.releases import rebuild as write_pages
+    from sfumato.flows.runs.records import latest_runs
 
     if rebuild:
         for message in (*mend_lines()[1], *write_pages(places)):
@@ -40,23 +43,27 @@ def releases(places: tuple[Path, ...], as_json: bool, rebuild: bool) -> None:
     for leftover in left_over:
         show.say(leftover.warning)
     lines = list_lines(places)
+    runs = latest_runs(os.environ)
     if as_json:
-        echo_json({"lines": [_document(line, left_over) for line in lines]})
+        echo_json({"lines": [_document(line, left_over, runs) for line in lines]})
     else:
-        _tell(lines)
+        _tell(lines, runs)
 
 
-def _document(line: "ListedLine", left_over: Sequence["LeftOver"]) -> dict[str, Any]:
+def _document(
+    line: "ListedLine", left_over: Sequence["LeftOver"], runs: Mapping[str, "RunRecord"]
+) -> dict[str, Any]:
     traces = [
         trace
         for leftover in left_over
         if leftover.public == line.place
         for trace in leftover.traces
     ]
-    return {**line.document(), "left_over": traces}
+    run = runs[line.name].document() if line.name in runs else None
+    return {**line.document(), "left_over": traces, "latest_run": run}
 
 
-def _tell(lines: Sequence["ListedLine"]) -> None:
+def _tell(lines: Sequence["ListedLine"], runs: Mapping[str, "RunRecord"]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -81,6 +88,8 @@ def _tell(lines: Sequence["ListedLine"]) -> None:
             behind = destination.behind
             state = "complete" if behind is None else f"behind: {behind}"
             echo(f"  {destination.place}: {state}")
+        if line.name in runs:
+            echo(f"  latest run without Prefect: {one_line(runs[line.name].words())}")
     _explain({version.state for line in lines for version in line.versions})
 
 

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool) -> None:
     """Register a deployment for each spec: schedule, one run at a time, automations.
 
-    SPECS are specs, or directories of them. The server is that of PREFECT_API_URL.
+    SPECS are specs, or directories of them. The server is that of PREFECT_API_URL. Later commands
+    of this work directory show their runs to it, too.
     """
     from sfumato.flows.inputs.environment import quiet
     from sfumato.flows.operation.deployments import prefect_yaml, read_lines
+    from sfumato.flows.operation.known_server import note_server
     from sfumato.tasks.private.durable import write_atomically
 
     lines = read_lines(specs, root)
@@ -58,6 +60,7 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool
         )
     quiet()
     _register(lines, root)
+    note_server(os.environ["PREFECT_API_URL"], os.environ)
     if as_json:
         echo_json({"deployments": _documents(lines)})
 
