@@ -29,6 +29,7 @@ from sfumato.tasks.schema.stated import mail_address, web_address
 
 _CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
 _PARQUET = "application/vnd.apache.parquet"
+_OTHER_NAMES = {_PARQUET: [_PARQUET, "application/x-parquet"]}  # the library reads the second
 _CONTEXT: Mapping[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -167,7 +168,7 @@ def _file(release: ReleaseDescription, file: ReleasedFile) -> dict[str, Any]:
         "name": file.name,
         "contentUrl": release.address(file.path),
         "contentSize": f"{file.bytes} B",
-        "encodingFormat": file.mediatype,
+        "encodingFormat": _OTHER_NAMES.get(file.mediatype, file.mediatype),
         "sha256": file.sha256,
     }
 
