@@ -15,7 +15,7 @@ _LEFT_OUT = {
     "suppressed": "to keep the promises",
     "not_represented_versions": "because earlier versions keep those people out",
 }
-_SHOWN = {
+FORM_SENTENCES = {
     "generalized": "Labels, such as ranges, replace the values of quasi-identifiers.",
     "suppressed": "Some values of quasi-identifiers are hidden (*).",
     "permuted": (
@@ -34,6 +34,7 @@ _SHOWN = {
         "Ranges replace sensitive values, with counts by group that may include fake values."
     ),
 }
+"""What the published tables of each form cannot show, by the form's name."""
 _ROLES = {
     "quasi-identifier": "others may know it about a person",
     "sensitive": "others must not learn it about a person",
@@ -60,7 +61,7 @@ def promises(release: ReleaseDescription) -> tuple[str, ...]:
 def anonymization(release: ReleaseDescription) -> str:
     """Return how the table was anonymized: grouping, form and promises."""
     declared = release.declaration
-    form = _SHOWN.get(declared.form.method, "")
+    form = FORM_SENTENCES.get(declared.form.method, "")
     return (
         f"Rows were grouped (partition {declared.partition.method}) and published in the form "
         f"{declared.form.method}. {form} Promises: "
@@ -88,7 +89,7 @@ def rows_left_out(declared: Declared) -> str | None:
 def limitations(release: ReleaseDescription) -> Iterator[str]:
     """Yield what the published tables cannot show."""
     declared = release.declaration
-    if (form := _SHOWN.get(declared.form.method)) is not None:
+    if (form := FORM_SENTENCES.get(declared.form.method)) is not None:
         yield form
     if (left_out := rows_left_out(declared)) is not None:
         yield left_out

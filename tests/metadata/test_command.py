@@ -75,6 +75,15 @@ def test_nothing_is_written_into_a_version(name, line, capsys):
     assert not target.exists()
 
 
+@pytest.mark.parametrize("name", ["releases.json", "line.json", "dcat.jsonld", "index.html"])
+def test_no_file_of_the_line_is_replaced(name, line, capsys):
+    before = (line / name).read_bytes() if (line / name).exists() else None
+    assert run(["metadata", str(line), "--as", "csvw", "--output", str(line / name)]) == 2
+    assert "is a file of the line itself" in capsys.readouterr().err
+    assert ((line / name).read_bytes() if (line / name).exists() else None) == before
+    assert run(["metadata", str(line), "--as", "csvw", "--output", str(line.parent / name)]) == 0
+
+
 def test_a_standard_that_is_none_names_all(line, capsys):
     assert run(["metadata", str(line), "--as", "marc"]) == 2
     message = capsys.readouterr().err

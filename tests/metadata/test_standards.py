@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from sfumato.expectations.shared.errors import InputError
+from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.lines.public_record import read_line_entry
 from sfumato.tasks.metadata.description import ReleaseDescription
 from sfumato.tasks.metadata.registry import STANDARDS
+from sfumato.tasks.metadata.sentences import FORM_SENTENCES
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.terms import Declared
 from tests.corpus.lines import CORPUS
@@ -323,6 +325,9 @@ class TestStatements:
         for standard in standards:
             texts = all_texts(text_of(release, standard))
             assert values & texts == set()
+
+    def test_every_form_has_a_sentence(self):
+        assert set(FORM_SENTENCES) == set(FORMS)
 
     def test_rows_and_people_are_counted(self):
         release = describe(CORPUS / "format-2" / "public" / "corpus-generalized" / "0001")

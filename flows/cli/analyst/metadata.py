@@ -12,12 +12,16 @@ from sfumato.flows.cli.analyst.way_in import ReleasePlace, tell, with_way_in
 from sfumato.flows.cli.show import echo
 
 if TYPE_CHECKING:
-    from sfumato.tasks.metadata.description import Missing, ReleaseDescription
+    from sfumato.tasks.metadata.description import Missing
     from sfumato.tasks.report.line_entries import LineEntry
     from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import WayIn
 
 _MANIFEST = "datapackage.json"
+_RECORD = "releases.json"
+_OF_LINES = {
+    *(_RECORD, "keys.json", "line.json", "index.html", "feed.atom", "dcat.jsonld", "CITATION.cff"),
+}
 _WEB = ("http://", "https://")
 _NAMES = ("croissant", "csvw", "ddi", "healthdcat")
 
@@ -46,6 +50,7 @@ def metadata(place: str, standard: str, output: Path | None, way_in: "WayIn") ->
 
     if output is not None:
         _require_outside(output)
+        _require_own_name(output)
     directory = Path(ReleasePlace().convert(place, None, None))
     release = way_in.open(directory)
     description = ReleaseDescription(release, _address(place, directory), _line_beside(release))
@@ -55,7 +60,9 @@ def metadata(place: str, standard: str, output: Path | None, way_in: "WayIn") ->
     else:
         _write(output, document.text)
     if document.missing:
-        show.say(f"note: {_left_out(document.missing, description)}")
+        here = description.line is not None and not place.startswith(_WEB)
+        line = str(directory.parent) if here else "LINE"
+        show.say(f"note: {_left_out(document.missing, line)}")
     tell(release)
 
 
@@ -97,31 +104,40 @@ def _require_outside(output: Path) -> None:
             )
 
 
+def _require_own_name(output: Path) -> None:
+    """Refuse a file that a line already has, such as its record of versions.
+
+    Raises:
+        InputError: if the file would replace it.
+    """
+    from sfumato.expectations.shared.errors import InputError
+
+    if output.name in _OF_LINES and (output.absolute().parent / _RECORD).exists():
+        raise InputError(
+            f"{output}: is a file of the line itself. Give another name: "
+            f"--output {output.with_name('metadata' + output.suffix)}"
+        )
+
+
 def _write(output: Path, text: str) -> None:
     from sfumato.tasks.private.durable import write_atomically
 
     write_atomically(output, text.encode(), mode=0o644)
 
 
-def _left_out(missing: "Sequence[Missing]", release: "ReleaseDescription") -> str:
+def _left_out(missing: "Sequence[Missing]", line: str) -> str:
     """Return what is left out, in one line, with the ways to state it."""
     fields = ", ".join(dict.fromkeys(entry.field for entry in missing))
-    return f"left out, because the release does not state it: {fields}{_ways(missing, release)}"
+    ways = "; ".join(_ways({entry.source for entry in missing}, line))
+    return f"left out, because the release does not state it: {fields} ({ways})"
 
 
-def _ways(missing: "Sequence[Missing]", release: "ReleaseDescription") -> str:
-    ways = "; ".join(_each_way({entry.source for entry in missing}, release))
-    return f" ({ways})" if ways else ""
-
-
-def _each_way(sources: set[str], release: "ReleaseDescription") -> Iterator[str]:
+def _ways(sources: set[str], line: str) -> Iterator[str]:
     from sfumato.tasks.metadata.description import DESCRIBE
 
     words = [word for word in DESCRIBE if word in sources]
     if words:
         options = " ".join(f"--{word} TEXT" for word in words)
-        here = release.line is not None and not release.place.startswith(_WEB)
-        line = release.release.directory.parent if here else "LINE"
         yield f"state it with: sfumato describe {line} {options}"
     if "releases.json" in sources:
         yield "releases.json beside the release has it"
