@@ -36,6 +36,22 @@ def test_it_is_printed_or_written(standard, line, capsys):
     assert capsys.readouterr().err == printed.err
 
 
+def test_programs_get_a_document(line, capsys):
+    arguments = ["metadata", str(line / "0002"), "--as", "healthdcat"]
+    assert run(arguments) == 0
+    text = capsys.readouterr().out
+    assert run([*arguments, "--json"]) == 0
+    printed = capsys.readouterr()
+    document = json.loads(printed.out)
+    assert (document["standard"], document["text"]) == ("healthdcat", text)
+    assert "healthdcatap:hdab" in document["missing"]
+    assert "left out" not in printed.err
+    target = line / "health.json"
+    assert run([*arguments, "--json", "--output", str(target)]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == str(target)
+    assert target.read_text(encoding="utf-8") == text
+
+
 def test_a_line_is_its_current_version(line, capsys):
     assert run(["metadata", str(line), "--as", "croissant"]) == 0
     printed = capsys.readouterr()

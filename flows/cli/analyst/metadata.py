@@ -3,16 +3,17 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.way_in import ReleasePlace, tell, with_way_in
-from sfumato.flows.cli.show import echo
+from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.show import echo, echo_json
 
 if TYPE_CHECKING:
-    from sfumato.tasks.metadata.description import Missing
+    from sfumato.tasks.metadata.description import Document, Missing
     from sfumato.tasks.report.line_entries import LineEntry
     from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.way_in import WayIn
@@ -36,8 +37,11 @@ _NAMES = ("croissant", "csvw", "ddi", "healthdcat")
     type=click.Path(path_type=Path, dir_okay=False),
     help="a file, best beside the version; otherwise the text is printed",
 )
+@as_document
 @with_way_in
-def metadata(place: str, standard: str, output: Path | None, way_in: "WayIn") -> None:
+def metadata(
+    place: str, standard: str, output: Path | None, as_json: bool, way_in: "WayIn"
+) -> None:
     """Write what a release states of itself in another standard, for catalogues and tools.
 
     croissant: Croissant 1.1, for machine learning. csvw: CSV on the Web. ddi: DDI-Codebook 2.5, for
@@ -55,15 +59,24 @@ def metadata(place: str, standard: str, output: Path | None, way_in: "WayIn") ->
     release = way_in.open(directory)
     description = ReleaseDescription(release, _address(place, directory), _line_beside(release))
     document = STANDARDS[standard](description)
-    if output is None:
-        echo(document.text.removesuffix("\n"))
-    else:
+    if output is not None:
         _write(output, document.text)
-    if document.missing:
+    if as_json:
+        echo_json(_summary(standard, output, document))
+    elif output is None:
+        echo(document.text.removesuffix("\n"))
+    if document.missing and not as_json:
         here = description.line is not None and not place.startswith(_WEB)
         line = str(directory.parent) if here else "LINE"
         show.say(f"note: {_left_out(document.missing, line)}")
     tell(release)
+
+
+def _summary(standard: str, output: Path | None, document: "Document") -> dict[str, Any]:
+    """Return what was written and what was left out; the text itself if no file has it."""
+    missing = {"missing": [entry.field for entry in document.missing]}
+    place = {"text": document.text} if output is None else {"file": str(output)}
+    return {"standard": standard, **place, **missing}
 
 
 def _address(place: str, directory: Path) -> str:
