@@ -18,6 +18,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "check": f"{_ANALYST}.check",
         "diff": f"{_ANALYST}.diff",
         "load": f"{_ANALYST}.load",
+        "metadata": f"{_ANALYST}.metadata",
     },
     "Stewards: choose what to release": {
         "measure": f"{_ANALYST}.measure",

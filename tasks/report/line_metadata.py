@@ -224,13 +224,16 @@ def _time(time: str) -> dict[str, str]:
 
 def citation(line: LineEntry) -> str:
     """Return the sentence that cites the current version, or the line without one."""
-    publisher, current = line.words.publisher or _NOBODY, line.current
-    if current is None:
-        return f"{publisher}: {line.title}. Public microdata, {line.name}."
-    year, digest = current.day[:4], current.digest[:12]
+    if line.current is not None:
+        return cite_version(line, line.current)
+    return f"{line.words.publisher or _NOBODY}: {line.title}. Public microdata, {line.name}."
+
+
+def cite_version(line: LineEntry, version: VersionEntry) -> str:
+    """Return the sentence that cites a version."""
     return (
-        f"{publisher} ({year}): {line.title}. Public microdata, {line.name} version "
-        f"{current.number}, digest {digest}…"
+        f"{line.words.publisher or _NOBODY} ({version.day[:4]}): {line.title}. Public microdata, "
+        f"{line.name} version {version.number}, digest {version.digest[:12]}…"
     )
 
 

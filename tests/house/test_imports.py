@@ -93,6 +93,8 @@ COMMANDS = {
     ("check", RELEASE): PUBLISHED | {"jinja2", "sqlglot"},
     ("check", LABELS): PUBLISHED | {"jinja2", "sqlglot"},
     ("diff", EARLIER, RELEASE): PUBLISHED,
+    ("metadata", RELEASE, "--as", "croissant"): PUBLISHED,
+    ("metadata", LABELS, "--as", "ddi"): PUBLISHED,
     ("releases", LINE, "--json"): PUBLISHED | {"jinja2", "sqlglot"},
     ("hierarchy", SPEC, "--column", "education"): PUBLISHED | {"scipy", "sqlglot", "yaml"},
 }
