@@ -122,7 +122,7 @@ def exchanged_head(log: LineLog, digest: str) -> bytes:
 
 
 def read_head(file: Path) -> EarlierHead:
-    """Return the head in a file that a reader wrote, or in a line's log.
+    """Return the head in a file that a reader wrote.
 
     Raises:
         InputError: where it is none.
