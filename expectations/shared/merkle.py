@@ -20,7 +20,7 @@ Path = Sequence[Hash]
 EMPTY_ROOT: Hash = hashlib.sha256().digest()
 
 
-class Tree(NamedTuple):
+class MerkleTree(NamedTuple):
     """A list as it is remembered: its number of entries, and its root."""
 
     size: int
@@ -32,9 +32,9 @@ def leaf_hash(entry: bytes) -> Hash:
     return hashlib.sha256(b"\x00" + entry).digest()
 
 
-def node_hash(left: Hash, right: Hash) -> Hash:
-    """Return the hash of a node from those below it."""
-    return hashlib.sha256(b"\x01" + left + right).digest()
+def node_hash(first: Hash, second: Hash) -> Hash:
+    """Return the hash of a node from those below it, left and right."""
+    return hashlib.sha256(b"\x01" + first + second).digest()
 
 
 def root_of(leaves: Path) -> Hash:
@@ -49,9 +49,9 @@ def root_of(leaves: Path) -> Hash:
     return _levels(leaves)[-1][0] if leaves else EMPTY_ROOT
 
 
-def tree_of(leaves: Path) -> Tree:
+def tree_of(leaves: Path) -> MerkleTree:
     """Return the size and the root of a list."""
-    return Tree(len(leaves), root_of(leaves))
+    return MerkleTree(len(leaves), root_of(leaves))
 
 
 def _levels(leaves: Path) -> list[Path]:
@@ -63,8 +63,8 @@ def _levels(leaves: Path) -> list[Path]:
 
 
 def _level_above(level: Path) -> Iterator[Hash]:
-    for left in range(0, len(level) - 1, 2):
-        yield node_hash(level[left], level[left + 1])
+    for first in range(0, len(level) - 1, 2):
+        yield node_hash(level[first], level[first + 1])
     if len(level) % 2:
         yield level[-1]
 
@@ -108,7 +108,7 @@ def _siblings(levels: Sequence[Path], index: int, height: int) -> Iterator[Hash]
         index //= 2
 
 
-def includes(tree: Tree, leaf: Hash, index: int, path: Path) -> bool:
+def includes(tree: MerkleTree, leaf: Hash, index: int, path: Path) -> bool:
     """Decide whether a proof shows that a list has a leaf at an index (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < tree.size:
         return False
@@ -125,7 +125,7 @@ def includes(tree: Tree, leaf: Hash, index: int, path: Path) -> bool:
     return last == 0 and root == tree.root
 
 
-def is_consistent(earlier: Tree, later: Tree, path: Path) -> bool:
+def is_consistent(earlier: MerkleTree, later: MerkleTree, path: Path) -> bool:
     """Decide whether a proof shows that `later` begins with `earlier` (RFC 9162, 2.1.4.2)."""
     if earlier.size == later.size or earlier.size == 0:
         expected = EMPTY_ROOT if earlier.size == 0 else later.root
@@ -136,7 +136,7 @@ def is_consistent(earlier: Tree, later: Tree, path: Path) -> bool:
     return _follow(earlier, later, hashes)
 
 
-def _follow(earlier: Tree, later: Tree, hashes: Path) -> bool:
+def _follow(earlier: MerkleTree, later: MerkleTree, hashes: Path) -> bool:
     """Compute both roots from a proof, and compare them."""
     node, last = earlier.size - 1, later.size - 1
     while node % 2:

@@ -366,7 +366,7 @@ def prepare_log(
 ) -> None:
     """Write the log that goes with a record, beside the present one; see `replace_record`."""
     before = listing_beside(line.public)
-    after = replace(before, versions=_listed(record))
+    after = replace(before, versions=_logged_versions(record))
     log_of(line).prepare(before, after, time or _now(), lambda: signer or _open_signer(line))
 
 
@@ -381,7 +381,7 @@ def sign_log(line: Line, signer: Signer) -> None:
     log_of(line).install()
 
 
-def _listed(record: Record) -> dict[str, LoggedVersion]:
+def _logged_versions(record: Record) -> dict[str, LoggedVersion]:
     return {
         number: LoggedVersion(
             digest=version.digest, time=version.time, withdrawn=version.status == "withdrawn"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.private.durable import hold_lock
-from sfumato.tasks.verification.line_log import Listing, listing_beside
+from sfumato.tasks.verification.line_log import LoggedLine, listing_beside
 from sfumato.tasks.verification.log_writing import LogPlace
 from sfumato.tasks.verification.offered_keys import (
     KEYS_FILE,
@@ -78,7 +78,7 @@ def _publish(line: Path, offered: OfferedKeys, changed: OfferedKeys, signer: Sig
     log = LogPlace(offered.line, line)
     with hold_lock(line / _LOCK):
         before = listing_beside(line)
-        after = Listing.beside(before.versions, changed)
+        after = LoggedLine.of_files(before.versions, changed)
         time = datetime.now(UTC).isoformat(timespec="seconds")
         log.prepare(before, after, time, lambda: signer)
         write_offers(line, changed)

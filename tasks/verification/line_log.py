@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.expectations.shared.merkle import Tree, leaf_hash, tree_of
+from sfumato.expectations.shared.merkle import MerkleTree, leaf_hash, tree_of
 from sfumato.tasks.schema.files import canonical_json, parse_json
 from sfumato.tasks.schema.formats import read_content, require_readable
 from sfumato.tasks.terms.terms import LineName
@@ -137,9 +137,9 @@ class Head(Strict):
     signature: Signed | None = Field(default=None, exclude_if=lambda signed: signed is None)
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> MerkleTree:
         """The number of entries and the root."""
-        return Tree(self.size, bytes.fromhex(self.root))
+        return MerkleTree(self.size, bytes.fromhex(self.root))
 
     def content(self) -> dict[str, Any]:
         """Return the object that is signed."""
@@ -162,7 +162,7 @@ class Head(Strict):
         )
 
 
-def head_of(line: str, tree: Tree, signer: Signer | None) -> Head:
+def head_of(line: str, tree: MerkleTree, signer: Signer | None) -> Head:
     """Return the head of a log, signed if there is a signer."""
     head = Head(line=line, size=tree.size, root=tree.root.hex())
     if signer is None:
@@ -184,9 +184,9 @@ class LineLog(Strict):
         return [leaf_hash(entry_bytes(entry)) for entry in self.entries]
 
     @cached_property
-    def listing(self) -> "Listing":
+    def listing(self) -> "LoggedLine":
         """The versions and keys that the entries add up to."""
-        return Listing().after(self.entries)
+        return LoggedLine().with_entries(self.entries)
 
     def content(self) -> bytes:
         """Return the bytes of the file."""
@@ -198,7 +198,7 @@ class LineLog(Strict):
 
 
 @dataclass(frozen=True)
-class Listing:
+class LoggedLine:
     """The versions and keys of a line, as its log or the files beside it list them."""
 
     versions: Mapping[str, LoggedVersion] = field(default_factory=dict)
@@ -207,21 +207,21 @@ class Listing:
     revocations: tuple[Revocation, ...] = ()
 
     @classmethod
-    def beside(
+    def of_files(
         cls, versions: Mapping[str, LoggedVersion], offered: OfferedKeys | None
-    ) -> "Listing":
+    ) -> "LoggedLine":
         """Return what `releases.json` and `keys.json` list."""
         if offered is None:
             return cls(versions)
         return cls(versions, offered.keys, offered.rotations, offered.revocations)
 
-    def after(self, entries: Iterable[Strict]) -> "Listing":
+    def with_entries(self, entries: Iterable[Strict]) -> "LoggedLine":
         """Return the listing with more entries.
 
         Raises:
             PromiseError: where an entry does not fit those before it.
         """
-        growing = _GrowingListing(self)
+        growing = _GrowingLine(self)
         for position, entry in enumerate(entries):
             if not growing.take(entry, position):
                 raise PromiseError(
@@ -229,7 +229,7 @@ class Listing:
                 )
         return growing.listing()
 
-    def entries_until(self, later: "Listing", time: str) -> Iterator[Strict]:
+    def entries_until(self, later: "LoggedLine", time: str) -> Iterator[Strict]:
         """Yield the entries that turn this listing into a later one.
 
         Args:
@@ -245,7 +245,7 @@ class Listing:
             if version.withdrawn and not (before and before.withdrawn):
                 yield WithdrawalEntry(**facts, time=time)
 
-    def _keys_until(self, later: "Listing") -> Iterator[Strict]:
+    def _keys_until(self, later: "LoggedLine") -> Iterator[Strict]:
         for kind, here, there in (
             (KeyEntry, self.keys, later.keys),
             (RotationEntry, self.rotations, later.rotations),
@@ -253,7 +253,7 @@ class Listing:
         ):
             yield from (kind(**dict(part)) for part in there if part not in here)
 
-    def contradictions(self, beside: "Listing") -> Iterator[str]:
+    def contradictions(self, beside: "LoggedLine") -> Iterator[str]:
         """Yield, in words, where the files beside a log contradict its listing.
 
         What takes trust away counts at once; what gives trust needs an entry. So a withdrawal or a
@@ -280,26 +280,26 @@ def _difference(version: LoggedVersion, there: LoggedVersion | None) -> str | No
     if (there.digest, there.time) != (version.digest, version.time):
         return "releases.json has another digest or time than the log"
     if version.withdrawn and not there.withdrawn:
-        return "it was withdrawn by the log, and releases.json does not say so"
+        return "the log lists it as withdrawn, and releases.json does not"
     return None
 
 
-class _GrowingListing:
+class _GrowingLine:
     """A listing while entries are added to it, one after another."""
 
-    def __init__(self, listing: Listing) -> None:
+    def __init__(self, listing: LoggedLine) -> None:
         self._adopt(listing)
 
-    def _adopt(self, whole: Listing | AdoptedEntry) -> None:
+    def _adopt(self, whole: LoggedLine | AdoptedEntry) -> None:
         self._versions = dict(whole.versions)
         self._keys = dict.fromkeys(whole.keys)  # a set in order
         self._rotations = dict.fromkeys(whole.rotations)
         self._revocations = dict.fromkeys(whole.revocations)
 
-    def listing(self) -> Listing:
+    def listing(self) -> LoggedLine:
         """Return what was added up."""
         keys, rotations, revocations = self._keys, self._rotations, self._revocations
-        return Listing(self._versions, tuple(keys), tuple(rotations), tuple(revocations))
+        return LoggedLine(self._versions, tuple(keys), tuple(rotations), tuple(revocations))
 
     def take(self, entry: Strict, position: int) -> bool:
         """Add an entry; return False if it does not fit those before it."""
@@ -340,7 +340,7 @@ def _plain(kind: type[Strict], entry: Strict) -> Any:
     return kind(**entry.model_dump(exclude={"kind"}))
 
 
-class _ListedVersion(BaseModel):
+class _RecordedVersion(BaseModel):
     """The keys of a version in `releases.json` that a log repeats."""
 
     status: str
@@ -348,13 +348,13 @@ class _ListedVersion(BaseModel):
     time: Time
 
 
-class _Listed(BaseModel):
+class _RecordedVersions(BaseModel):
     """The versions in a record of any format."""
 
-    versions: dict[Number, _ListedVersion]
+    versions: dict[Number, _RecordedVersion]
 
 
-def listing_beside(line: Path) -> Listing:
+def listing_beside(line: Path) -> LoggedLine:
     """Return what `releases.json` and `keys.json` in a line's public directory list.
 
     Raises:
@@ -363,10 +363,12 @@ def listing_beside(line: Path) -> Listing:
     place = line / RECORD
     content = read_content(place, "a record of versions")
     try:
-        versions = {} if content is None else _Listed.model_validate_json(content).versions
+        versions = (
+            {} if content is None else _RecordedVersions.model_validate_json(content).versions
+        )
     except ValidationError:
         raise PromiseError(f"{place}: cannot be read as a record of versions") from None
-    return Listing.beside(
+    return LoggedLine.of_files(
         {
             number: LoggedVersion(
                 digest=version.digest, time=version.time, withdrawn=version.status == "withdrawn"

@@ -60,7 +60,7 @@ class LogFindings:
         if self.log is not None:
             yield f"its line's log has {_entries(self.log.head.size)}; {self.author}"
         if self.inclusion is None:
-            yield "the log has no entry of this release, so it says nothing about it"
+            yield "the log has no entry for this release"
         for earlier in self.earlier:
             yield self._comparison(earlier)
         if not self.earlier:
@@ -73,8 +73,8 @@ class LogFindings:
         size = _entries(earlier.head.size)
         if self.log is None:
             return (
-                f"no {LOG} beside it; the head of {size} {earlier.origin} has an entry of this "
-                f"release; {self.author}"
+                f"no {LOG} beside it, but the head of {size} {earlier.origin} includes this "
+                f"release ({self.author})"
             )
         return f"the log continues the head of {size} {earlier.origin}"
 
@@ -145,8 +145,8 @@ def _require_fit(earlier: EarlierHead, name: str) -> None:
     """
     if earlier.head.line != name:
         raise InputError(
-            f"--head {earlier.file}: is a head of the line {earlier.head.line}, and this release "
-            f"is of {name}. Name a head of {name}"
+            f"--head {earlier.file}: belongs to the line {earlier.head.line}, and this release "
+            f"belongs to {name}. Name a head of {name}"
         )
     earlier.head.signer()
 
@@ -256,7 +256,7 @@ def _without_log(
         head = earlier.head
         if not (isinstance(head, ExchangedHead) and head.includes(digest)):
             raise PromiseError(
-                f"{line / LOG}: is missing, and the head {earlier.origin} is of a log of "
+                f"{line / LOG}: is missing, and the head {earlier.origin} belongs to a log with "
                 f"{_entries(head.size)}. Do not use the line{_ways_out(earlier)}"
             )
         author, inclusion = _author(line, head, name, environ), head.inclusion

@@ -25,7 +25,7 @@ from sfumato.tasks.verification.line_log import (
     AdoptedEntry,
     KeyEntry,
     LineLog,
-    Listing,
+    LoggedLine,
     entry_bytes,
     head_of,
     read_log,
@@ -58,7 +58,7 @@ class LogPlace:
     private: Path | None = None
 
     def prepare(
-        self, before: Listing, after: Listing, time: str, open_signer: OpenSigner = no_signer
+        self, before: LoggedLine, after: LoggedLine, time: str, open_signer: OpenSigner = no_signer
     ) -> None:
         """Write the log that goes with files that are about to be written, beside the present one.
 
@@ -77,7 +77,7 @@ class LogPlace:
             return
         present = self._read_present(before)
         entries = _entries(present, before, after, time)
-        following = Listing().after(entries)
+        following = LoggedLine().with_entries(entries)
         _require_agreement(self.public / LOG, following, after)
         log = self._with_head(present, entries, after, open_signer)
         if log is not None:
@@ -96,7 +96,7 @@ class LogPlace:
         """Delete a prepared log whose files are not going to be written."""
         (self.public / NEXT_LOG).unlink(missing_ok=True)
 
-    def mend(self, beside: Listing, time: str, open_signer: OpenSigner = no_signer) -> None:
+    def mend(self, beside: LoggedLine, time: str, open_signer: OpenSigner = no_signer) -> None:
         """Finish or forget an addition that was stopped; add what other software left out.
 
         A log that is missing or damaged, or contradicts the files, stays: what adds to it says so.
@@ -120,7 +120,7 @@ class LogPlace:
         version = None if log is None else log.listing.versions.get(number)
         return None if version is None else version.time
 
-    def _prepared_for(self, after: Listing) -> LineLog | None:
+    def _prepared_for(self, after: LoggedLine) -> LineLog | None:
         """Return the prepared log if it goes with these files."""
         log = self._read_prepared()
         if log is None or any(log.listing.contradictions(after)):
@@ -133,7 +133,7 @@ class LogPlace:
         except SfumatoError:  # other software prepared it, or a disk was damaged
             return None
 
-    def _read_present(self, before: Listing) -> LineLog | None:
+    def _read_present(self, before: LoggedLine) -> LineLog | None:
         """Return the log that is to be continued, or None if none was ever begun.
 
         The private copy says nothing of a public place that is empty.
@@ -159,7 +159,7 @@ class LogPlace:
         self,
         present: LineLog | None,
         entries: tuple[Strict, ...],
-        after: Listing,
+        after: LoggedLine,
         open_signer: OpenSigner,
     ) -> LineLog | None:
         """Return the log to be written, or None if the present one is to stay.
@@ -186,13 +186,13 @@ def _is_signed(log: LineLog, revoked: set[str]) -> bool:
 
 
 def _entries(
-    present: LineLog | None, before: Listing, after: Listing, time: str
+    present: LineLog | None, before: LoggedLine, after: LoggedLine, time: str
 ) -> tuple[Strict, ...]:
     """Return all entries of the log that goes with files: those there are, and new ones."""
     if present is not None:
         return (*present.entries, *present.listing.entries_until(after, time))
     if not before.versions:
-        return tuple(Listing().entries_until(after, time))
+        return tuple(LoggedLine().entries_until(after, time))
     adopted = AdoptedEntry(
         time=time,
         versions=dict(before.versions),
@@ -203,7 +203,7 @@ def _entries(
     return (adopted, *before.entries_until(after, time))
 
 
-def _require_agreement(place: Path, listing: Listing, after: Listing) -> None:
+def _require_agreement(place: Path, listing: LoggedLine, after: LoggedLine) -> None:
     """Refuse to continue a log that contradicts the files beside it.
 
     Raises:

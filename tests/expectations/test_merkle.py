@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.shared.merkle import (
     EMPTY_ROOT,
-    Tree,
+    MerkleTree,
     consistency_path,
     includes,
     inclusion_path,
@@ -142,15 +142,15 @@ def test_all_is_as_the_rfc_defines_it(size):
     for shorter in range(1, size + 1):
         proved = consistency_path(leaves, shorter)
         assert list(proved) == proof(shorter, entries)
-        assert is_consistent(Tree(shorter, mth(entries[:shorter])), tree, proved)
+        assert is_consistent(MerkleTree(shorter, mth(entries[:shorter])), tree, proved)
 
 
 def test_every_list_continues_the_empty_one():
     tree = tree_of(LEAVES)
     assert consistency_path(LEAVES, 0) == ()
-    assert is_consistent(Tree(0, EMPTY_ROOT), tree, ())
-    assert not is_consistent(Tree(0, tree.root), tree, ())
-    assert not is_consistent(Tree(0, EMPTY_ROOT), tree, LEAVES[:1])
+    assert is_consistent(MerkleTree(0, EMPTY_ROOT), tree, ())
+    assert not is_consistent(MerkleTree(0, tree.root), tree, ())
+    assert not is_consistent(MerkleTree(0, EMPTY_ROOT), tree, LEAVES[:1])
 
 
 @pytest.mark.parametrize("index", [-1, 8, 9])
@@ -171,7 +171,7 @@ def places(draw):
     return leaves_of(entries), draw(st.integers(0, len(entries) - 1))
 
 
-def altered(draw, hashes):
+def alter(draw, hashes):
     """A proof with one bit changed, one hash more, or one less."""
     change = draw(st.sampled_from(["bit", "more", "less"] if hashes else ["more"]))
     place = draw(st.integers(0, max(len(hashes) - 1, 0)))
@@ -189,9 +189,11 @@ def test_an_altered_proof_of_inclusion_fails(where, data):
     leaves, index = where
     tree, proved = tree_of(leaves), inclusion_path(leaves, index)
     assert includes(tree, leaves[index], index, proved)
-    assert not includes(tree, leaves[index], index, altered(data.draw, proved))
+    assert not includes(tree, leaves[index], index, alter(data.draw, proved))
     assert not includes(tree, leaf_hash(b"four bytes, at least"), index, proved)
-    assert not includes(Tree(tree.size, leaf_hash(b"another root")), leaves[index], index, proved)
+    assert not includes(
+        MerkleTree(tree.size, leaf_hash(b"another root")), leaves[index], index, proved
+    )
 
 
 @given(places(), st.data())
@@ -201,10 +203,10 @@ def test_an_altered_proof_of_consistency_fails(where, data):
     earlier, later = tree_of(leaves[:size]), tree_of(leaves)
     proved = consistency_path(leaves, size)
     assert is_consistent(earlier, later, proved)
-    assert not is_consistent(earlier, later, altered(data.draw, proved))
+    assert not is_consistent(earlier, later, alter(data.draw, proved))
     other = leaf_hash(b"another root")
-    assert not is_consistent(Tree(size, other), later, proved)
-    assert not is_consistent(earlier, Tree(later.size, other), proved)
+    assert not is_consistent(MerkleTree(size, other), later, proved)
+    assert not is_consistent(earlier, MerkleTree(later.size, other), proved)
     if size < later.size:
         assert not is_consistent(later, earlier, proved)
 

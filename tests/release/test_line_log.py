@@ -30,7 +30,7 @@ REASON = "the wrong table"
 
 
 class Killed(BaseException):
-    """What ends a process: nothing catches it."""
+    """The end of a process: nothing catches it."""
 
 
 def kill(*_, **__):
@@ -337,7 +337,7 @@ class TestReaders:
         alone = tmp_path / "alone" / "0002"
         shutil.copytree(version, alone)
         code, out, _ = call("check", alone, "--head", head)
-        assert (code, "has an entry of this release" in out) == (0, True)
+        assert (code, "includes this release" in out) == (0, True)
         other = tmp_path / "alone" / "0001"
         shutil.copytree(version.parent / "0001", other)
         code, _, error = call("check", other, "--head", head)
@@ -349,7 +349,7 @@ class TestReaders:
         document = {**json.loads(head.read_bytes()), "line": "other"}
         head.write_text(json.dumps(document))
         code, _, error = call("check", version, "--head", head)
-        assert (code, "is a head of the line other" in error) == (2, True)
+        assert (code, "belongs to the line other" in error) == (2, True)
         head.write_text("{}")
         code, _, error = call("check", version, "--head", head)
         assert (code, "cannot be read as a head" in error) == (2, True)

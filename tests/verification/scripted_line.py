@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.verification.key_changes import revoke, rotate
-from sfumato.tasks.verification.line_log import Listing, LoggedVersion, listing_beside, read_log
+from sfumato.tasks.verification.line_log import LoggedLine, LoggedVersion, listing_beside, read_log
 from sfumato.tasks.verification.log_check import check_log
 from sfumato.tasks.verification.log_writing import LogPlace
 from sfumato.tasks.verification.offered_keys import offer, read_offers
@@ -68,7 +68,7 @@ class ScriptedLine:
         }
         log = LogPlace(NAME, self.folder)
         before = listing_beside(self.folder)
-        beside = Listing.beside(after, read_offers(self.folder))
+        beside = LoggedLine.of_files(after, read_offers(self.folder))
         log.prepare(before, beside, "2026-02-03T04:05:06+00:00", lambda: self.signer)
         self.write_record(record)
         log.install()

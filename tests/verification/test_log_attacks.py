@@ -29,7 +29,7 @@ def line_of(folder, size, key):
     return line
 
 
-def sealed(line, document):
+def seal(line, document):
     """Write a changed log with a head of its own, as the publisher can, and anyone if unsigned."""
     log = LineLog.model_validate({**document, "head": line.log()["head"]})
     head = head_of("wages", tree_of(log.leaves), line.signer)
@@ -61,7 +61,7 @@ def leave_out_everywhere(line, _, size):
         entry for entry in document["entries"] if entry.get("version") != f"{size:04d}"
     ]
     if document["entries"]:
-        sealed(line, document)
+        seal(line, document)
     else:
         (line.folder / "log.json").unlink()
     line.release("other")
@@ -89,7 +89,7 @@ def rewrite_an_entry(line, _, size):
     rewrite_the_record(line, _, size)
     document = line.log()
     document["entries"][-1]["digest"] = digest_of(size, "rewritten")
-    sealed(line, document)
+    seal(line, document)
     line.release()
 
 
