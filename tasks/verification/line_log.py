@@ -25,7 +25,7 @@ from pydantic import BaseModel, Field, ValidationError
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.merkle import MerkleTree, leaf_hash, tree_of
 from sfumato.tasks.schema.files import canonical_json, parse_json
-from sfumato.tasks.schema.formats import read_content, require_readable
+from sfumato.tasks.schema.formats import read_content
 from sfumato.tasks.terms.terms import LineName
 from sfumato.tasks.verification.offered_keys import OfferedKeys, Revocation, Rotation, read_offers
 from sfumato.tasks.verification.signing_keys import (
@@ -38,7 +38,6 @@ from sfumato.tasks.verification.signing_keys import (
 )
 
 LOG, RECORD = "log.json", "releases.json"
-_NEWEST = 1
 _WHAT = "the log of a line"
 _HEAD = "head"
 Hex = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -383,7 +382,6 @@ def read_log(line: Path) -> LineLog | None:
     """Return the log in a line's public directory, or None if there is none.
 
     Raises:
-        InputError: where newer software wrote it.
         PromiseError: where it cannot be read, or its head is not that of its entries.
     """
     return read_log_at(line / LOG)
@@ -399,20 +397,16 @@ def parse_log(place: Path, content: bytes) -> LineLog:
     """Return a log as it is written; `place` is for messages.
 
     Raises:
-        InputError: where newer software wrote it.
         PromiseError: where it is no log, or its head is not that of its entries.
     """
     try:
-        document = parse_json(content)
-        if isinstance(document, dict):
-            require_readable(place, document, _NEWEST)
-        log = LineLog.model_validate(document)
+        log = LineLog.model_validate(parse_json(content))
         if log.content() != content:
             raise ValueError
     except (ValidationError, ValueError):
         raise PromiseError(
-            f"{place}: cannot be read as {_WHAT}. It is damaged or was changed. Ask the publisher "
-            "for the file"
+            f"{place}: cannot be read as {_WHAT}. It is damaged or was changed, or newer software "
+            "wrote it. Install a newer sfumato, or ask the publisher for the file"
         ) from None
     if log.head.tree != tree_of(log.leaves):
         raise PromiseError(
