@@ -91,12 +91,14 @@ class EarlierHead:
         origin: in words, where it is from.
         file: the file that has it.
         by_reader: whether the reader named the file; False for a remembered one.
+        elsewhere: whether it is remembered for another place than that of the log.
     """
 
     head: ExchangedHead | Head
     origin: str
     file: Path
     by_reader: bool = False
+    elsewhere: bool = False
 
 
 def has_release(entry: Strict, digest: str) -> bool:
@@ -165,7 +167,8 @@ def remembered_heads(
         if remembered.head.line == name and (same_place or remembered.first == first):
             day = remembered.seen[:10]
             place = "" if same_place else f" in {remembered.place}"
-            yield EarlierHead(remembered.head, f"seen on {day}{place}", file)
+            origin = f"seen on {day}{place}"
+            yield EarlierHead(remembered.head, origin, file, elsewhere=not same_place)
 
 
 def remember_head(line: Path, log: LineLog, environ: Mapping[str, str]) -> str | None:

@@ -76,6 +76,11 @@ class LogFindings:
                 f"no {LOG} beside it, but the head of {size} {earlier.origin} includes this "
                 f"release ({self.author})"
             )
+        if earlier.head.size > self.log.head.size:
+            return (
+                f"this copy is older than the line: the head {earlier.origin} has {size}. Later "
+                "versions and withdrawals are not in it"
+            )
         return f"the log continues the head of {size} {earlier.origin}"
 
     def document(self) -> dict[str, Any]:
@@ -208,11 +213,15 @@ def _author(line: Path, head: Head, name: str, environ: Mapping[str, str]) -> st
 def _require_continued(line: Path, log: LineLog, earlier: EarlierHead) -> None:
     """Refuse a log that does not begin with everything that an earlier head stands for.
 
+    A copy elsewhere may be an old one, which the findings say.
+
     Raises:
         PromiseError: with what happened, as far as it can be known, and what to do.
     """
     size = earlier.head.size
     if size > log.head.size:
+        if earlier.elsewhere:
+            return
         raise PromiseError(
             f"{line / LOG}: was rolled back: it has {_entries(log.head.size)}, and the head "
             f"{earlier.origin} has {size}. Entries were taken back, or this copy is out of date. "

@@ -115,7 +115,7 @@ def _bring_beside(line: PlaceElsewhere, cache: Path) -> None:
     for _ in range(_ATTEMPTS):
         log = _document(line, LOG)
         documents = {file: _document(line, file) for file in (_RECORD, KEYS_FILE)}
-        documents[LOG] = _document(line, LOG)
+        documents[LOG] = None if log is None else _document(line, LOG)
         if documents[LOG] == log:
             break
     for file, content in documents.items():
