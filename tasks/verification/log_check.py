@@ -15,6 +15,7 @@ from typing import Any
 
 from sfumato.expectations.shared.errors import WAY_OUT, InputError, PromiseError
 from sfumato.expectations.shared.merkle import consistency_path, is_consistent
+from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.verification.heads import (
     EarlierHead,
     ExchangedHead,
@@ -96,9 +97,10 @@ class LogFindings:
             ],
         }
 
-    def remember(self, environ: Mapping[str, str]) -> str | None:
-        """Remember the head for the next check; return why that failed, or None."""
-        return None if self.log is None else remember_head(self.line, self.log, environ)
+    def remember(self, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Remember the head for the next check; return a warning if that failed."""
+        failure = None if self.log is None else remember_head(self.line, self.log, environ)
+        return () if failure is None else (f"warning: {failure}",)
 
 
 def check_log(
@@ -140,6 +142,15 @@ def check_log(
     ):
         raise PromiseError(f"{line / LOG}: its head does not include this release")
     return LogFindings(line, log, author, inclusion, earlier_heads)
+
+
+def check_log_beside(
+    directory: Path, heads: Sequence[EarlierHead], environ: Mapping[str, str]
+) -> LogFindings:
+    """Check the log beside a release whose manifest was verified; see `check_log`."""
+    release = open_release(directory)
+    digest = str(release.manifest["sfumato"]["digest"])
+    return check_log(directory, release.declared.name, digest, heads, environ)
 
 
 def _require_fit(earlier: EarlierHead, name: str) -> None:

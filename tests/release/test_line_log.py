@@ -6,6 +6,7 @@ import urllib.parse
 
 import pytest
 
+import sfumato
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.flows.life.withdrawal import plan_withdrawal
 from sfumato.tasks.lines import line as lines
@@ -385,6 +386,17 @@ class TestReaders:
         (version.parent / "log.json").write_text(json.dumps(document, separators=(",", ":")))
         code, _, error = call("check", version)
         assert (code, "its head is not signed" in error) == (3, True)
+
+    def test_python_compares_with_what_was_seen_too(self, grow, tmp_path):
+        version = grow()
+        shutil.copytree(version.parent, tmp_path / "before")
+        assert "no earlier head of this line was at hand" in sfumato.open(version).check()[-1]
+        second = grow()
+        assert "continues the head of 1 entry" in sfumato.open(second).check()[-1]
+        shutil.rmtree(version.parent)
+        shutil.copytree(tmp_path / "before", version.parent)
+        with pytest.raises(PromiseError, match="was rolled back"):
+            sfumato.open(version).check()
 
     def test_a_line_on_the_web(self, grow, call, tmp_path):
         version = grow()

@@ -106,7 +106,7 @@ def reader(folder: Path):
         version = line.record()["versions"].get(f"{number:04d}", {"digest": digest_of(number)})
         place = line.folder / f"{number:04d}"
         findings = check_log(place, NAME, version["digest"], heads, environ)
-        assert findings.remember(environ) is None
+        assert findings.remember(environ) == ()
         return findings
 
     return SimpleNamespace(check=check, environ=environ)

@@ -188,8 +188,8 @@ def test_a_copy_elsewhere_is_compared_with_the_head_of_the_line(tmp_path):
     line.release()
     who = reader(tmp_path / "memory")
     who.check(line)
-    said = [*who.check(copy).lines()]
-    assert any("this copy is older than the line" in statement for statement in said)
+    statements = [*who.check(copy).lines()]
+    assert any("this copy is older than the line" in statement for statement in statements)
     copy.release("fork")
     with pytest.raises(PromiseError, match="does not continue the head of 3 entries"):
         who.check(copy)
@@ -214,7 +214,7 @@ def test_a_head_is_never_replaced_by_a_shorter_one(tmp_path):
     before = who.check(line)
     line.release()
     who.check(line)
-    assert before.remember(who.environ) is None
+    assert before.remember(who.environ) == ()
     assert [earlier.head.size for earlier in who.check(line).earlier] == [3]
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sfumato.tasks.lines.previous import Step, Succession
     from sfumato.tasks.publication.made_again import Checked
     from sfumato.tasks.terms.opened import Release
-    from sfumato.tasks.verification.heads import EarlierHead
     from sfumato.tasks.verification.limits import ReadLimits
     from sfumato.tasks.verification.log_check import LogFindings
 
@@ -204,6 +203,7 @@ def check(
     from sfumato.tasks.publication.check import check as check_release
     from sfumato.tasks.publication.made_again import Checked
     from sfumato.tasks.verification.heads import read_head
+    from sfumato.tasks.verification.log_check import check_log_beside
 
     checks: list[Checked] = []
     logs: list[LogFindings] = []
@@ -211,7 +211,7 @@ def check(
 
     def checking(place: Path, announced: str | None, taken: "ReadLimits") -> None:
         checks.append(check_release(place, announced, taken, references))
-        logs.append(_log_of(place, exchanged))
+        logs.append(check_log_beside(place, exchanged, os.environ))
 
     sign = None if attest is None else _attesting(attest, key)
     left_over = _left_over_beside(directory)
@@ -253,16 +253,6 @@ def _attesting(path: Path, key: str | None) -> Callable[[dict[str, Any]], None]:
     return write
 
 
-def _log_of(directory: Path, heads: "Sequence[EarlierHead]") -> "LogFindings":
-    """Check the log of a verified release's line."""
-    from sfumato.tasks.terms.opened import open_release
-    from sfumato.tasks.verification.log_check import check_log
-
-    release = open_release(directory)
-    digest = release.manifest["sfumato"]["digest"]
-    return check_log(directory, release.declared.name, digest, heads, os.environ)
-
-
 def _keep_head(log: "LogFindings", release: "Release", file: Path | None) -> None:
     """Remember the head of a log that passed, and write it to a file for other readers."""
     from sfumato.tasks.private.durable import write_atomically
@@ -274,9 +264,8 @@ def _keep_head(log: "LogFindings", release: "Release", file: Path | None) -> Non
         digest = release.manifest["sfumato"]["digest"]
         write_atomically(file, exchanged_head(log.log, digest), 0o644)
         show.say(f"{file}: the head of the log. Give it to other readers: check LINE --head {file}")
-    failure = log.remember(os.environ)
-    if failure is not None:
-        show.say(f"warning: {failure}")
+    for warning in log.remember(os.environ):
+        show.say(warning)
 
 
 def _left_over_beside(directory: Path) -> list[str]:
