@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 Hash = bytes
-Path = Sequence[Hash]
-"""The hashes of a proof, from the leaves upwards."""
+Hashes = Sequence[Hash]
+"""Hashes in order: of entries, or of a proof from the leaves upwards."""
 EMPTY_ROOT: Hash = hashlib.sha256().digest()
 
 
@@ -37,7 +37,7 @@ def node_hash(first: Hash, second: Hash) -> Hash:
     return hashlib.sha256(b"\x01" + first + second).digest()
 
 
-def root_of(leaves: Path) -> Hash:
+def root_of(leaves: Hashes) -> Hash:
     """Return the root of a list (MTH of the RFC).
 
     Args:
@@ -49,12 +49,12 @@ def root_of(leaves: Path) -> Hash:
     return _levels(leaves)[-1][0] if leaves else EMPTY_ROOT
 
 
-def tree_of(leaves: Path) -> MerkleTree:
+def tree_of(leaves: Hashes) -> MerkleTree:
     """Return the size and the root of a list."""
     return MerkleTree(len(leaves), root_of(leaves))
 
 
-def _levels(leaves: Path) -> list[Path]:
+def _levels(leaves: Hashes) -> list[Hashes]:
     """Return the hashes of every level, from the leaves up to the root."""
     levels = [leaves]
     while len(levels[-1]) > 1:
@@ -62,14 +62,14 @@ def _levels(leaves: Path) -> list[Path]:
     return levels
 
 
-def _level_above(level: Path) -> Iterator[Hash]:
+def _level_above(level: Hashes) -> Iterator[Hash]:
     for first in range(0, len(level) - 1, 2):
         yield node_hash(level[first], level[first + 1])
     if len(level) % 2:
         yield level[-1]
 
 
-def inclusion_path(leaves: Path, index: int) -> tuple[Hash, ...]:
+def inclusion_path(leaves: Hashes, index: int) -> tuple[Hash, ...]:
     """Return the proof that a list has its entry `index`, from 0 (PATH of the RFC).
 
     Raises:
@@ -80,7 +80,7 @@ def inclusion_path(leaves: Path, index: int) -> tuple[Hash, ...]:
     return tuple(_siblings(_levels(leaves), index, 0))
 
 
-def consistency_path(leaves: Path, size: int) -> tuple[Hash, ...]:
+def consistency_path(leaves: Hashes, size: int) -> tuple[Hash, ...]:
     """Return the proof that a list begins with its first `size` entries (PROOF of the RFC).
 
     It is empty where nothing has to be proved: for no entries, and for all.
@@ -99,7 +99,7 @@ def consistency_path(leaves: Path, size: int) -> tuple[Hash, ...]:
     return (*start, *_siblings(levels, index, height))
 
 
-def _siblings(levels: Sequence[Path], index: int, height: int) -> Iterator[Hash]:
+def _siblings(levels: Sequence[Hashes], index: int, height: int) -> Iterator[Hash]:
     """Yield the sibling of a node and of each node above it, where there is one."""
     for level in levels[height:-1]:
         sibling = index ^ 1
@@ -108,7 +108,7 @@ def _siblings(levels: Sequence[Path], index: int, height: int) -> Iterator[Hash]
         index //= 2
 
 
-def includes(tree: MerkleTree, leaf: Hash, index: int, path: Path) -> bool:
+def includes(tree: MerkleTree, leaf: Hash, index: int, path: Hashes) -> bool:
     """Decide whether a proof shows that a list has a leaf at an index (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < tree.size:
         return False
@@ -125,7 +125,7 @@ def includes(tree: MerkleTree, leaf: Hash, index: int, path: Path) -> bool:
     return last == 0 and root == tree.root
 
 
-def is_consistent(earlier: MerkleTree, later: MerkleTree, path: Path) -> bool:
+def is_consistent(earlier: MerkleTree, later: MerkleTree, path: Hashes) -> bool:
     """Decide whether a proof shows that `later` begins with `earlier` (RFC 9162, 2.1.4.2)."""
     if earlier.size == later.size or earlier.size == 0:
         expected = EMPTY_ROOT if earlier.size == 0 else later.root
@@ -136,7 +136,7 @@ def is_consistent(earlier: MerkleTree, later: MerkleTree, path: Path) -> bool:
     return _follow(earlier, later, hashes)
 
 
-def _follow(earlier: MerkleTree, later: MerkleTree, hashes: Path) -> bool:
+def _follow(earlier: MerkleTree, later: MerkleTree, hashes: Hashes) -> bool:
     """Compute both roots from a proof, and compare them."""
     node, last = earlier.size - 1, later.size - 1
     while node % 2:

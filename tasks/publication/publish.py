@@ -168,7 +168,8 @@ def publish(
             _prepare_log(line, number, intended, time)
             appear(staging, line.public / number)
         except BaseException:
-            log_of(line).discard()
+            if not (line.public / number).exists():  # otherwise the next command needs it
+                log_of(line).discard()
             raise
         finally:
             _sweep(line)
