@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache, partial
 from typing import Any
@@ -98,6 +99,13 @@ def readers_home(tmp_path_factory):
         patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
         patch.setenv("XDG_STATE_HOME", str(home / "state"))
         yield home
+
+
+@pytest.fixture(autouse=True)
+def no_heads_seen(readers_home):
+    """No head of a line is remembered from other tests, whose lines may be equal to this one's."""
+    yield
+    shutil.rmtree(readers_home / "config" / "sfumato" / "heads", ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

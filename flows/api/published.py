@@ -365,7 +365,8 @@ class VerifiedRelease(ShortQuestions):
     def check(self) -> tuple[str, ...]:
         """Measure every promise again on the published tables, and compare every file with them.
 
-        From then on the release is `verified`: answers are called guaranteed.
+        The log of its line is compared with the heads that the reader remembers, as `sfumato check`
+        does. From then on the release is `verified`: answers are called guaranteed.
 
         Returns:
             What was found, in lines.
@@ -376,19 +377,26 @@ class VerifiedRelease(ShortQuestions):
         from sfumato.flows.cli.analyst.check import checked_lines
         from sfumato.tasks.publication.check import check
         from sfumato.tasks.publication.made_again import Checked
+        from sfumato.tasks.verification.log_check import LogFindings, check_log_beside
 
         checks: list[Checked] = []
-
-        def checking(*arguments: Any) -> None:
-            checks.append(check(*arguments))
-
+        logs: list[LogFindings] = []
         way_in = self._way_in
+
+        def checking(directory: Path, *arguments: Any) -> None:
+            checks.append(check(directory, *arguments))
+            logs.append(check_log_beside(directory, (), way_in.environ))
+
         self._way_in = replace(way_in, check=checking)
         try:
             self._open(self.directory)
         finally:
             self._way_in = way_in
-        return (*checked_lines(self.directory, checks[0]), f"{self.directory}: {self.author}")
+        remarks = (self.author, *logs[0].lines(), *logs[0].remember(way_in.environ))
+        return (
+            *checked_lines(self.directory, checks[0]),
+            *(f"{self.directory}: {remark}" for remark in remarks),
+        )
 
     def close(self) -> None:
         """Let go of what is open; a later query opens it again."""

@@ -3,6 +3,7 @@
     <prefix>/<line>/.claims/<version>    the digest of what is copied there: made once, and kept
     <prefix>/<line>/<version>/…          data first, datapackage.json last
     <prefix>/<line>/releases.json        after all versions that it names
+    <prefix>/<line>/log.json             after releases.json
 
 A version is there for readers once its manifest is, which is written where there is none
 (`If-None-Match: *`). Data are sent before that, so whoever sends them claims the number first in
@@ -41,6 +42,7 @@ from sfumato.tasks.schema.files import parse_json
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.terms.tombstone import WITHDRAWAL
 from sfumato.tasks.verification.integrity import require_intact
+from sfumato.tasks.verification.line_log import LOG
 
 _CLAIMS = ".claims"
 _ATTEMPTS = 3
@@ -145,10 +147,16 @@ class ObjectStore:
         self._forget(below, stay, gone)
 
     def tell(self, line: LineSnapshot) -> None:
-        """Copy the files of the line itself, its record last, and what is above the lines."""
+        """Copy the files of the line itself, record and log last, and what is above the lines.
+
+        The log follows the record at once, as where the line was published.
+        """
         for name, content in line.beside.items():
-            self._write_ours(f"{self._root}{name}", content)
+            if name != LOG:
+                self._write_ours(f"{self._root}{name}", content)
         self._replace_record(line.content)
+        if LOG in line.beside:
+            self._write_ours(f"{self._root}{LOG}", line.beside[LOG])
         folders = self._bucket.folders(self._above)
         there = [name for name in folders if self._has_record(name)]
         for name, text in catalogue_of(line, there).items():

@@ -3,6 +3,7 @@
     <line>/.unfinished         a change that was begun: deleted once the pages follow it
     <line>/.staging-<id>/      a release on its way to its place
     <line>/.withdrawal-<n>/    a tombstone on its way to its place, or the version it replaced
+    <line>/.log-next.json      a log whose record was not replaced yet, or is now
     <line>/.<name>.<pid>.tmp   a file that was being written
     <line>/<n>/                a version that releases.json does not list
 
@@ -19,6 +20,7 @@ from sfumato.tasks.lines.versions import RECORD, read_record
 from sfumato.tasks.private.durable import share_lock, was_left
 from sfumato.tasks.report.line_pages import FEED, METADATA, PAGE
 from sfumato.tasks.terms.opened import MANIFEST
+from sfumato.tasks.verification.log_writing import NEXT_LOG
 
 STAGING, STAGED_WITHDRAWAL, REPLACED = ".staging-", ".withdrawal-", ".withdrawn-"
 TEMPORARY = ".*.tmp"
@@ -53,6 +55,7 @@ def _traces(public: Path) -> Iterator[str]:
         (f"{STAGED_WITHDRAWAL}*", "an unfinished withdrawal"),
         (f"{REPLACED}*", "a withdrawn version"),
         (f"{STAGING}*", "an unfinished release"),
+        (NEXT_LOG, "an unfinished entry of the log"),
         (TEMPORARY, "an unfinished file"),
     ):
         yield from (f"{path.name}: {what}" for path in sorted(public.glob(pattern)))

@@ -10,8 +10,8 @@ import hmac
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -37,7 +37,9 @@ from sfumato.tasks.private.state import LineState, read_state, write_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.files import read_bytes, sha256_of
 from sfumato.tasks.schema.stated import KeptBars, PublishedWords
-from sfumato.tasks.verification.signing_keys import fingerprint, public_key
+from sfumato.tasks.verification.line_log import LoggedVersion, listing_beside
+from sfumato.tasks.verification.log_writing import LogPlace
+from sfumato.tasks.verification.signing_keys import Signer, fingerprint, open_signer, public_key
 
 # errors of a directory in which this user cannot write
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT)
@@ -318,8 +320,91 @@ def take_ownership(line: Line) -> None:
     write_state(line.private, state)
 
 
-def replace_record(line: Line, record: Record) -> None:
-    """Write the public record; keep a record in an older format with the private state."""
+def replace_record(
+    line: Line,
+    record: Record,
+    time: str | None = None,
+    signer: Signer | None = None,
+    *,
+    in_any_case: bool = False,
+) -> tuple[str, ...]:
+    """Write the public record, and the log beside it; keep an older record with the private state.
+
+    Args:
+        line: the line, whose locks are held.
+        record: the record to be written.
+        time: of a withdrawal that is new in it; now, unless it is given.
+        signer: signs the log; the line's key, unless it is given.
+        in_any_case: whether the record is written even if the log cannot follow: a withdrawal does
+            not wait for a damaged log.
+
+    Returns:
+        A warning if the log does not follow.
+
+    Raises:
+        PromiseError: where the log is missing or damaged, or contradicts the record.
+    """
+    try:
+        prepare_log(line, record, time, signer)
+    except SfumatoError as error:
+        if not in_any_case:
+            raise
+        _write_record(line, record)
+        return (f"warning: the log of the line has no entry of the withdrawal: {error}",)
+    _write_record(line, record)
+    log_of(line).install()
+    return ()
+
+
+def log_of(line: Line) -> LogPlace:
+    """Return the place of a line's log."""
+    return LogPlace(line.name, line.public, line.private)
+
+
+def prepare_log(
+    line: Line, record: Record, time: str | None = None, signer: Signer | None = None
+) -> None:
+    """Write the log that goes with a record, beside the present one; see `replace_record`."""
+    before = listing_beside(line.public)
+    after = replace(before, versions=_logged_versions(record))
+    log_of(line).prepare(before, after, time or _now(), lambda: signer or _open_signer(line))
+
+
+def mend_log(line: Line) -> None:
+    """Finish or forget what a killed process began in the line's log."""
+    log_of(line).mend(listing_beside(line.public), _now(), lambda: _open_signer(line))
+
+
+def sign_log(line: Line, signer: Signer) -> None:
+    """Write what the log of a line lacks, and sign its head if no valid key did."""
+    prepare_log(line, read_record(line.public), signer=signer)
+    log_of(line).install()
+
+
+def _logged_versions(record: Record) -> dict[str, LoggedVersion]:
+    return {
+        number: LoggedVersion(
+            digest=version.digest, time=version.time, withdrawn=version.status == "withdrawn"
+        )
+        for number, version in record.versions.items()
+    }
+
+
+def _open_signer(line: Line) -> Signer | None:
+    """Return the line's signing key, or None if there is none or it cannot be opened here."""
+    if line.signing_key is None:
+        return None
+    try:
+        return open_signer(line.signing_key)
+    except SfumatoError:
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _write_record(line: Line, record: Record) -> None:
     place = line.public / RECORD
     if place.exists():
         older = read_record(line.public).format

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,7 +48,6 @@ from sfumato.tasks.lines.meeting import (
     require_coded_alike,
     require_named,
 )
-from sfumato.tasks.lines.parts_previous import MatchedPart, matched_parts, shown_part
 from sfumato.tasks.lines.second_grouping import both_protect
 from sfumato.tasks.lines.shown import judged_promises
 from sfumato.tasks.private.people.lines import KnownLine, other_lines, people_of, read_line
@@ -62,6 +62,9 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.terms.parts import PublishedPart, text_of_where
 from sfumato.tasks.terms.terms import Declared
+
+if TYPE_CHECKING:
+    from sfumato.tasks.lines.parts_previous import MatchedPart
 
 
 @dataclass
@@ -153,6 +156,8 @@ def require_combined(
     staged = open_release(staging)
     if not staged.declared.made_of or candidate.map is None:
         return require_combinable(line, candidate, staging, judge)
+    from sfumato.tasks.lines.parts_previous import matched_parts  # only versions in parts need it
+
     state = read_state(line.private)
     require_latest(candidate, state, staged.declared)
     now, before = MapInParts.open(candidate.map.file()), last_in_parts(line.private, state)
@@ -193,7 +198,7 @@ class _Parts:
     before: MapInParts | None
     last: Release | None
     staged: Release
-    matched: Mapping[str, MatchedPart]
+    matched: Mapping[str, "MatchedPart"]
     versions: int
 
     def require_part(self, number: int, part: MappedPart, judge: JudgeAtoms | None) -> Composition:
@@ -202,6 +207,8 @@ class _Parts:
         Raises:
             PromiseError: with the rule, and counts of people and groups.
         """
+        from sfumato.tasks.lines.parts_previous import shown_part
+
         matched = self.matched[part.where]
         slots, before = self.now.read(number), self._slots_before(part)
         version = shown_part(self.staged, matched.part, matched.before)

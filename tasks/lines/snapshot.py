@@ -13,9 +13,10 @@ from sfumato.tasks.schema.formats import read_content
 from sfumato.tasks.terms.line_words import WORDS
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.terms.tombstone import WITHDRAWAL, has_replaced, is_tombstone
+from sfumato.tasks.verification.line_log import LOG
 from sfumato.tasks.verification.offered_keys import KEYS_FILE
 
-_PAGES, _DOCUMENTS = (PAGE, FEED, METADATA, CITATION), (WORDS, KEYS_FILE)
+_PAGES, _DOCUMENTS = (PAGE, FEED, METADATA, CITATION), (WORDS, KEYS_FILE, LOG)
 
 
 @dataclass(frozen=True)

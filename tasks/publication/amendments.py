@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from sfumato.expectations.machine.fault import reason_of
 from sfumato.expectations.shared.errors import Fault, PromiseError
-from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
+from sfumato.tasks.lines.line import (
+    Line,
+    begin_change,
+    hold,
+    replace_record,
+    require_ours,
+    sign_log,
+)
 from sfumato.tasks.lines.pages import refresh_pages
 from sfumato.tasks.lines.standing import directories
 from sfumato.tasks.lines.versions import RECORD, Approval, Record, read_record
@@ -141,6 +148,7 @@ def sign_version(line: Line, number: str, signer: Signer) -> SignedVersion:
         before = signer_of(release, digest)
         require_next_signer(line.public, line.name, signer.key, before)
         offer(line.public, line.name, signer.key)
+        sign_log(line, signer)
         if before is not None and before.public == signer.key.public:
             return SignedVersion(existed=True, notices=undone)
         content = signature_of(digest, signer)

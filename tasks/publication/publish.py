@@ -28,6 +28,9 @@ from sfumato.tasks.lines.line import (
     end_change,
     hold,
     hold_privately,
+    log_of,
+    mend_log,
+    prepare_log,
     replace_record,
     with_change,
 )
@@ -37,7 +40,7 @@ from sfumato.tasks.lines.parts_gate import require_combined
 from sfumato.tasks.lines.same_people import require_other_people, write_compared
 from sfumato.tasks.lines.standing import directories, name_people, standing_version
 from sfumato.tasks.lines.tombstones import complete_withdrawals
-from sfumato.tasks.lines.versions import RECORD, read_record
+from sfumato.tasks.lines.versions import RECORD, Record, read_record
 from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.forget import forget_erased
@@ -162,7 +165,12 @@ def publish(
             write_compared(line.reports(number), compared)
             begin_change(line.public)
             offer_key(line)
+            _prepare_log(line, number, intended, time)
             appear(staging, line.public / number)
+        except BaseException:
+            if not (line.public / number).exists():  # otherwise the next command needs it
+                log_of(line).discard()
+            raise
         finally:
             _sweep(line)
         messages = (*(combined.notices if combined else ()), *_finish(line, number, intended, time))
@@ -340,14 +348,21 @@ def _open_to_all(place: Path) -> None:
     sync_directory(place)
 
 
+def _prepare_log(line: Line, number: str, version: PublishedVersion, time: str) -> None:
+    """Sign the line's next log while the key is at hand: a later repair may have none."""
+    prepare_log(line, _with_version(read_record(line.public), number, version, time))
+
+
 def _record(line: Line, number: str, version: PublishedVersion, time: str) -> None:
     state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
         _, record = with_change(state, record, line)
-        due = version.unmeasured
-        replace_record(
-            line, record.with_new(number, version.digest, time, version.as_of, pending=due)
-        )
+        replace_record(line, _with_version(record, number, version, time))
+
+
+def _with_version(record: Record, number: str, version: PublishedVersion, time: str) -> Record:
+    due = version.unmeasured
+    return record.with_new(number, version.digest, time, version.as_of, pending=due)
 
 
 def _settle(line: Line, number: str, version: PublishedVersion) -> None:
@@ -371,6 +386,7 @@ def recover(line: Line) -> tuple[str, ...]:
     """
     _sweep(line)
     undone = _recover_pending(line)
+    mend_log(line)
     record = read_record(line.public)
     complete_withdrawals(line.public, record)
     if record.versions:
@@ -386,7 +402,8 @@ def _recover_pending(line: Line) -> tuple[str, ...]:
     number, version = begun
     place = line.public / number
     if place.is_dir() and digest_in(place) == version.digest:
-        return _finish(line, number, version, _staging_time(place))
+        time = log_of(line).prepared_time(number) or _staging_time(place)
+        return _finish(line, number, version, time)
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": None}))
     if not state.versions:

@@ -20,7 +20,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.shared.errors import InputError, PromiseError, SfumatoError, SpecError
 from sfumato.tasks.lines.kept import keep_release
-from sfumato.tasks.lines.line import Line, begin_change, hold, replace_record, require_ours
+from sfumato.tasks.lines.line import (
+    Line,
+    begin_change,
+    hold,
+    replace_record,
+    require_ours,
+)
 from sfumato.tasks.lines.pages import refresh_pages
 from sfumato.tasks.lines.standing import directories
 from sfumato.tasks.lines.tombstones import put_in_place, stage_tombstone
@@ -76,17 +82,18 @@ def withdraw(
         record = _record_with(line, number)
         place = line.public / number
         if has_replaced(place) and (standing := read_tombstone(place)) is not None:
-            marked = _mark_withdrawn(line, number, record)
-            notices = refresh_pages(line)
+            marked, notices = _mark_withdrawn(line, number, record, standing.time, signer)
+            notices += refresh_pages(line)
             return Withdrawn(standing, existed=True, current=marked.current, notices=notices)
         tombstone = _tombstone(line, number, record, reason, time)
         tables_kept = keep_release(line, number, read_state(line.private))
         if signer is not None:
             offer(line.public, line.name, signer.key)
         stage_tombstone(line.public, tombstone, _title(line), signer)
-        record = _mark_withdrawn(line, number, record)
+        record, notices = _mark_withdrawn(line, number, record, tombstone.time, signer)
         put_in_place(line.public, number)
-        return Withdrawn(tombstone, False, record.current, tables_kept, refresh_pages(line))
+        notices += refresh_pages(line)
+        return Withdrawn(tombstone, False, record.current, tables_kept, notices)
 
 
 def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn:
@@ -104,13 +111,15 @@ def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn
     return withdraw(line, number, reason, signer=signer)
 
 
-def _mark_withdrawn(line: Line, number: str, record: Record) -> Record:
-    """Write and return the record that calls the version withdrawn."""
+def _mark_withdrawn(
+    line: Line, number: str, record: Record, time: str, signer: Signer | None
+) -> tuple[Record, tuple[str, ...]]:
+    """Write and return the record that calls the version withdrawn, and messages about its log."""
     changed = record.with_withdrawal(number)
-    if changed != record:
-        begin_change(line.public)
-        replace_record(line, changed)
-    return changed
+    if changed == record:
+        return record, ()
+    begin_change(line.public)
+    return changed, replace_record(line, changed, time, signer, in_any_case=True)
 
 
 def _title(line: Line) -> str:

@@ -20,7 +20,6 @@ from sfumato.tasks.approval.held import (
 from sfumato.tasks.approval.request import DecisionSubject, request_approval, write_request
 from sfumato.tasks.approval.settle import settle
 from sfumato.tasks.candidates.remember import forget_whose
-from sfumato.tasks.lines.difference import difference
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.durable import copy_atomically, sync_tree
@@ -148,6 +147,8 @@ def _current_release(line: Line) -> Release | None:
 
 def _difference(before: Release, release: Release) -> Mapping[str, Any] | None:
     """Return the changes that a candidate brings, None if the versions cannot be compared."""
+    from sfumato.tasks.lines.difference import difference  # only lines with reviewers need it
+
     try:
         return difference(before, release)
     except SfumatoError:

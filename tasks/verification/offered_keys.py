@@ -19,7 +19,6 @@ from sfumato.tasks.verification.signing_keys import (
     Public,
     PublicKey,
     Signed,
-    Signer,
     Strict,
     statement,
     verifies,
@@ -128,42 +127,7 @@ def offer(line: Path, name: str, key: PublicKey) -> None:
     """Publish a key beside the line of that name."""
     offered = read_offers(line) or OfferedKeys(line=name)
     if key not in offered.keys:
-        _write(line, offered.model_copy(update={"keys": (*offered.keys, key)}))
-
-
-def rotate(line: Path, old: Signer, new: PublicKey) -> None:
-    """Publish that a key takes another's place.
-
-    Raises:
-        InputError: where the line does not offer the old key, or that has a successor already.
-    """
-    offered = _require_offered(line, old.key)
-    if old.key.public == new.public or any(
-        earlier.old == old.key.public for earlier in offered.rotations
-    ):
-        raise InputError(f"key {old.key.name}: another key has already replaced it")
-    pair = {"old": old.key.public, "new": new.public}
-    rotation = Rotation(**pair, signature=old.sign("rotation", pair))
-    keys = (*offered.keys, *({new} - set(offered.keys)))
-    changes = {"keys": keys, "rotations": (*offered.rotations, rotation)}
-    _write(line, offered.model_copy(update=changes))
-
-
-def revoke(line: Path, key: PublicKey, signer: Signer) -> None:
-    """Publish that nothing a key signed is to be trusted.
-
-    Raises:
-        InputError: where the line does not offer the key, or the signer is neither it nor a
-            successor.
-    """
-    offered = _require_offered(line, key)
-    if signer.key.public not in (key.public, *offered.successors(key.public)):
-        raise InputError(
-            f"key {signer.key.name}: has not replaced {key.name}, so it cannot revoke it"
-        )
-    pair = {"key": key.public, "by": signer.key.public}
-    revocation = Revocation(**pair, signature=signer.sign("revocation", pair))
-    _write(line, offered.model_copy(update={"revocations": (*offered.revocations, revocation)}))
+        write_offers(line, offered.model_copy(update={"keys": (*offered.keys, key)}))
 
 
 def require_next_signer(line: Path, name: str, key: PublicKey, before: PublicKey | None) -> None:
@@ -210,14 +174,6 @@ def offered_key(line: Path, name: str) -> PublicKey:
     return matches[0]
 
 
-def _require_offered(line: Path, key: PublicKey) -> OfferedKeys:
-    offered = read_offers(line)
-    if offered is None or key.public not in offered.names():
-        raise InputError(
-            f"{line / KEYS_FILE}: does not offer key {key}. Check the name and the directory"
-        )
-    return offered
-
-
-def _write(line: Path, offered: OfferedKeys) -> None:
+def write_offers(line: Path, offered: OfferedKeys) -> None:
+    """Replace the keys that a line offers."""
     write_atomically(line / KEYS_FILE, canonical_json(offered.model_dump(mode="json")), mode=0o644)

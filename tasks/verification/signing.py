@@ -113,8 +113,21 @@ def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str
     return Author(f"signed by {name}{unknown}", trusted)
 
 
-def is_trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, PublicKey]) -> bool:
+def is_trusted(
+    line: Path,
+    key: PublicKey,
+    trust: Trust,
+    listed: Mapping[str, PublicKey],
+    file: str = SIGNATURE,
+) -> bool:
     """Decide whether a signature's key is a trusted one or follows one, and was not revoked.
+
+    Args:
+        line: the line's public directory, with the keys that it offers.
+        key: the key.
+        trust: the reader's trust.
+        listed: the keys that the reader trusts for the line, by public bytes.
+        file: what the key signed, for the message.
 
     Raises:
         PromiseError: where it was revoked.
@@ -123,7 +136,7 @@ def is_trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, Pu
     revoked = {*trust.revoked, *(offered.revoked_keys() if offered else ())}
     if key.public in revoked:
         raise PromiseError(
-            f"{SIGNATURE}: was signed with key {fingerprint(key.public)}, which was "
+            f"{file}: was signed with key {fingerprint(key.public)}, which was "
             "revoked. Do not use the release"
         )
     following = (offered.successors(public, trust.revoked) if offered else () for public in listed)

@@ -191,6 +191,7 @@ class TestTheWeb:
             "datapackage.json",
             "datapackage.json.sig",
             "keys.json",
+            "log.json",
             "releases.json",
         ]
 

@@ -256,6 +256,9 @@ class TestRotation:
         assert ask(call, trusting_next)[1] is True
         (thiefs,) = trusting_next.keys()["rotations"]
         (line / "keys.json").write_text(json.dumps(before))
+        code, _, error = call("keys", "rotate", "next", "third", line)
+        assert (code, "keys.json has other rotations than the log" in error) == (3, True)
+        (line / "log.json").unlink()  # a thief can do that, too
         assert call("keys", "rotate", "next", "third", line)[0] == 0
         trusting_next.edit_keys(lambda d: d["rotations"].append(thiefs))
         assert ask(call, trusting_next)[0] == 3

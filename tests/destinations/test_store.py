@@ -22,6 +22,7 @@ from tests.sources.simulator import SECRET
 
 ROOT = f"{PREFIX}/wages/"
 RECORD, MANIFEST = f"{ROOT}releases.json", f"{ROOT}0001/datapackage.json"
+LOG = f"{ROOT}log.json"
 
 
 @pytest.fixture
@@ -47,7 +48,9 @@ def places(calls, key):
     return [place for place, (_, key_called) in enumerate(calls) if key_called == key]
 
 
-def test_a_claim_first_then_data_then_the_manifest_and_the_record_last(with_versions, store, calls):
+def test_a_claim_then_data_then_the_manifest_then_the_record_and_its_log(
+    with_versions, store, calls
+):
     bring(with_versions(1), store)
     of_version = [place for place, (_, key) in enumerate(calls) if f"{ROOT}0001/" in key]
     claims = places(calls, f"{ROOT}.claims/0001")
@@ -55,7 +58,7 @@ def test_a_claim_first_then_data_then_the_manifest_and_the_record_last(with_vers
     assert places(calls, MANIFEST) == [of_version[-1]]
     (record,) = places(calls, RECORD)
     of_line = [place for place, (_, key) in enumerate(calls) if key.startswith(ROOT)]
-    assert record == of_line[-1]
+    assert [record, *places(calls, LOG)] == of_line[-2:]
     assert {calls[place][0] for place in (*claims, of_version[-1], record)} == {"create"}
 
 

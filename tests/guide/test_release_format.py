@@ -12,12 +12,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from sfumato.deployments.guide.generated.manifest_schema import PLACE, manifest_schema, text_of
 from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.expectations.shared.merkle import is_consistent
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.files import MANIFEST_BYTES, canonical_json
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.terms.tables import read_tables, require_usual_values
+from sfumato.tasks.verification.heads import ExchangedHead
 from sfumato.tasks.verification.integrity import digest as digest_of
+from sfumato.tasks.verification.line_log import Head, parse_log
 from sfumato.tasks.verification.offered_keys import OfferedKeys
 from sfumato.tasks.verification.signing_keys import statement
 from tests.corpus.lines import CORPUS
@@ -233,6 +236,41 @@ def test_the_rotation_and_the_revocation_in_the_text_hold():
         assert message.replace("⏎", "\n").encode() == statement(kind, content)
 
 
+def row_of_log(name):
+    return re.search(rf"^{name} +(\S.*)$", PAGES["log"], re.MULTILINE)[1]
+
+
+def test_the_log_in_the_text_is_computed_from_its_entries():
+    """By the recursive definitions of the RFC, with no code of ours."""
+    entries = [row_of_log(f"entry {index}").encode() for index in range(3)]
+    leaves = [hashlib.sha256(b"\0" + entry).digest() for entry in entries]
+    assert [leaf.hex() for leaf in leaves] == [row_of_log(f"leaf {index}") for index in range(3)]
+    node = hashlib.sha256(b"\1" + leaves[0] + leaves[1]).digest()
+    root = hashlib.sha256(b"\1" + node + leaves[2]).digest()
+    assert (node.hex(), root.hex()) == (row_of_log("node 0-1"), row_of_log("root"))
+    assert row_of_log("inclusion 1").split() == [leaves[0].hex(), leaves[2].hex()]
+    assert row_of_log("consistency").split() == [leaves[2].hex()]
+    document = json.loads(row_of_log("log.json"))
+    assert canonical_json(document) == row_of_log("log.json").encode()
+    assert [canonical_json(entry) for entry in document["entries"]] == entries
+    message = row_of_log("message").replace("⏎", "\n").encode()
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(document["head"]["key"]["public"]))
+    key.verify(bytes.fromhex(row_of_log("signature")), message)
+    assert document["head"]["signature"] == row_of_log("signature")
+    assert (document["head"]["root"], document["head"]["size"]) == (root.hex(), 3)
+
+
+def test_the_log_in_the_text_is_read_and_continues_the_earlier_head():
+    log = parse_log("log.json", row_of_log("log.json").encode())
+    assert log.head.signer().name == "first"
+    earlier = Head.model_validate_json(row_of_log("earlier"))
+    path = [bytes.fromhex(node) for node in row_of_log("consistency").split()]
+    assert is_consistent(earlier.tree, log.head.tree, path)
+    head = ExchangedHead.model_validate_json(row_of_log("head file"))
+    assert head.includes("0" * 64)
+    assert not head.includes("1" * 64)
+
+
 def reasons():
     rows = re.findall(r"^\| (`[^|]*`) \|", PAGES["refusals"], re.MULTILINE)
     return {reason for row in rows for reason in re.findall("`([a-z-]+)`", row)}
@@ -249,7 +287,7 @@ def test_every_reason_of_rules_and_examples_is_in_the_closed_list(examples):
 def test_every_rule_that_is_cited_exists():
     stated = set(re.findall(r"\*\*([A-Z]\d+\.\d+)\*\*", TEXT))
     chapters = set(re.findall(r"^## ([A-Z]\d+) ", TEXT, re.MULTILINE))
-    numbers = re.findall(r"\b([VDMTFPXSRE]\d+(?:\.\d+)?)\b", re.sub(r"`[^`]*`", "", TEXT))
+    numbers = re.findall(r"\b([VDMTFPXSREL]\d+(?:\.\d+)?)\b", re.sub(r"`[^`]*`", "", TEXT))
     assert len(stated) > 100
     assert {n for n in numbers if n not in stated and n not in chapters} <= {"E24"}
 

@@ -22,6 +22,8 @@ from sfumato.tasks.publication.withdrawal import withdraw
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from sfumato.tasks.verification.line_log import read_log
+from sfumato.tasks.verification.log_writing import NEXT_LOG
 from tests.lines import TIME, publish_prepared
 from tests.release.small import SPEC, Small, people
 
@@ -158,7 +160,15 @@ def test_what_a_run_began_is_finished_before_the_next_is_published(unrecorded_ve
     assert list(read_record(plan.line.public).versions) == ["0001"]
 
 
-def test_a_version_whose_run_was_killed_is_dated_by_when_it_was_staged(unrecorded_version):
+def test_a_version_whose_run_was_killed_has_the_time_of_its_entry_in_the_log(unrecorded_version):
+    line = unrecorded_version[0].line.public
+    publish_prepared(*unrecorded_version)
+    assert read_record(line).versions["0001"].time == TIME
+    assert read_log(line).listing.versions["0001"].time == TIME
+
+
+def test_a_version_whose_entry_is_lost_is_dated_by_when_it_was_staged(unrecorded_version):
+    (unrecorded_version[0].line.public / NEXT_LOG).unlink()
     publish_prepared(*unrecorded_version)
     time_recorded = read_record(unrecorded_version[0].line.public).versions["0001"].time
     staged = datetime.fromisoformat(time_recorded)

@@ -1,6 +1,7 @@
 """The second verifier, which shares no code with ours, agrees with it: in Node and in a browser."""
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -13,8 +14,10 @@ from threading import Thread
 
 import pytest
 
+from sfumato.flows.cli.main import run
 from tests.browser.test_page import browser
 from tests.corpus.lines import CORPUS, FORMATS
+from tests.release.small import Small, people
 
 __all__ = ["browser"]
 ROOT = Path(__file__).parents[2]
@@ -34,7 +37,7 @@ def frozen_publications(tmp_path_factory):
 
 
 @pytest.mark.node
-@pytest.mark.parametrize("file", ["units", "changes", "examples"])
+@pytest.mark.parametrize("file", ["units", "changes", "log", "examples"])
 def test_it_passes_its_own_tests(file, frozen_publications):
     """Units, changed releases, the specification's examples, and all that was ever published."""
     done = subprocess.run(
@@ -71,6 +74,80 @@ def test_what_it_comes_with_is_what_its_list_says():
     for name, digest in listed:
         assert hashlib.sha256((VERIFIER / "vendor" / name).read_bytes()).hexdigest() == digest
         assert (VERIFIER / "vendor" / name).with_name("LICENSE").is_file()
+
+
+def _other_root(head):
+    document = json.loads(head.read_bytes())
+    document["root"] = "0" * 64
+    head.write_text(json.dumps(document), encoding="utf-8")
+
+
+def _forget_a_version(version):
+    place = version.parent / "releases.json"
+    document = json.loads(place.read_bytes())
+    del document["versions"]["0001"]
+    place.write_text(json.dumps(document), encoding="utf-8")
+
+
+def _roll_back(version):
+    """The log and the record of the first version, and the head of both."""
+    for name in ("releases.json", "log.json"):
+        shutil.copy(version.parents[1] / "before" / name, version.parent / name)
+
+
+LOGS = {
+    "as it is": (lambda *_: None, None),
+    "rolled back": (lambda version, _: _roll_back(version), "log-rolled-back"),
+    "another root": (lambda _, head: _other_root(head), "log-forked"),
+    "a version left out": (lambda version, _: _forget_a_version(version), "log-differs"),
+    "no log": (lambda version, _: (version.parent / "log.json").unlink(), "log-missing"),
+    "no JSON": (
+        lambda version, _: (version.parent / "log.json").write_bytes(b"{"),
+        "record-unreadable",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def published_twice(tmp_path_factory):
+    """A line of two versions, its first state beside it, and a head of each."""
+    folder = tmp_path_factory.mktemp("log")
+    small = Small(folder / "line")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(folder / "work"))
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        for number, name in enumerate(("one", "two")):
+            version = small.write(people(1000 * number)).publish(name).directory
+            head = folder / "line" / f"{name}.json"
+            assert run(["check", str(version), "--write-head", str(head)]) == 0
+            if number == 0:
+                shutil.copytree(version.parent, version.parents[1] / "before")
+    return folder / "line"
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("name", LOGS)
+def test_both_verifiers_agree_about_a_log(name, published_twice, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr("sfumato.tasks.verification.log_check._PAUSE", 0)
+    shutil.copytree(published_twice, tmp_path / "line")
+    version, heads = (
+        tmp_path / "line" / "public" / "wages" / "0002",
+        [tmp_path / "line" / "one.json", tmp_path / "line" / "two.json"],
+    )
+    change, reason = LOGS[name]
+    change(version, heads[0])
+    if reason == "log-missing":  # the newer head includes the release by itself
+        heads = heads[:1]
+    options = [part for head in heads for part in ("--head", str(head))]
+    done = subprocess.run(
+        ["node", str(VERIFIER / "verify.mjs"), str(version), *options, "--json"],
+        capture_output=True,
+        text=True,
+    )
+    report = json.loads(done.stdout)
+    assert [entry["reason"] for entry in report["reasons"]] == ([reason] if reason else [])
+    assert run(["check", str(version), *options]) == done.returncode == (3 if reason else 0)
 
 
 @pytest.mark.browser

@@ -42,7 +42,7 @@ export function pickedSource(files, folder, chosen) {
     try { return new Uint8Array(await blob.arrayBuffer()) } catch { return refuse('unreadable', 'V1.3', name, 'cannot be read') }
   }
   const blind = ['links, devices and empty directories: a browser does not show them (D1)']
-  if (!folder) blind.push('releases.json and keys.json beside the release: choose the directory of the line to have them read (S2, S4)')
+  if (!folder) blind.push('releases.json, keys.json and log.json beside the release: choose the directory of the line to have them read (S2, S4, L)')
   return {
     name: folder || chosen, empty: [], blind,
     files: new Map([...blobs].map(([path, blob]) => [path, { kind: 'file', size: blob.size }])),

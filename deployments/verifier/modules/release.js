@@ -15,6 +15,7 @@ import { checkValidation } from './validation.js'
 import { checkHelpTables } from './help-tables.js'
 import { hierarchyFile } from './hierarchies.js'
 import { checkRecord, checkSignature } from './beside.js'
+import { checkLog } from './log.js'
 import { checkParts } from './parts.js'
 import { sha256 } from './digests.js'
 import { sameBytes, compareTexts } from './text.js'
@@ -39,6 +40,7 @@ import { sameBytes, compareTexts } from './text.js'
  * @property {string[]} skipped
  * @property {string[]} notes
  * @property {string} [signature]
+ * @property {{size: number, root: string, signed: boolean, earlier: number[]}} [log] of the line, if there is one
  * @property {number} files how many files were hashed
  * @property {number} rows how many rows of tables were read
  */
@@ -47,6 +49,7 @@ import { sameBytes, compareTexts } from './text.js'
  * @property {string} [digest] announced digest
  * @property {string[]} [keys] public keys that the reader trusts for the line
  * @property {string[]} [revoked] public keys that the reader knows as revoked
+ * @property {any[]} [heads] earlier heads of the line, as `readHead` reads them
  * @property {number} [mostRows]
  * @property {(step: string) => void} [progress]
  */
@@ -96,6 +99,7 @@ async function verifyWhole(source, options, report) {
   must(options.digest === undefined || options.digest === digest, 'digest-not-announced', 'M2.3', MANIFEST)
   const whole = await verifyOne(source, manifest, options, report)
   await checkSignature(source, digest, options, report)
+  await checkLog(source, manifest.sfumato, options, report)
   report.skipped.push('index.html and sql/duckdb.sql: size and hash are checked, what they say is not (X5)', 'bytes of files as the same software would write them (X6)')
   if (whole.labelTables) report.skipped.push('sql/label_*.parquet and sql/value_*.parquet: size, hash and columns are checked, values are not (X4.5)')
   if (whole.united) report.skipped.push('unite: case folding of characters beyond ASCII (X2.5)')

@@ -7,20 +7,20 @@ import { must, refuse } from './refusal.js'
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/, KEY = /^[0-9a-f]{64}$/, SIGNATURE = /^[0-9a-f]{128}$/
 
 /** @param {any} value @param {string[]} needed @param {string[]} [optional] */
-function hasKeys(value, needed, optional = []) {
+export function hasKeys(value, needed, optional = []) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const keys = Object.keys(value)
   return needed.every(k => keys.includes(k)) && keys.every(k => needed.includes(k) || optional.includes(k))
 }
 
 /** @param {any} key */
-const isKey = key => hasKeys(key, ['name', 'public']) && isName(key.name) && typeof key.public === 'string' && KEY.test(key.public)
+export const isKey = key => hasKeys(key, ['name', 'public']) && isName(key.name) && typeof key.public === 'string' && KEY.test(key.public)
 /** @param {any} name */
-const isName = name => typeof name === 'string' && name.length <= 63 && NAME.test(name)
+export const isName = name => typeof name === 'string' && name.length <= 63 && NAME.test(name)
 /** @param {any} x */
-const isSignature = x => typeof x === 'string' && SIGNATURE.test(x)
+export const isSignature = x => typeof x === 'string' && SIGNATURE.test(x)
 /** A public key by itself (S2.1). @param {any} x */
-const isPublic = x => typeof x === 'string' && KEY.test(x)
+export const isPublic = x => typeof x === 'string' && KEY.test(x)
 
 /**
  * JSON of at most 50 levels.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.way_in import RELEASE, way_in_by, with_digest, with_limits
 from sfumato.flows.cli.options import as_document
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.tasks.publication.made_again import Checked
     from sfumato.tasks.terms.opened import Release
     from sfumato.tasks.verification.limits import ReadLimits
+    from sfumato.tasks.verification.log_check import LogFindings
 
 
 ONLY_THE_OWNER = (
@@ -158,6 +160,23 @@ def _unique(moved: "Movement") -> str:
     help="write a statement of what was found, signed with your key (--key), for others to verify",
 )
 @click.option("--key", metavar="NAME", help="the signing key for --attest (sfumato keys generate)")
+@click.option(
+    "--head",
+    "heads",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help=(
+        "compare the line's log with a head that another reader wrote (--write-head), or you "
+        "yourself; repeat the option for several"
+    ),
+)
+@click.option(
+    "--write-head",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="write the head of the line's log, to give to other readers of the line",
+)
 @as_document
 def check(
     directory: Path,
@@ -167,6 +186,8 @@ def check(
     references: tuple[Path, ...],
     attest: Path | None,
     key: str | None,
+    heads: tuple[Path, ...],
+    write_head: Path | None,
     as_json: bool,
 ) -> None:
     """Verify a published release with nothing but its files, and print who signed it.
@@ -175,28 +196,37 @@ def check(
 
     A version of a line with `versions: composed` can be compared with the versions before it: with
     all of them, or with the latest ones without a gap.
+
+    The line's log of releases, withdrawals and keys is compared with the heads that you saw before,
+    which are remembered beside your trusted keys, and with those of other readers.
     """
     from sfumato.tasks.publication.check import check as check_release
     from sfumato.tasks.publication.made_again import Checked
+    from sfumato.tasks.verification.heads import read_head
+    from sfumato.tasks.verification.log_check import check_log_beside
 
     checks: list[Checked] = []
+    logs: list[LogFindings] = []
+    exchanged = [read_head(file) for file in heads]
 
     def checking(place: Path, announced: str | None, taken: "ReadLimits") -> None:
         checks.append(check_release(place, announced, taken, references))
+        logs.append(check_log_beside(place, exchanged, os.environ))
 
     sign = None if attest is None else _attesting(attest, key)
     left_over = _left_over_beside(directory)
     release = way_in_by(digest, limits, checking).open(directory)
+    log = logs[0]
+    _keep_head(log, release, write_head)
     if sign is not None:
         sign(_document(release, checks[0], previous, limits, references))
     if as_json:
         document = _document(release, checks[0], previous, limits, references)
-        echo_json({**document, "left_over": left_over})
+        echo_json({**document, "log": log.document(), "left_over": left_over})
         return
     for line in checked_lines(directory, checks[0]):
         echo(line)
-    echo(f"{directory}: {release.author}")
-    for remark in release.remarks:
+    for remark in (release.author, *release.remarks, *log.lines()):
         echo(f"{directory}: {remark}")
     echo("What these files cannot show:")
     for fact in _unseen(checks[0], references):
@@ -221,6 +251,21 @@ def _attesting(path: Path, key: str | None) -> Callable[[dict[str, Any]], None]:
         show.say(f"{path}: what was found, signed by {signer.key}")
 
     return write
+
+
+def _keep_head(log: "LogFindings", release: "Release", file: Path | None) -> None:
+    """Remember the head of a log that passed, and write it to a file for other readers."""
+    from sfumato.tasks.private.durable import write_atomically
+    from sfumato.tasks.verification.heads import exchanged_head
+
+    if file is not None:
+        if log.log is None:
+            raise InputError(f"--write-head {file}: there is no log beside {release.directory}")
+        digest = release.manifest["sfumato"]["digest"]
+        write_atomically(file, exchanged_head(log.log, digest), 0o644)
+        show.say(f"{file}: the head of the log. Give it to other readers: check LINE --head {file}")
+    for warning in log.remember(os.environ):
+        show.say(warning)
 
 
 def _left_over_beside(directory: Path) -> list[str]:

@@ -153,7 +153,7 @@ def sign(name: str, releases: tuple[Path, ...]) -> Iterator[Printout]:
 @with_documents("lines")
 def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Printout]:
     """Replace OLD by NEW beside LINES: readers who trust OLD then trust NEW."""
-    from sfumato.tasks.verification.offered_keys import rotate as publish_rotation
+    from sfumato.tasks.verification.key_changes import rotate as publish_rotation
 
     signer, successor = _signer(old), _public(new)
     for line in lines:
@@ -170,7 +170,7 @@ def rotate(old: str, new: str, lines: tuple[Path, ...]) -> Iterator[Printout]:
 @with_documents("lines")
 def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> Iterator[Printout]:
     """Revoke NAME beside LINES; nothing that it signed is trusted any more."""
-    from sfumato.tasks.verification.offered_keys import revoke as publish_revocation
+    from sfumato.tasks.verification.key_changes import revoke as publish_revocation
 
     signer = _signer(by or name)
     for line in lines:

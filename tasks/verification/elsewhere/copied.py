@@ -1,7 +1,7 @@
 """A release from elsewhere as a directory here, in a private cache of the reader's.
 
     $XDG_CACHE_HOME/sfumato/elsewhere/<hash of the line's address>/<version>/
-    $XDG_CACHE_HOME/sfumato/elsewhere/<hash of the line's address>/releases.json, keys.json
+    $XDG_CACHE_HOME/sfumato/elsewhere/<hash of the line's address>/releases.json, and other files
 
 Files listed by a manifest are fetched once for each manifest. The manifest itself, its signature,
 and the files beside a line are requested each time, so that withdrawals and revocations are known.
@@ -27,6 +27,7 @@ from sfumato.tasks.terms.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE
 from sfumato.tasks.verification.elsewhere.place import PlaceElsewhere
 from sfumato.tasks.verification.elsewhere.registry import PLACES
 from sfumato.tasks.verification.integrity import listed_files
+from sfumato.tasks.verification.line_log import LOG
 from sfumato.tasks.verification.offered_keys import KEYS_FILE
 from sfumato.tasks.verification.record import cache_directory
 
@@ -34,6 +35,7 @@ GIGABYTES = 4.0
 """The largest size of a release from elsewhere, unless the reader accepts larger ones."""
 
 _RECORD = "releases.json"
+_ATTEMPTS = 3
 _DOCUMENT = 1 << 26  # bytes of a manifest, record or signature
 _VERSION = re.compile(r"\w[\w.-]*")
 
@@ -87,8 +89,7 @@ def copy_release(address: str, environ: Mapping[str, str], gigabytes: float = GI
     name = hashlib.sha256(line.encode()).hexdigest()[:32]
     cache = private_directory(cache_directory(environ) / "elsewhere" / name)
     with hold_lock(cache / ".lock"):
-        for file in (_RECORD, KEYS_FILE):
-            _keep(cache / file, _document(beside, file))
+        _bring_beside(beside, cache)
         place = cache / version
         _bring(beside, version, place, address, gigabytes)
     return place
@@ -103,6 +104,22 @@ def document_elsewhere(address: str, name: str, environ: Mapping[str, str]) -> b
         TransientFault: where the place cannot be reached, or breaks off.
     """
     return _document(PLACES[str(scheme_of(address))](address, environ), name)
+
+
+def _bring_beside(line: PlaceElsewhere, cache: Path) -> None:
+    """Copy the files beside a release, as they are together.
+
+    A publisher replaces them one after another, the log last: if it changed meanwhile, they are
+    requested again.
+    """
+    for _ in range(_ATTEMPTS):
+        log = _document(line, LOG)
+        documents = {file: _document(line, file) for file in (_RECORD, KEYS_FILE)}
+        documents[LOG] = None if log is None else _document(line, LOG)
+        if documents[LOG] == log:
+            break
+    for file, content in documents.items():
+        _keep(cache / file, content)
 
 
 def _bring(line: PlaceElsewhere, version: str, place: Path, address: str, gigabytes: float) -> None:
