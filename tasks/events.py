@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
-from sfumato.expectations.machine.servers import in_prefect_run, named_server
+from sfumato.expectations.machine.prefect_in_use import in_prefect_run, named_server
 
 _PATIENCE = 10.0  # seconds
 _SENDERS = ("EventsWorker", "prefect._internal.concurrency", "prefect.events.clients")

@@ -19,8 +19,8 @@ _SHOWN = 12  # digits of a digest
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a run or a stage ended.
+class RunOutcome:
+    """The end of a run or a stage.
 
     Attributes:
         name: of the end, such as `PUBLISHED`.
@@ -35,7 +35,7 @@ class Outcome:
     error: SfumatoError | None = None
 
 
-def published(release: Path, behind: Sequence[str] = ()) -> Outcome:
+def published_outcome(release: Path, behind: Sequence[str] = ()) -> RunOutcome:
     """Return the end of a run that published a version; its result is the directory.
 
     Args:
@@ -45,23 +45,23 @@ def published(release: Path, behind: Sequence[str] = ()) -> Outcome:
     return _ended_well(PUBLISHED, release, behind)
 
 
-def standing(release: Path, behind: Sequence[str] = ()) -> Outcome:
+def standing_outcome(release: Path, behind: Sequence[str] = ()) -> RunOutcome:
     """Return the end of a run whose source and spec have a version already; it is the result."""
     return _ended_well(STANDS, release, behind)
 
 
-def pending(candidate: HeldCandidate) -> Outcome:
+def pending_outcome(candidate: HeldCandidate) -> RunOutcome:
     """Return the end of a run whose candidate waits for approval; its result is the place."""
     request = candidate.request
     message = (
         f"digest {request.digest}, {request.reviewers} to approve it until {request.expires:%F %R}"
     )
-    return Outcome(PENDING, message, str(candidate.place))
+    return RunOutcome(PENDING, message, str(candidate.place))
 
 
-def failed(error: SfumatoError) -> Outcome:
+def failed_outcome(error: SfumatoError) -> RunOutcome:
     """Return the end of a run or stage that published nothing."""
-    return Outcome(FAULTED if isinstance(error, Fault) else REFUSED, str(error), error=error)
+    return RunOutcome(FAULTED if isinstance(error, Fault) else REFUSED, str(error), error=error)
 
 
 def newer_version(release: Path) -> str | None:
@@ -76,7 +76,7 @@ def identify(release: Path) -> dict[str, str]:
     return {"version": release.name, "digest": digest}
 
 
-def _ended_well(name: str, release: Path, behind: Sequence[str]) -> Outcome:
+def _ended_well(name: str, release: Path, behind: Sequence[str]) -> RunOutcome:
     version = identify(release)
     message = f"version {version['version']}, digest {version['digest'][:_SHOWN]}…"
     if newer := newer_version(release):
@@ -84,4 +84,4 @@ def _ended_well(name: str, release: Path, behind: Sequence[str]) -> Outcome:
     if behind:
         places = ", ".join(behind)
         message += f"; not yet complete in {places} (the next run or sfumato deliver completes it)"
-    return Outcome(name, message, str(release))
+    return RunOutcome(name, message, str(release))

@@ -12,10 +12,10 @@ from functools import cached_property, update_wrapper, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
-from sfumato.expectations.machine.servers import in_prefect_run
+from sfumato.expectations.machine.prefect_in_use import in_prefect_run
 from sfumato.expectations.shared.errors import Fault, SfumatoError, TransientFault
 from sfumato.tasks.events import tell
-from sfumato.tasks.outcomes import Outcome, failed, newer_version
+from sfumato.tasks.outcomes import RunOutcome, failed_outcome, newer_version
 from sfumato.tasks.private.failure import Counts, note_failure, sanitise_errors, say, stage
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Stage(Generic[P, R]):
                 return self.run_once(*args, **kwargs)
             except TransientFault as error:
                 _log.warning(
-                    "%s: tried again, %d times at most: %s", self.name, retries_left, error
+                    "%s is tried again, %d times at most: %s", self.name, retries_left, error
                 )
                 time.sleep(_BETWEEN)
         return self.run_once(*args, **kwargs)
@@ -92,7 +92,7 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
 
 @dataclass(frozen=True)
 class PrivateFlow(Generic[P]):
-    """What a run on microdata does.
+    """The description of a run on microdata.
 
     Attributes:
         name: of the flow.
@@ -102,11 +102,11 @@ class PrivateFlow(Generic[P]):
     """
 
     name: str
-    body: Callable[P, Outcome]
+    body: Callable[P, RunOutcome]
     run_name: Callable[..., str]
     line_name: Callable[..., str]
 
-    def run(self, *args: P.args, **kwargs: P.kwargs) -> Outcome:
+    def run(self, *args: P.args, **kwargs: P.kwargs) -> RunOutcome:
         """Run the flow, and return how it ended; a failure is an outcome, too."""
         try:
             with sanitise_errors(self.name):
@@ -115,7 +115,7 @@ class PrivateFlow(Generic[P]):
             note_failure(error)
             happened = "faulted" if isinstance(error, Fault) else "refused"
             tell(happened, self.line_name(*args, **kwargs), {"reason": str(error)})
-            return failed(error)
+            return failed_outcome(error)
 
 
 def say_that_it_stands(version: Path) -> None:

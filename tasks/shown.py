@@ -1,4 +1,4 @@
-"""What people who watch a run in Prefect's UI see of it: artifacts, and the progress of stages.
+"""Artifacts of a run, and the progress of its stages, for people who watch it in Prefect's UI.
 
 Runs without Prefect show none of them: nothing would keep them.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from sfumato.expectations.machine.servers import in_prefect_run
+from sfumato.expectations.machine.prefect_in_use import in_prefect_run
 from sfumato.tasks.policy import say_in_run
 from sfumato.tasks.workers.workers import Workers
 

@@ -17,7 +17,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.exceptions import FailedRun
 
 from sfumato.expectations.shared.errors import SfumatoError, TransientFault
-from sfumato.tasks.outcomes import Outcome, failed
+from sfumato.tasks.outcomes import RunOutcome, failed_outcome
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -73,7 +73,7 @@ def prefect_task(
         try:
             return stage(*args, **kwargs)
         except SfumatoError as error:
-            return state_of(failed(error), error)
+            return state_of(failed_outcome(error), error)
 
     return PrivateTask(
         run,
@@ -87,7 +87,7 @@ def prefect_task(
     )
 
 
-def state_of(outcome: Outcome, data: object = None) -> State:
+def state_of(outcome: RunOutcome, data: object = None) -> State:
     """Return an outcome as a state of Prefect's.
 
     Args:
@@ -95,8 +95,8 @@ def state_of(outcome: Outcome, data: object = None) -> State:
         data: what the state has for its caller, in place of the outcome's result.
     """
     kind = StateType.COMPLETED if outcome.error is None else StateType.FAILED
-    given = outcome.result if data is None else data
-    return State(type=kind, name=outcome.name, message=outcome.message, data=given)
+    result = outcome.result if data is None else data
+    return State(type=kind, name=outcome.name, message=outcome.message, data=result)
 
 
 def _error_of(state: State) -> SfumatoError:

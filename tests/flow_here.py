@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfumato.tasks.outcomes import Outcome
+from sfumato.tasks.outcomes import RunOutcome
 from sfumato.tasks.private.failure import listening
 
 
@@ -23,7 +23,7 @@ def publish_here(spec: Path, digest: str, signatures: Sequence[str] = ()) -> Pat
     return _result_of(PUBLISH.run(str(spec), digest, tuple(signatures)))
 
 
-def _result_of(outcome: Outcome) -> Path:
+def _result_of(outcome: RunOutcome) -> Path:
     """Return what a run gave, or raise what failed."""
     if outcome.error is not None:
         raise outcome.error

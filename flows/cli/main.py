@@ -14,7 +14,7 @@ from threading import Thread
 import click
 
 from sfumato.expectations.machine.fault import failure_of, with_remedies
-from sfumato.expectations.machine.servers import named_server
+from sfumato.expectations.machine.prefect_in_use import named_server
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.grouped import GroupedCommands, InterruptedCommand

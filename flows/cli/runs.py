@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.expectations.machine.fault import explain
-from sfumato.expectations.machine.servers import named_server
+from sfumato.expectations.machine.prefect_in_use import named_server
 from sfumato.expectations.shared.errors import InputError, SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.show import echo, echo_json, one_line

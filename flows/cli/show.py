@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from sfumato.expectations.machine.servers import in_prefect_run
+from sfumato.expectations.machine.prefect_in_use import in_prefect_run
 from sfumato.expectations.shared.errors import WAY_OUT, InputError
 from sfumato.flows.operation.log_lines import as_json, facts_of_run, log_line
 

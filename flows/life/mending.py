@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.expectations.machine.servers import in_prefect_run
+from sfumato.expectations.machine.prefect_in_use import in_prefect_run
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.flows.inputs.environment import open_home
 from sfumato.flows.inputs.passphrases import passphrases

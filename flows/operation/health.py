@@ -172,7 +172,7 @@ def _lines() -> Iterator[Examined]:
 def _recorded_runs(environ: Mapping[str, str]) -> Iterator[Examined]:
     """Yield the latest run of each line among those without Prefect."""
     for record in latest_runs(environ).values():
-        yield Examined(f"run of {record.line}", not record.failed, record.words())
+        yield Examined(f"run of {record.line}", not record.needs_attention, record.words())
 
 
 def _candidates() -> Iterator[Examined]:

@@ -35,12 +35,12 @@ def note_server(address: str, environ: Mapping[str, str]) -> None:
 
 def known_server(environ: Mapping[str, str]) -> str | None:
     """Return the address of the remembered server, if it answers as Prefect's does."""
-    address = _noted(work_directory(environ) / _PLACE)
+    address = _remembered_address(work_directory(environ) / _PLACE)
     return address if address is not None and _answers(address) else None
 
 
-def _noted(place: Path) -> str | None:
-    """Return the address that is noted; None where it is not, or others could have changed it."""
+def _remembered_address(place: Path) -> str | None:
+    """Return the address in the file; None without one, or if others could have changed it."""
     if not (is_private(place.parent) and is_private(place)):
         return None
     with suppress(OSError, ValueError, KeyError, TypeError):

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.expectations.machine.fault import explain
-from sfumato.expectations.machine.servers import named_server, other_server
+from sfumato.expectations.machine.prefect_in_use import named_server
+from sfumato.expectations.machine.servers import other_server
 from sfumato.expectations.shared.errors import SfumatoError, TransientFault
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.scratch import start_of_process
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
 from sfumato.tasks.schema.files import read_bytes, read_json
 
@@ -32,7 +34,6 @@ _SERVER_ERROR = 500  # statuses from here on may pass: Prefect's client asks aga
 _RECORDS = ".servers"
 _PATIENCE = 5.0  # seconds that a server has to end by itself
 _PROGRAM = b"prefect.server.api.server:create_app"
-_STARTED, _PARENTHESIS = 19, b")"  # the place of the start in /proc/<pid>/stat, after the name
 
 
 def require_server() -> None:
@@ -227,17 +228,6 @@ def _read(path: Path) -> TemporaryServer | None:
         return None
     numbers = isinstance(record.pid, int) and isinstance(record.command, int) and record.pid > 1
     return record if numbers else None
-
-
-def start_of_process(pid: int) -> str:
-    """Return when a process started, as no other process did; empty if there is none."""
-    try:
-        status = read_bytes(Path("/proc") / str(pid) / "stat")
-        boot = read_bytes(Path("/proc/sys/kernel/random/boot_id")).decode("ascii").strip()
-        state, *fields = status.rpartition(_PARENTHESIS)[2].split()
-    except (OSError, ValueError):
-        return ""
-    return "" if state in (b"Z", b"X") else f"{boot} {int(fields[_STARTED - 1])}"
 
 
 def _home(environ: Mapping[str, str]) -> str:

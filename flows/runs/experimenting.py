@@ -15,7 +15,7 @@ from sfumato.tasks.experiments.registry import experiment_named
 from sfumato.tasks.experiments.run import run_experiments
 from sfumato.tasks.experiments.shared.experiment import Inputs, Size
 from sfumato.tasks.experiments.shared.pages import write_files
-from sfumato.tasks.outcomes import Outcome
+from sfumato.tasks.outcomes import RunOutcome
 from sfumato.tasks.policy import PrivateFlow, say_in_run
 from sfumato.tasks.private.scratch import scratch_directory
 
@@ -36,7 +36,7 @@ def experiments(
     out: str,
     quick: bool = False,
     seeds: Annotated[int | None, Field(ge=1, le=1000)] = None,
-) -> Outcome:
+) -> RunOutcome:
     """Run experiments and write a page for each paper, the ledger of claims, tables and plots.
 
     Args:
@@ -63,7 +63,7 @@ def experiments(
             say_in_run(
                 f"{name}: seed {seed} failed ({reason}). Its claims are judged without this seed"
             )
-    return Outcome("Completed", out, out)
+    return RunOutcome("Completed", out, out)
 
 
 EXPERIMENTS = PrivateFlow("experiments", experiments, _name_run, _name_run)

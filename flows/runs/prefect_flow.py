@@ -25,8 +25,8 @@ def prefect_flow(private: PrivateFlow[P]) -> Callable[P, Any]:
     def run_with_state(*args: P.args, **kwargs: P.kwargs) -> State:
         return state_of(private.run(*args, **kwargs))
 
-    def named() -> str:
+    def name_run() -> str:
         return private.run_name(**flow_run.parameters)
 
-    made = flow(name=private.name, flow_run_name=named, persist_result=False, log_prints=False)
+    made = flow(name=private.name, flow_run_name=name_run, persist_result=False, log_prints=False)
     return cast(Callable[P, Any], made(run_with_state))

@@ -19,7 +19,7 @@ from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.life.dossier import keep_dossier
 from sfumato.flows.life.mending import tidy_up
 from sfumato.flows.runs.releasing import line_of
-from sfumato.tasks.outcomes import Outcome, published, standing
+from sfumato.tasks.outcomes import RunOutcome, published_outcome, standing_outcome
 from sfumato.tasks.policy import PrivateFlow
 from sfumato.tasks.publish import publish_approved
 
@@ -53,7 +53,7 @@ def publish(
             )
         ),
     ] = (),
-) -> Outcome:
+) -> RunOutcome:
     """Publish the candidate of a release line that its reviewers approve of.
 
     Args:
@@ -85,7 +85,7 @@ def publish(
     if not stood:
         keep_dossier(resolved, version)
     behind = bring_copies(resolved)
-    return (standing if stood else published)(version.resolve(), behind)
+    return (standing_outcome if stood else published_outcome)(version.resolve(), behind)
 
 
 PUBLISH = PrivateFlow("publish", publish, _name_run, line_of)

@@ -16,10 +16,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from sfumato.expectations.shared.errors import SfumatoError
-from sfumato.flows.operation.servers import start_of_process
-from sfumato.tasks.outcomes import Outcome
+from sfumato.tasks.outcomes import RunOutcome
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import Event, listening
+from sfumato.tasks.private.scratch import start_of_process
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
 from sfumato.tasks.schema.files import read_bytes
 
@@ -73,22 +73,22 @@ class RunRecord(BaseModel):
 
     @property
     def id(self) -> str:
-        """What tells this run from all others of its work directory."""
+        """The name that no other run of the work directory has."""
         return f"{self.began:%Y%m%dT%H%M%S.%fZ}-{self.pid}"
 
     @property
     def state(self) -> str:
-        """How the run ended, or that it runs, or was killed."""
+        """The name of the end of the run; `Running` before it, `Killed` where there is none."""
         if self.outcome is not None:
             return self.outcome
         return "Running" if start_of_process(self.pid) == self.process else _KILLED
 
     @property
-    def failed(self) -> bool:
-        """Whether somebody should look at it: a fault, or a run that was killed."""
+    def needs_attention(self) -> bool:
+        """True for a fault, and for a run that was killed."""
         return self.state in ("Faulted", _KILLED)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: RunOutcome) -> None:
         """Take how the run ended."""
         self.ended, self.outcome, self.message = _now(), outcome.name, outcome.message
 
@@ -111,7 +111,7 @@ def begin_record(flow: str, run: str, line: str) -> RunRecord:
 
 
 @contextmanager
-def recorded(record: RunRecord, environ: Mapping[str, str]) -> Iterator[None]:
+def keep_record(record: RunRecord, environ: Mapping[str, str]) -> Iterator[None]:
     """Keep the record of a run up to date while it lasts.
 
     A run does not fail for a record that cannot be written.

@@ -29,7 +29,7 @@ from sfumato.tasks.hold import find_candidate, hold
 from sfumato.tasks.ingest import ingest
 from sfumato.tasks.lines.line import require_writable
 from sfumato.tasks.lines.versions import is_measured, pending_versions
-from sfumato.tasks.outcomes import Outcome, pending, published, standing
+from sfumato.tasks.outcomes import RunOutcome, pending_outcome, published_outcome, standing_outcome
 from sfumato.tasks.policy import PrivateFlow, say_in_run, say_that_it_stands
 from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publication.publish import after_appearance
@@ -57,7 +57,7 @@ def _name_run(spec: str, overrides: Any = None) -> str:
     return f"{line_of(spec)} {changes.as_of or datetime.now(UTC).date():%Y-%m}"
 
 
-def release(spec: str, overrides: ShownOverrides | None = None) -> Outcome:
+def release(spec: str, overrides: ShownOverrides | None = None) -> RunOutcome:
     """Publish the next version of a release line, or find the one that stands.
 
     Args:
@@ -82,9 +82,9 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> Outcome:
         raise
     behind = _bring_copies(resolved)  # no stage of the run is left by now
     if isinstance(result, HeldCandidate):
-        return pending(result)
+        return pending_outcome(result)
     version, stood = result
-    return (standing if stood else published)(version.resolve(), behind)
+    return (standing_outcome if stood else published_outcome)(version.resolve(), behind)
 
 
 RELEASE = PrivateFlow("release", release, _name_run, line_of)

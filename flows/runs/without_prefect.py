@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ParamSpec
 
-from sfumato.flows.runs.records import RunRecord, begin_record, recorded
+from sfumato.flows.runs.records import RunRecord, begin_record, keep_record
 from sfumato.tasks.policy import PrivateFlow
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ def run_without_prefect(private: PrivateFlow[P], *args: P.args, **kwargs: P.kwar
     """
     run, line = private.run_name(*args, **kwargs), private.line_name(*args, **kwargs)
     record = begin_record(private.name, run, line)
-    with recorded(record, os.environ), _as_running(record):
+    with keep_record(record, os.environ), _as_running(record):
         outcome = private.run(*args, **kwargs)
         record.end(outcome)
     if outcome.error is not None:

@@ -18,7 +18,7 @@ from sfumato.expectations.machine.disks import writing_below
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.private.durable import hold_lock, hold_lock_if_free, was_left, write_atomically
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
-from sfumato.tasks.schema.files import read_json
+from sfumato.tasks.schema.files import read_bytes, read_json
 
 _ALIVE = "alive"  # the lock that a process holds while it uses a directory
 _LOCK = ".lock"
@@ -99,6 +99,9 @@ def _living_directory(parent: Path, name: str | None = None) -> Iterator[Path]:
             shutil.rmtree(new, ignore_errors=True)
 
 
+_STARTED, _PARENTHESIS = 19, b")"  # the place of the start in /proc/<pid>/stat, after the name
+
+
 def _retain(directory: Path, hours: int) -> None:
     until = json.dumps({"until": time.time() + 3600 * hours})
     write_atomically(directory / _RETAIN, until.encode())
@@ -157,3 +160,14 @@ def _is_retained(directory: Path) -> bool:
         return time.time() < float(until)
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def start_of_process(pid: int) -> str:
+    """Return when a process started, as no other process did; empty if there is none."""
+    try:
+        status = read_bytes(Path("/proc") / str(pid) / "stat")
+        boot = read_bytes(Path("/proc/sys/kernel/random/boot_id")).decode("ascii").strip()
+        state, *fields = status.rpartition(_PARENTHESIS)[2].split()
+    except (OSError, ValueError):
+        return ""
+    return "" if state in (b"Z", b"X") else f"{boot} {int(fields[_STARTED - 1])}"

@@ -84,10 +84,10 @@ class TestRun:
         store.require_as(line.plan().line)
 
     def test_the_state_says_what_is_behind(self, line, store):
-        from sfumato.tasks.outcomes import published
+        from sfumato.tasks.outcomes import published_outcome
 
         version = release_here(line.spec)
-        message = published(version, (store.declared.uri,)).message
+        message = published_outcome(version, (store.declared.uri,)).message
         assert f"; not yet complete in {store.declared.uri} (the next run" in message
 
     def test_a_run_that_is_refused_completes_it_too(self, line, store):

@@ -19,7 +19,7 @@ from prefect.client.schemas import State
 from sfumato.flows.publish import publish
 from sfumato.flows.release import release
 from sfumato.flows.runs.prefect_flow import prefect_flow
-from sfumato.tasks.outcomes import Outcome
+from sfumato.tasks.outcomes import RunOutcome
 from sfumato.tasks.policy import PrivateFlow
 
 CANARY = "CANARYforeign"
@@ -80,13 +80,13 @@ def _broken(module: str, function: str) -> Iterator[None]:
         setattr(module_, function, works)
 
 
-def _one_task(name: str, place: str) -> Outcome:
+def _one_task(name: str, place: str) -> RunOutcome:
     """Run one task, of which nothing but its name and a folder is known."""
     Path(place).mkdir(mode=0o700, exist_ok=True)
     module, task = name.split(".")
     task_found = getattr(import_module(f"sfumato.tasks.{module}"), task)
     returned = task_found(**_arguments(task_found, Path(place)))
-    return Outcome("Completed", f"{task}: {', '.join(returned)} is behind")
+    return RunOutcome("Completed", f"{task}: {', '.join(returned)} is behind")
 
 
 def _name(**_: str) -> str:

@@ -1,4 +1,4 @@
-"""How stages and runs end, under Prefect and without it, and what is left out of their logs."""
+"""The ends of stages and runs, under Prefect and without it, and their logs."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ import pytest
 from prefect.exceptions import FailedRun
 
 from sfumato.expectations.shared.errors import Fault, PromiseError, SpecError, TransientFault
-from sfumato.tasks.outcomes import failed, published, standing
+from sfumato.tasks.outcomes import failed_outcome, published_outcome, standing_outcome
 from sfumato.tasks.policy import private_task, say_that_it_stands
 from sfumato.tasks.private.failure import listening
 from sfumato.tasks.under_prefect import WithoutRepetition, state_of
@@ -30,13 +30,13 @@ pytestmark = pytest.mark.filterwarnings("default")
     ids=lambda value: type(value).__name__,
 )
 def test_a_refusal_is_no_fault(error, name):
-    state = state_of(failed(error))
+    state = state_of(failed_outcome(error))
     assert (state.type.value, state.name, state.message) == ("FAILED", name, "k")
 
 
 def test_a_version_is_named_by_number_and_digest(small):
     release = small.publish("one").directory
-    ends = {"Published": published(release), "Stands": standing(release)}
+    ends = {"Published": published_outcome(release), "Stands": standing_outcome(release)}
     for name, outcome in ends.items():
         state = state_of(outcome)
         assert (state.type.value, state.name, state.data) == ("COMPLETED", name, str(release))
@@ -58,8 +58,8 @@ def test_an_older_version_that_stands_is_said_with_the_current_one(small):
         "was already made from this source and spec, so no new version was made"
     )
     message = "the current version is 0002, from another source or spec"
-    assert standing(older).message.endswith(message)
-    assert "current" not in standing(newer).message
+    assert standing_outcome(older).message.endswith(message)
+    assert "current" not in standing_outcome(newer).message
 
 
 def record(exc_info):

@@ -10,16 +10,16 @@ from importlib import import_module
 
 import pytest
 
-from sfumato.expectations.machine.servers import in_prefect_run, named_server
+from sfumato.expectations.machine.prefect_in_use import in_prefect_run, named_server
 from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError, TransientFault
 from sfumato.flows.cli.runs import run_here
 from sfumato.flows.operation.known_server import known_server, note_server
-from sfumato.flows.operation.servers import start_of_process
 from sfumato.flows.runs.records import KEPT, RecordedStage, RunRecord, read_runs
 from sfumato.flows.runs.releasing import RELEASE
 from sfumato.flows.runs.without_prefect import run_without_prefect
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.failure import caught_failures, listening
+from sfumato.tasks.private.scratch import start_of_process
 from tests.fork_server import ROOT
 from tests.prefect_server import free_port
 from tests.release.small import SPEC, Small, people
@@ -70,7 +70,7 @@ def run_under_prefect(spec):
 
 
 def heard_in(run, small, runs=1):
-    """What listeners hear of a run, what it gave or was refused for, and the files that it left."""
+    """The events of a run, its results or refusals, and the files that it left."""
     heard, ends = [], []
     with listening(lambda text, event, counts: heard.append((text, event, dict(counts)))):
         for _ in range(runs):
@@ -140,7 +140,7 @@ def test_a_fault_that_stays_is_told_after_all_tries(monkeypatch):
 
 class TestRecords:
     @pytest.fixture
-    def recorded(self, small):
+    def record_run(self, small):
         """Runs a line, and returns the record of that run."""
 
         def run():
@@ -152,8 +152,8 @@ class TestRecords:
 
         return run
 
-    def test_of_a_version(self, recorded):
-        record, error = recorded()
+    def test_of_a_version(self, record_run):
+        record, error = record_run()
         assert error is None
         assert (record.flow, record.line, record.state) == ("release", "wages", "Published")
         assert record.run == f"wages {datetime.now(UTC):%Y-%m}"
@@ -161,23 +161,23 @@ class TestRecords:
         assert {stage.ended for stage in record.stages} == {"finished"}
         assert record.began <= record.ended
         assert record.message.startswith("version 0001, digest ")
-        assert not record.failed
+        assert not record.needs_attention
 
-    def test_of_a_refusal(self, small, recorded):
+    def test_of_a_refusal(self, small, record_run):
         small.write(people(), promises=[{"model": "ke-anonymity", "k": 3, "e": 9000}])
-        record, error = recorded()
+        record, error = record_run()
         assert (record.state, record.message) == ("Refused", str(error))
         assert record.stages[-1].ended == "failed"
-        assert not record.failed  # a refusal is the pipeline at work
+        assert not record.needs_attention  # a refusal is the pipeline at work
 
-    def test_of_a_fault_which_quotes_nothing(self, small, recorded, monkeypatch):
+    def test_of_a_fault_which_quotes_nothing(self, small, record_run, monkeypatch):
         def fail(*_, **__):
             raise KeyError("IDENT-7")
 
         monkeypatch.setattr(import_module("sfumato.tasks.validate"), "assess_candidate", fail)
-        record, error = recorded()
+        record, error = record_run()
         assert isinstance(error, Fault)
-        assert (record.state, record.failed) == ("Faulted", True)
+        assert (record.state, record.needs_attention) == ("Faulted", True)
         (path,) = (small.folder.parent / "work" / ".runs").iterdir()
         assert path.stat().st_mode & 0o077 == 0
         assert "IDENT" not in path.read_text(encoding="utf-8")
@@ -200,7 +200,7 @@ class TestRecords:
         facts = {"flow": "release", "run": "wages", "line": "wages", "began": datetime.now(UTC)}
         assert RunRecord(pid=pid, process=process, **facts).state == "Running"
         killed = RunRecord(pid=pid, process="another", **facts)
-        assert (killed.state, killed.failed) == ("Killed", True)
+        assert (killed.state, killed.needs_attention) == ("Killed", True)
 
     def test_the_newest_are_kept(self, small, tmp_path):
         place = tmp_path / "work" / ".runs"
@@ -241,7 +241,7 @@ def test_a_command_without_a_server_does_not_import_prefect(small, tmp_path):
 
 
 class TestServer:
-    """Where a server is named, without Prefect to read its settings."""
+    """The address of a configured server, found without Prefect."""
 
     @pytest.fixture(autouse=True)
     def nowhere(self, tmp_path, monkeypatch):

@@ -154,8 +154,7 @@ class TestLoadedModules:
     def test_a_query(self):
         assert self.number("query", RELEASE, COUNT) <= 200
 
-    def test_a_plain_release(self, tmp_path, prefect_api):
+    def test_a_plain_release(self, tmp_path):
         small = Small(tmp_path / "line").write(people())
-        work = str(tmp_path / "work")
-        environ = {"HOME": str(tmp_path), "SFUMATO_WORK": work, "PREFECT_API_URL": prefect_api}
+        environ = {"HOME": str(tmp_path), "SFUMATO_WORK": str(tmp_path / "work")}
         assert self.number("release", str(small.spec), **environ) <= 450

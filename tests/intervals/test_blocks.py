@@ -192,11 +192,11 @@ def test_factors_from_a_sample_of_groups_are_about_those_from_all(several, monke
 def test_nothing_is_asked_again_where_all_queries_are_settled(monkeypatch):
     """Larger samples are then left: the first of them settles what its forerunner did not."""
     monkeypatch.setattr(blocks_of_rows, "ROWS", 20)
-    asked = []
+    queries_asked = []
 
     def evaluate(block):
-        asked.extend(block.queries.tolist())
-        times = np.array([asked.count(query) for query in block.queries])
+        queries_asked.extend(block.queries.tolist())
+        times = np.array([queries_asked.count(query) for query in block.queries])
         return np.zeros((1, len(block.queries))), times > 1
 
     release = permuted_release(6_000, 5, boxes=False)
@@ -205,7 +205,7 @@ def test_nothing_is_asked_again_where_all_queries_are_settled(monkeypatch):
         assert rows.number_of_samples > 2
         queries = asking.draw_block(QUERIES, {("avg", "wage")}, True, seeded_keys(4))
         SelectedProfiles(rows, queries.selections).settle(evaluate)
-    assert sorted(asked) == sorted([*range(QUERIES)] * 2)
+    assert sorted(queries_asked) == sorted([*range(QUERIES)] * 2)
 
 
 @pytest.mark.parametrize(("groups", "size"), [(400, 5), (3, 90), (30, 40), (2, 4000)])

@@ -56,9 +56,7 @@ def margin_of_tries(successes: int, tries: int) -> Margin:
     (0.0, 0.0074)
     """
     low = beta_quantile(_EACH, successes, tries - successes + 1) if successes else 0.0
-    high = (
-        beta_quantile(1 - _EACH, successes + 1, tries - successes) if successes < tries else 1.0
-    )
+    high = beta_quantile(1 - _EACH, successes + 1, tries - successes) if successes < tries else 1.0
     return Margin(low, high, TRIES.format(of=tries))
 
 
@@ -103,9 +101,10 @@ def _chance_of_few(few: int, people: int, successes: int, tried: int) -> float:
     """Return the chance of at most a few successes among the people tried (hypergeometric)."""
     from scipy.special import gammaln, logsumexp
 
-    def ways(of: int, taken: np.ndarray) -> np.ndarray:
-        """Return the logarithm of the number of ways to take some of them (float64)."""
-        return np.asarray(gammaln(of + 1) - gammaln(taken + 1) - gammaln(of - taken + 1))
+    def ways(number: int, taken: np.ndarray) -> np.ndarray:
+        """Return the logarithm of the number of ways to take some of a number (float64)."""
+        rest = number - taken
+        return np.asarray(gammaln(number + 1) - gammaln(taken + 1) - gammaln(rest + 1))
 
     seen = np.arange(max(0, tried - (people - successes)), few + 1)
     each = ways(successes, seen) + ways(people - successes, tried - seen)
