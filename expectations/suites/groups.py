@@ -26,7 +26,6 @@ from sfumato.expectations.suites.engine import (
     frame_of,
     metric_value,
 )
-from sfumato.expectations.suites.in_database import column_names, count_groups
 
 _GROUPS = "sfumato-groups"  # where a frame carries them
 _ROWS = "\nrows"  # no column of a table: without its groups, a frame has none to be judged by
@@ -117,6 +116,8 @@ class GroupsOfTable(TableMetricProvider):
         metrics: Any,
         **_: Any,
     ) -> Groups:
+        from sfumato.expectations.suites.in_database import column_names, count_groups
+
         with discreet(GROUPS):
             types = {
                 str(column["name"]): column.get("type") for column in metrics.get(_TYPES) or ()

@@ -26,7 +26,7 @@ _PLACES: Mapping[FlowName, str] = {
 def run_here(
     name: FlowName,
     parameters: Mapping[str, Any],
-    tags: Sequence[str],
+    tags: Callable[[], Sequence[str]],
     *,
     with_prefect: bool = False,
 ) -> str:
@@ -35,7 +35,7 @@ def run_here(
     Args:
         name: of the flow.
         parameters: of the run.
-        tags: of the run, for Prefect.
+        tags: returns the tags of the run, which only Prefect has.
         with_prefect: start a server for this run where none is configured.
 
     Returns:
@@ -77,7 +77,9 @@ def _finds_server() -> bool:
     return address is not None
 
 
-def _run_with_prefect(name: FlowName, parameters: Mapping[str, Any], tags: Sequence[str]) -> str:
+def _run_with_prefect(
+    name: FlowName, parameters: Mapping[str, Any], tags: Callable[[], Sequence[str]]
+) -> str:
     from sfumato.flows.inputs.environment import open_home, require_home
 
     if warning := open_home(os.environ):
@@ -99,7 +101,7 @@ def _run_with_prefect(name: FlowName, parameters: Mapping[str, Any], tags: Seque
             listening(listener),
             _without_prefect_logs(),
             caught_failures() as failures,
-            tagged(*tags),
+            tagged(*tags()),
         ):
             require_server()
             if named_server() is None:

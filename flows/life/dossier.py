@@ -88,12 +88,10 @@ def make_dossier(resolved: ResolvedRun, version: Path) -> tuple[Path, dict[str, 
 
 
 def keep_dossier(resolved: ResolvedRun, version: Path) -> None:
-    """Write the dossier of a version that has just appeared, if its steward asks for one.
+    """Write the dossier of a version that has just appeared, whose steward asks for one.
 
     The version is published: a dossier that fails is reported, and the run goes on.
     """
-    if resolved.spec.dossier is None:
-        return
     try:
         page, _ = make_dossier(resolved, version.resolve())
     except SfumatoError as error:

@@ -16,7 +16,6 @@ from sfumato.flows.inputs.environment import imports_apart, quiet
 from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.inputs.resolved import resolve_run, with_references
 from sfumato.flows.life.copies import bring_copies
-from sfumato.flows.life.dossier import keep_dossier
 from sfumato.flows.life.mending import tidy_up
 from sfumato.flows.runs.releasing import line_of
 from sfumato.tasks.outcomes import RunOutcome, published_outcome, standing_outcome
@@ -82,7 +81,9 @@ def publish(
             resolved.page_of,
             resolved.spec.artifacts == "all",
         )
-    if not stood:
+    if not stood and resolved.spec.dossier is not None:
+        from sfumato.flows.life.dossier import keep_dossier  # few lines have one
+
         keep_dossier(resolved, version)
     behind = bring_copies(resolved)
     return (standing_outcome if stood else published_outcome)(version.resolve(), behind)

@@ -16,7 +16,6 @@ from sfumato.flows.inputs.passphrases import passphrases, source_secrets
 from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.flows.inputs.spec import line_named
 from sfumato.flows.life.copies import bring_copies
-from sfumato.flows.life.dossier import keep_dossier
 from sfumato.flows.life.mending import tidy_up
 from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.approval.held import HeldCandidate
@@ -207,7 +206,9 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
         if before is not None and not stood:
             record_evaluated(before, report_place(run), version, resolved.line)
         _measure(resolved, version, made.deidentified)
-        if not stood:
+        if not stood and resolved.spec.dossier is not None:
+            from sfumato.flows.life.dossier import keep_dossier  # few lines have one
+
             keep_dossier(resolved, version)
     return version, stood
 

@@ -287,7 +287,7 @@ class TestServer:
 def test_another_wish_is_refused(small, monkeypatch):
     monkeypatch.setenv("SFUMATO_PREFECT", "sometimes")
     with pytest.raises(InputError, match="SFUMATO_PREFECT: is not always"):
-        run_here("release", {"spec": str(small.spec)}, [])
+        run_here("release", {"spec": str(small.spec)}, list)
 
 
 def test_lines_of_json_name_the_run(small, tmp_path):

@@ -42,7 +42,7 @@ def experiment(
     for name in chosen:
         experiment_named(name)  # a wrong name is told before a server is started
     parameters = {"names": chosen, "out": str(out), "quick": quick, "seeds": seeds}
-    ledger = Path(run_here("experiments", parameters, ["experiments"])) / _LEDGER
+    ledger = Path(run_here("experiments", parameters, lambda: ["experiments"])) / _LEDGER
     if as_json:
         echo_json({"ledger": str(ledger)})
     else:

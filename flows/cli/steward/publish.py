@@ -1,5 +1,6 @@
 """`sfumato publish`: publish a candidate that was approved."""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -35,5 +36,5 @@ def publish(
     resolved = resolve_run(spec)  # a wrong spec is told before a server is started
     require_writable(resolved.line)
     parameters = {"spec": str(spec), "digest": digest, "signatures": signatures}
-    tags = tags_of(resolved.spec, PUBLISH)
+    tags = partial(tags_of, resolved.spec, PUBLISH)
     tell_version(run_here("publish", parameters, tags, with_prefect=prefect), as_json)

@@ -2,6 +2,7 @@
 
 import os
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from sfumato.flows.cli.runs import run_here, tell_version
 
 if TYPE_CHECKING:
     from sfumato.flows.inputs.overrides import Overrides
+    from sfumato.flows.inputs.resolved import ResolvedRun
 
 
 @click.command()
@@ -68,7 +70,6 @@ def publish_version(spec: Path, changes: "Overrides", *, with_prefect: bool = Fa
     """Run the flow in this process; return the published directory, or the waiting candidate's."""
     from sfumato.flows.inputs.hidden import hide
     from sfumato.flows.inputs.resolved import resolve_run
-    from sfumato.flows.operation.deployments import tags_of
     from sfumato.tasks.lines.line import require_writable
     from sfumato.tasks.microdata.source_files import require_open
 
@@ -78,4 +79,11 @@ def publish_version(spec: Path, changes: "Overrides", *, with_prefect: bool = Fa
     require_open(resolved.spec.source, resolved.base, os.environ)
     with hide(changes) as visible_changes:
         parameters = {"spec": str(spec), "overrides": visible_changes}
-        return run_here("release", parameters, tags_of(resolved.spec), with_prefect=with_prefect)
+        tags = partial(_tags_of, resolved)
+        return run_here("release", parameters, tags, with_prefect=with_prefect)
+
+
+def _tags_of(resolved: "ResolvedRun") -> list[str]:
+    from sfumato.flows.operation.deployments import tags_of
+
+    return tags_of(resolved.spec)
