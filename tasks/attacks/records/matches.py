@@ -5,7 +5,6 @@ matches and apparent matches. Shuffled values are counted on average over all wa
 so that no single draw matters.
 """
 
-
 import numpy as np
 
 from sfumato.tasks.attacks.records.columns import ExactColumn

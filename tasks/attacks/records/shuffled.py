@@ -225,17 +225,31 @@ def mean_share(times: np.ndarray, totals: np.ndarray) -> Fraction:
 
 def _count_alike(person: np.ndarray, numbers: np.ndarray) -> Counter[_Terms]:
     """Count the people who could be shown by the same terms (see `ShuffledValues._terms`)."""
-    each, place = np.unique(numbers, axis=1, return_inverse=True)
-    terms = [tuple(term) for term in each.T.tolist()]
+    first_place, place, _ = _alike_rows(numbers.T)
+    terms = [tuple(term) for term in numbers[:, first_place].T.tolist()]
     _, first, length = np.unique(person, return_index=True, return_counts=True)
     people = Counter[_Terms]()
     for of_each in np.unique(length).tolist():
         begin = first[length == of_each]
-        places = place.reshape(-1)[begin[:, np.newaxis] + np.arange(of_each)]
-        alike, times = np.unique(places, axis=0, return_counts=True)
-        for chosen, number in zip(alike.tolist(), times.tolist(), strict=True):
+        places = place[begin[:, np.newaxis] + np.arange(of_each)]
+        first_person, _, times = _alike_rows(places)
+        for chosen, number in zip(places[first_person].tolist(), times.tolist(), strict=True):
             people[tuple(terms[position] for position in chosen)] += number
     return people
+
+
+def _alike_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find equal rows of a matrix of non-negative numbers (int64), column by column.
+
+    Returns:
+        The first of each set of equal rows (position, int64), the number of the set of each row
+        (int64), and the size of each set (int64).
+    """
+    place = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        place = np.unique(place * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+    _, first, times = np.unique(place, return_index=True, return_counts=True)
+    return first, place, times
 
 
 def _share_shown(people: Counter[_Terms], of: int) -> float:
