@@ -128,6 +128,19 @@ def test_a_withdrawal_of_a_signed_line_signs_the_head(grow, call):
     assert call("check", other)[0] == 0
 
 
+def test_a_head_without_signature_is_signed_again_by_keys_sign(grow, call):
+    call("keys", "generate", "town")
+    version = grow(**SIGNED)
+    other = grow(**SIGNED)
+    call("keys", "trust", version.parent)
+    plan_withdrawal(version, REASON, unsigned=True).carry_out()
+    assert read_log(version.parent).head.key is None
+    assert call("check", other)[0] == 3
+    assert call("keys", "sign", "town", other)[0] == 0
+    assert read_log(version.parent).head.key.name == "town"
+    assert call("check", other)[0] == 0
+
+
 def test_changes_of_keys_enter_and_the_head_is_signed_by_who_made_them(grow, call):
     call("keys", "generate", "town")
     call("keys", "generate", "next")
