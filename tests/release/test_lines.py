@@ -160,7 +160,8 @@ def test_what_killed_runs_staged_is_swept(small, line):
     (stale / "microdata.parquet").write_bytes(b"half")
     (stale / "microdata.parquet").chmod(0o444)
     small.publish("one")
-    about = ["CITATION.cff", "dcat.jsonld", "feed.atom", "index.html", "line.json", RECORD]
+    pages = ["CITATION.cff", "dcat.jsonld", "feed.atom", "index.html"]
+    about = [*pages, "line.json", "log.json", RECORD]
     assert sorted(p.name for p in line.iterdir()) == [".lock", "0001", *about]
 
 
