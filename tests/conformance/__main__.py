@@ -49,7 +49,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", required=True, help="a directory that is not there yet")
     parser.add_argument("--verify", action="store_true", help="run our own check")
     parser.add_argument("--command", help="run another verifier; {} or {*} for the directories")
-    parser.add_argument("--level", choices=["core", "byte"], default="core")
+    parser.add_argument("--level", choices=["core", "full", "byte"], default="core")
     return parser.parse_args(arguments)
 
 

@@ -28,6 +28,8 @@ MANIFEST = "datapackage.json"
 SIGNATURE = f"{MANIFEST}.sig"
 Document = dict[str, Any]
 Tables = dict[str, pa.Table]
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of texts that spreadsheets would run (T3.4)."""
 
 
 class NotApplicableError(Exception):
@@ -41,13 +43,17 @@ class Draft:
         files: the content of each file by its path in the release.
         special: entries that are no regular files, by path: `link`, `pipe` or `directory`.
         beside: the content of files in the directory of the line.
+        version: the name of the version's directory, under which records know it (S4.3).
     """
 
-    def __init__(self, files: Mapping[str, bytes], beside: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, files: Mapping[str, bytes], beside: Mapping[str, bytes], version: str
+    ) -> None:
         """Copy the mappings."""
         self.files = dict(files)
         self.special: dict[str, str] = {}
         self.beside = dict(beside)
+        self.version = version
 
     @classmethod
     def read(cls, release: Path) -> "Draft":
@@ -59,11 +65,12 @@ class Draft:
         }
         names = ("releases.json", "keys.json")
         beside = {name: release.parent / name for name in names}
-        return cls(files, {n: path.read_bytes() for n, path in beside.items() if path.exists()})
+        there = {name: path.read_bytes() for name, path in beside.items() if path.exists()}
+        return cls(files, there, release.name)
 
     def copy(self) -> "Draft":
         """Return a draft that may be changed without this one."""
-        return Draft(self.files, self.beside)
+        return Draft(self.files, self.beside, self.version)
 
     @property
     def document(self) -> Document:
@@ -137,7 +144,13 @@ class Draft:
         """Give a table other content in every format, and state sizes and hashes."""
         self.put(f"data/{name}.parquet", parquet_bytes(table, **options))
         if f"data/{name}.csv" in self.files and not options:
-            self.put(f"data/{name}.csv", _text_as_is(table, "table.csv"))
+            self.put(f"data/{name}.csv", self._as_csv(table))
+
+    def _as_csv(self, table: pa.Table) -> bytes:
+        """Return the bytes of a table as CSV; the declaration says if formulas are quoted (T3)."""
+        if self.terms.get("csv", {}).get("formulas") == "quote":
+            table = _with_quoted_formulas(table)
+        return _text_as_is(table, "table.csv")
 
     def rebuild(self, change: Callable[[Document], object], tables: Tables | None = None) -> None:
         """Write all files anew from a changed declaration and changed tables.
@@ -220,6 +233,18 @@ def _text_as_is(table: pa.Table, name: str) -> bytes:
         place = Path(scratch) / name
         write_table(table, place)
         return place.read_bytes()
+
+
+def _with_quoted_formulas(table: pa.Table) -> pa.Table:
+    """Put a quote before texts that spreadsheets would run (T3.4)."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            texts = [
+                f"'{text}" if text is not None and text.startswith(_FORMULAS) else text
+                for text in table.column(place).to_pylist()
+            ]
+            table = table.set_column(place, field, pa.array(texts, field.type))
+    return table
 
 
 def _write_or_link(place: Path, content: bytes, origin: Path | None) -> None:

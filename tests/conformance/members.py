@@ -130,7 +130,7 @@ def _member_made_here(recipe: Recipe, rng: Random, name: str, folder: Path) -> l
 def _versions(public: Path, line: Path) -> Iterator[Member]:
     """Copy a line's versions and its record."""
     shutil.copytree(public, line)
-    for version in sorted(path.name for path in line.iterdir() if path.is_dir()):
+    for version in sorted(path.name for path in line.iterdir() if path.name.isdigit()):
         yield Member(f"{line.name}-{version}", line / version)
 
 

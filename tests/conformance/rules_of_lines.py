@@ -135,7 +135,8 @@ def keys_that_cannot_be_read(draft: Draft, rng: Random) -> None:
 
 def _record(draft: Draft, **of_version: Any) -> Document:
     version = {"digest": draft.terms["digest"], "status": "published", **of_version}
-    return {"format": 2, "name": _line_of(draft), "current": "0001", "versions": {"0001": version}}
+    versions = {draft.version: version}
+    return {"format": 2, "name": _line_of(draft), "current": draft.version, "versions": versions}
 
 
 def _put_record(draft: Draft, record: Any) -> None:
@@ -154,7 +155,8 @@ def another_version_withdrawn(draft: Draft, rng: Random) -> None:
     record = _record(draft, status="withdrawn", digest="0" * 64)
     if rng.random() < 0.5:
         record = _record(draft)
-        record["versions"]["0002"] = {"digest": draft.terms["digest"], "status": "withdrawn"}
+        other = "0001" if draft.version != "0001" else "0002"
+        record["versions"][other] = {"digest": draft.terms["digest"], "status": "withdrawn"}
     _put_record(draft, record)
 
 
@@ -196,7 +198,7 @@ def tombstone_in_its_place(draft: Draft, rng: Random) -> None:
         "line": _line_of(draft),
         "reason": "the wrong table",
         "time": "2026-02-03T04:05:06+00:00",
-        "version": "0001",
+        "version": draft.version,
     }
     if rng.random() < 0.5:
         draft.files = {}

@@ -91,10 +91,11 @@ def promise_that_was_not_observed(draft: Draft, rng: Random) -> None:
     least, _ = _DOMAINS.get(limit.name, (0, 0))
     require(number > least)
     value = rule_of_promise(number)
+    require(value != draft.terms["promises"][place][limit.name])
     draft.declare(lambda terms: terms["promises"][place].update({limit.name: value}))
 
 
-@refuses(*SCOPE)
+@refuses(*SCOPE, "format-wrong")
 def promise_of_another_form(draft: Draft, rng: Random) -> None:
     """Promise what the form cannot show."""
     others = {
@@ -161,7 +162,7 @@ def promise_about_no_sensitive_column(draft: Draft, rng: Random) -> None:
     draft.declare(change)
 
 
-@refuses("promise-scope", "manifest-schema", "observed-wrong", "validation-wrong")
+@refuses("promise-scope", "manifest-schema", "observed-wrong", "validation-wrong", "format-wrong")
 def columns_without_a_promise(draft: Draft, rng: Random) -> None:
     """Leave the promises out that are about a quasi-identifier or a sensitive column."""
     terms = draft.terms

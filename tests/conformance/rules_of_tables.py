@@ -338,7 +338,11 @@ def _judgement(draft: Draft, tables: Tables) -> Expected:
     """Write a release of these tables; the promises decide by own arithmetic."""
     still = are_kept(draft.terms, tables)
     draft.rebuild(lambda terms: terms, draft.in_order(tables))
-    return VALID if still else refusal("promise-broken", "validation-wrong")
+    if still:
+        return VALID
+    figures = [figure for entry in draft.terms["observed"] for figure in entry["observed"].values()]
+    unwritten = ["manifest-schema"] if None in figures else []  # a figure that is none (M6.2)
+    return refusal("promise-broken", "validation-wrong", *unwritten)
 
 
 @valid

@@ -15,7 +15,7 @@ class Tally:
     """Agreements and disagreements of a verifier.
 
     Attributes:
-        level: of conformance: `core` or `byte`.
+        level: of conformance (V2): `core`, `full` or `byte`.
         counts: by rule, how many agree and how many there are; members are the rule `member`.
         disagreements: a line for each.
     """

@@ -147,6 +147,10 @@ def _comparison(terms, tables, promise, observed):
         (Answer("valid"), refusal("bytes-differ", core="valid"), "core", True),
         (Answer("valid"), refusal("bytes-differ", core="valid"), "byte", False),
         (Answer("refused"), refusal("bytes-differ", core="valid"), "core", False),
+        (Answer("valid"), refusal("bytes-differ", core="valid"), "full", True),
+        (Answer("valid"), refusal("help-table-differs", core="valid"), "core", True),
+        (Answer("valid"), refusal("help-table-differs", core="valid"), "full", False),
+        (Answer("refused"), refusal("help-table-differs", core="valid"), "full", True),
         (Answer("valid"), refusal("value-hidden", core="either"), "core", True),
         (
             Answer("refused", frozenset({"value-hidden"})),
