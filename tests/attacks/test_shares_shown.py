@@ -22,18 +22,18 @@ def arrays(rows):
     return tuple(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
 
 
-def enumerated(published, groups, cells, own, value):
+def enumerate_orders(published, groups, cells, own, value):
     """The expected number of people who are shown, over all orders of all groups' values."""
     places = [np.flatnonzero(groups == group) for group in np.unique(groups)]
     orders = [list(permutations(cells[place])) for place in places]
-    shown = Fraction(0)
+    number = Fraction(0)
     for chosen in product(*orders):
         in_rows = np.empty_like(cells)
         for place, values in zip(places, chosen, strict=True):
             in_rows[place] = values
         rows = set(zip(published.tolist(), in_rows.tolist(), strict=True))
-        shown += sum(pair in rows for pair in zip(own.tolist(), value.tolist(), strict=True))
-    return shown / np.prod([len(each) for each in orders], dtype=object)
+        number += sum(pair in rows for pair in zip(own.tolist(), value.tolist(), strict=True))
+    return number / np.prod([len(each) for each in orders], dtype=object)
 
 
 @pytest.mark.parametrize("bits", [192, 3], ids=["whole numbers", "fractions"])
@@ -41,10 +41,10 @@ def enumerated(published, groups, cells, own, value):
 def test_it_is_that_of_all_orders(bits, rows, people):
     (published, groups, cells), (own, value) = arrays(rows), arrays(people)
     values = ShuffledValues(np.unique(groups, return_inverse=True)[1], cells)
-    expected = enumerated(published, groups, cells, own, value)
+    expected = enumerate_orders(published, groups, cells, own, value)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shuffled, "_BITS", bits)
-        share = values.expected_share(published, own, value, of=7)
+        share = values.expected_share(published, own, value, everyone=7)
     assert share == float(expected / 7)
 
 
@@ -61,8 +61,9 @@ TERMS = st.lists(
 @given(st.dictionaries(TERMS, st.integers(1, 10**6), min_size=1, max_size=5))
 def test_it_is_the_exact_share_rounded_once(counts):
     people = Counter(counts)
-    of = people.total() + 3
-    assert shuffled._share_shown(people, of) == float(expected_number(people) / of)
+    everyone = people.total() + 3
+    exact = expected_number(people) / everyone
+    assert shuffled._share_shown(people, everyone) == float(exact)
 
 
 @pytest.mark.parametrize("share", ["none", "all"])
@@ -71,7 +72,7 @@ def test_nobody_and_everybody(share):
     own = np.array([0, 1]) if share == "all" else np.array([7, 8])
     values = ShuffledValues(groups, cells)
     published = np.array([0, 1, 0, 1])
-    assert values.expected_share(published, own, np.array([2, 2]), of=2) == (share == "all")
+    assert values.expected_share(published, own, np.array([2, 2]), everyone=2) == (share == "all")
 
 
 def test_large_groups_take_no_fractions(monkeypatch):
@@ -81,9 +82,9 @@ def test_large_groups_take_no_fractions(monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr(shuffled, "expected_number", refuse)
-    drawn = np.random.default_rng(1)
+    randomness = np.random.default_rng(1)
     rows = 120_000
-    groups, cells = np.arange(rows) % 3, drawn.integers(0, 5_000, rows)
-    own = drawn.integers(0, 20_000, rows)
-    share = ShuffledValues(groups, cells).expected_share(own, own, cells, of=rows)
+    groups, cells = np.arange(rows) % 3, randomness.integers(0, 5_000, rows)
+    own = randomness.integers(0, 20_000, rows)
+    share = ShuffledValues(groups, cells).expected_share(own, own, cells, everyone=rows)
     assert 0 < share < 1

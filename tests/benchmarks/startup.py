@@ -111,7 +111,7 @@ def of_releases(place: Path, environ: Mapping[str, str]) -> None:
         seconds = {}
         for way in ((), ("--prefect",)):
             taken = [
-                released(spec, way, place / f"{spec.stem}-{len(way)}-{number}", environ)
+                time_release(spec, way, place / f"{spec.stem}-{len(way)}-{number}", environ)
                 for number in range(REPETITIONS)
             ]
             seconds[way] = [median(figures) for figures in zip(*taken, strict=True)]
@@ -123,7 +123,7 @@ def of_releases(place: Path, environ: Mapping[str, str]) -> None:
         print(f"start, release, {title}: {share:.2f} of the CPU with --prefect")
 
 
-def released(
+def time_release(
     spec: Path, way: Sequence[str], place: Path, environ: Mapping[str, str]
 ) -> tuple[float, float]:
     """CPU and wall seconds of a release in a place of its own, which is deleted."""

@@ -106,7 +106,7 @@ class ShuffledValues:
         )
 
     def expected_share(
-        self, published: np.ndarray, own: np.ndarray, value: np.ndarray, of: int
+        self, published: np.ndarray, own: np.ndarray, value: np.ndarray, everyone: int
     ) -> float:
         """Return the share of people expected to have a row with their own values in all columns.
 
@@ -118,7 +118,7 @@ class ShuffledValues:
                 (int64).
             own: the quasi-identifiers of each person in the same numbers (int64).
             value: the value of each person (integers).
-            of: the number of people of whom it is the share; all others have no such row.
+            everyone: the number of people of whom it is the share; all others have no such row.
         """
         _, numbers = np.unique(np.append(published, own), return_inverse=True)
         vector, person_vector = numbers[: len(published)], numbers[len(published) :]
@@ -127,7 +127,7 @@ class ShuffledValues:
         people = Counter[_Terms]()
         for some in _slices(np.minimum(rows.groups(person_vector), self._by_value.groups(value))):
             people += _count_alike(*self._terms(rows, person_vector[some], value[some]))
-        return _share_shown(people, of)
+        return _share_shown(people, everyone)
 
     @cached_property
     def _by_value(self) -> "PlacedItems":
@@ -252,7 +252,7 @@ def _alike_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return first, place, times
 
 
-def _share_shown(people: Counter[_Terms], of: int) -> float:
+def _share_shown(people: Counter[_Terms], everyone: int) -> float:
     """Return the share of people who are expected to be shown, the exact one rounded once.
 
     It is computed in whole numbers of 192 bits, with a bound on their error. Only where that could
@@ -269,8 +269,8 @@ def _share_shown(people: Counter[_Terms], of: int) -> float:
         least_missed += number * chance
         error += number * sum(few + 1 for _, few, _ in terms)
     most_shown = people.total() * unit - least_missed
-    ends = {float(Fraction(shown, of * unit)) for shown in (most_shown - error, most_shown)}
-    return ends.pop() if len(ends) == 1 else float(expected_number(people) / of)
+    ends = {float(Fraction(end, everyone * unit)) for end in (most_shown - error, most_shown)}
+    return ends.pop() if len(ends) == 1 else float(expected_number(people) / everyone)
 
 
 def expected_number(people: Counter[_Terms]) -> Fraction:
