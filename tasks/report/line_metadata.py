@@ -16,7 +16,6 @@ from sfumato.tasks.schema.stated import mail_address, web_address
 _SCHEMA_ORG = "https://schema.org/"
 _MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
 _DATA_PACKAGE = "https://datapackage.org/profiles/2.0/datapackage.json"
-_FOAF = {"foaf": "http://xmlns.com/foaf/0.1/"}
 _NOBODY = "anonymous"  # the format's name of an unnamed author
 
 
@@ -24,6 +23,8 @@ _CONTEXT = {
     "adms": "http://www.w3.org/ns/adms#",
     "dcat": "http://www.w3.org/ns/dcat#",
     "dct": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "spdx": "http://spdx.org/rdf/terms#",
     "vcard": "http://www.w3.org/2006/vcard/ns#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
@@ -76,7 +77,7 @@ def schema_org_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, An
 
 def dcat(line: LineEntry) -> dict[str, Any]:
     """Return a line as a series of datasets of DCAT 3, a dataset for each version."""
-    return {"@context": _context([line]), "@graph": _series(line, "")}
+    return {"@context": _CONTEXT, "@graph": _series(line, "")}
 
 
 def dcat_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def dcat_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
         "dcat:dataset": [{"@id": line.urn} for line in lines],
     }
     within = [part for line in lines for part in _series(line, f"{line.name}/")]
-    return {"@context": _context(lines), "@graph": [catalogue, *within]}
+    return {"@context": _CONTEXT, "@graph": [catalogue, *within]}
 
 
 def as_script(document: Mapping[str, Any]) -> Markup:
@@ -98,11 +99,6 @@ def as_script(document: Mapping[str, Any]) -> Markup:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704 -- no character of it is markup
-
-
-def _context(lines: Sequence[LineEntry]) -> dict[str, str]:
-    """Return the vocabularies, with that of agents if a publisher is named."""
-    return _CONTEXT | (_FOAF if any(line.words.publisher for line in lines) else {})
 
 
 def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
@@ -115,7 +111,7 @@ def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
         "dct:description": words.description or line.title,
         "dct:issued": _time(line.first_publication),
         "dct:modified": _time(line.last_change),
-        "dcat:landingPage": {"@id": f"{base}index.html"},
+        "dcat:landingPage": _typed("foaf:Document", f"{base}index.html"),
     }
     series |= _rights(words.licence)
     if words.publisher:
@@ -128,7 +124,7 @@ def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
 
 
 def _dataset(line: LineEntry, version: VersionEntry, base: str) -> dict[str, Any]:
-    page = {"@id": f"{base}{version.number}/index.html"}
+    page = _typed("foaf:Document", f"{base}{version.number}/index.html")
     dataset: dict[str, Any] = {
         "@id": version.urn,
         "@type": "dcat:Dataset",
@@ -164,8 +160,8 @@ def _distributions(line: LineEntry, version: VersionEntry, base: str) -> list[di
         **every,
         "dct:title": "datapackage.json",
         "dcat:downloadURL": {"@id": f"{place}datapackage.json"},
-        "dcat:mediaType": {"@id": f"{_MEDIA_TYPES}application/json"},
-        "dct:conformsTo": {"@id": _DATA_PACKAGE},
+        "dcat:mediaType": _typed("dct:MediaType", f"{_MEDIA_TYPES}application/json"),
+        "dct:conformsTo": _typed("dct:Standard", _DATA_PACKAGE),
     }
     of_files = () if version.described is None else version.described.files
     return [manifest, *({**every, **_of_file(file, place)} for file in of_files)]
@@ -175,7 +171,7 @@ def _of_file(file: DescribedFile, place: str) -> dict[str, Any]:
     return {
         "dct:title": file.path,
         "dcat:downloadURL": {"@id": f"{place}{quote(file.path)}"},
-        "dcat:mediaType": {"@id": f"{_MEDIA_TYPES}{file.mediatype}"},
+        "dcat:mediaType": _typed("dct:MediaType", f"{_MEDIA_TYPES}{file.mediatype}"),
         "dcat:byteSize": {"@type": "xsd:nonNegativeInteger", "@value": str(file.bytes)},
         "spdx:checksum": {
             "@type": "spdx:Checksum",
@@ -190,7 +186,14 @@ def _rights(licence: str | None) -> dict[str, Any]:
     if licence is None:
         return {}
     address = web_address(licence)
-    return {"dct:license": {"@id": address}} if address else {"dct:rights": licence}
+    if address:
+        return {"dct:license": _typed("dct:LicenseDocument", address)}
+    return {"dct:rights": {"@type": "dct:RightsStatement", "rdfs:label": licence}}
+
+
+def _typed(kind: str, address: str) -> dict[str, str]:
+    """Return what is at an address, with the class that DCAT-AP 3 demands of it."""
+    return {"@id": address, "@type": kind}
 
 
 def _download(version: VersionEntry) -> dict[str, Any]:

@@ -193,7 +193,10 @@ class TestDescribe:
             assert text in (two.public / "index.html").read_text(), text
         assert '<a href="./wages/index.html">Wages</a>' in text_of(two.public.parent)
         graph = json.loads((two.public / "dcat.jsonld").read_bytes())["@graph"]
-        assert (graph[0]["dct:title"], graph[0]["dct:rights"]) == ("Wages", "CC-BY-4.0")
+        assert (graph[0]["dct:title"], graph[0]["dct:rights"]["rdfs:label"]) == (
+            "Wages",
+            "CC-BY-4.0",
+        )
         assert {p: p.read_bytes() for p in before} == before
         assert (two.public / RECORD).read_bytes() == record
         assert check(two.public / "0002").verdicts

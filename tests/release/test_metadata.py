@@ -112,6 +112,16 @@ IRI = {"dcat:accessURL", "dcat:downloadURL", "dcat:mediaType", "dcat:landingPage
 MEDIA_TYPE = re.compile(r"https://www\.iana\.org/assignments/media-types/[a-z]+/[a-z0-9.+-]+")
 
 
+CLASSES = {
+    "dcat:landingPage": "foaf:Document",
+    "dcat:mediaType": "dct:MediaType",
+    "dct:conformsTo": "dct:Standard",
+    "dct:license": "dct:LicenseDocument",
+    "dct:rights": "dct:RightsStatement",
+}
+"""The ranges of properties in DCAT-AP 3.0.1."""
+
+
 def faults_of_dcat(document):
     """Yield what a graph lacks of what its kinds require, and words without a definition."""
     for node in nodes(document["@graph"]):
@@ -121,8 +131,10 @@ def faults_of_dcat(document):
         for key, value in node.items():
             if not key.startswith("@") and key.partition(":")[0] not in document["@context"]:
                 yield f"{key}: is of no vocabulary"
-            if key in IRI and set(value) != {"@id"}:
+            if key in IRI and not isinstance(value.get("@id"), str):
                 yield f"{key}: is no address"
+            if key in CLASSES and value.get("@type") != CLASSES[key]:
+                yield f"{key}: is not of the class that DCAT-AP 3 demands"
 
 
 def nodes(document):
@@ -156,7 +168,7 @@ def test_every_file_of_a_version_is_a_distribution(small):
             "@value": str(resource["bytes"]),
         }
         assert f"sha256:{file['spdx:checksum']['spdx:checksumValue']['@value']}" == resource["hash"]
-        assert file["dct:rights"] == "CC-BY-4.0"
+        assert file["dct:rights"]["rdfs:label"] == "CC-BY-4.0"
     catalogue = json.loads((directory.parent.parent / "dcat.jsonld").read_bytes())
     assert list(faults_of_dcat(catalogue)) == []
 
