@@ -111,7 +111,7 @@ def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
         "dct:description": words.description or line.title,
         "dct:issued": _time(line.first_publication),
         "dct:modified": _time(line.last_change),
-        "dcat:landingPage": _typed("foaf:Document", f"{base}index.html"),
+        "dcat:landingPage": _node("foaf:Document", f"{base}index.html"),
     }
     series |= _rights(words.licence)
     if words.publisher:
@@ -124,7 +124,7 @@ def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
 
 
 def _dataset(line: LineEntry, version: VersionEntry, base: str) -> dict[str, Any]:
-    page = _typed("foaf:Document", f"{base}{version.number}/index.html")
+    page = _node("foaf:Document", f"{base}{version.number}/index.html")
     dataset: dict[str, Any] = {
         "@id": version.urn,
         "@type": "dcat:Dataset",
@@ -160,8 +160,8 @@ def _distributions(line: LineEntry, version: VersionEntry, base: str) -> list[di
         **every,
         "dct:title": "datapackage.json",
         "dcat:downloadURL": {"@id": f"{place}datapackage.json"},
-        "dcat:mediaType": _typed("dct:MediaType", f"{_MEDIA_TYPES}application/json"),
-        "dct:conformsTo": _typed("dct:Standard", _DATA_PACKAGE),
+        "dcat:mediaType": _node("dct:MediaType", f"{_MEDIA_TYPES}application/json"),
+        "dct:conformsTo": _node("dct:Standard", _DATA_PACKAGE),
     }
     of_files = () if version.described is None else version.described.files
     return [manifest, *({**every, **_of_file(file, place)} for file in of_files)]
@@ -171,7 +171,7 @@ def _of_file(file: DescribedFile, place: str) -> dict[str, Any]:
     return {
         "dct:title": file.path,
         "dcat:downloadURL": {"@id": f"{place}{quote(file.path)}"},
-        "dcat:mediaType": _typed("dct:MediaType", f"{_MEDIA_TYPES}{file.mediatype}"),
+        "dcat:mediaType": _node("dct:MediaType", f"{_MEDIA_TYPES}{file.mediatype}"),
         "dcat:byteSize": {"@type": "xsd:nonNegativeInteger", "@value": str(file.bytes)},
         "spdx:checksum": {
             "@type": "spdx:Checksum",
@@ -187,11 +187,11 @@ def _rights(licence: str | None) -> dict[str, Any]:
         return {}
     address = web_address(licence)
     if address:
-        return {"dct:license": _typed("dct:LicenseDocument", address)}
+        return {"dct:license": _node("dct:LicenseDocument", address)}
     return {"dct:rights": {"@type": "dct:RightsStatement", "rdfs:label": licence}}
 
 
-def _typed(kind: str, address: str) -> dict[str, str]:
+def _node(kind: str, address: str) -> dict[str, str]:
     """Return what is at an address, with the class that DCAT-AP 3 demands of it."""
     return {"@id": address, "@type": kind}
 
