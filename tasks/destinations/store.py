@@ -35,11 +35,11 @@ from sfumato.tasks.destinations.destination import (
 )
 from sfumato.tasks.lines.public_record import lines_in, read_line_entry
 from sfumato.tasks.lines.snapshot import LineSnapshot, VersionSnapshot
-from sfumato.tasks.lines.verifier_folder import VERIFIER
 from sfumato.tasks.lines.versions import RECORD, Record, parse_record, record_content
 from sfumato.tasks.microdata.notation.address import resolve
 from sfumato.tasks.report.line_entries import LineEntry
 from sfumato.tasks.report.line_pages import catalogue_files
+from sfumato.tasks.report.verifier_folder import VERIFIER
 from sfumato.tasks.schema.files import parse_json
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.terms.tombstone import WITHDRAWAL

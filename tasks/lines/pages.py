@@ -17,16 +17,16 @@ from sfumato.expectations.machine.fault import reason_of
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.line import LOCK, Line, end_change
 from sfumato.tasks.lines.public_record import lines_in, read_line_entry
-from sfumato.tasks.lines.verifier_folder import (
+from sfumato.tasks.lines.versions import read_record
+from sfumato.tasks.private.durable import hold_lock, write_atomically
+from sfumato.tasks.report.line_entries import LineEntry
+from sfumato.tasks.report.line_pages import GENERATOR, catalogue_files, line_files
+from sfumato.tasks.report.verifier_folder import (
     VERIFIER,
     is_verifier_ours,
     is_verifier_written,
     write_verifier,
 )
-from sfumato.tasks.lines.versions import read_record
-from sfumato.tasks.private.durable import hold_lock, write_atomically
-from sfumato.tasks.report.line_entries import LineEntry
-from sfumato.tasks.report.line_pages import GENERATOR, catalogue_files, line_files
 from sfumato.tasks.schema.files import open_file, read_bytes
 from sfumato.tasks.schema.stated import SaidOfLine
 from sfumato.tasks.terms.line_words import WORDS, read_words, write_words

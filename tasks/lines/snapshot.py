@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.tasks.lines.verifier_folder import verifier_beside
 from sfumato.tasks.lines.versions import RECORD, Record, parse_record
 from sfumato.tasks.report.line_pages import CITATION, FEED, GENERATOR, METADATA, PAGE
+from sfumato.tasks.report.verifier_folder import verifier_beside
 from sfumato.tasks.schema.files import read_bytes, read_canonical
 from sfumato.tasks.schema.formats import read_content
 from sfumato.tasks.terms.line_words import WORDS

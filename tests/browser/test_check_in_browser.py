@@ -28,7 +28,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def serve(folder: Path) -> Iterator[str]:
     """Serve a directory on this machine; yield its address."""
     handler = partial(Quiet, directory=folder)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -72,7 +72,7 @@ def verdict(page):
 def test_a_reader_comes_from_the_line_to_a_verdict(page, place):
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))
-    with served(place) as address:
+    with serve(place) as address:
         page.goto(f"{address}/wages/index.html")
         page.get_by_role("link", name="Check in this browser").first.click()
         page.locator("#line").wait_for()
@@ -97,7 +97,7 @@ def test_a_version_that_was_changed_is_refused_and_files_from_the_disk_are_taken
     table = tmp_path / "copy" / "wages" / "0003" / "data" / "microdata.csv"
     table.chmod(0o644)
     table.write_bytes(table.read_bytes()[:-1] + b"9")
-    with served(tmp_path / "copy") as address:
+    with serve(tmp_path / "copy") as address:
         page.goto(f"{address}/wages/verifier/?version=0003")
         page.locator("#line").wait_for()
         assert verdict(page) == "Refused"
@@ -108,7 +108,7 @@ def test_a_version_that_was_changed_is_refused_and_files_from_the_disk_are_taken
 
 @pytest.mark.parametrize("query", ["", "?version=../../x", "?version=0001"])
 def test_at_the_top_of_a_server_there_is_no_line(page, place, query):
-    with served(place / "wages" / "verifier") as address:
+    with serve(place / "wages" / "verifier") as address:
         page.goto(f"{address}/index.html{query}")
         page.locator("#form").wait_for()
         assert not page.is_visible("#line")
@@ -131,7 +131,7 @@ def test_the_page_fits_and_is_legible(browser, place, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.set_default_timeout(20_000)
-    with served(place) as address:
+    with serve(place) as address:
         page.goto(f"{address}/wages/verifier/?version=0003")
         page.locator("#line").wait_for()
         assert verdict(page) == "Valid"

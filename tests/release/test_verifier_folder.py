@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.tasks.lines import verifier_folder
 from sfumato.tasks.lines.left_over import find_left_over
 from sfumato.tasks.lines.line import begin_change
 from sfumato.tasks.lines.pages import pages_behind, rebuild_pages
 from sfumato.tasks.lines.snapshot import snapshot
 from sfumato.tasks.publication.withdrawal import withdraw
+from sfumato.tasks.report import verifier_folder
 from tests.release.small import people
 
 SOURCE = Path(__file__).parents[2] / "deployments" / "verifier"

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from sfumato.tasks.lines.left_over import STAGING
 from sfumato.tasks.private.durable import name_in_errors
 from sfumato.tasks.schema.files import read_bytes
 
 VERIFIER, SUMS = "verifier", "SHA256SUMS"
 _SOURCE = Path(__file__).parents[2] / "deployments" / "verifier"
+_STAGED, _REPLACED = ".staging-verifier", ".staging-verifier-before"
+"""Names in the line's directory while it is replaced; what a killed run leaves there is swept."""
 _MARK = b"# Sfumato's second verifier of releases"
 
 
@@ -46,9 +47,9 @@ def write_verifier(public: Path) -> bool:
         return False
     if is_verifier_written(public):
         return True
-    staged, replaced = (public / f"{STAGING}{name}" for name in (VERIFIER, f"{VERIFIER}-before"))
-    for left in (staged, replaced):
-        shutil.rmtree(left, ignore_errors=True)
+    staged, replaced = public / _STAGED, public / _REPLACED
+    for folder in (staged, replaced):
+        shutil.rmtree(folder, ignore_errors=True)
     _write_files(staged)
     if place.exists():
         place.rename(replaced)
