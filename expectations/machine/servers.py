@@ -15,9 +15,7 @@ from sfumato.expectations.shared.errors import Fault, TransientFault
 
 _START = "start a server: prefect server start"
 _NAME = "name another: export PREFECT_API_URL=http://127.0.0.1:4200/api"
-_WITHOUT = (
-    "do without: unset PREFECT_API_URL (release and publish then start a server of their own)"
-)
+_WITHOUT = "do without: unset PREFECT_API_URL (release and publish then run without one)"
 _AGAIN = "type the same command again"
 _LOGINS = (
     "export PREFECT_API_AUTH_STRING=USER:PASSWORD (as the server's PREFECT_SERVER_API_AUTH_STRING)",

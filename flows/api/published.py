@@ -377,22 +377,21 @@ class VerifiedRelease(ShortQuestions):
         from sfumato.flows.cli.analyst.check import checked_lines
         from sfumato.tasks.publication.check import check
         from sfumato.tasks.publication.made_again import Checked
-        from sfumato.tasks.verification.log_check import LogFindings, check_log_beside
+        from sfumato.tasks.verification.log_check import check_log_beside
 
         checks: list[Checked] = []
-        logs: list[LogFindings] = []
+
+        def checking(*arguments: Any) -> None:
+            checks.append(check(*arguments))
+
         way_in = self._way_in
-
-        def checking(directory: Path, *arguments: Any) -> None:
-            checks.append(check(directory, *arguments))
-            logs.append(check_log_beside(directory, (), way_in.environ))
-
         self._way_in = replace(way_in, check=checking)
         try:
             self._open(self.directory)
         finally:
             self._way_in = way_in
-        remarks = (self.author, *logs[0].lines(), *logs[0].remember(way_in.environ))
+        log = check_log_beside(self._release, (), way_in.environ)
+        remarks = (self.author, *log.lines(), *log.remember(way_in.environ))
         return (
             *checked_lines(self.directory, checks[0]),
             *(f"{self.directory}: {remark}" for remark in remarks),

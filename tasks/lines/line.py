@@ -352,7 +352,7 @@ def replace_record(
         _write_record(line, record)
         return (f"warning: the log of the line has no entry of the withdrawal: {error}",)
     _write_record(line, record)
-    log_of(line).install()
+    log_of(line).install(listing_beside(line.public))
     return ()
 
 
@@ -378,7 +378,7 @@ def mend_log(line: Line) -> None:
 def sign_log(line: Line, signer: Signer) -> None:
     """Write what the log of a line lacks, and sign its head if no valid key did."""
     prepare_log(line, read_record(line.public), signer=signer)
-    log_of(line).install()
+    log_of(line).install(listing_beside(line.public))
 
 
 def _logged_versions(record: Record) -> dict[str, LoggedVersion]:

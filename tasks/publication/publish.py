@@ -163,9 +163,9 @@ def publish(
             if combined is not None:
                 write_composition(line.reports(number), combined.composition)
             write_compared(line.reports(number), compared)
-            begin_change(line.public)
             offer_key(line)
             _prepare_log(line, number, intended, time)
+            begin_change(line.public)
             appear(staging, line.public / number)
         except BaseException:
             if not (line.public / number).exists():  # otherwise the next command needs it

@@ -82,4 +82,4 @@ def _publish(line: Path, offered: OfferedKeys, changed: OfferedKeys, signer: Sig
         time = datetime.now(UTC).isoformat(timespec="seconds")
         log.prepare(before, after, time, lambda: signer)
         write_offers(line, changed)
-        log.install()
+        log.install(after)

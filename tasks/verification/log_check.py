@@ -15,7 +15,7 @@ from typing import Any
 
 from sfumato.expectations.shared.errors import WAY_OUT, InputError, PromiseError
 from sfumato.expectations.shared.merkle import consistency_path, is_consistent
-from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.verification.heads import (
     EarlierHead,
     ExchangedHead,
@@ -145,12 +145,11 @@ def check_log(
 
 
 def check_log_beside(
-    directory: Path, heads: Sequence[EarlierHead], environ: Mapping[str, str]
+    release: Release, heads: Sequence[EarlierHead], environ: Mapping[str, str]
 ) -> LogFindings:
-    """Check the log beside a release whose manifest was verified; see `check_log`."""
-    release = open_release(directory)
+    """Check the log beside a release that was verified; see `check_log`."""
     digest = str(release.manifest["sfumato"]["digest"])
-    return check_log(directory, release.declared.name, digest, heads, environ)
+    return check_log(release.directory, release.declared.name, digest, heads, environ)
 
 
 def _require_fit(earlier: EarlierHead, name: str) -> None:

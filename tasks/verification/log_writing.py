@@ -83,9 +83,13 @@ class LogPlace:
         if log is not None:
             write_atomically(self.public / NEXT_LOG, log.content(), mode=0o644)
 
-    def install(self) -> None:
-        """Put the prepared log in its place, if there is one."""
-        if not is_there(self.public / NEXT_LOG):
+    def install(self, beside: LoggedLine) -> None:
+        """Put the prepared log in its place, if it goes with the files as they are now.
+
+        Args:
+            beside: what the line's files list.
+        """
+        if self._prepared_for(beside) is None:
             return
         (self.public / NEXT_LOG).replace(self.public / LOG)
         sync_directory(self.public)
@@ -112,7 +116,7 @@ class LogPlace:
                 return
             with suppress(SfumatoError):
                 self.prepare(beside, beside, time, open_signer)
-        self.install()
+        self.install(beside)
 
     def prepared_time(self, number: str) -> str | None:
         """Return the time of a version in the prepared log, or None if it has none."""
@@ -121,17 +125,18 @@ class LogPlace:
         return None if version is None else version.time
 
     def _prepared_for(self, after: LoggedLine) -> LineLog | None:
-        """Return the prepared log if it goes with these files."""
-        log = self._read_prepared()
+        """Return the prepared log if it goes with these files, and continues the present one."""
+        log, present = self._read_prepared(), _read_if_whole(self.public / LOG)
         if log is None or any(log.listing.contradictions(after)):
             return None
-        return None if any(log.listing.entries_until(after, "")) else log
+        if any(log.listing.entries_until(after, "")) or not (
+            present is None or log.begins_with(present)
+        ):
+            return None
+        return log
 
     def _read_prepared(self) -> LineLog | None:
-        try:
-            return read_log_at(self.public / NEXT_LOG)
-        except SfumatoError:  # other software prepared it, or a disk was damaged
-            return None
+        return _read_if_whole(self.public / NEXT_LOG)
 
     def _read_present(self, before: LoggedLine) -> LineLog | None:
         """Return the log that is to be continued, or None if none was ever begun.
@@ -179,6 +184,14 @@ class LogPlace:
             return None
         head = head_of(self.line, tree_of([leaf_hash(entry_bytes(e)) for e in entries]), signer)
         return LineLog(entries=entries, head=head)
+
+
+def _read_if_whole(place: Path) -> LineLog | None:
+    """Return a log, or None if there is none or it is damaged."""
+    try:
+        return read_log_at(place)
+    except SfumatoError:
+        return None
 
 
 def _is_signed(log: LineLog, revoked: set[str]) -> bool:

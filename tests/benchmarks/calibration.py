@@ -20,7 +20,8 @@ from sfumato.tasks.query.intervals.registry import LIKELY
 from sfumato.tasks.sql.session import session
 from tests.intervals.releases import DECLARED, publish_permuted, wages
 
-ROWS = (236, 4_000, 30_000)
+ROWS = (236, 4_000, 30_000, 1_000_000)
+MOST_ONE_BY_ONE = 30_000
 SHARE = 20
 
 
@@ -31,16 +32,19 @@ def main(rows: Sequence[int] = ROWS) -> None:
     print("|---|---|---|---|")
     for number in rows:
         in_blocks, alone = measure(number)
-        print(f"| {number:,} | {in_blocks:.1f} | {alone:.0f} | {alone / in_blocks:.0f} × |")
+        others = "– | –" if alone is None else f"{alone:.0f} | {alone / in_blocks:.0f} ×"
+        print(f"| {number:,} | {in_blocks:.1f} | {others} |", flush=True)
 
 
-def measure(rows: int) -> tuple[float, float]:
-    """Return the CPU seconds of asking in blocks, and of asking one by one."""
+def measure(rows: int) -> tuple[float, float | None]:
+    """Return the CPU seconds of asking in blocks, and of asking one by one if rows are few."""
     tables, original = publish_permuted(wages(rows), boxes=False)
     with ENGINES["rows"](tables, DECLARED, "weighted") as engine, session({}) as values:
         likely = LIKELY["rows"](engine, DrawnConditions(values))
         queries = QueriesOnOriginal(likely, DECLARED, original)
         in_blocks = seconds(lambda: queries.scores(QUERIES, seeded_keys(1)))
+        if rows > MOST_ONE_BY_ONE:
+            return in_blocks, None
         part = seconds(lambda: queries.measure(QUERIES // SHARE, seeded_keys(1)))
     return in_blocks, part * SHARE
 

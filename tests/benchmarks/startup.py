@@ -1,4 +1,4 @@
-"""The CPU of whole commands in fresh processes, and what of a release is Prefect's, and whose else.
+"""The CPU of whole commands in fresh processes, and of releases with and without Prefect.
 
 The server that a run starts, and whatever else it starts, counts with it. Prefect's database is
 there, and byte code is compiled, before anything is counted.
@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 
 ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "deployments" / "releases" / "adult-capital-loss.yaml"
@@ -21,19 +22,20 @@ QUERY = (
     'SELECT sex, AVG("capital-loss"), COUNT(*) FROM microdata '
     "WHERE age BETWEEN 30 AND 40 GROUP BY sex"
 )
-TIMES = 7
+TIMES, REPETITIONS = 7, 5
+RELEASES = {
+    "ke, 1,427 of 32,561 rows": SPEC,
+    "anatomy, 30,162 rows": ROOT / "deployments" / "examples" / "adult-occupation-anatomy.yaml",
+    "full-domain, 30,162 rows": ROOT / "deployments" / "examples" / "adult-occupation.yaml",
+}
 COMMAND = "from sfumato.flows.cli.main import main; main()"
 QUIET = "from sfumato.flows.inputs.environment import lean, quiet; lean(); quiet(); "
 PREFECT = "from prefect import flow, task; import prefect.artifacts, prefect.runtime"
 GREAT_EXPECTATIONS = "import great_expectations"
-ALL = "import sfumato.flows.release, sfumato.expectations.suites.gate"
-SERVER = """
-from prefect.client.orchestration import get_client
-with get_client(sync_client=True) as client:
-    client.hello()
-"""
+ALL = "import sfumato.flows.runs.releasing, sfumato.expectations.suites.gate"
 TASKS = 7  # of a release
 EMPTY = f"""
+{PREFECT}
 @task
 def nothing():
     pass
@@ -48,7 +50,7 @@ idle()
 
 
 def main() -> None:
-    """Print a line for each command, and for each part of a release."""
+    """Print a line for each command, each part of a release, and each release."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         environ = {**os.environ, **environment(place)}
@@ -56,7 +58,8 @@ def main() -> None:
         version = place / "kept" / "adult-capital-loss" / "0001"
         run(release(place / "kept"), environ | {"SFUMATO_WORK": str(place / "kept-work")})
         of_commands(version, environ)
-        of_release(place, environ)
+        of_imports(environ)
+        of_releases(place, environ)
 
 
 def environment(place: Path) -> dict[str, str]:
@@ -83,34 +86,57 @@ def of_commands(version: Path, environ: Mapping[str, str]) -> None:
         print(f"start, sfumato {title}: {taken:.3f} s CPU, {taken / bare:.1f} x bare")
 
 
-def of_release(place: Path, environ: Mapping[str, str]) -> None:
-    """A release of UCI Adult, and the parts that would be there without the release."""
-    bare, imports = of_code("pass", environ), of_code(QUIET + ALL, environ)
-    prefect = of_code(QUIET + PREFECT, environ) - bare
+def of_imports(environ: Mapping[str, str]) -> None:
+    """The parts of a release that would be there without it."""
+    bare = of_code("pass", environ)
     suites = of_code(QUIET + GREAT_EXPECTATIONS, environ) - bare
-    server = of_code(QUIET + PREFECT + SERVER, environ) - bare - prefect
-    empty = of_code(QUIET + PREFECT + EMPTY, environ) - bare - prefect
-    taken = []
-    for number in range(TIMES):
-        fresh = environ | {"SFUMATO_WORK": str(place / f"work-{number}")}
-        taken.append(run(release(place / str(number)), fresh))
-        shutil.rmtree(place / str(number))
-    whole = median(taken)
-    for title, part in {
-        "imports of Prefect": prefect,
+    prefect = of_code(QUIET + PREFECT, environ) - bare
+    for title, taken in {
         "imports of Great Expectations": suites,
-        "imports of all, ours among them": imports - bare,
-        "a server, and what a client imports for it": server,
-        f"that and an empty flow of {TASKS} tasks": empty,
-        "the command": whole,
-        "of it neither imports nor an empty flow": whole - imports - empty,
+        "imports of a release, ours among them": of_code(QUIET + ALL, environ) - bare,
+        "imports of Prefect, with --prefect": prefect,
+        f"its server and an empty flow of {TASKS} tasks": of_code(QUIET + EMPTY, environ)
+        - bare
+        - prefect,
     }.items():
-        print(f"start, release, {title}: {part:.2f} s CPU, {part / whole:.2f} of the command")
+        print(f"start, {title}: {taken:.2f} s CPU")
 
 
-def release(into: Path) -> list[str]:
-    """The command that releases UCI Adult's capital losses."""
-    arguments = ["release", str(SPEC), "--set", f"publish.uri={into}"]
+def of_releases(place: Path, environ: Mapping[str, str]) -> None:
+    """Releases of UCI Adult from the shell to their end, without a server and with one of its own.
+
+    Everything is on that a spec turns on by default: attacks, evaluation, pages.
+    """
+    for title, spec in RELEASES.items():
+        seconds = {}
+        for way in ((), ("--prefect",)):
+            taken = [
+                time_release(spec, way, place / f"{spec.stem}-{len(way)}-{number}", environ)
+                for number in range(REPETITIONS)
+            ]
+            seconds[way] = [median(figures) for figures in zip(*taken, strict=True)]
+            cpu, wall = seconds[way]
+            spread = f"{min(cpu for cpu, _ in taken):.1f} to {max(cpu for cpu, _ in taken):.1f}"
+            name = " ".join([title, *way])
+            print(f"start, release, {name}: {cpu:.1f} s CPU ({spread}), {wall:.1f} s wall")
+        share = seconds[()][0] / seconds[("--prefect",)][0]
+        print(f"start, release, {title}: {share:.2f} of the CPU with --prefect")
+
+
+def time_release(
+    spec: Path, way: Sequence[str], place: Path, environ: Mapping[str, str]
+) -> tuple[float, float]:
+    """CPU and wall seconds of a release in a place of its own, which is deleted."""
+    begun = perf_counter()
+    cpu = run([*release(place / "out", spec), *way], environ | {"SFUMATO_WORK": str(place)})
+    wall = perf_counter() - begun
+    shutil.rmtree(place)
+    return cpu, wall
+
+
+def release(into: Path, spec: Path = SPEC) -> list[str]:
+    """The command that releases a spec, by default UCI Adult's capital losses."""
+    arguments = ["release", str(spec), "--set", f"publish.uri={into}"]
     return [sys.executable, "-c", COMMAND, *arguments]
 
 

@@ -8,6 +8,7 @@ from random import Random
 from tests.conformance import (
     rules_of_files,
     rules_of_lines,
+    rules_of_logs,
     rules_of_manifest,
     rules_of_promises,
     rules_of_resources,
@@ -24,6 +25,7 @@ MODULES = (
     rules_of_tables,
     rules_of_promises,
     rules_of_lines,
+    rules_of_logs,
 )
 """Modules of rules: they register what they define."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sfumato.expectations.shared.errors import InputError, SfumatoError
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.verification.log_check import check_log_beside
 from sfumato.tasks.verification.way_in import WayIn
 from tests.conformance.rulebook import Expected, Verdict
 
@@ -39,6 +40,9 @@ _MESSAGES: Sequence[tuple[str, str]] = (
     (r"cannot be read as a signature", "signature-unreadable"),
     (r"signature does not match", "signature-wrong"),
     (r"was revoked", "key-revoked"),
+    (r"its head is not that of|does not fit those before|log of another line", "log-wrong"),
+    (r"contradicts the files beside it", "log-differs"),
+    (r"as the log of a line", "record-unreadable"),
     (r"may contain a (withdrawal|revocation)|as the keys of a line", "record-unreadable"),
     (r"cannot be read as (the declared table|a Parquet)|contradicts itself", "table-unreadable"),
     (r"footer|pages", "table-unreadable"),
@@ -78,6 +82,7 @@ _MESSAGES: Sequence[tuple[str, str]] = (
 _WITHOUT_PAGE = {
     *("file-kind", "not-a-release", "manifest-not-canonical", "digest-wrong", "format-newer"),
     *("withdrawn", "record-unreadable", "key-revoked", "signature-wrong", "signature-unreadable"),
+    *("log-wrong", "log-differs"),
 }
 """Reasons that nothing on the page shows; of all others its sizes of files, and its figures, do."""
 
@@ -123,7 +128,8 @@ def agrees(answer: Answer, expected: Expected, level: str) -> bool:
 def check_here(release: Path, environ: Mapping[str, str]) -> Answer:
     """Return the answer of our own check: of the files, and of what lies beside them."""
     try:
-        WayIn(environ, check=lambda place, digest, _limits: check(place, digest)).open(release)
+        way_in = WayIn(environ, check=lambda place, digest, _limits: check(place, digest))
+        check_log_beside(way_in.open(release), (), environ)
     except SfumatoError as error:
         words = str(error)
         reasons = reasons_in(words.replace(str(release), "release"))

@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 import yaml
 
-from sfumato.tasks.policy import PrivateTask
+from sfumato.tasks.policy import Stage
 from sfumato.tasks.publication.check import check
 from tests.faults.foreign import BEHIND, CANARY, OTHERS, STAGES
 from tests.fork_server import ROOT
@@ -81,7 +81,7 @@ def test_so_it_does_in_every_other_task(ran, name):
     assert states["foreign"] == "COMPLETED", worker_log
     assert json.loads((folder / "states.json").read_text())[name] == "FAILED", worker_log
     place, task = name.split(".")
-    file = f"{name.replace('.', '/')}.py" if place == "flows" else f"tasks/{place}.py"
+    file = "flows/runs/publishing.py" if place == "flows" else f"tasks/{place}.py"
     assert f"{task}: Foreign at {file}:" in worker_log
 
 
@@ -94,10 +94,10 @@ def test_one_in_a_copy_fails_no_run(ran):
 def test_no_task_is_passed_over():
     modules = {path.stem for path in (ROOT / "tasks").glob("*.py")} - {"__init__"}
     tasks = {
-        f"{item.fn.__module__.rpartition('.')[2]}.{item.name}"
+        f"{item.__module__.rpartition('.')[2]}.{item.name}"
         for module in modules
         for item in vars(import_module(f"sfumato.tasks.{module}")).values()
-        if isinstance(item, PrivateTask)
+        if isinstance(item, Stage)
     }
     assert tasks == {*(f"{stage}.{stage}" for stage in STAGES), *OTHERS}
 

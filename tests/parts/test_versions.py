@@ -90,7 +90,15 @@ def test_a_run_that_dies_leaves_all_or_nothing(divided_line, monkeypatch, step):
     monkeypatch.setattr(publication, step, real)
     made = divided_line.publish("two")
     assert check(made.directory).derived == "equal"
-    about = ["CITATION.cff", "dcat.jsonld", "feed.atom", "index.html", "line.json", "releases.json"]
+    about = [
+        "CITATION.cff",
+        "dcat.jsonld",
+        "feed.atom",
+        "index.html",
+        "line.json",
+        "log.json",
+        "releases.json",
+    ]
     assert sorted(path.name for path in public.glob("[!.]*")) == ["0001", *about]
     assert read_record(public).current == "0001"
 

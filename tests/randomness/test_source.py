@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sfumato.expectations.shared.errors import Fault
 from sfumato.flows.life import evaluation
 from sfumato.tasks import anonymize, evaluate
 from sfumato.tasks.microdata import table
@@ -18,7 +19,8 @@ def test_the_task_that_anonymizes_draws_from_the_operating_system(monkeypatch, t
     monkeypatch.setattr(
         anonymize, "write_candidate", lambda *arguments, **_: calls.append(arguments)
     )
-    anonymize.anonymize.fn(tmp_path, None, tmp_path, None, None)
+    with pytest.raises(Fault):  # as there is no candidate to describe
+        anonymize.anonymize(tmp_path, None, tmp_path, None, None)
     (arguments,) = calls
     assert [argument for argument in arguments if callable(argument)] == [operating_system]
 
@@ -36,7 +38,7 @@ def test_evaluations_draw_from_the_operating_system(monkeypatch, small):
     for name in ("evaluate_release", "evaluate_candidate"):
         monkeypatch.setattr(evaluate, name, note_call)
     for name in (
-        "create_markdown_artifact",
+        "show_markdown",
         "original_of_candidate",
         "original_of_version",
         "summary",
@@ -44,8 +46,8 @@ def test_evaluations_draw_from_the_operating_system(monkeypatch, small):
         monkeypatch.setattr(evaluate, name, lambda *_arguments, **_named: None)
     monkeypatch.setattr(evaluate, "ShownProgress", lambda _key: SimpleNamespace(show=None, total=0))
     settings, line = small.plan().spec.evaluate, small.plan().line
-    evaluate.evaluate.fn(version, version, settings, line)
-    evaluate.evaluate_before.fn(version, version, settings, line, version)
+    evaluate.evaluate(version, version, settings, line)
+    evaluate.evaluate_before(version, version, settings, line, version)
     assert [arguments[4] for arguments in calls] == [operating_system] * 3
 
 

@@ -38,7 +38,7 @@ def kill(*_, **__):
     raise Killed
 
 
-def kill_with_next(place):
+def kill_with_next(place, _):
     """End the process where a log is about to get its place."""
     if (place.public / NEXT_LOG).exists():
         raise Killed
@@ -124,6 +124,19 @@ def test_a_withdrawal_of_a_signed_line_signs_the_head(grow, call):
     other = grow(**SIGNED)
     call("keys", "trust", version.parent)
     assert plan_withdrawal(version, REASON).carry_out().notices == ()
+    assert read_log(version.parent).head.key.name == "town"
+    assert call("check", other)[0] == 0
+
+
+def test_a_head_without_signature_is_signed_again_by_keys_sign(grow, call):
+    call("keys", "generate", "town")
+    version = grow(**SIGNED)
+    other = grow(**SIGNED)
+    call("keys", "trust", version.parent)
+    plan_withdrawal(version, REASON, unsigned=True).carry_out()
+    assert read_log(version.parent).head.key is None
+    assert call("check", other)[0] == 3
+    assert call("keys", "sign", "town", other)[0] == 0
     assert read_log(version.parent).head.key.name == "town"
     assert call("check", other)[0] == 0
 
@@ -448,6 +461,22 @@ class TestPublisher:
         code, _, error = call("withdraw", public / "0001", "--reason", REASON, "--yes")
         assert (code, "the log of the line has no entry of the withdrawal" in error) == (0, True)
         assert read_record(public).versions["0001"].status == "withdrawn"
+
+    def test_a_prepared_log_of_no_version_is_never_put_in_place(self, grow, small, monkeypatch):
+        """A killed run left it, and the next command adds nothing to the log."""
+        public = grow().parent
+        small.write(people(900))
+        plan, run = small.prepare_run("killed")
+        with monkeypatch.context() as patched:
+            patched.setattr(publication, "appear", kill)
+            patched.setattr(LogPlace, "discard", lambda _: None)
+            with pytest.raises(Killed):
+                publish_prepared(plan, run)
+        assert (public / NEXT_LOG).exists()
+        before = (public / "log.json").read_bytes()
+        with hold(plan.line):
+            lines.replace_record(plan.line, read_record(public))
+        assert (public / "log.json").read_bytes() == before
 
     def test_what_other_software_left_out_is_added(self, grow, small):
         """Older software knows no log, and publishes beside it."""

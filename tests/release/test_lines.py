@@ -160,9 +160,9 @@ def test_what_killed_runs_staged_is_swept(small, line):
     (stale / "microdata.parquet").write_bytes(b"half")
     (stale / "microdata.parquet").chmod(0o444)
     small.publish("one")
-    about = ["CITATION.cff", "dcat.jsonld", "feed.atom", "index.html", "line.json", "log.json"]
-    names = [".lock", "0001", *about, RECORD, "verifier"]
-    assert sorted(p.name for p in line.iterdir()) == names
+    pages = ["CITATION.cff", "dcat.jsonld", "feed.atom", "index.html"]
+    about = [*pages, "line.json", "log.json", RECORD, "verifier"]
+    assert sorted(p.name for p in line.iterdir()) == [".lock", "0001", *about]
 
 
 def test_nothing_published_says_who_a_row_is_about(small, first, line):

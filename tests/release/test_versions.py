@@ -230,9 +230,10 @@ def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
 def test_nobody_publishes_while_the_record_changes(small, first, monkeypatch, change):
     line, locks = small.plan().line, []
 
-    def replace(*_):
+    def replace(*_, **__):
         with hold_lock_if_free(line.public / ".lock") as free:
             locks.append(not free)
+        return ()
 
     for room in (amendments, withdrawal):
         monkeypatch.setattr(room, "replace_record", replace)

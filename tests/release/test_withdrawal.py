@@ -12,7 +12,7 @@ from sfumato.tasks.lines import tombstones as exchanges
 from sfumato.tasks.lines.kept import keep_release
 from sfumato.tasks.lines.line import replace_record
 from sfumato.tasks.lines.snapshot import snapshot
-from sfumato.tasks.lines.versions import RECORD, read_record
+from sfumato.tasks.lines.versions import RECORD, read_record, write_record
 from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.private.people.backup import WITHDRAWN, pack, state_files
 from sfumato.tasks.private.state import read_state
@@ -184,7 +184,7 @@ def test_a_tombstone_that_the_record_forgot_is_recorded_again(two):
     record = read_record(two.public)
     stands = record.versions["0002"].model_copy(update={"status": "published"})
     versions = {**record.versions, "0002": stands}
-    replace_record(two, record.model_copy(update={"versions": versions, "current": "0002"}))
+    write_record(two.public, record.model_copy(update={"versions": versions, "current": "0002"}))
     assert withdraw(two, "0002", REASON).existed
     assert read_record(two.public).current == "0001"
 

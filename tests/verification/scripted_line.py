@@ -71,7 +71,7 @@ class ScriptedLine:
         beside = LoggedLine.of_files(after, read_offers(self.folder))
         log.prepare(before, beside, "2026-02-03T04:05:06+00:00", lambda: self.signer)
         self.write_record(record)
-        log.install()
+        log.install(beside)
 
     def write_record(self, record: dict) -> None:
         (self.folder / "releases.json").write_bytes(canonical_json(record))

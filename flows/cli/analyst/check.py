@@ -206,17 +206,15 @@ def check(
     from sfumato.tasks.verification.log_check import check_log_beside
 
     checks: list[Checked] = []
-    logs: list[LogFindings] = []
     exchanged = [read_head(file) for file in heads]
 
     def checking(place: Path, announced: str | None, taken: "ReadLimits") -> None:
         checks.append(check_release(place, announced, taken, references))
-        logs.append(check_log_beside(place, exchanged, os.environ))
 
     sign = None if attest is None else _attesting(attest, key)
     left_over = _left_over_beside(directory)
     release = way_in_by(digest, limits, checking).open(directory)
-    log = logs[0]
+    log = check_log_beside(release, exchanged, os.environ)
     _keep_head(log, release, write_head)
     if sign is not None:
         sign(_document(release, checks[0], previous, limits, references))

@@ -5,8 +5,6 @@ matches and apparent matches. Shuffled values are counted on average over all wa
 so that no single draw matters.
 """
 
-from fractions import Fraction
-
 import numpy as np
 
 from sfumato.tasks.attacks.records.columns import ExactColumn
@@ -31,7 +29,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     scores = [
         Score(
             "record like nobody else's, and published as it is",
-            float(_share_exact(records, alone)),
+            _share_exact(records, alone),
             {"people whose record is like nobody else's": float(alone.mean())},
         ),
         Score(
@@ -54,7 +52,7 @@ def successes(target: AttackedRelease) -> SuccessShare | None:
     records = compared_records(target)
     if records is None:
         return None
-    return SuccessShare(records.people, float(_share_exact(records, _is_unique(records))))
+    return SuccessShare(records.people, _share_exact(records, _is_unique(records)))
 
 
 def _is_unique(records: ComparedRecords) -> np.ndarray:
@@ -62,13 +60,14 @@ def _is_unique(records: ComparedRecords) -> np.ndarray:
     return _occurs_once(keys_of(records.columns)[1])
 
 
-def _share_exact(records: ComparedRecords, alone: np.ndarray) -> Fraction:
+def _share_exact(records: ComparedRecords, alone: np.ndarray) -> float:
     """Return the share of people with a unique record that is published as it is."""
     published, own = keys_of(records.quasi_identifiers)
     column, values = records.sensitive, records.shuffled_values
     if column is None or values is None:
-        return Fraction(int(np.isin(own[alone], published).sum()), records.people)
-    return values.expected_records(published, own[alone], column.values[alone]) / records.people
+        return int(np.isin(own[alone], published).sum()) / records.people
+    of_people = column.values[alone]
+    return values.expected_share(published, own[alone], of_people, records.people)
 
 
 def _most_have(column: ExactColumn, person: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import perm, prod
 from typing import Self
 
@@ -18,12 +18,15 @@ import numpy as np
 from sfumato.expectations.shared.sorting import positions
 
 _AT_ONCE = 5_000_000  # pairs of a person and a group
-_Misses = tuple[tuple[int, int, int], ...]
-"""For each group that could show a person: its rows, and the fewer and the more of two numbers.
+_BITS = 192  # of the whole numbers that stand for chances, in units of 2 ** -_BITS
+_Term = tuple[int, int, int]
+"""A group that could show a person: its rows, and the fewer and the more of two numbers.
 
 The two numbers are its rows with the person's quasi-identifiers and its values that are the
 person's.
 """
+_Terms = tuple[_Term, ...]
+"""All groups that could show a person, ascending."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,44 +105,47 @@ class ShuffledValues:
             np.bincount(self.group[matching], minlength=len(self.sizes))[group], self.sizes[group]
         )
 
-    def expected_records(
-        self, published: np.ndarray, own: np.ndarray, value: np.ndarray
-    ) -> Fraction:
-        """Return how many people are expected to have a row with their own values in all columns.
+    def expected_share(
+        self, published: np.ndarray, own: np.ndarray, value: np.ndarray, everyone: int
+    ) -> float:
+        """Return the share of people expected to have a row with their own values in all columns.
 
-        The chance in each group is hypergeometric; groups are shuffled independently.
+        The chance in each group is hypergeometric; groups are shuffled independently. The share is
+        the exact one, rounded once to a float.
 
         Args:
             published: the quasi-identifiers of each row as a number, below 0 where they are labels
                 (int64).
             own: the quasi-identifiers of each person in the same numbers (int64).
             value: the value of each person (integers).
+            everyone: the number of people of whom it is the share; all others have no such row.
         """
         _, numbers = np.unique(np.append(published, own), return_inverse=True)
         vector, person_vector = numbers[: len(published)], numbers[len(published) :]
         is_whole = published >= 0
         rows = PlacedItems.from_rows(vector[is_whole], self.group[is_whole], len(self.sizes))
-        people = Counter[_Misses]()
+        people = Counter[_Terms]()
         for some in _slices(np.minimum(rows.groups(person_vector), self._by_value.groups(value))):
-            people.update(self._misses(rows, person_vector[some], value[some]))
-        missed = {misses: prod(map(_chance_missed, misses), start=Fraction(1)) for misses in people}
-        return sum(
-            (people[misses] * (1 - chance) for misses, chance in missed.items()), Fraction(0)
-        )
+            people += _count_alike(*self._terms(rows, person_vector[some], value[some]))
+        return _share_shown(people, everyone)
 
     @cached_property
     def _by_value(self) -> "PlacedItems":
         return PlacedItems.from_rows(self.cells, self.group, len(self.sizes))
 
-    def _misses(
+    def _terms(
         self, rows: "PlacedItems", vector: np.ndarray, value: np.ndarray
-    ) -> Iterator[_Misses]:
-        """Yield, for each person, the groups that could show the person (see `_Misses`).
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the groups that could show each person.
 
         Args:
             rows: the published rows by their quasi-identifiers.
             vector: the quasi-identifiers of each person, as a number (int64).
             value: the value of each person (integers).
+
+        Returns:
+            The person of each (position, int64, ascending), and the numbers of `_Term` (int64,
+            three rows), ascending for each person.
         """
         # a person's groups are listed by rows or by values, whichever are in fewer groups
         by_rows = rows.groups(vector) <= self._by_value.groups(value)
@@ -153,9 +159,7 @@ class ShuffledValues:
             parts.append(np.stack([person, self.sizes[group], few, many])[:, few > 0])
         pairs = np.concatenate(parts, axis=1)
         pairs = pairs[:, np.lexsort(pairs[::-1])]
-        ends = np.searchsorted(pairs[0], np.arange(len(vector)), "right").tolist()
-        terms = list(zip(*pairs[1:].tolist(), strict=True))
-        return (tuple(terms[start:end]) for start, end in zip([0, *ends], ends, strict=False))
+        return pairs[0], pairs[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +223,76 @@ def mean_share(times: np.ndarray, totals: np.ndarray) -> Fraction:
     return sum(shares, Fraction(0)) / len(totals)
 
 
-def _chance_missed(term: tuple[int, int, int]) -> Fraction:
+def _count_alike(person: np.ndarray, numbers: np.ndarray) -> Counter[_Terms]:
+    """Count the people who could be shown by the same terms (see `ShuffledValues._terms`)."""
+    first_place, place, _ = _alike_rows(numbers.T)
+    terms = [tuple(term) for term in numbers[:, first_place].T.tolist()]
+    _, first, length = np.unique(person, return_index=True, return_counts=True)
+    people = Counter[_Terms]()
+    for of_each in np.unique(length).tolist():
+        begin = first[length == of_each]
+        places = place[begin[:, np.newaxis] + np.arange(of_each)]
+        first_person, _, times = _alike_rows(places)
+        for chosen, number in zip(places[first_person].tolist(), times.tolist(), strict=True):
+            people[tuple(terms[position] for position in chosen)] += number
+    return people
+
+
+def _alike_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find equal rows of a matrix of non-negative numbers (int64), column by column.
+
+    Returns:
+        The first of each set of equal rows (position, int64), the number of the set of each row
+        (int64), and the size of each set (int64).
+    """
+    place = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        place = np.unique(place * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+    _, first, times = np.unique(place, return_index=True, return_counts=True)
+    return first, place, times
+
+
+def _share_shown(people: Counter[_Terms], everyone: int) -> float:
+    """Return the share of people who are expected to be shown, the exact one rounded once.
+
+    It is computed in whole numbers of 192 bits, with a bound on their error. Only where that could
+    round to two floats is it computed with fractions, whose denominators have thousands of bits in
+    large groups.
+    """
+    least_missed = error = 0
+    unit = 1 << _BITS
+    at_least = cache(_least_chance_missed)
+    for terms, number in people.items():
+        chance = unit
+        for term in terms:
+            chance = chance * at_least(term) >> _BITS
+        least_missed += number * chance
+        error += number * sum(few + 1 for _, few, _ in terms)
+    most_shown = people.total() * unit - least_missed
+    ends = {float(Fraction(end, everyone * unit)) for end in (most_shown - error, most_shown)}
+    return ends.pop() if len(ends) == 1 else float(expected_number(people) / everyone)
+
+
+def expected_number(people: Counter[_Terms]) -> Fraction:
+    """Return the number of people who are expected to be shown, by the terms that could do it."""
+    missed = {terms: prod(map(_chance_missed, terms), start=Fraction(1)) for terms in people}
+    return sum((people[terms] * (1 - chance) for terms, chance in missed.items()), Fraction(0))
+
+
+def _least_chance_missed(term: _Term) -> int:
+    """Return a chance (see `_chance_missed`) in units of 2 ** -_BITS.
+
+    It is rounded down as often as the group has the fewer of both numbers, so it is less than that
+    many units too small.
+    """
+    size, few, many = term
+    chance = 1 << _BITS
+    for place in range(few):
+        chance = chance * max(size - many - place, 0) // (size - place)
+    return chance
+
+
+def _chance_missed(term: _Term) -> Fraction:
     """Return the chance that none of some rows of a group has one of some values.
 
     >>> _chance_missed((4, 1, 2)), _chance_missed((4, 2, 2)), _chance_missed((4, 2, 3))
