@@ -44,8 +44,11 @@ _TYPES = {
     **MEDIA,
     ".atom": "application/atom+xml",
     ".cff": "application/yaml",
+    ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
     ".jsonld": "application/ld+json",
+    ".mjs": "text/javascript; charset=utf-8",
     ".sig": "application/json",
 }
 _MISSING = {"NoSuchKey", "404", "NotFound"}

@@ -4,6 +4,7 @@
     <prefix>/<line>/<version>/…          data first, datapackage.json last
     <prefix>/<line>/releases.json        after all versions that it names
     <prefix>/<line>/log.json             after releases.json
+    <prefix>/<line>/verifier/…           SHA256SUMS last
 
 A version is there for readers once its manifest is, which is written where there is none
 (`If-None-Match: *`). Data are sent before that, so whoever sends them claims the number first in
@@ -38,6 +39,7 @@ from sfumato.tasks.lines.versions import RECORD, Record, parse_record, record_co
 from sfumato.tasks.microdata.notation.address import resolve
 from sfumato.tasks.report.line_entries import LineEntry
 from sfumato.tasks.report.line_pages import catalogue_files
+from sfumato.tasks.report.verifier_folder import VERIFIER
 from sfumato.tasks.schema.files import parse_json
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.terms.tombstone import WITHDRAWAL
@@ -151,6 +153,7 @@ class ObjectStore:
 
         The log follows the record at once, as where the line was published.
         """
+        self._copy_verifier(line.verifier)
         for name, content in line.beside.items():
             if name != LOG:
                 self._write_ours(f"{self._root}{name}", content)
@@ -161,6 +164,20 @@ class ObjectStore:
         there = [name for name in folders if self._has_record(name)]
         for name, text in catalogue_of(line, there).items():
             self._write_ours(f"{self._above}{name}", text.encode())
+
+    def _copy_verifier(self, files: Mapping[str, bytes]) -> None:
+        """Copy the verifier's files unless the store has their sums, which come last."""
+        if not files:
+            return
+        *_, (sums, content) = files.items()
+        stored = self._bucket.sha256(f"{self._root}{sums}")
+        if stored == hashlib.sha256(content).hexdigest():
+            return
+        for name in files:
+            self._write_ours(f"{self._root}{name}", files[name])
+        if stored:  # another version of ours was there
+            there = self._bucket.sizes(f"{self._root}{VERIFIER}/")
+            self._bucket.delete(sorted(there.keys() - {f"{self._root}{name}" for name in files}))
 
     def _claim(self, version: VersionSnapshot) -> None:
         """Claim the number for this release; refuse a store that overwrites a claim."""

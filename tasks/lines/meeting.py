@@ -17,7 +17,6 @@ import numpy as np
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.sorting import count_common
 from sfumato.tasks.lines.line import Candidate, Line
-from sfumato.tasks.lines.second_grouping import second_grouping
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.private.people.followed import followed_line
 from sfumato.tasks.private.people.lines import (
@@ -180,6 +179,8 @@ def require_compatible(
         maps = maps_of(meeting.line)
         fault, mended = crossing_roles(ours, meeting.known), ""
         if fault is None:
+            from sfumato.tasks.lines.second_grouping import second_grouping  # few lines meet
+
             fault = second_grouping(now, declared, ours, meeting.known, maps, joined)
             mended = (
                 ""

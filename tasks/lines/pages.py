@@ -1,5 +1,7 @@
 """Writing the pages of a line and of the catalogue, which follow from public records only.
 
+The second verifier, to which the page of a line links, is written beside it in the same way.
+
 A file that was never a page of ours is not replaced: a public place may have a start page of its
 own. A page that cannot be written takes back no version: it is reported, and written by the next
 run.
@@ -19,6 +21,12 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.private.durable import hold_lock, write_atomically
 from sfumato.tasks.report.line_entries import LineEntry
 from sfumato.tasks.report.line_pages import GENERATOR, catalogue_files, line_files
+from sfumato.tasks.report.verifier_folder import (
+    VERIFIER,
+    is_verifier_ours,
+    is_verifier_written,
+    write_verifier,
+)
 from sfumato.tasks.schema.files import open_file, read_bytes
 from sfumato.tasks.schema.stated import SaidOfLine
 from sfumato.tasks.terms.line_words import WORDS, read_words, write_words
@@ -76,6 +84,8 @@ def pages_behind(public: Path) -> list[str]:
     entry = _entry(public, with_manifests=True)
     pages = {} if entry is None else line_files(entry)
     behind = [name for name, text in pages.items() if _is_behind(public / name, text)]
+    if pages and is_verifier_ours(public) and not is_verifier_written(public):
+        behind.append(f"{VERIFIER}/")
     place = public.parent
     entries = [entry for entry in map(_entry, lines_in(place)) if entry is not None]
     pages = catalogue_files(entries) if entries else {}
@@ -144,7 +154,17 @@ def _write_words(line: Line, **changes: object) -> Iterator[PageNotice]:
 def _pages_of_line(public: Path) -> Iterator[PageNotice]:
     entry = _entry(public, with_manifests=True)
     if entry is not None:
+        yield from _write_verifier(public)
         yield from _write(public, line_files(entry))
+
+
+def _write_verifier(public: Path) -> Iterator[PageNotice]:
+    """Write the verifier before the page that links to it."""
+    try:
+        if not write_verifier(public):
+            yield _foreign(public / VERIFIER)
+    except OSError as error:
+        yield _unwritten(public / VERIFIER, error)
 
 
 def _pages_of_place(place: Path) -> list[PageNotice]:
@@ -180,12 +200,15 @@ def _write(directory: Path, files: Mapping[str, str]) -> Iterator[PageNotice]:
             if _is_written(place, content):
                 continue
             if not _is_ours(place):
-                message = f"{place}: was not written by Sfumato, so it was not changed"
-                yield PageNotice(message, due=False)
+                yield _foreign(place)
                 continue
             write_atomically(place, content, mode=0o644)
         except OSError as error:
             yield _unwritten(place, error)
+
+
+def _foreign(place: Path) -> PageNotice:
+    return PageNotice(f"{place}: was not written by Sfumato, so it was not changed", due=False)
 
 
 def _unwritten(place: Path, error: OSError) -> PageNotice:

@@ -48,7 +48,6 @@ from sfumato.tasks.lines.meeting import (
     require_coded_alike,
     require_named,
 )
-from sfumato.tasks.lines.second_grouping import both_protect
 from sfumato.tasks.lines.shown import judged_promises
 from sfumato.tasks.private.people.lines import KnownLine, other_lines, people_of, read_line
 from sfumato.tasks.private.people.maps_of_parts import Buckets, MapInParts, MappedPart
@@ -127,6 +126,8 @@ def _fault(ours: KnownLine, theirs: KnownLine) -> str | None:
     """Return why two lines reveal more together, as far as that is judged in parts, or None."""
     if fault := crossing_roles(ours, theirs):
         return fault
+    from sfumato.tasks.lines.second_grouping import both_protect  # few lines meet
+
     for name, _ in both_protect(ours, theirs):
         return (
             f"{name!r} is grouped in both lines, and releases in parts are not judged "

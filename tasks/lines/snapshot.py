@@ -8,6 +8,7 @@ from pathlib import Path
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.versions import RECORD, Record, parse_record
 from sfumato.tasks.report.line_pages import CITATION, FEED, GENERATOR, METADATA, PAGE
+from sfumato.tasks.report.verifier_folder import verifier_beside
 from sfumato.tasks.schema.files import read_bytes, read_canonical
 from sfumato.tasks.schema.formats import read_content
 from sfumato.tasks.terms.line_words import WORDS
@@ -76,6 +77,7 @@ class LineSnapshot:
         record: the record of its versions.
         content: the bytes of the record.
         beside: the other files of the line itself, by their names.
+        verifier: the files of the verifier beside the line, by their paths, the sums last.
         former_owner: the mark by which public records knew the line before its key was changed.
         versions: all versions in order, including withdrawn ones.
     """
@@ -84,6 +86,7 @@ class LineSnapshot:
     record: Record
     content: bytes
     beside: Mapping[str, bytes]
+    verifier: Mapping[str, bytes]
     former_owner: str | None = None
     versions: tuple[VersionSnapshot, ...] = ()
 
@@ -106,7 +109,7 @@ class LineSnapshot:
     def sha256(self) -> str:
         """A digest of everything that is copied, by which an outdated copy is recognised."""
         digest = hashlib.sha256(self.content)
-        parts = {**self.beside}
+        parts = {**self.beside, **self.verifier}
         for version in self.versions:
             small = {"signature": version.signature() or b"", **version.tombstone()}
             parts |= {f"{version.number}/{name}": small[name] for name in small}
@@ -131,7 +134,8 @@ def snapshot(public: Path, former_owner: str | None = None) -> LineSnapshot:
         VersionSnapshot(number, version.digest, public / number)
         for number, version in sorted(record.versions.items())
     )
-    return LineSnapshot(public, record, content, _other_files(public), former_owner, versions)
+    beside, verifier = _other_files(public), verifier_beside(public)
+    return LineSnapshot(public, record, content, beside, verifier, former_owner, versions)
 
 
 def _other_files(public: Path) -> dict[str, bytes]:

@@ -20,7 +20,7 @@ from sfumato.expectations.machine.fault import reason_of
 from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 from sfumato.tasks.lines.composition import CombinableVersion, JudgeAtoms, write_composition
 from sfumato.tasks.lines.kept import prune_kept
-from sfumato.tasks.lines.left_over import STAGING, TEMPORARY
+from sfumato.tasks.lines.left_over import REPLACED, STAGED_WITHDRAWAL, STAGING, TEMPORARY
 from sfumato.tasks.lines.line import (
     Candidate,
     Line,
@@ -39,7 +39,6 @@ from sfumato.tasks.lines.pages import note_place, refresh_pages
 from sfumato.tasks.lines.parts_gate import require_combined
 from sfumato.tasks.lines.same_people import require_other_people, write_compared
 from sfumato.tasks.lines.standing import directories, name_people, standing_version
-from sfumato.tasks.lines.tombstones import complete_withdrawals
 from sfumato.tasks.lines.versions import RECORD, Record, read_record
 from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.failure import sanitise_errors
@@ -388,7 +387,7 @@ def recover(line: Line) -> tuple[str, ...]:
     undone = _recover_pending(line)
     mend_log(line)
     record = read_record(line.public)
-    complete_withdrawals(line.public, record)
+    _complete_withdrawals(line, record)
     if record.versions:
         return (*undone, *refresh_pages(line))
     end_change(line.public)
@@ -409,6 +408,14 @@ def _recover_pending(line: Line) -> tuple[str, ...]:
     if not state.versions:
         forget_line(line.work, line.name)
     return ()
+
+
+def _complete_withdrawals(line: Line, record: Record) -> None:
+    """Finish or forget the withdrawals that a killed process began."""
+    if any(any(line.public.glob(f"{name}*")) for name in (STAGED_WITHDRAWAL, REPLACED)):
+        from sfumato.tasks.lines.tombstones import complete_withdrawals  # few runs need it
+
+        complete_withdrawals(line.public, record)
 
 
 def _sweep(line: Line) -> None:

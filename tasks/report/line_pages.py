@@ -27,6 +27,8 @@ from sfumato.tasks.terms.tombstone import Tombstone
 
 GENERATOR = "Sfumato, from public records of releases"
 """The generator named in all these files: a file without it is not ours."""
+VERIFIER_PAGE = "./verifier/index.html"
+"""The address of the page that checks versions of a line, from the line's page."""
 CATALOGUE = "Public microdata releases"
 
 
@@ -103,6 +105,7 @@ def line_files(line: LineEntry) -> dict[str, str]:
         "publisher": line.words.publisher,
         "citation": citation(line),
         "changed": changed_versions(line.versions),
+        "verifier": VERIFIER_PAGE,
     }
     return {
         PAGE: _page("line.html.j2", view, schema_org(line)),

@@ -289,7 +289,7 @@ def spec_of(recipe: Recipe, rng: Random, name: str) -> Spec:
     columns = recipe.identify(rng) | columns
     if recipe.insensitive and rng.random() < 0.4:
         free = [column for column in ("hours", "note", "treated") if column not in columns]
-        columns[free[0]] = _column(free[0], "insensitive")
+        columns |= {column: _column(column, "insensitive") for column in free[:1]}
     names = list(columns)
     rng.shuffle(names)
     return {

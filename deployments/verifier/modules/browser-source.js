@@ -121,3 +121,20 @@ export async function httpSource(address) {
     blind: ['files that the manifest does not list, links and empty directories: a web server does not show them (D1, D2)'],
   }
 }
+
+/**
+ * The versions of the line in whose directory this page's folder lies, the latest first.
+ * @param {string} page the address of the page
+ * @returns {Promise<{name: string, versions: {number: string, status: string}[]} | undefined>} undefined where there is no line
+ */
+export async function lineBeside(page) {
+  const url = new URL('../releases.json', page)
+  // at the top of a server nothing is above the page
+  if (!/^https?:$/.test(url.protocol) || new URL(page).pathname.split('/').length < 3) return undefined
+  try {
+    const bytes = await get(url, 16777216)
+    const { name, versions } = bytes && JSON.parse(decodeUtf8(bytes))
+    const numbers = Object.keys(versions).filter(number => /^[0-9]+$/.test(number)).sort().reverse()
+    return numbers.length ? { name: String(name), versions: numbers.map(number => ({ number, status: String(versions[number]?.status) })) } : undefined
+  } catch { return undefined }
+}

@@ -1,5 +1,5 @@
 /** Zstandard with the length that the page header states. */
-import { decompress } from '../vendor/fzstd/index.mjs'
+import { decompress } from '../vendor/fzstd/index.js'
 
 /** No page is larger than this. */
 const LARGEST_PAGE = 1 << 30
