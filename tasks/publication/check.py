@@ -92,8 +92,7 @@ def _counts_agree(declared: Declared, tables: Tables) -> None:
         declared.names_with_roles("sensitive")
     ):
         raise PromiseError(f"{MANIFEST}: describes other columns than its sensitive ones")
-    if not {*declared.words.columns, *declared.words.labels} <= set(declared.columns):
-        raise PromiseError(f"{MANIFEST}: describes columns that it does not have")
+    _words_are_of_columns(declared)
     bars = () if declared.bars is None else declared.bars.bars
     if len(set(bars)) < len(bars) or not {bar.attack for bar in bars} <= set(JUDGED):
         raise PromiseError(f"{MANIFEST}: states limits on attacks twice, or on unknown attacks")
@@ -140,6 +139,11 @@ def _names_are_columns(declared: Declared) -> None:
     ):
         if not set(names) <= declared.columns.keys():
             raise PromiseError(f"{MANIFEST}: {key} names columns that it does not have")
+
+
+def _words_are_of_columns(declared: Declared) -> None:
+    if not {*declared.words.columns, *declared.words.labels} <= declared.columns.keys():
+        raise PromiseError(f"{MANIFEST}: describes columns that it does not have")
 
 
 def _leaves_are_published(declared: Declared, tables: Tables) -> None:
@@ -243,6 +247,7 @@ def _verify_content(
     """Verify the content of a release; only references can be wrong input here."""
     try:
         if release.declared.parts is not None or release.declared.made_of:
+            _words_are_of_columns(release.declared)
             return _verify_parts(release, vouched=vouched, made_again=made_again)
         return _verify(release, references, vouched=vouched, made_again=made_again)[0]
     except InputError as error:

@@ -28,7 +28,7 @@ def rule_of_listed_file(draft: Draft, *endings: str) -> list[str]:
 
 def _damage(path: str) -> Expected:
     reasons = BROKEN[path.rpartition(".")[2]]
-    return refusal("hash-differs", "bytes-differ", "parts-wrong", *reasons)
+    return refusal("hash-differs", "bytes-differ", "parts-wrong", "order-wrong", *reasons)
 
 
 @refuses("hash-differs")

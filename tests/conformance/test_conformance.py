@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -81,6 +82,13 @@ def test_mutants_of_the_week_are_answered_as_their_rules_say(members, folder, re
     weekly = list(make_mutants(week, OF_THE_WEEK, members, folder / "week"))
     assert len({mutant.rule for mutant in weekly}) == OF_THE_WEEK
     assert tally("byte", [], verdicts_here(weekly, reader)).disagreements == []
+
+
+def test_the_whole_of_a_release_in_parts_describes_its_own_columns(members, tmp_path, reader):
+    draft = next(d for d in (Draft.read(member.release) for member in members) if d.in_parts)
+    expected = RULES["nobodys-column-described"].apply(draft, Random(1))
+    answer = check_here(draft.write(tmp_path / "line", draft.version), reader)
+    assert (answer.verdict, answer.reasons & expected.reasons) == ("refused", {"statement-wrong"})
 
 
 def test_rules_name_reasons_of_the_closed_list_alone(mutants):

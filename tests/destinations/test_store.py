@@ -13,6 +13,7 @@ from sfumato.tasks.destinations.bucket import Bucket
 from sfumato.tasks.destinations.declared import StoreDestination
 from sfumato.tasks.destinations.store import ObjectStore
 from sfumato.tasks.lines.known_destinations import DESTINATIONS, read_destinations
+from sfumato.tasks.lines.pages import rebuild_pages
 from sfumato.tasks.publication.withdrawal import withdraw
 from tests.destinations.dying import kill_delivery
 from tests.destinations.places import PREFIX, bring
@@ -60,6 +61,28 @@ def test_a_claim_then_data_then_the_manifest_then_the_record_and_its_log(
     of_line = [place for place, (_, key) in enumerate(calls) if key.startswith(ROOT)]
     assert [record, *places(calls, LOG)] == of_line[-2:]
     assert {calls[place][0] for place in (*claims, of_version[-1], record)} == {"create"}
+
+
+def test_the_verifier_is_replaced_whole_and_only_if_it_differs(with_versions, store, calls):
+    line = with_versions(1)
+    older = line.public / "verifier"
+    (older / "modules" / "older.js").write_text("export {}")
+    (older / "SHA256SUMS").write_bytes((older / "SHA256SUMS").read_bytes() + b"\n")
+    bring(line, store)
+    store.require_as(line)
+    assert rebuild_pages(line.public.parent) == ()
+    bring(line, store)
+    store.require_as(line)
+    assert f"{ROOT}verifier/modules/older.js" not in store.objects()
+    calls.clear()
+    withdraw(line, "0001", "a wrong table")
+    bring(line, store)
+    assert [key for _, key in calls if "/verifier/" in key] == []
+    kinds = {
+        name: head_object(store, f"{ROOT}verifier/{name}")["ContentType"].partition(";")[0]
+        for name in ("index.html", "page.js", "page.css")
+    }
+    assert list(kinds.values()) == ["text/html", "text/javascript", "text/css"]
 
 
 def test_the_record_is_replaced_as_it_was_read(with_versions, store, calls):

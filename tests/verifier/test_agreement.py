@@ -14,7 +14,7 @@ from tests.conformance.verdicts import answers_of
 
 pytestmark = pytest.mark.node
 ANSWERS = Path(__file__).parent / "tools" / "answers.mjs"
-MEMBERS, FROZEN, MUTANTS, SEED = 26, 2, 170, 4
+MEMBERS, FROZEN, SEED = 26, 2, 4
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def answers_in_javascript(releases):
 
 
 def test_the_second_verifier_answers_mutants_as_their_rules_say(members, tmp_path):
-    mutants = list(make_mutants(SEED, MUTANTS, members, tmp_path / "mutants"))
+    mutants = list(make_mutants(SEED, len(RULES), members, tmp_path / "mutants"))
     assert {mutant.rule for mutant in mutants} == RULES.keys()
     releases = [member.release for member in members] + [mutant.release for mutant in mutants]
     answers = answers_in_javascript(releases)
