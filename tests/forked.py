@@ -74,6 +74,7 @@ def in_child(run: Callable[[], int], folder: Path) -> Ran:
                 os.close(started)
                 os.chdir(folder)
                 os.environ["SFUMATO_WORK"] = str(folder / "work")
+                os.environ["XDG_CONFIG_HOME"] = str(folder / "config")
                 os.dup2(out.fileno(), 1)
                 os.dup2(err.fileno(), 2)
                 os.write(ended, str(_resident()).encode())

@@ -25,7 +25,7 @@ def test_a_wrong_name_is_told_before_anything_runs(capsys):
 def test_the_flow_writes_its_pages_and_leaves_nothing_else(tmp_path, monkeypatch, plain_flow):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     state = plain_flow(("printed-fakes", "diversity-time"), str(tmp_path / "out"), True, 2)
-    assert state.data == str(tmp_path / "out")
+    assert state.result == str(tmp_path / "out")
     ledger = (tmp_path / "out" / "ledger.csv").read_text(encoding="utf-8").splitlines()
     claims = [EXPERIMENTS[name].claims for name in ("printed-fakes", "diversity-time")]
     assert len(ledger) == 1 + sum(map(len, claims))

@@ -89,7 +89,7 @@ def _one_task(name: str, place: str) -> RunOutcome:
     return RunOutcome("Completed", f"{task}: {', '.join(returned)} is behind")
 
 
-def _name(**_: str) -> str:
+def _name(*_: str, **__: str) -> str:
     return "one-task"
 
 

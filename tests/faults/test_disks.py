@@ -276,7 +276,7 @@ class TestPlacesOfOthers:
         place = tmp_path / "prefect"
         place.mkdir()
         closed_place(place, 0o755)
-        code, message = run("release", small.spec, PREFECT_HOME=place)
+        code, message = run("release", small.spec, "--prefect", PREFECT_HOME=place)
         assert code == 1
         assert (
             f"PREFECT_HOME: files in {place} cannot be written (permission denied: {place}"

@@ -124,7 +124,7 @@ def test_a_killed_release_is_said_by_health_and_ended_by_sweep(small, forks, cal
     (tmp_path / "home").mkdir()
     environ = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
     run = forks.start(
-        ["release", str(small.spec)], {**environ, "HOME": str(tmp_path / "home")}, None
+        ["release", str(small.spec), "--prefect"], {**environ, "HOME": str(tmp_path / "home")}, None
     )
     until = time.monotonic() + 120
     while not (records := servers._records(work_directory(os.environ))):

@@ -126,6 +126,7 @@ def test_only_what_may_be_gone_in_a_while_is_tried_again(error, again):
     from sfumato.tasks.in_parts import divide
     from sfumato.tasks.ingest import ingest
 
-    for task in (ingest, divide):
-        assert task.retries == 2
+    for stage in (ingest, divide):
+        assert stage.retries == 2
+        task = stage.task
         assert task.retry_condition_fn(task, None, Failed(data=error)) is again

@@ -112,7 +112,7 @@ def test_a_reader_fills_files_and_says_what_servers_need(run, folder):
     ("arguments", "package"),
     [
         (["demo"], "prefect"),
-        (["release", "spec.yaml"], "prefect"),
+        (["release", "spec.yaml"], "scipy"),
         (["init", "people.csv"], "charset-normalizer"),
     ],
 )

@@ -160,7 +160,9 @@ def test_of_versions_of_the_line_alone(small, first, tmp_path):
 
 def test_a_dossier_that_fails_fails_no_run(stated_line, monkeypatch):
     messages = []
-    monkeypatch.setattr("sfumato.tasks.policy.say_in_run", lambda line, **_: messages.append(line))
+    monkeypatch.setattr(
+        "sfumato.flows.life.dossier.say_in_run", lambda line, **_: messages.append(line)
+    )
     version = stated_line.publish("one").directory
 
     def fail(*_):
