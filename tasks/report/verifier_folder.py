@@ -5,7 +5,6 @@
     <line>/verifier/…             the files of `deployments/verifier`, byte for byte
 
 The folder appears by one rename, so that no browser loads modules of two versions of the software.
-It is not synced: after a power cut the next run compares it, and writes it again.
 """
 
 import hashlib
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from sfumato.tasks.private.durable import name_in_errors
+from sfumato.tasks.private.durable import name_in_errors, sync_directory, sync_tree
 from sfumato.tasks.schema.files import read_bytes
 
 VERIFIER, SUMS = "verifier", "SHA256SUMS"
@@ -51,9 +50,11 @@ def write_verifier(public: Path) -> bool:
     for folder in (staged, replaced):
         shutil.rmtree(folder, ignore_errors=True)
     _write_files(staged)
+    sync_tree(staged)
     if place.exists():
         place.rename(replaced)
     staged.rename(place)
+    sync_directory(public)
     shutil.rmtree(replaced, ignore_errors=True)
     return True
 

@@ -55,7 +55,8 @@ class Shelf:
         return True
 
     def tell(self, line):
-        for name, content in {**line.beside, RECORD: line.content}.items():
+        for name, content in {**line.verifier, **line.beside, RECORD: line.content}.items():
+            (self._root / name).parent.mkdir(parents=True, exist_ok=True)
             (self._root / name).write_bytes(content)
 
 
