@@ -98,6 +98,7 @@ def test_a_run_that_dies_leaves_all_or_nothing(divided_line, monkeypatch, step):
         "line.json",
         "log.json",
         "releases.json",
+        "verifier",
     ]
     assert sorted(path.name for path in public.glob("[!.]*")) == ["0001", *about]
     assert read_record(public).current == "0001"
