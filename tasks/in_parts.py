@@ -27,7 +27,12 @@ from sfumato.tasks.workers.workers import Workers
 
 @private_task(retries=2)
 def divide(
-    rows: DeclaredRows, terms: Terms, line: Line, run: Path, shown: bool, keep_rows: bool = False
+    rows: DeclaredRows,
+    terms: Terms,
+    line: Line,
+    run: Path,
+    show_counts: bool,
+    keep_rows: bool = False,
 ) -> Path:
     """Read the source once, hold it to its declaration, and write what is released in parts.
 
@@ -50,7 +55,7 @@ def divide(
             say_in_run(f"warning: {warning}")
         return divided
     finally:
-        if shown and findings:
+        if show_counts and findings:
             show_table(
                 finding_rows(join_findings(findings)),
                 key=f"{line.name}-source",

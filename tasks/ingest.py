@@ -30,7 +30,7 @@ def ingest(
     base: Path,
     run: Path,
     name: str,
-    shown: bool,
+    show_counts: bool,
     owned: tuple[OwnedRule, ...] = (),
     *,
     tells_people: bool = False,
@@ -48,7 +48,7 @@ def ingest(
     whole = write_source(source, columns, base, run, columns_of_rules(owned, columns))
     table, rules = source_table(whole, columns)
     findings = judge_source(name, table, rules, gate_documents(run, "source"), owned)
-    if shown:
+    if show_counts:
         show_table(
             finding_rows(findings),
             key=f"{name}-source",
@@ -61,7 +61,7 @@ def ingest(
     ingested = write_ingested(whole, source, columns, nulls, base, run)
     represented, read = count_rows(ingested), count_rows(whole)
     message = f"ingest: {read:,} rows read, {represented:,} rows kept for the release"
-    say_in_run(message, {"read": read, "to-be-represented": represented}, logged=shown)
+    say_in_run(message, {"read": read, "to-be-represented": represented}, logged=show_counts)
     for accepted in accepted_rows(ingested, columns):
         say_in_run(f"warning: {accepted}")
     if fault := rows_of_one_person(ingested, columns):

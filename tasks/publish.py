@@ -33,7 +33,7 @@ def publish(
     deidentified: Path,
     line: Line,
     page_of: Callable[[Path], str],
-    shown: bool,
+    show_counts: bool,
     pending: bool,
 ) -> tuple[Path, bool]:
     """Stage, check, rename, record: a whole version appears, or none.
@@ -53,7 +53,7 @@ def publish(
             keep_risk(deidentified, line.reports(published.directory.name))
             keep_texts(deidentified, line.reports(published.directory.name))
             tell("published", line.name, identify(published.directory))
-        _show(published, line, page_of, all_counts=shown)
+        _show(published, line, page_of, all_counts=show_counts)
     return published.directory, published.existed
 
 
@@ -64,7 +64,7 @@ def publish_approved(
     signatures: Sequence[str],
     line: Line,
     page_of: Callable[[Path], str],
-    shown: bool,
+    show_counts: bool,
 ) -> tuple[Path, bool]:
     """Publish the candidate that has a digest, if the line's reviewers approve of it.
 
@@ -74,7 +74,7 @@ def publish_approved(
         signatures: decisions as text, beside those that lie with the candidate.
         line: the line.
         page_of: the address of a version's page.
-        shown: whether counts that are not published may be shown.
+        show_counts: whether counts that are not published may be shown.
 
     Returns:
         The version, and whether it stood before.
@@ -96,7 +96,7 @@ def publish_approved(
         )
     with after_appearance(version):
         _finish(waiting, version, line)
-        _show(published, line, page_of, all_counts=shown)
+        _show(published, line, page_of, all_counts=show_counts)
     return version, False
 
 

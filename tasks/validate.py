@@ -52,7 +52,9 @@ def validate(
 
 
 @private_task()
-def attack(candidate: Path, deidentified: Path, bars: AttackBars, line: Line, shown: bool) -> Path:
+def attack(
+    candidate: Path, deidentified: Path, bars: AttackBars, line: Line, show_counts: bool
+) -> Path:
     """Let attackers guess at a candidate; one that they guess too well for its bars is refused.
 
     People who watch see which bars are kept, and the shares that are guessed where counts of the
@@ -61,7 +63,7 @@ def attack(candidate: Path, deidentified: Path, bars: AttackBars, line: Line, sh
     whose, original = identity(deidentified), load(deidentified)
     judging = partial(_judge_bars, line.name, candidate)
     attacked = attack_candidate(candidate, original, bars, whose, line, judging)
-    _tell_attacked(attacked, line.name, with_guesses=shown)
+    _tell_attacked(attacked, line.name, with_guesses=show_counts)
     return candidate
 
 
@@ -71,7 +73,7 @@ def attack_parts(
     divided: Path,
     bars: AttackBars,
     line: Line,
-    shown: bool,
+    show_counts: bool,
     workers: Workers,
 ) -> Path:
     """Let attackers guess at each part; one that they guess too well for its bars is refused."""
@@ -80,7 +82,7 @@ def attack_parts(
     watched = watch_workers(workers, "attack", line.name)
     judging = partial(_judge_bars, line.name, candidate)
     attacked = attack_candidates(candidate, bars, identity(divided), line, judging, watched)
-    _tell_attacked(attacked, line.name, with_guesses=shown)
+    _tell_attacked(attacked, line.name, with_guesses=show_counts)
     return candidate
 
 

@@ -31,7 +31,7 @@ _DESCRIPTIONS = {
 
 @private_task()
 def verify(
-    deidentified: Path, terms: Terms, line: Line, references: References, shown: bool
+    deidentified: Path, terms: Terms, line: Line, references: References, show_counts: bool
 ) -> Path | None:
     """Make sure that the promises can be kept; the version that stands already, if there is one.
 
@@ -44,7 +44,7 @@ def verify(
     if whole is not None:
         tables[terms.kept_over] = whole_rows(whole, terms.kept_over)
     write_note(deidentified, RISK, tables)
-    if shown:
+    if show_counts:
         _show(line.name, tables)
     return existing_version(line, identity(deidentified), rule_of(terms.versions))
 

@@ -16,11 +16,12 @@ from sfumato.flows.cli.show import echo, echo_json, one_line
 VARIABLE = "SFUMATO_PREFECT"
 _ALWAYS = "always"
 FlowName = Literal["release", "publish", "experiments"]
-_PLACES: Mapping[FlowName, str] = {
-    "release": "releasing",
-    "publish": "publishing",
-    "experiments": "experimenting",
+_RUNS: Mapping[FlowName, tuple[str, str]] = {
+    "release": ("releasing", "RELEASE"),
+    "publish": ("publishing", "PUBLISH"),
+    "experiments": ("experimenting", "EXPERIMENTS"),
 }
+"""The module of `flows.runs` that has each flow, and its name there."""
 
 
 def run_here(
@@ -53,28 +54,21 @@ def run_here(
         return _run_with_prefect(name, parameters, tags)
     from sfumato.flows.runs.without_prefect import run_without_prefect
 
-    flow = getattr(import_module(f"sfumato.flows.runs.{_PLACES[name]}"), name.upper())
+    module, flow_name = _RUNS[name]
+    flow = getattr(import_module(f"sfumato.flows.runs.{module}"), flow_name)
     with show.stages() as listener, faults_in_words(), listening(listener):
         return run_without_prefect(flow, **parameters)
 
 
 def _wants_prefect(environ: Mapping[str, str]) -> bool:
     """Decide whether runs are Prefect's: it has a server or a secret for them, or is asked for."""
+    from sfumato.flows.operation.known_server import server_in_use
+
     wish = environ.get(VARIABLE) or ""
     if wish not in ("", _ALWAYS):
         raise InputError(f"{VARIABLE}: is not {_ALWAYS}. Write {_ALWAYS}, or unset it")
     has_block = any(name.endswith("_BLOCK") and value for name, value in environ.items())
-    return named_server() is not None or _finds_server() or has_block or bool(wish)
-
-
-def _finds_server() -> bool:
-    """Name the server at which this work directory's lines were deployed, if it answers."""
-    from sfumato.flows.operation.known_server import known_server
-
-    address = known_server(os.environ)
-    if address is not None:
-        os.environ["PREFECT_API_URL"] = address
-    return address is not None
+    return server_in_use() is not None or has_block or bool(wish)
 
 
 def _run_with_prefect(

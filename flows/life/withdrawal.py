@@ -11,6 +11,7 @@ from sfumato.flows.inputs.environment import quiet
 from sfumato.flows.inputs.passphrases import passphrases
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.releases import own_line
+from sfumato.flows.operation.known_server import server_in_use
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import Version, read_record
 from sfumato.tasks.private.failure import sanitise_errors
@@ -63,7 +64,7 @@ class WithdrawalPlan:
         with passphrases(os.environ), sanitise_errors("withdraw"):
             done = withdraw(self.line, self.number, self.reason, signer=self.signer)
         notices = [*done.notices, *_tell_dossier(self.line, self.number, done.tombstone)]
-        if not done.existed and (server := os.environ.get("PREFECT_API_URL")):
+        if not done.existed and (server := server_in_use()):
             notices += _tell_server(done.tombstone, server)
         delivered = deliver_known(self.line)
         notices += [

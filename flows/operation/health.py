@@ -39,12 +39,16 @@ class Examined:
     Attributes:
         about: what was asked.
         well: whether nothing is to be done.
-        said: what was found, in a line.
+        answer: what was found, in a line.
     """
 
     about: str
     well: bool
-    said: str
+    answer: str
+
+    def document(self) -> dict[str, Any]:
+        """Return the answer for JSON."""
+        return {"about": self.about, "well": self.well, "said": self.answer}
 
 
 def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:

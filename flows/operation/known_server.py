@@ -1,4 +1,4 @@
-"""The Prefect server at which this work directory's lines were deployed, for later commands.
+"""The Prefect server that commands use: the configured one, or the one that lines were deployed at.
 
     <work>/.servers/address.json   its address, without a login
 
@@ -6,12 +6,14 @@ Only the private work directory is believed, and only a server that answers.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sfumato.expectations.machine.prefect_in_use import named_server
 from sfumato.expectations.machine.servers import without_login
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.private.durable import write_atomically
@@ -31,6 +33,16 @@ def note_server(address: str, environ: Mapping[str, str]) -> None:
     with suppress(OSError, SfumatoError):
         place = private_directory(private_directory(work_directory(environ)) / _PLACE)
         write_atomically(place / _FILE, json.dumps({"address": without_login(address)}).encode())
+
+
+def server_in_use() -> str | None:
+    """Return the address of the server for this process, or None if there is none.
+
+    A remembered server is named in the environment from then on, where Prefect looks for it.
+    """
+    if (address := named_server()) is None and (address := known_server(os.environ)) is not None:
+        os.environ["PREFECT_API_URL"] = address
+    return address
 
 
 def known_server(environ: Mapping[str, str]) -> str | None:

@@ -151,7 +151,7 @@ def latest_runs(environ: Mapping[str, str]) -> dict[str, RunRecord]:
 
 
 def _write(record: RunRecord, environ: Mapping[str, str]) -> None:
-    with suppress(OSError, SfumatoError):
+    with suppress(OSError, ValueError, SfumatoError):  # of texts that are no Unicode, too
         place = private_directory(private_directory(work_directory(environ)) / _PLACE)
         content = record.model_dump_json(indent=1).encode()
         write_atomically(place / f"{record.id}.json", content)

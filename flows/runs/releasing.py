@@ -197,7 +197,7 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
         made.deidentified,
         resolved.line,
         resolved.page_of,
-        shown=shows_artifacts,
+        show_counts=shows_artifacts,
         pending=_is_measured(resolved),
     )
     with after_appearance(version):

@@ -190,12 +190,12 @@ def _versions(place: Path) -> list[PublishedVersion]:
 
 def _other_names(line: Line, met: Meeting, names: Sequence[str]) -> dict[str, str]:
     """Return other names that columns of a line have in another line, by their own names."""
-    if met.known is None:
+    if met.statement is None:
         return {}
     called = {}
     for name in names:
         ours = {name, line.same_as.get(name, name)}
-        alike = [column for column in met.known.roles if ours & met.known.names_of(column)]
+        alike = [column for column in met.statement.roles if ours & met.statement.names_of(column)]
         if alike and name not in alike:
             called[name] = alike[0]
     return called
@@ -249,7 +249,7 @@ def require_nothing_by_subtraction(before: SlotMap, now: SlotMap, columns: Seque
 
 def same_people(line: Line, met: Meeting) -> bool:
     """Decide whether a line's people are the same where it uses the same units."""
-    if met.known is None or line.people is None or met.known.people is None:
+    if met.statement is None or line.people is None or met.statement.people is None:
         return line.accepts_lines
     return met.names(line.people)
 

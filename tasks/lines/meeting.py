@@ -41,22 +41,22 @@ class Meeting:
     Attributes:
         line: the other line's private directory.
         people: the number of people in common.
-        known: the other line's statement about itself, None if it published before lines made one.
+        statement: of the other line about itself; None if it published before lines made one.
     """
 
     line: Path
     people: int
-    known: KnownLine | None
+    statement: KnownLine | None
 
     @property
     def groups(self) -> str:
         """The line that made the groups of the other line."""
-        follows = None if self.known is None else self.known.groups
+        follows = None if self.statement is None else self.statement.groups
         return line_of_groups(self.line.parent, self.line.name, follows)
 
     def names(self, people: str | None) -> bool:
         """Decide whether both lines name the same set of people."""
-        return people is not None and self.known is not None and self.known.people == people
+        return people is not None and self.statement is not None and self.statement.people == people
 
 
 def meetings(line: Line, slots: SlotMap) -> Iterator[Meeting]:
@@ -86,14 +86,14 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
     for meeting in met:
         other = meeting.line.name
         if meeting.names(line.people):
-            require_same_file(line, meeting.known)
+            require_same_file(line, meeting.statement)
             if rule == "disjoint" and not (line.accepts_lines or is_joined(line, meeting)):
                 raise PromiseError(
                     f"versions: disjoint is broken: {meeting.people} units are in "
                     f"line {other} about the same people. Leave their rows out, or "
                     "accept the risk (across-lines: accepted-risk)"
                 )
-        elif line.people and meeting.known is not None and meeting.known.people:
+        elif line.people and meeting.statement is not None and meeting.statement.people:
             notices.append(f"{meeting.people} units are in line {other}, about other people")
         elif not line.accepts_lines:
             raise PromiseError(
@@ -173,15 +173,15 @@ def require_compatible(
         return
     ours = description_of(line, declared)
     for meeting in met:
-        if not meeting.names(line.people) or meeting.known is None:
+        if not meeting.names(line.people) or meeting.statement is None:
             continue
         joined, other = is_joined(line, meeting), meeting.line.name
         maps = maps_of(meeting.line)
-        fault, mended = crossing_roles(ours, meeting.known), ""
+        fault, mended = crossing_roles(ours, meeting.statement), ""
         if fault is None:
             from sfumato.tasks.lines.second_grouping import second_grouping  # few lines meet
 
-            fault = second_grouping(now, declared, ours, meeting.known, maps, joined)
+            fault = second_grouping(now, declared, ours, meeting.statement, maps, joined)
             mended = (
                 ""
                 if joined
@@ -260,7 +260,7 @@ def require_coded_alike(line: Line, ours: KnownLine, met: Sequence[Meeting], rul
     Raises:
         PromiseError: naming the column and the line.
     """
-    others = [(f"in line {meeting.line.name}", meeting.known) for meeting in met]
+    others = [(f"in line {meeting.line.name}", meeting.statement) for meeting in met]
     if rule == "accepted-risk":
         others.append(("in the version before", read_line(line.work, line.name)))
     for where, theirs in others:

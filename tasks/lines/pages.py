@@ -42,7 +42,7 @@ _HEAD = 1 << 16  # bytes in which a file of ours says so
 class PageNotice:
     """A message about a page that was not written, and whether the next command is to write it."""
 
-    said: str
+    text: str
     due: bool = True
 
 
@@ -63,7 +63,7 @@ def refresh_pages(line: Line) -> tuple[str, ...]:
     )
     if not any(notice.due for notice in notices):
         end_change(line.public)
-    return tuple(notice.said for notice in notices)
+    return tuple(notice.text for notice in notices)
 
 
 def rebuild_pages(place: Path) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def rebuild_pages(place: Path) -> tuple[str, ...]:
     for line in lines_in(place):
         with hold_lock(line / LOCK):
             notices += _pages_of_line(line)
-    return tuple(notice.said for notice in (*notices, *_pages_of_place(place)))
+    return tuple(notice.text for notice in (*notices, *_pages_of_place(place)))
 
 
 def pages_behind(public: Path) -> list[str]:

@@ -102,7 +102,7 @@ def require_apart_from_others(line: Line, now: MapInParts, ours: KnownLine) -> t
     notices = require_named(line, met, "composed")
     same = [meeting for meeting in met if meeting.names(line.people)]
     for meeting in same:
-        if meeting.known is not None and (fault := _fault(ours, meeting.known)):
+        if meeting.statement is not None and (fault := _fault(ours, meeting.statement)):
             raise PromiseError(
                 f"lines {line.name} and {meeting.line.name} have {meeting.people} "
                 f"people in common and reveal too much together: {fault}"

@@ -152,34 +152,47 @@ def publish(
         _require_approved(line, require_approved)
         with suppress(OSError):  # before anything is there: a later repair has to find it
             note_place(line)
-        number, compared = _next(line), require_other_people(line, identity, candidate.versions)
-        try:
-            staging = stage(line, candidate)
-            combined = require_combined(line, candidate, staging, judge)
-            intended = _intend(line, number, staging, identity, candidate, pending=pending)
-            declared = open_release(staging).declared
-            write_line(line.work, line.name, description_of(line, declared))
-            if combined is not None:
-                write_composition(line.reports(number), combined.composition)
-            write_compared(line.reports(number), compared)
-            offer_key(line)
-            _prepare_log(line, number, intended, time)
-            begin_change(line.public)
-            appear(staging, line.public / number)
-        except BaseException:
-            if not (line.public / number).exists():  # otherwise the next command needs it
-                log_of(line).discard()
-            raise
-        finally:
-            _sweep(line)
-        messages = (*(combined.notices if combined else ()), *_finish(line, number, intended, time))
-        return Published(
-            line.public / number,
-            existed=False,
-            together=combined,
-            notices=messages,
-            private_notices=compared.notices,
-        )
+        return _publish_next(line, candidate, identity, time, judge, pending=pending)
+
+
+def _publish_next(
+    line: Line,
+    candidate: Candidate,
+    identity: Identity,
+    time: str,
+    judge: JudgeAtoms | None,
+    *,
+    pending: bool,
+) -> Published:
+    """Make a candidate that was approved the next version of a line, whose lock is held."""
+    number, compared = _next(line), require_other_people(line, identity, candidate.versions)
+    try:
+        staging = stage(line, candidate)
+        combined = require_combined(line, candidate, staging, judge)
+        intended = _intend(line, number, staging, identity, candidate, pending=pending)
+        declared = open_release(staging).declared
+        write_line(line.work, line.name, description_of(line, declared))
+        if combined is not None:
+            write_composition(line.reports(number), combined.composition)
+        write_compared(line.reports(number), compared)
+        offer_key(line)
+        _prepare_log(line, number, intended, time)
+        begin_change(line.public)
+        appear(staging, line.public / number)
+    except BaseException:
+        if not (line.public / number).exists():  # otherwise the next command needs it
+            log_of(line).discard()
+        raise
+    finally:
+        _sweep(line)
+    messages = (*(combined.notices if combined else ()), *_finish(line, number, intended, time))
+    return Published(
+        line.public / number,
+        existed=False,
+        together=combined,
+        notices=messages,
+        private_notices=compared.notices,
+    )
 
 
 def _require_approved(line: Line, ask: Callable[[], None] | None) -> None:

@@ -94,7 +94,7 @@ def dcat_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
 
 
 def as_script(document: Mapping[str, Any]) -> Markup:
-    """Return a document as the content of `script` in a page; none of its texts can end it."""
+    """Return a document as JSON for a `script` element, which no text in it can end."""
     text = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

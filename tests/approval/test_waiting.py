@@ -259,7 +259,7 @@ def test_health_tells_of_candidates(waiting):
         finding = {candidate.about: candidate for candidate in examine_machine()}[
             "candidate of wages"
         ]
-        return finding.well, finding.said.split(",")[0]
+        return finding.well, finding.answer.split(",")[0]
 
     assert health() == (True, "pending")
     waiting.decide("ann")

@@ -203,8 +203,8 @@ export async function checkLog(source, d, options, report) {
   await checkAgreement(source, log.listing)
   for (const head of heads) await checkContinues(log, head)
   report.log = { size: log.head.size, root: log.head.root, signed: Boolean(log.head.key), earlier: heads.map((/** @type {any} */ h) => h.size) }
-  notes.push(`The line's log has ${log.head.size} entries. ${author}`)
+  notes.push(`The line's log has ${log.head.size === 1 ? '1 entry' : `${log.head.size} entries`}. ${author}`)
   notes.push(heads.length ? `It continues ${heads.map((/** @type {any} */ h) => `the head of ${h.size} entries`).join(' and ')}.`
-    : 'You gave no earlier head: whether versions were left out, put back or rewritten before now was not checked.')
+    : 'You gave no earlier head (node verify.mjs --head FILE): whether versions were left out, put back or rewritten before now was not checked.')
   if (!log.entries.some((/** @type {any} */ e) => has(e, d.digest))) notes.push('The log has no entry of this release, and says nothing of it.')
 }

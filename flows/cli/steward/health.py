@@ -30,9 +30,9 @@ def health(as_json: bool, metrics: Path | None) -> None:
         except OSError as error:
             raise InputError(with_remedies(f"{metrics}: cannot be written", error)) from None
     if as_json:
-        echo_json({"checks": [vars(check) for check in checks]})
+        echo_json({"checks": [check.document() for check in checks]})
     else:
         for check in checks:
-            echo(f"{'ok  ' if check.well else 'NOT '} {check.about}: {one_line(check.said)}")
+            echo(f"{'ok  ' if check.well else 'NOT '} {check.about}: {one_line(check.answer)}")
     if not all(check.well for check in checks):
         raise click.exceptions.Exit(1)

@@ -108,10 +108,10 @@ class ShuffledValues:
     def expected_share(
         self, published: np.ndarray, own: np.ndarray, value: np.ndarray, everyone: int
     ) -> float:
-        """Return the share of people expected to have a row with their own values in all columns.
+        """Return the expected share of people of whom some row has all values.
 
-        The chance in each group is hypergeometric; groups are shuffled independently. The share is
-        the exact one, rounded once to a float.
+        A group shows a person by chance: the number of rows that match is hypergeometric, and
+        groups are shuffled independently. The share is exact, and rounded once to a float.
 
         Args:
             published: the quasi-identifiers of each row as a number, below 0 where they are labels

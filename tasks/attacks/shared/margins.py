@@ -71,7 +71,7 @@ def beta_quantile(chance: float, first: int, second: int) -> float:
 
 
 def margin_of_people(successes: Fraction | int, tried: int, people: int) -> Margin | None:
-    """Return the margin of a share of people of whom some were tried; None if all were.
+    """Return the margin of a share that was measured on some people; None for everyone.
 
     Args:
         successes: the number, or expected number, of successes among the people tried.
