@@ -90,7 +90,7 @@ class RunRecord(BaseModel):
 
     def end(self, outcome: RunOutcome) -> None:
         """Take how the run ended."""
-        self.ended, self.outcome, self.message = _now(), outcome.name, outcome.message
+        self.ended, self.outcome, self.message = _now(), outcome.name, _unicode(outcome.message)
 
     def document(self) -> dict[str, Any]:
         """Return the run for JSON."""
@@ -107,7 +107,8 @@ def begin_record(flow: str, run: str, line: str) -> RunRecord:
     """Return the record of a run of this process that begins now."""
     pid = os.getpid()
     process = start_of_process(pid)
-    return RunRecord(flow=flow, run=run, line=line, pid=pid, process=process, began=_now())
+    names = {"flow": flow, "run": _unicode(run), "line": _unicode(line)}
+    return RunRecord(**names, pid=pid, process=process, began=_now())
 
 
 @contextmanager
@@ -151,7 +152,7 @@ def latest_runs(environ: Mapping[str, str]) -> dict[str, RunRecord]:
 
 
 def _write(record: RunRecord, environ: Mapping[str, str]) -> None:
-    with suppress(OSError, ValueError, SfumatoError):  # of texts that are no Unicode, too
+    with suppress(OSError, SfumatoError):
         place = private_directory(private_directory(work_directory(environ)) / _PLACE)
         content = record.model_dump_json(indent=1).encode()
         write_atomically(place / f"{record.id}.json", content)
@@ -175,6 +176,11 @@ def _read(path: Path) -> RunRecord | None:
         return RunRecord.model_validate_json(read_bytes(path))
     except (OSError, ValidationError, SfumatoError):
         return None
+
+
+def _unicode(text: str) -> str:
+    """Return a text with ? for each byte of a file's name that is no character."""
+    return text.encode(errors="replace").decode()
 
 
 def _now() -> datetime:

@@ -13,10 +13,19 @@ import pytest
 from sfumato.expectations.machine.prefect_in_use import in_prefect_run, named_server
 from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError, TransientFault
 from sfumato.flows.cli.runs import run_here
-from sfumato.flows.operation.known_server import known_server, note_server
-from sfumato.flows.runs.records import KEPT, RecordedStage, RunRecord, read_runs
+from sfumato.flows.life.withdrawal import plan_withdrawal
+from sfumato.flows.operation.known_server import known_server, note_server, server_in_use
+from sfumato.flows.runs.records import (
+    KEPT,
+    RecordedStage,
+    RunRecord,
+    begin_record,
+    keep_record,
+    read_runs,
+)
 from sfumato.flows.runs.releasing import RELEASE
 from sfumato.flows.runs.without_prefect import run_without_prefect
+from sfumato.tasks.outcomes import RunOutcome
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.failure import caught_failures, listening
 from sfumato.tasks.private.scratch import start_of_process
@@ -202,6 +211,18 @@ class TestRecords:
         killed = RunRecord(pid=pid, process="another", **facts)
         assert (killed.state, killed.needs_attention) == ("Killed", True)
 
+    def test_of_names_that_are_no_unicode(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+        record = begin_record("release", "wages\udcff 2026-11", "wages\udcff")
+        with keep_record(record, os.environ):
+            record.end(RunOutcome("Refused", "wages\udcff.yaml: is not there"))
+        (kept,) = read_runs(os.environ)
+        assert (kept.line, kept.state, kept.message) == (
+            "wages?",
+            "Refused",
+            "wages?.yaml: is not there",
+        )
+
     def test_the_newest_are_kept(self, small, tmp_path):
         place = tmp_path / "work" / ".runs"
         place.mkdir(parents=True, mode=0o700)
@@ -304,6 +325,22 @@ def test_lines_of_json_name_the_run(small, tmp_path):
     of_run = [entry for entry in entries if "run" in entry]
     assert {(entry["line"], entry["id"]) for entry in of_run} == {("wages", record.id)}
     assert [e["stage"] for e in of_run if e["level"] == "info" and "stage" in e] == STAGES
+
+
+def test_a_withdrawal_is_told_to_the_server_in_use(small, prefect_api, monkeypatch):
+    """The remembered server hears of it, as it hears of runs."""
+    monkeypatch.setenv("PREFECT_API_URL", "")
+    monkeypatch.setattr("sfumato.flows.operation.known_server.named_server", lambda: None)
+    note_server(prefect_api, os.environ)
+    assert server_in_use() == prefect_api
+    assert os.environ["PREFECT_API_URL"] == prefect_api
+    monkeypatch.setattr("sfumato.flows.life.withdrawal.server_in_use", lambda: prefect_api)
+    told = []
+    monkeypatch.setattr("sfumato.tasks.events.tell_at_once", lambda *facts: told.append(facts))
+    version = small.publish("one").directory
+    plan_withdrawal(version, "r").carry_out()
+    ((happened, line, facts),) = told
+    assert (happened, line, facts["version"]) == ("withdrawn", "wages", "0001")
 
 
 class TestKnownServer:
