@@ -62,7 +62,7 @@ def run_here(
 
 def _wants_prefect(environ: Mapping[str, str]) -> bool:
     """Decide whether runs are Prefect's: it has a server or a secret for them, or is asked for."""
-    from sfumato.flows.operation.known_server import server_in_use
+    from sfumato.flows.inputs.server_in_use import server_in_use
 
     wish = environ.get(VARIABLE) or ""
     if wish not in ("", _ALWAYS):

@@ -9,9 +9,9 @@ from sfumato.expectations.machine.servers import without_login
 from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.inputs.environment import quiet
 from sfumato.flows.inputs.passphrases import passphrases
+from sfumato.flows.inputs.server_in_use import server_in_use
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.releases import own_line
-from sfumato.flows.operation.known_server import server_in_use
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.versions import Version, read_record
 from sfumato.tasks.private.failure import sanitise_errors

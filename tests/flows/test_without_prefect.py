@@ -13,8 +13,8 @@ import pytest
 from sfumato.expectations.machine.prefect_in_use import in_prefect_run, named_server
 from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError, TransientFault
 from sfumato.flows.cli.runs import run_here
+from sfumato.flows.inputs.server_in_use import known_server, note_server, server_in_use
 from sfumato.flows.life.withdrawal import plan_withdrawal
-from sfumato.flows.operation.known_server import known_server, note_server, server_in_use
 from sfumato.flows.runs.records import (
     KEPT,
     RecordedStage,
@@ -216,8 +216,8 @@ class TestRecords:
         record = begin_record("release", "wages\udcff 2026-11", "wages\udcff")
         with keep_record(record, os.environ):
             record.end(RunOutcome("Refused", "wages\udcff.yaml: is not there"))
-        (kept,) = read_runs(os.environ)
-        assert (kept.line, kept.state, kept.message) == (
+        (written,) = read_runs(os.environ)
+        assert (written.line, written.state, written.message) == (
             "wages?",
             "Refused",
             "wages?.yaml: is not there",
@@ -330,16 +330,16 @@ def test_lines_of_json_name_the_run(small, tmp_path):
 def test_a_withdrawal_is_told_to_the_server_in_use(small, prefect_api, monkeypatch):
     """The remembered server hears of it, as it hears of runs."""
     monkeypatch.setenv("PREFECT_API_URL", "")
-    monkeypatch.setattr("sfumato.flows.operation.known_server.named_server", lambda: None)
+    monkeypatch.setattr("sfumato.flows.inputs.server_in_use.named_server", lambda: None)
     note_server(prefect_api, os.environ)
     assert server_in_use() == prefect_api
     assert os.environ["PREFECT_API_URL"] == prefect_api
     monkeypatch.setattr("sfumato.flows.life.withdrawal.server_in_use", lambda: prefect_api)
-    told = []
-    monkeypatch.setattr("sfumato.tasks.events.tell_at_once", lambda *facts: told.append(facts))
+    events = []
+    monkeypatch.setattr("sfumato.tasks.events.tell_at_once", lambda *facts: events.append(facts))
     version = small.publish("one").directory
     plan_withdrawal(version, "r").carry_out()
-    ((happened, line, facts),) = told
+    ((happened, line, facts),) = events
     assert (happened, line, facts["version"]) == ("withdrawn", "wages", "0001")
 
 

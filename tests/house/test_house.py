@@ -45,7 +45,7 @@ SHORT = {
     "flows/experiments.py": "a flow",
     "flows/publish.py": "a flow",
     "flows/release.py": "a flow",
-    "flows/operation/known_server.py": "imported before it is known whether Prefect is",
+    "flows/inputs/server_in_use.py": "imported before it is known whether Prefect is",
     "flows/runs/experimenting.py": "a run",
     "flows/runs/prefect_flow.py": "imports Prefect",
     "flows/runs/without_prefect.py": "imports no Prefect",

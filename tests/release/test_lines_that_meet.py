@@ -131,7 +131,7 @@ def test_a_run_says_that_the_same_units_are_other_people_elsewhere(tmp_path):
     resolved = prepare(second.write(people="village"), run, seeded_keys(0))
     published = publish_prepared(resolved, run)
     assert published.notices == ("72 units are in line first, about other people",)
-    assert published.together.statement.people == "village"
+    assert published.together.known.people == "village"
 
 
 def cut_short(place):

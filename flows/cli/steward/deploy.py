@@ -40,8 +40,8 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None, as_json: bool
     of this work directory show their runs to it, too.
     """
     from sfumato.flows.inputs.environment import quiet
+    from sfumato.flows.inputs.server_in_use import note_server
     from sfumato.flows.operation.deployments import prefect_yaml, read_lines
-    from sfumato.flows.operation.known_server import note_server
     from sfumato.tasks.private.durable import write_atomically
 
     lines = read_lines(specs, root)
