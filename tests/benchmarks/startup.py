@@ -32,6 +32,7 @@ COMMAND = "from sfumato.flows.cli.main import main; main()"
 QUIET = "from sfumato.flows.inputs.environment import lean, quiet; lean(); quiet(); "
 PREFECT = "from prefect import flow, task; import prefect.artifacts, prefect.runtime"
 GREAT_EXPECTATIONS = "import great_expectations"
+ENGINE = "import sfumato.expectations.suites.engine"
 ALL = "import sfumato.flows.runs.releasing, sfumato.expectations.suites.gate"
 TASKS = 7  # of a release
 EMPTY = f"""
@@ -90,9 +91,11 @@ def of_imports(environ: Mapping[str, str]) -> None:
     """The parts of a release that would be there without it."""
     bare = of_code("pass", environ)
     suites = of_code(QUIET + GREAT_EXPECTATIONS, environ) - bare
+    spared = of_code(QUIET + ENGINE, environ) - bare
     prefect = of_code(QUIET + PREFECT, environ) - bare
     for title, taken in {
         "imports of Great Expectations": suites,
+        "imports of Great Expectations, as a release has them": spared,
         "imports of a release, ours among them": of_code(QUIET + ALL, environ) - bare,
         "imports of Prefect, with --prefect": prefect,
         f"its server and an empty flow of {TASKS} tasks": of_code(QUIET + EMPTY, environ)
@@ -128,7 +131,9 @@ def time_release(
 ) -> tuple[float, float]:
     """CPU and wall seconds of a release in a place of its own, which is deleted."""
     begun = perf_counter()
-    cpu = run([*release(place / "out", spec), *way], environ | {"SFUMATO_WORK": str(place)})
+    cpu = run(
+        [*release(place / "out", spec), *way], environ | {"SFUMATO_WORK": str(place / "work")}
+    )
     wall = perf_counter() - begun
     shutil.rmtree(place)
     return cpu, wall

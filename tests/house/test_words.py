@@ -31,15 +31,6 @@ REASONS = {
     "a parameter that a command's option gives": [
         "flows/cli/steward/keys.py::revoke",
     ],
-    "a parameter of a Prefect task": [
-        "tasks/in_parts.py::divide",
-        "tasks/ingest.py::ingest",
-        "tasks/publish.py::publish",
-        "tasks/publish.py::publish_approved",
-        "tasks/validate.py::attack",
-        "tasks/validate.py::attack_parts",
-        "tasks/verify.py::verify",
-    ],
     "a key of documents, or of a spec": [
         "expectations/suites/gate.py::LimitedShare.observed",
         "tasks/partitions/aimed/parameters.py::GroupByAim.over",
