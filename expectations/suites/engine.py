@@ -6,6 +6,7 @@ What holds is decided by the models and rules; the classes here carry them in an
 import inspect
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,13 +15,29 @@ from typing import Any
 import pandas as pd
 
 from sfumato.expectations.machine.fault import reason_of, require_machine
-from sfumato.expectations.machine.imports import spared_imports
+from sfumato.expectations.machine.imports import Spared, import_spared, is_command
+from sfumato.expectations.rules.owned import OwnedRule
+from sfumato.expectations.rules.structure import OrderedColumns
 from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 
 os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
-# A third of the time of its import is for what only expectations use that we do not.
-with warnings.catch_warnings(), spared_imports(["altair", "scipy.stats"], absent=["boto3"]):
+_SOURCES = r"great_expectations\.datasource\.fluent"
+_EXPECTATIONS = r"great_expectations\.expectations\.core"
+_USED = "|".join([*OwnedRule.model_fields, OrderedColumns.type])
+# What only expectations and sources import that we do not use takes half the time of its import.
+_SPARED = Spared(
+    later={"altair", "scipy.stats"},
+    absent={"boto3", "botocore"},
+    hollow=re.compile(
+        rf"{_SOURCES}\.(?!(pandas|sql|invalid)_datasource$)\w+_datasource|{_SOURCES}\.fabric"
+        rf"|{_SOURCES}\.data_asset\.path\.(pandas\.generated_assets|spark\.spark_asset)"
+        rf"|{_EXPECTATIONS}\.(?!({_USED})$)expect_\w+"
+    ),
+)
+with warnings.catch_warnings():
     warnings.simplefilter("ignore")
+    if is_command():  # else somebody else may use the rest
+        import_spared("great_expectations", _SPARED)
     import great_expectations as gx
     from great_expectations.compatibility import pydantic
     from great_expectations.data_context.types.base import (
