@@ -59,6 +59,19 @@ class AdmittedValues:
         return np.bincount(self.table.group)
 
 
+class CountedValues:
+    """The sensitive values of groups, each with the number of rows that have it."""
+
+    def __init__(self, table: PublishedColumns) -> None:
+        """Take the table; columns are read when they are needed."""
+        self.table = table
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """The number of rows of its group that have the value (integers, one per row)."""
+        return self.table.numbers("count")
+
+
 @dataclass(frozen=True, eq=False)
 class Entries:
     """Groups in cells; each entry is a group that may have rows in a cell.
@@ -111,7 +124,7 @@ class DirectCountsEngine(CountsEngine):
     tables: Files = field(kw_only=True)
     conditions: ValueConditions = field(kw_only=True)
     _admitted: dict[str, AdmittedValues] = field(default_factory=dict)
-    _counted: dict[str, PublishedColumns] = field(default_factory=dict)
+    _counted: dict[str, CountedValues] = field(default_factory=dict)
 
     def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
         """Return the bounds of each count by the values of the group columns.
@@ -229,10 +242,10 @@ class DirectCountsEngine(CountsEngine):
 
     def _of_sensitive(self, table: str, matching: Matching, entries: Entries) -> MatchingRows:
         """Return the rows with a matching sensitive value, whose number is published."""
-        counted = self._columns_of(table)
-        rows = np.flatnonzero(self.conditions.rows(counted, matching.condition))
-        times = counted.numbers("count")[rows]
-        number = np.bincount(counted.group[rows], times, len(self._sizes)).astype(np.int64)
+        counted = self._counts_of(table)
+        rows = np.flatnonzero(self.conditions.rows(counted.table, matching.condition))
+        group, times = counted.table.group[rows], counted.times[rows]
+        number = np.bincount(group, times, len(self._sizes)).astype(np.int64)
         number = number[entries.group]
         size = self._sizes[entries.group]
         return MatchingRows(number > 0, number, number, number.astype(np.float64), size)
@@ -240,12 +253,12 @@ class DirectCountsEngine(CountsEngine):
     @cached_property
     def _sizes(self) -> np.ndarray:
         """The number of rows of each group (int64, one per group)."""
-        counted = self._columns_of(next(iter(tables_of_counts(self.declared).values())))
-        return np.bincount(counted.group, counted.numbers("count")).astype(np.int64)
+        counted = self._counts_of(next(iter(tables_of_counts(self.declared).values())))
+        return np.bincount(counted.table.group, counted.times).astype(np.int64)
 
-    def _columns_of(self, table: str) -> PublishedColumns:
+    def _counts_of(self, table: str) -> CountedValues:
         if table not in self._counted:
-            self._counted[table] = PublishedColumns(self.tables[table])
+            self._counted[table] = CountedValues(PublishedColumns(self.tables[table]))
         return self._counted[table]
 
     def _values_of(self, name: str) -> AdmittedValues:
