@@ -10,7 +10,8 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
 
 import pandas as pd
 
@@ -67,6 +68,7 @@ with warnings.catch_warnings():
     from great_expectations.validator.metric_configuration import MetricConfiguration
 
 __all__ = [
+    "Carried",
     "DataContextConfig",
     "DefaultJinjaIndexPageView",
     "DefaultJinjaPageView",
@@ -87,6 +89,7 @@ __all__ = [
 ]
 
 _LAST = ("groups", "failing")
+_Content = TypeVar("_Content")
 
 
 @contextmanager
@@ -101,6 +104,16 @@ def discreet(doing: str) -> Iterator[None]:
         if isinstance(error, OSError):
             raise Fault(f"{doing}: {reason_of(error)}") from None
         raise PromiseError(f"{doing} could not be evaluated ({type(error).__name__})") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Carried(Generic[_Content]):
+    """What a frame carries, which is handed on, not copied, where pandas copies that."""
+
+    content: _Content
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return self
 
 
 def frame_of(execution_engine: Any, domain: Any) -> pd.DataFrame:
