@@ -27,7 +27,7 @@ def is_command() -> bool:
 
 @dataclass(frozen=True)
 class Spared:
-    """What a package need not import.
+    """Modules that a package need not import.
 
     Attributes:
         later: the names of modules that are executed when something in them is first used.

@@ -108,7 +108,7 @@ def discreet(doing: str) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Carried(Generic[_Content]):
-    """What a frame carries, which is handed on, not copied, where pandas copies that."""
+    """Content of a frame that is handed on, not copied, where pandas copies attributes."""
 
     content: _Content
 

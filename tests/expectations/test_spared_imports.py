@@ -30,7 +30,7 @@ print(json.dumps({{
 COMMAND = "from sfumato.flows.inputs.environment import lean; lean()"
 
 
-def imported(start):
+def import_gate(start):
     done = subprocess.run(
         [sys.executable, "-c", REPORT.format(start=start)],
         capture_output=True,
@@ -41,7 +41,7 @@ def imported(start):
 
 
 def test_a_command_imports_what_specs_can_name_and_no_platform():
-    seen = imported(COMMAND)
+    seen = import_gate(COMMAND)
     assert {"boto3", "botocore", "altair"} & set(seen["modules"]) == set()
     assert seen["real"] == ["PandasDatasource"]
     assert set(OwnedRule.model_fields) | {OrderedColumns.type} <= set(seen["expectations"])
@@ -50,7 +50,7 @@ def test_a_command_imports_what_specs_can_name_and_no_platform():
 
 
 def test_another_process_has_all_of_great_expectations():
-    seen = imported("")
+    seen = import_gate("")
     assert seen["real"] == ["SparkDatasource", "PostgresDatasource", "PandasDatasource"]
     assert "expect_column_kl_divergence_to_be_less_than" in seen["expectations"]
 

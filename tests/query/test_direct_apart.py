@@ -21,7 +21,7 @@ EACH = {"quick": 10, "dev": 25, "ci": 60, "deep": 1000}[os.environ.get("HYPOTHES
 LEAST_DIRECT = 0.4  # of all questions, most others of which divide by zero
 
 
-def watched(kind, method):
+def note_calls(kind, method):
     """Note whether a method of the engine that asks SQL is called."""
     return patch.object(kind, method, autospec=True, side_effect=getattr(kind, method))
 
@@ -74,7 +74,7 @@ def test_bounds_by_subdomain(name):
                 with pytest.raises(QueryError):
                     ask(direct, declared, question)
                 continue
-            with watched(SubdomainsEngine, "_keys") as sql:
+            with note_calls(SubdomainsEngine, "_keys") as sql:
                 answer = ask(direct, declared, question)
             answered += not sql.called
             assert_same_answers(answer, expected, query)

@@ -48,10 +48,10 @@ class AdmittedValues:
         self.table, self._name = table, name
 
     @cached_property
-    def expected(self) -> np.ndarray:
-        """How many rows of its group are expected to have the value (float64, one per row)."""
-        expected: np.ndarray = self.table.read(expected_name(self._name)).to_numpy()
-        return expected
+    def occurrences(self) -> np.ndarray:
+        """The expected number of rows of its group with the value (float64, one per row)."""
+        numbers: np.ndarray = self.table.read(expected_name(self._name)).to_numpy()
+        return numbers
 
     @cached_property
     def number(self) -> np.ndarray:
@@ -59,7 +59,7 @@ class AdmittedValues:
         return np.bincount(self.table.group)
 
 
-class CountedValues:
+class PublishedCounts:
     """The sensitive values of groups, each with the number of rows that have it."""
 
     def __init__(self, table: PublishedColumns) -> None:
@@ -73,7 +73,7 @@ class CountedValues:
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class CellGroups:
     """Groups in cells; each entry is a group that may have rows in a cell.
 
     Attributes:
@@ -92,15 +92,15 @@ class Entries:
             return np.array([numbers.sum(dtype=np.float64)])
         return np.bincount(self.cell, numbers, minlength=len(self.keys))
 
-    def where(self, chosen: np.ndarray) -> "Entries":
+    def where(self, chosen: np.ndarray) -> "CellGroups":
         """Return the chosen entries (bool), with the same cells."""
         cell = None if self.cell is None else self.cell[chosen]
-        return Entries(self.group[chosen], cell, self.keys)
+        return CellGroups(self.group[chosen], cell, self.keys)
 
 
 @dataclass(frozen=True, eq=False)
-class MatchingRows:
-    """How many rows of the group of each entry have a matching value.
+class GroupMatches:
+    """The number of rows of each entry's group that have a matching value.
 
     Attributes:
         some: whether any may have one (bool), as are needed by all that follow.
@@ -124,7 +124,7 @@ class DirectCountsEngine(CountsEngine):
     tables: Files = field(kw_only=True)
     conditions: ValueConditions = field(kw_only=True)
     _admitted: dict[str, AdmittedValues] = field(default_factory=dict)
-    _counted: dict[str, CountedValues] = field(default_factory=dict)
+    _counted: dict[str, PublishedCounts] = field(default_factory=dict)
 
     def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
         """Return the bounds of each count by the values of the group columns.
@@ -160,8 +160,8 @@ class DirectCountsEngine(CountsEngine):
     def _answer(
         self,
         question: Question,
-        entries: Entries,
-        terms: Sequence[MatchingRows],
+        entries: CellGroups,
+        terms: Sequence[GroupMatches],
         estimates: bool,
     ) -> dict[Key, dict[Aggregate, Bounds]]:
         """Return the bounds of the rows of which every term holds, by cell."""
@@ -189,11 +189,11 @@ class DirectCountsEngine(CountsEngine):
             for cell in np.flatnonzero(has_rows).tolist()
         }
 
-    def _all_groups(self) -> Entries:
+    def _all_groups(self) -> CellGroups:
         """Return every group once, in one cell."""
-        return Entries(np.flatnonzero(self._sizes), None, [()])
+        return CellGroups(np.flatnonzero(self._sizes), None, [()])
 
-    def _cells(self, name: str, matching: Matching | None) -> tuple[Entries, MatchingRows]:
+    def _cells(self, name: str, matching: Matching | None) -> tuple[CellGroups, GroupMatches]:
         """Return the groups that admit each matching value of a column, and rows with it."""
         values = self._values_of(name)
         column, group = values.table.coded_column(name), values.table.group
@@ -202,12 +202,12 @@ class DirectCountsEngine(CountsEngine):
             chosen = self.conditions.values(values.table, name, matching.condition)
             rows = np.flatnonzero(column.rows_with(chosen))
         keys = [(value,) for value in column.values.to_pylist()]
-        entries = Entries(group[rows], column.codes[rows], keys)
+        entries = CellGroups(group[rows], column.codes[rows], keys)
         ones = np.ones(len(rows), dtype=np.int64)
-        expected = values.expected[rows]
+        expected = values.occurrences[rows]
         return entries, self._of_admitted(values, entries, ones, expected)
 
-    def _matching_rows(self, matching: Matching, entries: Entries) -> MatchingRows:
+    def _matching_rows(self, matching: Matching, entries: CellGroups) -> GroupMatches:
         """Return the rows of each entry's group that match a condition."""
         tables = tables_of_counts(self.declared)
         if matching.columns in tables:
@@ -218,12 +218,16 @@ class DirectCountsEngine(CountsEngine):
         rows = np.flatnonzero(values.table.coded_column(name).rows_with(chosen))
         group, groups = values.table.group[rows], len(self._sizes)
         admitted = np.bincount(group, minlength=groups)[entries.group]
-        expected = np.bincount(group, values.expected[rows], groups)[entries.group]
+        expected = np.bincount(group, values.occurrences[rows], groups)[entries.group]
         return self._of_admitted(values, entries, admitted, expected)
 
     def _of_admitted(
-        self, values: AdmittedValues, entries: Entries, matching: np.ndarray, expected: np.ndarray
-    ) -> MatchingRows:
+        self,
+        values: AdmittedValues,
+        entries: CellGroups,
+        matching: np.ndarray,
+        expected: np.ndarray,
+    ) -> GroupMatches:
         """Return the rows with one of some admitted values, all of which occur.
 
         Args:
@@ -237,10 +241,10 @@ class DirectCountsEngine(CountsEngine):
         least = np.where(matching == number, size, matching)
         most = size - number + matching
         if self.estimator == "weighted":
-            return MatchingRows(matching > 0, least, most, expected, size)
-        return MatchingRows(matching > 0, least, most, matching.astype(np.float64), number)
+            return GroupMatches(matching > 0, least, most, expected, size)
+        return GroupMatches(matching > 0, least, most, matching.astype(np.float64), number)
 
-    def _of_sensitive(self, table: str, matching: Matching, entries: Entries) -> MatchingRows:
+    def _of_sensitive(self, table: str, matching: Matching, entries: CellGroups) -> GroupMatches:
         """Return the rows with a matching sensitive value, whose number is published."""
         counted = self._counts_of(table)
         rows = np.flatnonzero(self.conditions.rows(counted.table, matching.condition))
@@ -248,7 +252,7 @@ class DirectCountsEngine(CountsEngine):
         number = np.bincount(group, times, len(self._sizes)).astype(np.int64)
         number = number[entries.group]
         size = self._sizes[entries.group]
-        return MatchingRows(number > 0, number, number, number.astype(np.float64), size)
+        return GroupMatches(number > 0, number, number, number.astype(np.float64), size)
 
     @cached_property
     def _sizes(self) -> np.ndarray:
@@ -256,9 +260,9 @@ class DirectCountsEngine(CountsEngine):
         counted = self._counts_of(next(iter(tables_of_counts(self.declared).values())))
         return np.bincount(counted.table.group, counted.times).astype(np.int64)
 
-    def _counts_of(self, table: str) -> CountedValues:
+    def _counts_of(self, table: str) -> PublishedCounts:
         if table not in self._counted:
-            self._counted[table] = CountedValues(PublishedColumns(self.tables[table]))
+            self._counted[table] = PublishedCounts(PublishedColumns(self.tables[table]))
         return self._counted[table]
 
     def _values_of(self, name: str) -> AdmittedValues:

@@ -93,14 +93,14 @@ class DirectSubdomainsEngine(SubdomainsEngine):
         """Return the cells' values of group columns, the rows they select, and all subdomains."""
         try:
             rows = rows_selected(self.tables, self.conditions, queries.question)
-            hits = hits_of(rows, self._shown.groups)
+            hits = hits_of(rows, self._subdomains.groups)
         except NotDirectError:
             return super().read_cells(queries)
         order = stable_order(hits.each_group)
         selected = Selected(
             hits.cell[order], hits.each_group[order], hits.hits[order], len(rows.keys)
         )
-        return rows.keys, selected, self._shown
+        return rows.keys, selected, self._subdomains
 
     def chosen_values(self, queries: SubdomainQueries) -> np.ndarray:
         """Return the sensitive values on which the condition holds (bool, by rank)."""
@@ -121,16 +121,16 @@ class DirectSubdomainsEngine(SubdomainsEngine):
     @cached_property
     def _means(self) -> np.ndarray:
         """The expected mean of each group (float64)."""
-        return self.means_of_groups(self._shown, self.floats)
+        return self.means_of_groups(self._subdomains, self.floats)
 
     @cached_property
-    def _shown(self) -> ShownSubdomains:
+    def _subdomains(self) -> ShownSubdomains:
         """The subdomains that all groups show.
 
         Raises:
             NotDirectError: if groups are not numbered 0, 1, ….
         """
-        _, shown = self.select(SubdomainQueries(_EVERYTHING, relations(self.declared).rows), 1)
-        if shown.groups != self.tables.rows.groups:
+        _, subdomains = self.select(SubdomainQueries(_EVERYTHING, relations(self.declared).rows), 1)
+        if subdomains.groups != self.tables.rows.groups:
             raise NotDirectError
-        return shown
+        return subdomains
