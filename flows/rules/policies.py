@@ -72,7 +72,7 @@ def require_policy(spec: SpecParts) -> None:
     if not isinstance(wish, ChosenPolicy):
         raise ValueError("policy: was not read. Read the spec from its file")
     if fault := _fault_of_keys(wish) or _fault_of_choice(spec, wish):
-        raise ValueError(fault)
+        raise ValueError(f"{fault}. {NO_ADVICE}")
     faults = [fault for _, fault in policy_faults(spec)]
     if faults:
         raise ValueError(

@@ -96,7 +96,7 @@ def _methods(document: Document) -> Iterator[str]:
 
 def _risk(document: Document) -> Iterator[str]:
     for decided in document["policy"]["decided"]:
-        outcome = "kept" if decided["kept"] else "NOT KEPT"
+        outcome = "Kept" if decided["kept"] else "NOT KEPT"
         yield f"{_capital(decided['demands'])}. {outcome}: {decided['found']}."
 
 
