@@ -82,6 +82,38 @@ class Registered:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Deferred:
+    """A pydantic annotation: a mapping is read as a class that is imported at its first use.
+
+    Most documents do not have such a part, and never import it.
+
+    Attributes:
+        place: of the class, `module:attribute`.
+        in_short: whether a document may also have a text, which is expanded before it is read.
+    """
+
+    place: str
+    in_short: bool = False
+
+    def __get_pydantic_core_schema__(
+        self, _source: Any, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        written = core_schema.plain_serializer_function_ser_schema(Registered._dump, info_arg=True)
+        return core_schema.no_info_plain_validator_function(self._read, serialization=written)
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = handler(adapter_of(_import(self.place)).core_schema)
+        return {"anyOf": [{"type": "string"}, schema]} if self.in_short else schema
+
+    def _read(self, value: Any) -> Any:
+        if value is None or isinstance(value, str | int | float | list | tuple):
+            raise PydanticKnownError("model_attributes_type")
+        return adapter_of(_import(self.place)).validate_python(value)
+
+
 @cache
 def adapter_of(kind: Any) -> TypeAdapter[Any]:
     """Return the reader and writer of a kind, built once at its first use: builds are deferred."""

@@ -20,6 +20,7 @@ from sfumato.expectations.rules.owned import columns_of_rules
 from sfumato.expectations.shared.errors import InputError
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.inputs.passphrases import passphrases, source_secrets
+from sfumato.flows.inputs.policies import missing_statements
 from sfumato.flows.inputs.resolved import (
     ResolvedRun,
     require_in_memory,
@@ -41,11 +42,13 @@ from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.draft import draft_content_of_parts
 from sfumato.tasks.parts.original import original_of_candidate
 from sfumato.tasks.parts.validate import seal_candidates
+from sfumato.tasks.policies.rule import NO_ADVICE
 from sfumato.tasks.private.failure import sanitise_errors, stage
 from sfumato.tasks.private.scratch import draft_directory, run_directory
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.draft import DraftContent, write_draft_page
+from sfumato.tasks.report.steward.policy import policy_document
 from sfumato.tasks.stages.anonymize import RELEASE, declaration, write_candidate
 from sfumato.tasks.stages.deidentify import (
     choose_terms,
@@ -69,7 +72,7 @@ from sfumato.tasks.stages.validate import (
 )
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 from sfumato.tasks.terms.assessment import Assessment
-from sfumato.tasks.terms.opened import open_release
+from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.terms.terms import Terms
 from sfumato.tasks.workers.workers import InTurn
 
@@ -178,7 +181,19 @@ def _make_draft(
     summary = content.document()
     about_texts = warnings_of_texts(made.deidentified)
     summary["warnings"] = [*about_texts, *made.notices, *summary["warnings"]]
-    return Draft(place, page, {"stands": made.stands, **summary})
+    decided = _policy(resolved, open_release(place / RELEASE))
+    return Draft(place, page, {"stands": made.stands, **summary, **decided})
+
+
+def _policy(resolved: ResolvedRun, release: Release) -> dict[str, Any]:
+    """Return what the draft keeps of the spec's policy, and what nobody has stated yet."""
+    decided = policy_document(release, None)
+    if decided is None:
+        return {}
+    missing = [statement.name for statement in missing_statements(resolved.spec.policy)]
+    rules = [rule["found"] for rule in decided["decided"]]
+    edition = f"{decided['name']} of {decided['date']}"
+    return {"policy": {"name": edition, "found": rules, "not_stated": missing, "note": NO_ADVICE}}
 
 
 def _judge_whole(resolved: ResolvedRun, run: Path) -> _JudgedDraft:

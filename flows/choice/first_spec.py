@@ -6,7 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,11 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.expectations.shared.wording import readable
 from sfumato.flows.inputs.documents import parse_yaml
 from sfumato.flows.inputs.passphrases import source_secrets
-from sfumato.flows.inputs.spec import ReleaseSpec, json_schema
+from sfumato.flows.inputs.policies import find_policy, policy_names
+from sfumato.flows.inputs.spec import json_schema, spec_of
 from sfumato.tasks.microdata.notation.address import scheme_of
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.policies.rule import NO_ADVICE
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.private.scratch import scratch_directory
@@ -34,6 +36,7 @@ from sfumato.tasks.profile.draft import (
 )
 from sfumato.tasks.profile.facts import facts_of
 from sfumato.tasks.profile.page import write_profile
+from sfumato.tasks.profile.policy import DraftPolicy
 from sfumato.tasks.profile.roles import propose_roles
 from sfumato.tasks.profile.skeletons import Rows
 from sfumato.tasks.profile.table import FoundTable, find_table, read_source
@@ -71,7 +74,11 @@ class WrittenSpec:
 
 
 def write_first_spec(
-    address: str, place: Path | None, options: DraftOptions, environ: Mapping[str, str]
+    address: str,
+    place: Path | None,
+    options: DraftOptions,
+    environ: Mapping[str, str],
+    policy: str | None = None,
 ) -> WrittenSpec:
     """Read a source, and write the draft of a spec, its hierarchies, and the private profile.
 
@@ -80,15 +87,18 @@ def write_first_spec(
         place: of the draft; `<name of the source>.yaml` here, without it.
         options: what is known of the source.
         environ: the environment.
+        policy: a policy that the draft has to keep, by its name or a path; None for none.
 
     Raises:
-        SpecError: where an address or a name is none, or a file is there already.
+        SpecError: where an address or a name is none, a file is there already, or the policy is
+            wrong, or allows nothing that is proposed.
         InputError: where the source cannot be read, or its format cannot be inferred.
         TransientFault: where a database or a store cannot be reached.
     """
     line = _line_name(place.stem) if place is not None else _line_of_source(_stem(address))
     spec = place or Path(f"{line}.yaml")
     _require_new(spec)
+    drafted_under = None if policy is None else _policy(policy, spec.absolute().parent)
     work = work_directory(environ)
     require_apart(spec.absolute().parent / PUBLISHED, work)
     uri = _relative(address, spec.absolute().parent)
@@ -96,10 +106,10 @@ def write_first_spec(
     with source_secrets(source, environ), scratch_directory(environ) as scratch:
         base, environment = spec.absolute().parent, with_secrets(environ)
         table = find_table(source, options, base, environment, scratch / FETCHED)
-    draft = _draft(table, options)
+    draft = replace(_draft(table, options), policy=drafted_under)
     title = line.replace("-", " ").capitalize()
     text = spec_text(draft, line, title)
-    undecided = _open_question(text)
+    undecided = _open_question(text, spec.absolute().parent)
     files = {spec.parent / name: rows for name, rows in hierarchy_files(draft, line).items()}
     for path in files:
         _require_new(path)
@@ -113,6 +123,17 @@ def write_first_spec(
     unnumbered = _missing_numbers(draft)
     notes = (*table.notes, *_notes_on_unfit(draft), *_notes_on_people(draft))
     return WrittenSpec(spec, tuple(files), profile, undecided, guess, unnumbered, notes)
+
+
+def _policy(written: str, base: Path) -> DraftPolicy:
+    """Return the policy of a draft, named as the spec in `base` has to name it."""
+    file = find_policy(written)
+    if file.policy.refused is not None:
+        raise SpecError(f"--policy {written}: {file.policy.refused} {NO_ADVICE}")
+    if written in policy_names():
+        return DraftPolicy(written, file.policy)
+    relative = os.path.relpath(written, base)
+    return DraftPolicy(relative if "/" in relative else f"./{relative}", file.policy)
 
 
 def _draft(table: FoundTable, options: DraftOptions) -> SpecDraft:
@@ -180,11 +201,13 @@ def _number_of_rows(number: int) -> str:
     return "1 row has" if number == 1 else f"{number:,} rows have"
 
 
-def _open_question(text: str) -> str | None:
+def _open_question(text: str, base: Path) -> str | None:
     """Return why a draft would be refused even with confirmed roles, or None."""
     document = parse_yaml(text) | {"roles": "confirmed"}
     try:
-        ReleaseSpec.model_validate(document)
+        spec_of(document, base)
+    except SpecError as error:
+        return str(error)
     except ValidationError as error:
         return readable(error, document, json_schema())
     return None

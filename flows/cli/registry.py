@@ -26,6 +26,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "hierarchy": f"{_CHOICE}.hierarchy",
         "plan": f"{_CHOICE}.plan",
         "compare": f"{_CHOICE}.compare",
+        "policies": f"{_CHOICE}.policies",
         "schema": f"{_STEWARD}.schema",
     },
     "Stewards: release, and look after what was released": {

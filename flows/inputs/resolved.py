@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from sfumato.expectations.shared.errors import SpecError
@@ -53,6 +54,11 @@ class ResolvedRun:
     def identifiers(self) -> Identifiers:
         """The identifiers that say whose the rows are."""
         return Identifiers(self.unit, self.spec.household)
+
+    @property
+    def wants_dossier(self) -> bool:
+        """True if each version has a dossier: the spec asks for one, or has a policy."""
+        return self.spec.dossier is not None or self.spec.policy is not None
 
     @property
     def withheld(self) -> tuple[str, ...]:
@@ -127,6 +133,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         words=spec.words,
         rows_apart=spec.rows_apart,
         others=run.others,
+        policy=_stated_policy(spec),
     )
     terms = frozen_terms(spec.terms(base), private)
     return ResolvedRun(spec, terms, base, line, run.others)
@@ -163,6 +170,15 @@ def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
             "attack, check, query or load, which work part by part"
         )
     return resolved
+
+
+def _stated_policy(spec: ReleaseSpec) -> dict[str, Any] | None:
+    """Return the questions of the spec's policy with people's answers, None without a policy."""
+    if spec.policy is None:
+        return None
+    from sfumato.tasks.policies.policy import statements_of  # few specs have a policy
+
+    return statements_of(spec.policy)
 
 
 def _pinned_file(spec: ReleaseSpec) -> str | None:

@@ -6,7 +6,7 @@ Composes parts whose types live with what they configure. Reads and validates; c
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 from pydantic import TypeAdapter, ValidationError, model_validator
@@ -32,8 +32,12 @@ from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.schema.stated import CodeLabels, PublishedWords, SaidOfLine
 from sfumato.tasks.terms.terms import LineName, Terms
 
+if TYPE_CHECKING:
+    from sfumato.tasks.policies.term import PublishedPolicy
+    from sfumato.tasks.schema.columns import Role
+
 _LINE_NAME: TypeAdapter[str] = TypeAdapter(LineName)
-_PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
+_PUBLISHED_ROLES: "tuple[Role, ...]" = ("quasi-identifier", "insensitive", "sensitive")
 
 
 class ReleaseSpec(SaidOfLine, SpecParts):
@@ -89,7 +93,16 @@ class ReleaseSpec(SaidOfLine, SpecParts):
             formats=self.formats,
             csv=self.publish.csv,
             parts=self.parts,
+            policy=self._term_of_policy(),
         )
+
+    def _term_of_policy(self) -> "PublishedPolicy | None":
+        """Return what a release declares of the policy, or None without one."""
+        if self.policy is None:
+            return None
+        from sfumato.tasks.policies.policy import term_of  # few specs have a policy
+
+        return term_of(self.policy, self.names_with_roles(*_PUBLISHED_ROLES))
 
     def _declared_columns(self, base: Path) -> dict[str, DeclaredColumn]:
         """Return the columns that are published, in the order of their roles."""
@@ -159,9 +172,29 @@ def read_alternative(
     merged = _merge(document, {k: v for k, v in changes.items() if v not in (None, {})})
     require_storable(path, merged)
     try:
-        return ReleaseSpec.model_validate(merged)
+        return spec_of(merged, path.absolute().parent)
+    except SpecError as error:
+        raise SpecError(f"{path}: {error}") from None
     except ValidationError as error:
         raise SpecError(f"{path}: {readable(error, merged, json_schema())}") from None
+
+
+def spec_of(document: Mapping[str, Any], base: Path) -> ReleaseSpec:
+    """Return a spec from its document, with the file of its policy.
+
+    Args:
+        document: the spec as it is written.
+        base: the directory that the path of a policy is relative to.
+
+    Raises:
+        SpecError: where its policy is wrong, or not for publication.
+        ValidationError: where another key is wrong.
+    """
+    if document.get("policy") is not None:
+        from sfumato.flows.inputs.policies import read_chosen  # few specs have a policy
+
+        document = read_chosen(document, base)
+    return ReleaseSpec.model_validate(document)
 
 
 def line_named(path: Path) -> str:

@@ -14,7 +14,7 @@ from sfumato.tasks.policy import say_in_run
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.backup import ATTACKED
 from sfumato.tasks.schema.files import read_json
-from sfumato.tasks.stages.hold import RISK
+from sfumato.tasks.stages.hold import RISK, STATED_POLICY
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tombstone import read_tombstone
 from sfumato.tasks.verification.signing import author_of
@@ -82,6 +82,7 @@ def make_dossier(resolved: ResolvedRun, version: Path) -> tuple[Path, dict[str, 
             past_candidate.model_dump(mode="json", exclude={"rows", "spec"})
             for past_candidate in past
         ],
+        policy=_stated_policy(resolved, reports),
     )
     document = dossier(release, facts, resolved.spec.dossier)
     return write_dossier(reports, document), document
@@ -98,6 +99,11 @@ def keep_dossier(resolved: ResolvedRun, version: Path) -> None:
         say_in_run(f"warning: dossier: {error}", logged=False)
     else:
         say_in_run(f"dossier: {page}", logged=False)
+
+
+def _stated_policy(resolved: ResolvedRun, reports: Path) -> Any:
+    """Return a policy's questions with the answers: as reviewers approved them, or of the spec."""
+    return _read(reports / STATED_POLICY) or resolved.line.policy
 
 
 def _read(place: Path) -> Any:

@@ -313,6 +313,14 @@ def _stages(spec: SpecParts) -> None:
         )
 
 
+def _policy(spec: SpecParts) -> None:
+    """Hold the spec to its policy, if it names one."""
+    if spec.policy is not None:
+        from sfumato.flows.rules.policies import require_policy  # few specs have a policy
+
+        require_policy(spec)
+
+
 RULES: tuple[Callable[[SpecParts], None], ...] = (
     _scopes,
     _combination,
@@ -323,4 +331,5 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _database,
     _aims,
     _attacks,
+    _policy,
 )

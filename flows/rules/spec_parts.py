@@ -1,6 +1,6 @@
 """The parts of a release spec as it writes them, each validated by itself."""
 
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise, with_columns
 from sfumato.expectations.rules.owned import OwnedRules
+from sfumato.expectations.shared.registered import Deferred
 from sfumato.flows.rules.defaults import WORDS, SpecVersion, resolve
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.candidates.wished import PartitionWish
@@ -25,6 +26,11 @@ from sfumato.tasks.terms.parts import PartsOfTable
 from sfumato.tasks.terms.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.verification.signing_keys import KeyName
 from sfumato.tasks.workers.registry import Engine
+
+if TYPE_CHECKING:
+    from sfumato.tasks.policies.policy import PolicyWish
+else:
+    PolicyWish = Any
 
 
 class StrictPart(BaseModel):
@@ -290,6 +296,16 @@ class SpecParts(StrictPart):
             description="limits for the success of attackers, measured against the original table"
         ),
     ] = AttackBars()
+    policy: Annotated[
+        Annotated[PolicyWish, Deferred("sfumato.tasks.policies.policy:PolicyWish", in_short=True)]
+        | None,
+        Field(
+            description=(
+                "a policy by name (sfumato policies list), or by the path of its file; a mapping "
+                "also has kinds of columns and statements"
+            )
+        ),
+    ] = None
     dossier: Annotated[
         DossierStatements | None,
         Field(

@@ -81,7 +81,7 @@ def publish(
             resolved.page_of,
             resolved.spec.artifacts == "all",
         )
-    if not stood and resolved.spec.dossier is not None:
+    if not stood and resolved.wants_dossier:
         from sfumato.flows.life.dossier import keep_dossier  # few lines have one
 
         keep_dossier(resolved, version)

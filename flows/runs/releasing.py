@@ -69,6 +69,7 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> RunOutcome:
     """
     tidy_up(environ, _log.warning)
     resolved = resolve_run(Path(spec), whole(overrides))
+    _require_statements(resolved, Path(spec))
     for notice in resolved.notices:
         say_in_run(notice)
     if not resolved.line.reviewers:
@@ -84,6 +85,14 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> RunOutcome:
         return pending_outcome(result)
     version, stood = result
     return (standing_outcome if stood else published_outcome)(version.resolve(), behind)
+
+
+def _require_statements(resolved: ResolvedRun, spec: Path) -> None:
+    """Make sure that people answered what the spec's policy asks, if it has a policy."""
+    if resolved.spec.policy is not None:
+        from sfumato.flows.inputs.policies import require_statements  # few specs have one
+
+        require_statements(resolved.spec.policy, spec)
 
 
 RELEASE = PrivateFlow("release", release, _name_run, line_of)
@@ -206,7 +215,7 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
         if before is not None and not stood:
             record_evaluated(before, report_place(run), version, resolved.line)
         _measure(resolved, version, made.deidentified)
-        if not stood and resolved.spec.dossier is not None:
+        if not stood and resolved.wants_dossier:
             from sfumato.flows.life.dossier import keep_dossier  # few lines have one
 
             keep_dossier(resolved, version)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -71,6 +72,7 @@ class Line:
         others: whether the user states that newcomers are not people who left, under other names.
         rows_apart: why rows in which an identifier repeats are not one person's, None for none.
         words: its spec's words about it and its columns, None if no spec is at hand.
+        policy: the questions of its spec's policy with people's answers, None without a policy.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Line:
     words: PublishedWords | None = None
     rows_apart: str | None = None
     others: bool = False
+    policy: Mapping[str, Any] | None = None
 
     @property
     def published_words(self) -> PublishedWords:

@@ -19,6 +19,7 @@ from sfumato.tasks.profile.method import (
     words_before_other,
 )
 from sfumato.tasks.profile.names import is_household
+from sfumato.tasks.profile.policy import DraftPolicy
 from sfumato.tasks.profile.roles import ProposedRole, has_spellings
 from sfumato.tasks.profile.skeletons import Rows, Skeleton, skeleton_of
 from sfumato.tasks.profile.table import FoundTable
@@ -88,6 +89,7 @@ class SpecDraft:
         skeletons: the skeletons of hierarchies, by quasi-identifier.
         hide: what has to be hidden; None for no answer.
         about: what readers ask about; None for no answer.
+        policy: the policy that the draft has to keep; None for none.
     """
 
     table: FoundTable
@@ -99,6 +101,7 @@ class SpecDraft:
     skeletons: Mapping[str, Skeleton]
     hide: Hide | None = None
     about: About | None = None
+    policy: DraftPolicy | None = None
 
     @property
     def shared_identifier(self) -> str | None:
@@ -264,15 +267,18 @@ def _words_on_gaps(facts: ColumnFacts) -> str:
 
 def _release(draft: SpecDraft) -> Iterator[str]:
     sensitive, quasi_identifiers = draft.of_role("sensitive"), draft.of_role("quasi-identifier")
-    method, *others = propose_methods(
-        sensitive, quasi_identifiers, draft.rows, draft.hide, draft.about
-    )
+    methods = propose_methods(sensitive, quasi_identifiers, draft.rows, draft.hide, draft.about)
+    if draft.policy is not None:
+        methods = draft.policy.admit(methods, draft.hide)
+    method, *others = methods
     yield _comment(method.words)
     yield _method(method)
     for other in others:
         yield _comment(words_before_other(draft.hide))
         yield textwrap.indent(_method(other), "# ")
     yield f"publish: {{uri: {PUBLISHED}}}\n"
+    if draft.policy is not None:
+        yield from draft.policy.lines([_scalar(facts.name) for facts in draft.facts])
     workloads = propose_workloads(quasi_identifiers, sensitive, draft.hide, draft.about)
     likely = method.form in MEASURED_FORMS and draft.rows <= MOST_ROWS_MEASURED
     if workloads or likely:

@@ -33,7 +33,7 @@ from sfumato.tasks.private.references import (
 from sfumato.tasks.publication.files import page_beside, write_release
 from sfumato.tasks.publication.made_again import Checked, compare_made_again
 from sfumato.tasks.publication.manifest import manifest, require_counts, require_declaration
-from sfumato.tasks.publication.parts import findings_of, observations_of
+from sfumato.tasks.publication.parts import decided_of_whole, findings_of, observations_of
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.codings import fault_of_codings
 from sfumato.tasks.schema.columns import ColumnType
@@ -280,6 +280,7 @@ def _verify(
         stated=stated,
         over_people=assessment.over_people,
         over=declared.kept_over,
+        decided=assessment.decided,
     )
     return checked, assessment
 
@@ -335,7 +336,8 @@ def _verify_parts(
         if is_there(signature := release.directory / PARTS / part.name / SIGNATURE):
             name = signature.relative_to(release.directory).as_posix()
             raise PromiseError(f"{name}: does not belong to the release. Only the whole is signed")
-    require(findings_of(verdicts))
+    decided = decided_of_whole(declared, verdicts)
+    require((*findings_of(verdicts), *decided))
     whole = compare_made_again(
         release,
         verdicts,
@@ -348,10 +350,14 @@ def _verify_parts(
     of_parts = [part for part in made if part.derived != "equal"]
     unlike = [name for part in of_parts for name in part.unlike]
     if not of_parts:
-        return whole
+        return replace(whole, decided=decided)
     made_with = (*whole.made_with, *(name for part in of_parts for name in part.made_with))
     return Checked(
-        verdicts, "equivalent", tuple(dict.fromkeys(made_with)), (*whole.unlike, *unlike)
+        verdicts,
+        "equivalent",
+        tuple(dict.fromkeys(made_with)),
+        (*whole.unlike, *unlike),
+        decided=decided,
     )
 
 
@@ -373,6 +379,10 @@ def _faults_of_declaration(declared: Declared) -> Iterator[str]:
     for name, column in declared.columns.items():
         if fault := fault_of_codings(column, column.type):
             yield f"column {name!r}: {fault}"
+    if declared.policy is not None:
+        from sfumato.tasks.policies.term import faults_of_edition  # few releases have one
+
+        yield from faults_of_edition(declared.policy)
 
 
 def _faults_of_scopes(terms: Terms) -> Iterator[str]:

@@ -11,7 +11,7 @@ import filecmp
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 import sqlglot
@@ -27,6 +27,9 @@ from sfumato.tasks.terms.opened import MANIFEST, PAGE, SIGNATURE, Release
 from sfumato.tasks.terms.parts import PARTS
 from sfumato.tasks.terms.tables import read_parquet
 from sfumato.tasks.terms.terms import Declared
+
+if TYPE_CHECKING:
+    from sfumato.tasks.terms.kept_policy import PolicyFinding
 
 
 def are_equivalent(published: Path, made: Path, other: Collection[str]) -> bool:
@@ -93,6 +96,7 @@ class Checked:
         over: the units of these verdicts.
         wrong_script: why the answers of the page's own script are wrong, if it is a script that
             turned out to be; None otherwise.
+        decided: the rules of the release's policy, each with what was found; none without one.
     """
 
     verdicts: Verdicts
@@ -103,6 +107,7 @@ class Checked:
     over_people: Verdicts = ()
     over: Literal["people", "households"] = "people"
     wrong_script: str | None = None
+    decided: "tuple[PolicyFinding, ...]" = ()
 
 
 def compare_made_again(

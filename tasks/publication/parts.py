@@ -11,7 +11,7 @@ its declaration, verdicts and pages follow from those of its parts.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,9 @@ from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.assessment import Assessment, SeenGroups, Verdicts
 from sfumato.tasks.terms.parts import PublishedPart
 from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
+
+if TYPE_CHECKING:
+    from sfumato.tasks.terms.kept_policy import PolicyFinding
 
 JudgePromises = Callable[[Sequence[tuple[PrivacyModel, Groups]]], tuple[Finding, ...]]
 """Judges promises by the groups that each is about."""
@@ -326,6 +329,15 @@ def findings_of(verdicts: Verdicts) -> tuple[Finding, ...]:
             Finding(GROUPS, expectation.type, expectation.parameters, verdict.holds, seen)
         )
     return tuple(findings)
+
+
+def decided_of_whole(declared: Declared, verdicts: Verdicts) -> "tuple[PolicyFinding, ...]":
+    """Return the rules of a policy on all parts as findings; none without a policy."""
+    if declared.policy is None:
+        return ()
+    from sfumato.tasks.terms.kept_policy import policy_findings  # few releases have a policy
+
+    return tuple(policy_findings(declared, verdicts, None))
 
 
 def observations_of(verdicts: Verdicts) -> list[dict[str, Any]]:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.publication.files import write_hierarchies
 from sfumato.tasks.publication.manifest import files, manifest
-from sfumato.tasks.publication.parts import SeenParts, findings_of, observations_of
+from sfumato.tasks.publication.parts import (
+    SeenParts,
+    decided_of_whole,
+    findings_of,
+    observations_of,
+)
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.schema.files import canonical_json
@@ -44,7 +49,8 @@ def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenPar
     (place / "sql").mkdir()
     script = duckdb_script(declared)
     (place / "sql" / "duckdb.sql").write_text(script, encoding="utf-8", newline="\n")
-    findings = findings_of(seen.all_verdicts())
+    verdicts = seen.all_verdicts()
+    findings = (*findings_of(verdicts), *decided_of_whole(declared, verdicts))
     (place / "validation.json").write_bytes(
         canonical_json([*documents(findings), *stated_bars(declared)])
     )
@@ -82,5 +88,6 @@ def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts, dire
             if path != Path(PAGE)
         ),
         answers=answers_of_parts(directory, declared),
+        decided=decided_of_whole(declared, seen.all_verdicts()),
     )
     return page(content)

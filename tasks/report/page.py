@@ -43,6 +43,7 @@ from sfumato.tasks.terms.utility import Utility
 
 if TYPE_CHECKING:
     from sfumato.tasks.query.first_answers import FirstAnswer
+    from sfumato.tasks.terms.kept_policy import PolicyFinding
 
 _WIDE = 300
 """Columns, beyond which a page lists them once and shows no counts of their values."""
@@ -76,6 +77,7 @@ class PageContent:
         data: the published tables as JSON, if the page answers questions itself.
         warnings: reasons in its files why it may be of no use.
         tool: the version of Sfumato that made it, if the page explains how to get it.
+        decided: the rules of its policy, each with what was found; none without a policy.
     """
 
     declared: Declared
@@ -92,6 +94,7 @@ class PageContent:
     data: str | None = None
     tool: str | None = None
     warnings: tuple[str, ...] = ()
+    decided: "tuple[PolicyFinding, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -118,11 +121,31 @@ def page(content: PageContent) -> str:
     view["unmoved"] = unmoved_dates(content.declared)
     view |= likely_intervals(content.declared)
     view |= guess_lines(content.guesses, content.declared)
+    view["policy"] = _policy(content)
     view["said"] = words_of_line(content.declared.words, codebook=content.tables is not None)
     view["wide"] = tells("asks", software) and len(content.declared.columns) > _WIDE
     tables, draws = content.tables, not view["wide"]
     view["codebook"] = {} if tables is None else codebook(content.declared, tables, draws=draws)
     return render("page.html.j2", declared=content.declared, **view)
+
+
+def _policy(content: PageContent) -> dict[str, Any] | None:
+    """Return the policy with what was decided, None if the release names no policy."""
+    policy = content.declared.policy
+    if policy is None:
+        return None
+    from sfumato.tasks.policies.rule import NO_ADVICE  # few releases have a policy
+
+    return {
+        "name": policy.name,
+        "date": policy.date,
+        "sha256": policy.sha256,
+        "advice": NO_ADVICE,
+        "decided": [
+            {"demands": finding.demands, "found": finding.found, "kept": finding.passed}
+            for finding in content.decided
+        ],
+    }
 
 
 def _script(content: PageContent) -> dict[str, Any]:

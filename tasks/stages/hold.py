@@ -35,6 +35,8 @@ from sfumato.tasks.stages.stage import move_documents, read_note
 from sfumato.tasks.terms.opened import Release, open_release
 
 RISK = "risk-rows"
+STATED_POLICY = "policy.json"
+"""The answers to a policy's questions, among private reports."""
 _ACCURACY, _USEFUL = "accuracy.json", "usefulness.json"
 
 
@@ -130,7 +132,23 @@ def _report(
     keep_texts(deidentified, place)
     before = _current_release(line)
     changes = None if before is None else _difference(before, release)
-    write_review_page(place, release, risk, public, changes, _bars(place / ATTACKED))
+    bars, policy = _bars(place / ATTACKED), _policy(place, release, line)
+    write_review_page(place, release, risk, public, changes, bars, policy)
+
+
+def _policy(place: Path, release: Release, line: Line) -> Mapping[str, Any] | None:
+    """Keep what people stated under the policy among the files that reviewers sign.
+
+    Returns:
+        The policy with what was decided and stated, None without one.
+    """
+    if release.declared.policy is None:
+        return None
+    from sfumato.tasks.report.steward.policy import policy_document  # few lines have a policy
+
+    stated = json.dumps(line.policy, ensure_ascii=False)
+    (place / STATED_POLICY).write_text(stated, encoding="utf-8", newline="\n")
+    return policy_document(release, line.policy)
 
 
 def _bars(place: Path) -> list[dict[str, Any]]:

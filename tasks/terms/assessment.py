@@ -8,7 +8,7 @@ Keep out whatever needs more than the tables, what they declare, and references 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +43,9 @@ from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.people import WhoseRows
 from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Declared, Terms
+
+if TYPE_CHECKING:
+    from sfumato.tasks.terms.kept_policy import PolicyFinding
 
 _SEEN = ("bottom", "top", "round", "unite", "prefix")
 Structure = Mapping[str, tuple[Rule, ...]]
@@ -160,6 +163,7 @@ class Assessment:
         groups: what is seen in them.
         findings: every expectation, whether it is met, and what was observed.
         whose: the owners of the rows, if promises were also judged over people; private.
+        decided: the rules of the release's policy, which are among the findings, too.
     """
 
     declared: Declared
@@ -167,6 +171,7 @@ class Assessment:
     groups: SeenGroups
     findings: tuple[Finding, ...]
     whose: WhoseRows | None = None
+    decided: "tuple[PolicyFinding, ...]" = ()
 
     @cached_property
     def verdicts(self) -> Verdicts:
@@ -210,7 +215,10 @@ class Assessment:
             for rule in rules[name]
         ]
         promised = [finding for finding in self.findings if finding.table == GROUPS]
-        return [*documents([*public, *promised]), *stated_bars(self.declared)]
+        return [
+            *documents([*public, *promised, *self.decided]),
+            *stated_bars(self.declared),
+        ]
 
 
 def stated_bars(declared: Declared) -> list[dict[str, Any]]:
@@ -254,7 +262,13 @@ def assess(
     over_people = () if whose is None else groups.of_people(whose)
     promised = (*groups.of_promises(), *over_people)
     findings = judge(tables, structure(declared, withheld), promised)
-    return Assessment(declared, tables, groups, findings, whose)
+    assessment = Assessment(declared, tables, groups, findings, whose)
+    if declared.policy is None:
+        return assessment
+    from sfumato.tasks.terms.kept_policy import policy_findings  # few releases have a policy
+
+    decided = tuple(policy_findings(declared, assessment.verdicts, tables))
+    return replace(assessment, findings=(*findings, *decided), decided=decided)
 
 
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:

@@ -5,7 +5,7 @@ Everything else in a release is a function of the published tables and of this.
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +19,7 @@ from pydantic import (
 
 from sfumato.expectations.models.promises import Promise
 from sfumato.expectations.shared.numbers import ExactNumber
+from sfumato.expectations.shared.registered import Deferred
 from sfumato.tasks.continued.parameters import ComposedVersions, Versions
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.of_line import DeclaredPartition
@@ -31,6 +32,12 @@ from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
 from sfumato.tasks.schema.stated import CalibratedIntervals, KeptBars, PublishedWords
 from sfumato.tasks.terms.parts import PartsOfTable, PublishedPart
 
+if TYPE_CHECKING:
+    from sfumato.tasks.policies.term import PublishedPolicy
+else:
+    PublishedPolicy = Any
+
+_POLICY = Deferred("sfumato.tasks.policies.term:PublishedPolicy")  # few releases have one
 Count = Annotated[int, Field(ge=0)]
 Format = Literal["parquet", "csv"]
 LineName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
@@ -152,6 +159,9 @@ class Terms(_Frozen):
     formats: Annotated[tuple[Format, ...], AfterValidator(_each_once)]
     csv: CsvFiles = field_since(1, CsvFiles(), "how tables are written as CSV files")
     parts: PartsOfTable | None = field_since(3, None, "how the table was cut into parts, if it was")
+    policy: Annotated[PublishedPolicy, _POLICY] | None = field_since(
+        12, None, "the policy by name, with the rules that a machine decides"
+    )
 
     @property
     def format(self) -> int:

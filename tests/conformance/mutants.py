@@ -10,6 +10,7 @@ from tests.conformance import (
     rules_of_lines,
     rules_of_logs,
     rules_of_manifest,
+    rules_of_policies,
     rules_of_promises,
     rules_of_resources,
     rules_of_tables,
@@ -26,6 +27,7 @@ MODULES = (
     rules_of_promises,
     rules_of_lines,
     rules_of_logs,
+    rules_of_policies,
 )
 """Modules of rules: they register what they define."""
 

@@ -32,6 +32,8 @@ _MESSAGES: Sequence[tuple[str, str]] = (
     (r"names columns that it does not have|as a manifest states it", "manifest-schema"),
     (r"is not the lowest", "format-wrong"),
     (r"row counts contradict|how many values are invented", "counts-contradict"),
+    (r"policy: its \w+ differ from those", "statement-wrong"),
+    (r"policy: .* is not kept", "policy-broken"),
     (r"describes (other )?columns|states limits|states factors|families of", "statement-wrong"),
     (r"hierarchy of", "hierarchy-wrong"),
     (r"leaves under no published|codes that are not published", "leaves-unpublished"),

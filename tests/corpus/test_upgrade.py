@@ -35,6 +35,7 @@ FORMS = {  # of each format the line with the most state
     "format-9-names": "permuted",  # with units and rows in their normal forms
     "format-10": "generalized",  # with spellings that were made one
     "format-11": "ambiguous",  # with frequencies that are fitted column by column
+    "format-12": "generalized",  # under a policy
 }
 LINES = [
     line

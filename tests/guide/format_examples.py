@@ -97,6 +97,49 @@ EXAMPLES: Mapping[str, tuple[dict[str, Any], Rows]] = {
             ]
         },
     ),
+    "policy": (
+        {
+            "columns": [{**YEARS, "top": "40"}, {**TOWN, "hierarchy": TOWNS}, ILLNESS],
+            "promises": [
+                promise("k-anonymity", k=3, sensitive="illness"),
+                promise("l-diversity", variant="distinct", l=2, sensitive="illness"),
+            ],
+            "partition": {
+                "method": "full-domain",
+                "metric": "ncp",
+                "suppression": 0,
+                "suppressed": "drop",
+            },
+            "form": {"method": "generalized"},
+            "policy": {
+                "name": "house-rules",
+                "date": "2026-11-29",
+                "sha256": "0" * 64,
+                "rules": [
+                    {"rule": "forms", "allowed": ["generalized", "suppressed"]},
+                    {"rule": "highest-risk", "at-most": "0.34"},
+                    {
+                        "rule": "columns",
+                        "kinds": {
+                            "ages": {"shown": "ages", "at-most": 39, "meaning": "ages"},
+                            "other": {"shown": "any", "meaning": "all other columns"},
+                        },
+                    },
+                ],
+                "columns": {"age": "ages", "town": "other", "illness": "other"},
+            },
+        },
+        {
+            "microdata": [
+                ("30-39", "north", "flu"),
+                ("30-39", "north", "flu"),
+                ("30-39", "north", "asthma"),
+                ("40-49", "*", "flu"),
+                ("40-49", "*", "asthma"),
+                ("40-49", "*", "burn"),
+            ]
+        },
+    ),
     "suppressed": (
         {
             "columns": [AGE, {**TOWN, "nulls": True}, ILLNESS],
@@ -639,8 +682,25 @@ REFUSED: Mapping[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
         ("validation-wrong",),
     ),
     "25-newer": (
-        state_otherwise("permuted", lambda d: d["sfumato"].update(format=12)),
+        state_otherwise("permuted", lambda d: d["sfumato"].update(format=1000)),
         ("format-newer",),
+    ),
+    "26-policy": (
+        state_otherwise("policy", lambda d: d["sfumato"]["policy"]["rules"][0].update(more=1)),
+        ("manifest-schema",),
+    ),
+    "27-policy-size": (
+        state_otherwise(
+            "policy", lambda d: d["sfumato"]["policy"]["rules"][1].update({"at-most": "0.3"})
+        ),
+        ("policy-broken", "validation-wrong"),
+    ),
+    "28-policy-kind": (
+        state_otherwise(
+            "policy",
+            lambda d: d["sfumato"]["policy"]["rules"][2]["kinds"]["ages"].update({"at-most": 38}),
+        ),
+        ("policy-broken", "validation-wrong"),
     ),
 }
 

@@ -1,7 +1,7 @@
 /** Formats: which number a declaration must have (V4). */
 import { must, NotJudged } from './refusal.js'
 
-export const NEWEST = 11
+export const NEWEST = 12
 
 /** @param {unknown} value */
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -35,6 +35,7 @@ export function lowestFormat(d) {
     9: composed && has(d, 'parts'),
     10: columns.some((/** @type {any} */ c) => has(c, 'unite')),
     11: has(d, 'rounds'),
+    12: has(d, 'policy'),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

@@ -51,7 +51,7 @@ export const REASONS = new Set(('not-a-release file-kind file-missing file-unexp
   + 'format-wrong format-newer too-large digest-wrong digest-not-announced resources-wrong hash-differs hierarchy-wrong '
   + 'counts-contradict statement-wrong table-unreadable table-schema table-metadata value-hidden value-not-finite table-empty '
   + 'null-unexpected row-count-wrong count-wrong row-number order-wrong tables-disagree label-unreadable leaves-unpublished '
-  + 'value-uncoded weight-not-positive csv-differs promise-scope promise-broken promise-unmeasurable observed-wrong parts-wrong '
+  + 'value-uncoded weight-not-positive csv-differs promise-scope promise-broken promise-unmeasurable observed-wrong policy-broken parts-wrong '
   + 'validation-wrong hierarchy-differs help-table-differs bytes-differ signature-unreadable signature-wrong signature-missing '
   + 'key-revoked key-not-trusted record-unreadable withdrawn chain-broken '
   + 'log-wrong log-differs log-rolled-back log-forked log-missing unreadable').split(' '))

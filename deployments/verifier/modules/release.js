@@ -12,6 +12,7 @@ import { checkRelations } from './relations.js'
 import { checkScope } from './scope.js'
 import { checkPeople, checkPromises, needsReference, writtenNumbers } from './observed.js'
 import { checkValidation } from './validation.js'
+import { checkEdition, checkPolicy, checkPolicyShape } from './policy.js'
 import { checkHelpTables } from './help-tables.js'
 import { hierarchyFile } from './hierarchies.js'
 import { checkRecord, checkSignature } from './beside.js'
@@ -105,6 +106,7 @@ async function verifyWhole(source, options, report) {
   if (whole.united) report.skipped.push('unite: case folding of characters beyond ASCII (X2.5)')
   if (whole.references) report.notes.push('A promise about a reference was not measured: its numbers are the publisher\'s statement (M6.3).')
   if (whole.people) report.notes.push('Numbers over people or households are the publisher\'s statement: no file shows whose rows are whose (M6.4).')
+  if (manifest.sfumato.policy) report.notes.push(`The rules of the policy ${manifest.sfumato.policy.name} that a machine decides are kept. What people stated is not published. A policy gives no legal advice.`)
   if (manifest.sfumato.bars) report.notes.push('Bars on attacks are the publisher\'s statement. No verifier can verify them.')
 }
 
@@ -143,6 +145,8 @@ async function verifyOne(source, manifest, options, report, part) {
   const d = manifest.sfumato
   checkFormat(d)
   checkStatements(d)
+  checkPolicyShape(d)
+  checkEdition(d)
   checkScope(d)
   const people = checkPeople(d)
   const files = checkFiles(source, d, part)
@@ -184,10 +188,11 @@ async function verifyOne(source, manifest, options, report, part) {
     out.verdicts = checkPromises(out.release)
     checkPublishedLeaves(d, [out.release.tables])
   }
+  const decided = checkPolicy(d, out.release?.tables)
   step(part ? `part ${part}: derived files` : 'derived files')
   const content = await contentOf(out, manifest, read)
   checkResources(manifest, content)
-  checkValidation(d, out.release?.tables ?? new Map(), await read('validation.json'), 'validation.json')
+  checkValidation(d, out.release?.tables ?? new Map(), decided, await read('validation.json'), 'validation.json')
   for (const { path, column } of hierarchyFiles(d)) must(sameBytes(await read(path), hierarchyFile(column.hierarchy)), 'hierarchy-differs', 'X3.1', path)
   if (out.release) await checkHelpTables(out.release, read, options.mostRows ?? MOST_ROWS)
   if (!part) {

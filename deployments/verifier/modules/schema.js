@@ -1,7 +1,7 @@
 /** The JSON Schema of the specification, as a module: the same value as in datapackage.schema.json. */
 export default {
  "$schema": "https://json-schema.org/draft/2020-12/schema",
- "title": "datapackage.json of a Sfumato release, specification 1.2",
+ "title": "datapackage.json of a Sfumato release, specification 1.3",
  "type": "object",
  "properties": {
   "$schema": {
@@ -1376,6 +1376,375 @@ export default {
      "description": "how the table was cut into parts, if it was",
      "x-since-format": 3
     },
+    "policy": {
+     "additionalProperties": false,
+     "type": "object",
+     "x-since-format": 12,
+     "properties": {
+      "name": {
+       "maxLength": 63,
+       "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$",
+       "type": "string"
+      },
+      "date": {
+       "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+       "type": "string"
+      },
+      "sha256": {
+       "pattern": "^[0-9a-f]{64}$",
+       "type": "string"
+      },
+      "rules": {
+       "items": {
+        "oneOf": [
+         {
+          "additionalProperties": false,
+          "type": "object",
+          "properties": {
+           "rule": {
+            "const": "highest-risk",
+            "type": "string"
+           },
+           "at-most": {
+            "$ref": "#/$defs/ExactNumber",
+            "x-above": 0,
+            "x-at-most": 1,
+            "description": "the highest risk of a person, 1/k"
+           }
+          },
+          "required": [
+           "rule",
+           "at-most"
+          ]
+         },
+         {
+          "additionalProperties": false,
+          "type": "object",
+          "properties": {
+           "rule": {
+            "const": "group-size",
+            "type": "string"
+           },
+           "at-least": {
+            "description": "the number of people who look alike, at least",
+            "maximum": 1000000,
+            "minimum": 2,
+            "type": "integer"
+           }
+          },
+          "required": [
+           "rule",
+           "at-least"
+          ]
+         },
+         {
+          "additionalProperties": false,
+          "type": "object",
+          "properties": {
+           "rule": {
+            "const": "register-risk",
+            "type": "string"
+           },
+           "at-most": {
+            "$ref": "#/$defs/ExactNumber",
+            "x-above": 0,
+            "x-at-most": 1,
+            "description": "the highest risk of a person of the register"
+           }
+          },
+          "required": [
+           "rule",
+           "at-most"
+          ]
+         },
+         {
+          "additionalProperties": false,
+          "type": "object",
+          "properties": {
+           "rule": {
+            "const": "attack-bars",
+            "type": "string"
+           },
+           "attacks": {
+            "description": "attacks that need a limit, by name",
+            "items": {
+             "type": "string"
+            },
+            "minItems": 1,
+            "type": "array"
+           }
+          },
+          "required": [
+           "rule",
+           "attacks"
+          ]
+         },
+         {
+          "additionalProperties": false,
+          "type": "object",
+          "properties": {
+           "rule": {
+            "const": "forms",
+            "type": "string"
+           },
+           "allowed": {
+            "description": "the forms that may be published",
+            "items": {
+             "enum": [
+              "generalized",
+              "suppressed",
+              "permuted",
+              "split",
+              "ambiguous",
+              "redistributed"
+             ],
+             "type": "string"
+            },
+            "minItems": 1,
+            "type": "array"
+           }
+          },
+          "required": [
+           "rule",
+           "allowed"
+          ]
+         },
+         {
+          "additionalProperties": false,
+          "type": "object",
+          "properties": {
+           "rule": {
+            "const": "versions",
+            "type": "string"
+           },
+           "allowed": {
+            "description": "the rules of versions",
+            "items": {
+             "enum": [
+              "disjoint",
+              "accepted-risk",
+              "composed"
+             ],
+             "type": "string"
+            },
+            "minItems": 1,
+            "type": "array"
+           }
+          },
+          "required": [
+           "rule",
+           "allowed"
+          ]
+         },
+         {
+          "additionalProperties": false,
+          "type": "object",
+          "properties": {
+           "rule": {
+            "const": "columns",
+            "type": "string"
+           },
+           "kinds": {
+            "description": "the kinds of columns, and what each may show",
+            "minProperties": 1,
+            "patternProperties": {
+             "^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$": {
+              "oneOf": [
+               {
+                "additionalProperties": false,
+                "type": "object",
+                "properties": {
+                 "shown": {
+                  "const": "withheld",
+                  "type": "string"
+                 },
+                 "meaning": {
+                  "description": "what such a column contains, for people",
+                  "maxLength": 300,
+                  "minLength": 1,
+                  "pattern": "^[^\\x00-\\x1f\\x7f]+$",
+                  "type": "string"
+                 }
+                },
+                "required": [
+                 "shown",
+                 "meaning"
+                ]
+               },
+               {
+                "additionalProperties": false,
+                "type": "object",
+                "properties": {
+                 "shown": {
+                  "const": "any",
+                  "type": "string"
+                 },
+                 "meaning": {
+                  "description": "what such a column contains, for people",
+                  "maxLength": 300,
+                  "minLength": 1,
+                  "pattern": "^[^\\x00-\\x1f\\x7f]+$",
+                  "type": "string"
+                 }
+                },
+                "required": [
+                 "shown",
+                 "meaning"
+                ]
+               },
+               {
+                "additionalProperties": false,
+                "type": "object",
+                "properties": {
+                 "shown": {
+                  "const": "years",
+                  "type": "string"
+                 },
+                 "meaning": {
+                  "description": "what such a column contains, for people",
+                  "maxLength": 300,
+                  "minLength": 1,
+                  "pattern": "^[^\\x00-\\x1f\\x7f]+$",
+                  "type": "string"
+                 }
+                },
+                "required": [
+                 "shown",
+                 "meaning"
+                ]
+               },
+               {
+                "additionalProperties": false,
+                "type": "object",
+                "properties": {
+                 "shown": {
+                  "const": "births",
+                  "type": "string"
+                 },
+                 "meaning": {
+                  "description": "what such a column contains, for people",
+                  "maxLength": 300,
+                  "minLength": 1,
+                  "pattern": "^[^\\x00-\\x1f\\x7f]+$",
+                  "type": "string"
+                 },
+                 "at-most": {
+                  "description": "the highest age that may be seen",
+                  "maximum": 150,
+                  "minimum": 1,
+                  "type": "integer"
+                 }
+                },
+                "required": [
+                 "shown",
+                 "meaning",
+                 "at-most"
+                ]
+               },
+               {
+                "additionalProperties": false,
+                "type": "object",
+                "properties": {
+                 "shown": {
+                  "const": "ages",
+                  "type": "string"
+                 },
+                 "meaning": {
+                  "description": "what such a column contains, for people",
+                  "maxLength": 300,
+                  "minLength": 1,
+                  "pattern": "^[^\\x00-\\x1f\\x7f]+$",
+                  "type": "string"
+                 },
+                 "at-most": {
+                  "description": "the highest age that may be seen",
+                  "maximum": 150,
+                  "minimum": 1,
+                  "type": "integer"
+                 }
+                },
+                "required": [
+                 "shown",
+                 "meaning",
+                 "at-most"
+                ]
+               },
+               {
+                "additionalProperties": false,
+                "type": "object",
+                "properties": {
+                 "shown": {
+                  "const": "areas",
+                  "type": "string"
+                 },
+                 "meaning": {
+                  "description": "what such a column contains, for people",
+                  "maxLength": 300,
+                  "minLength": 1,
+                  "pattern": "^[^\\x00-\\x1f\\x7f]+$",
+                  "type": "string"
+                 },
+                 "digits": {
+                  "description": "how many digits may be published",
+                  "maximum": 20,
+                  "minimum": 1,
+                  "type": "integer"
+                 },
+                 "small": {
+                  "description": "codes with too few people, which the source must replace",
+                  "items": {
+                   "pattern": "^[0-9]{1,20}$",
+                   "type": "string"
+                  },
+                  "type": "array"
+                 }
+                },
+                "required": [
+                 "shown",
+                 "meaning",
+                 "digits",
+                 "small"
+                ]
+               }
+              ]
+             }
+            },
+            "propertyNames": {
+             "maxLength": 63
+            },
+            "type": "object"
+           }
+          },
+          "required": [
+           "rule",
+           "kinds"
+          ]
+         }
+        ]
+       },
+       "minItems": 1,
+       "type": "array"
+      },
+      "columns": {
+       "additionalProperties": {
+        "type": "string"
+       },
+       "type": "object"
+      },
+      "year": {
+       "maximum": 2199,
+       "minimum": 1800,
+       "type": "integer"
+      }
+     },
+     "required": [
+      "name",
+      "date",
+      "sha256",
+      "rules",
+      "columns"
+     ]
+    },
     "rows": {
      "$ref": "#/$defs/RowCounts"
     },
@@ -1460,7 +1829,7 @@ export default {
     "format": {
      "type": "integer",
      "minimum": 1,
-     "maximum": 11
+     "maximum": 12
     },
     "observed": {
      "type": "array",

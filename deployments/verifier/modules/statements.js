@@ -68,7 +68,7 @@ export function checkStatements(d) {
  * @param {any} column
  * @returns {import('./column.js').Column[]}
  */
-function publishedColumns(sets, column) {
+export function publishedColumns(sets, column) {
   const find = (/** @type {string[]} */ names) => sets.flatMap(tables => [...tables.values()]).flatMap(t => t.columns.filter(c => names.includes(c.name)))
   const named = find([column.name])
   return named.length ? named : column.role === 'sensitive' ? find(['lower', 'upper']) : []

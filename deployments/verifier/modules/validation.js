@@ -49,8 +49,9 @@ function promiseName(promise) {
  * The bytes of `validation.json`.
  * @param {any} d
  * @param {Map<string, import('./column.js').Table>} tables none for a release in parts
+ * @param {any[]} decided entries of the rules of a policy
  */
-export function validationFile(d, tables) {
+export function validationFile(d, tables, decided) {
   /** @type {any[]} */
   const entries = []
   if (!d.made_of) for (const plan of plansOf(d)) entries.push(...entriesOf(d, plan, /** @type {any} */(tables.get(plan.name)).length))
@@ -58,13 +59,14 @@ export function validationFile(d, tables) {
     const { observed, groups } = d.observed[i]
     entries.push({ table: 'groups', expectation: promiseName(promise), parameters: promise, passed: true, observed: { ...observed, groups, failing: 0 } })
   })
+  entries.push(...decided)
   for (const bar of d.bars?.bars ?? []) {
     entries.push({ table: 'attacks', expectation: 'expect_attacks_below', parameters: { ...bar, standing: d.bars.standing }, passed: true, observed: null })
   }
   return encodeUtf8(canonical(entries))
 }
 
-/** X1. @param {any} d @param {Map<string, import('./column.js').Table>} tables @param {Uint8Array} bytes @param {string} where */
-export function checkValidation(d, tables, bytes, where) {
-  must(sameBytes(validationFile(d, tables), bytes), 'validation-wrong', 'X1', where)
+/** X1. @param {any} d @param {Map<string, import('./column.js').Table>} tables @param {any[]} decided @param {Uint8Array} bytes @param {string} where */
+export function checkValidation(d, tables, decided, bytes, where) {
+  must(sameBytes(validationFile(d, tables, decided), bytes), 'validation-wrong', 'X1', where)
 }

@@ -222,7 +222,7 @@ def check(
         document = _document(release, checks[0], previous, limits, references)
         echo_json({**document, "log": log.document(), "left_over": left_over})
         return
-    for line in checked_lines(directory, checks[0]):
+    for line in (*checked_lines(directory, checks[0]), *policy_lines(release, checks[0])):
         echo(line)
     for remark in (release.author, *release.remarks, *log.lines()):
         echo(f"{directory}: {remark}")
@@ -306,6 +306,7 @@ def _document(
         "author": release.author,
         "beside": list(release.remarks),
         "promises": promises,
+        **_policy_document(release, checked),
         "derived": checked.derived,
         "made_with": list(checked.made_with),
         "unlike": list(checked.unlike),
@@ -351,6 +352,47 @@ def _unseen_references(checked: "Checked", references: tuple[Path, ...]) -> tupl
             "the population: its digest is published only under the publisher's key",
         )
     return ()
+
+
+def policy_lines(release: "Release", checked: "Checked") -> Iterator[str]:
+    """Yield what was decided of a release's policy, line by line; nothing without a policy."""
+    policy = release.declared.policy
+    if policy is None:
+        return
+    from sfumato.tasks.policies.rule import NO_ADVICE
+    from sfumato.tasks.policies.term import words_of_edition
+
+    yield (
+        f"policy {policy.edition()}: every rule that a machine decides is kept. What people "
+        f"stated is not published. {NO_ADVICE}"
+    )
+    for finding in checked.decided:
+        yield f"  - {finding.found}"
+    yield f"  {words_of_edition(policy)}"
+
+
+def _policy_document(release: "Release", checked: "Checked") -> dict[str, Any]:
+    """Return the policy of a release with what was decided, for JSON; {} without a policy."""
+    policy = release.declared.policy
+    if policy is None:
+        return {}
+    from sfumato.tasks.policies.rule import NO_ADVICE
+    from sfumato.tasks.policies.term import is_known
+
+    rules = [
+        {"rule": finding.parameters["rule"], "kept": finding.passed, "observed": finding.observed}
+        for finding in checked.decided
+    ]
+    return {
+        "policy": {
+            "name": policy.name,
+            "date": policy.date,
+            "sha256": policy.sha256,
+            "known": is_known(policy),
+            "rules": rules,
+            "note": NO_ADVICE,
+        }
+    }
 
 
 def _promise_name(promise: "PrivacyModel") -> str:

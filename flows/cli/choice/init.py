@@ -78,6 +78,11 @@ _QUESTIONS = (
     type=click.Choice(["numbers", "categories"]),
     help="what readers ask about: numbers (averages and sums) or categories (counts)",
 )
+@click.option(
+    "--policy",
+    metavar="NAME",
+    help="a policy that the draft has to keep (sfumato policies list), or the path of its file",
+)
 @as_document
 def init(
     source: str,
@@ -86,6 +91,7 @@ def init(
     roles: Any,
     dates: Any,
     columns: str | None,
+    policy: str | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -100,7 +106,7 @@ def init(
     from sfumato.tasks.profile.dialect import read_options
 
     if not as_json:
-        settings |= _ask(settings)
+        settings |= _ask(settings, policy)
     options = read_options(
         roles=pairs("--role", roles),
         date_formats=pairs("--date-format", dates),
@@ -109,7 +115,7 @@ def init(
         **settings,
     )
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
-    written = write_first_spec(source, out, options, private)
+    written = write_first_spec(source, out, options, private, policy)
     if as_json:
         echo_json(_document(written))
         return
@@ -129,13 +135,16 @@ def init(
     echo(str(written.spec))
 
 
-def _ask(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Ask at a terminal for what no option gives; return the answers by the option's name."""
+def _ask(settings: Mapping[str, Any], policy: str | None = None) -> dict[str, str]:
+    """Ask at a terminal for what no option gives; return the answers by the option's name.
+
+    A policy answers what has to be hidden.
+    """
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         return {}
     answers: dict[str, str] = {}
     for name, question, choices in _QUESTIONS:
-        if settings.get(name) is None:
+        if settings.get(name) is None and not (name == "hide" and policy):
             show.say(question)
             answers[name] = click.prompt(
                 f"--{name}", type=click.Choice(choices), default=choices[0], err=True

@@ -83,6 +83,17 @@ def _sweep(
     echo(str(comparison.page))
 
 
+def _policy_lines(policy: dict[str, Any] | None) -> list[str]:
+    """Return what the draft keeps of the spec's policy, and what a person has to state."""
+    if policy is None:
+        return []
+    lines = [f"{policy['name']}: {finding}" for finding in policy["found"]]
+    if policy["not_stated"]:
+        names = ", ".join(policy["not_stated"])
+        lines.append(f"before a release, a person has to state {names} (policy.states)")
+    return [*lines, policy["note"]]
+
+
 def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     from sfumato.tasks.report.steward.tables import promise_row
     from sfumato.tasks.report.utility import accuracy_lines
@@ -105,6 +116,7 @@ def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(
             ("promise", f"{words}: required {required}, observed {observed}; {groups} groups")
         )
+    lines += [("policy", line) for line in _policy_lines(summary.get("policy"))]
     lines += [("accuracy", line) for line in accuracy_lines(summary["accuracy"])]
     lines += [("warning", line) for line in summary["warnings"]]
     return lines + [("advice", line) for line in summary.get("advice", ())]

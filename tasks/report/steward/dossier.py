@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.rendering import render_private
+from sfumato.tasks.report.steward.policy import policy_document, report_sections
 from sfumato.tasks.report.steward.tables import (
     bar_table,
     outcome,
@@ -42,6 +43,7 @@ class VersionFacts:
         risk: tables of the source's risk, by their names; empty if they were not kept.
         attacks: the guesses of attackers and the outcomes of bars, None without attacks.
         past: the outcomes of the line's candidates that were not published.
+        policy: the questions of the spec's policy with the answers of people; None without one.
     """
 
     record: Mapping[str, Any]
@@ -50,6 +52,7 @@ class VersionFacts:
     risk: Mapping[str, Sequence[Mapping[str, Any]]]
     attacks: Mapping[str, Any] | None
     past: Sequence[Mapping[str, Any]]
+    policy: Mapping[str, Any] | None = None
 
 
 def dossier(
@@ -87,6 +90,7 @@ def dossier(
         "turned_down": list(facts.past),
         "warnings": list(record.get("warnings") or ()),
         "withdrawn": None,
+        "policy": policy_document(release, facts.policy),
     }
 
 
@@ -114,7 +118,7 @@ def dossier_of_withdrawn(
 def write_dossier(place: Path, document: Mapping[str, Any]) -> Path:
     """Write a dossier into a private directory, as page and document; return the page's path."""
     write_atomically(place / DOSSIER, json.dumps(document, indent=1, ensure_ascii=False).encode())
-    page = render_private("dossier.html.j2", **document, **_tables(document))
+    page = render_private("dossier.html.j2", **{"policy": None, **document}, **_tables(document))
     write_atomically(place / PAGE, page.encode())
     return place / PAGE
 
@@ -146,6 +150,7 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "bars": bar_table(attacks.get("bars", [])),
         "missing": attacks.get("missing", []),
+        "report": report_sections(document),
     }
 
 

@@ -173,6 +173,7 @@ def write_review_page(
     accuracy: Sequence[Mapping[str, Any]] | None,
     changes: Mapping[str, Any] | None,
     bars: Sequence[Mapping[str, Any]] = (),
+    policy: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the page into a private directory, two folders beside the release.
 
@@ -182,6 +183,7 @@ def write_review_page(
         risk: tables of the source's risk, by their names; empty if it was not measured.
         accuracy: widths of bounds by workload, None if these were not measured.
         bars: the bars on attacks, judged against the truth.
+        policy: the policy with what was decided and stated, None without one.
         changes: from the current version (`difference`), None without one.
     """
     declared = release.declared
@@ -202,6 +204,7 @@ def write_review_page(
         bars=bar_table(bars, "not kept: you decide"),
         broken=[bar for bar in bars if not bar["kept"]],
         measured=(place / "accuracy.html").exists(),
+        policy=policy,
     )
     path = place / REVIEW_PAGE
     path.write_text(page, encoding="utf-8", newline="\n")

@@ -6,6 +6,7 @@ import { canonical } from '../../../deployments/verifier/modules/canonical-json.
 import { plansOf, filesOf, helpTables, columnsOf } from '../../../deployments/verifier/modules/forms.js'
 import { entryOf } from '../../../deployments/verifier/modules/resources.js'
 import { validationFile } from '../../../deployments/verifier/modules/validation.js'
+import { checkPolicy } from '../../../deployments/verifier/modules/policy.js'
 import { readTable } from '../../../deployments/verifier/modules/parquet.js'
 import { checkRelations } from '../../../deployments/verifier/modules/relations.js'
 import { judge, } from '../../../deployments/verifier/modules/promises.js'
@@ -194,7 +195,7 @@ export function writeRelease(directory, declaration, data, options = {}) {
   if (format) d.format = format
   for (const c of d.columns) if (Array.isArray(c.hierarchy)) files.set(`hierarchies/${c.name}.csv`, Buffer.from(hierarchyFile(c.hierarchy)))
   for (const name of helpTables(d)) files.set(`sql/${name}.parquet`, options.help(release, name))
-  files.set('validation.json', Buffer.from(validationFile(d, tables)))
+  files.set('validation.json', Buffer.from(validationFile(d, tables, checkPolicy(d, tables))))
   files.set('index.html', Buffer.from('<!doctype html>'))
   files.set('sql/duckdb.sql', Buffer.from('-- nothing\n'))
   const resources = filesOf(d).filter(p => p !== 'datapackage.json').map(p => {

@@ -1,0 +1,1 @@
+"""Policies by name: rules that a machine decides, statements of people, and the release's term."""
