@@ -410,11 +410,12 @@ def _partition(config: _Config) -> tuple[dict[str, Any], list[Omission]]:
     measure = harmless_text(config.metric, 60)
     if metric is None:
         notes.append(Omission(f"the measure {measure!r}", "no partition has it; the draft has ncp"))
-    elif config.metric not in ("Height", "Loss (0.5/1.0/1.0)"):
+    elif metric != "height":
         notes.append(
             Omission(
-                f"factors of the measure {measure!r}",
-                f"the draft has {metric}, without factors of its own; ARX may prefer other levels",
+                f"factors and the mean of the measure {measure!r}",
+                f"the draft has {metric}, in which all columns count alike. Where ARX joins "
+                "columns by another mean, it may prefer other levels",
             )
         )
     if config.weights:

@@ -8,14 +8,14 @@ NAMES = ("age", "town", "sex", "illness")
 
 
 def people(rows=240):
-    """A table of people: ages in tens, four towns, two sexes, five illnesses."""
+    """A table of people: many ages, few people in the last town, two sexes, five illnesses."""
     towns = ("Ulm", "Bonn", "Kiel", "Jena")
     ills = ("flu", "asthma", "gout", "ulcer", "measles")
     return [
         (
-            str(20 + (7 * n) % 60),
-            towns[(n // 3) % 4],
-            "FM"[n % 2],
+            str(20 + (n * n * 31 + 17 * n) % 97 % 60),
+            towns[(1, 0, 2, 0, 1, 0, 3, 0, 2, 1, 0, 0, 1)[n % 13] if n % 5 else n % 2],
+            "FM"[n * 7 % 11 % 2],
             ills[(n * n + n // 7) % 5],
         )
         for n in range(rows)
@@ -116,7 +116,7 @@ library(sdcMicro)
 people <- read.csv("people.csv")
 kv <- c("town", "sex")
 sdc <- createSdcObj(people, keyVars = kv, excludeVars = c("illness", "age"))
-sdc <- localSuppression(sdc, k = 3)
+sdc <- localSuppression(sdc, k = 10)
 """,
     "recoded": """
 # ages in bands, then k-anonymity

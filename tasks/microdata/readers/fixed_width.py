@@ -5,6 +5,7 @@ syntax, code books). A column is cut out of each line, and blanks around its val
 it; a value of blanks only is the empty text, which `null_values` may name.
 """
 
+from io import BytesIO
 from pathlib import Path
 
 import pyarrow as pa
@@ -47,12 +48,12 @@ def _lines(content: Path | bytes, file: str, dialect: CsvDialect) -> pa.ChunkedA
     Raises:
         InputError: if there is none, or they are not in the declared encoding.
     """
-    stream = open_file(content) if isinstance(content, Path) else pa.BufferReader(content)
     reading = pa.csv.ReadOptions(column_names=[_COLUMN], skip_rows=dialect.skip)
     parsing = pa.csv.ParseOptions(delimiter=_NO_DELIMITER, quote_char=False)
     converting = pa.csv.ConvertOptions(column_types={_COLUMN: pa.binary()})
     try:
-        table = pa.csv.read_csv(stream, reading, parsing, converting)
+        with open_file(content) if isinstance(content, Path) else BytesIO(content) as stream:
+            table = pa.csv.read_csv(stream, reading, parsing, converting)
     except pa.ArrowInvalid:
         rule = "has no lines of fixed width: it is empty, or contains a separator of units"
         raise input_error(file, rule) from None
