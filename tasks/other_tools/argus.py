@@ -1,6 +1,6 @@
 """Metadata files of tau-Argus (`.rda`): fixed widths, codes, hierarchies and roles of variables.
 
-Source: `Metadata.readMicroMetadata` of tau-Argus 4.2 and chapter 4 of its manual. A line is a
+Source: `Metadata.readMicroMetadata` of tau-Argus 4.2, and its test files. A line is a
 variable (name, position, length, codes for missing values) or, in angle brackets, a property of the
 variable above it. With `<SEPARATOR>` in the first line the data have separators and no header, and
 a variable has no position. The rules of safety are in tau-Argus's batch files, not here.

@@ -1,8 +1,8 @@
 """Code lists and trees of codes beside a metadata file of tau-Argus.
 
-Source: manual of tau-Argus 4.2, chapter 4. A code list (`.cdl`) has a line `code,label` for each
-code. A tree (`.hrc`) has a code on each line, with a leading string (such as `@`) for each level
-that it lies below the top.
+Source: test files of tau-Argus 4.2 (`region.cdl`, `region2.hrc`). A code list (`.cdl`) has a line
+`code,label` for each code. A tree (`.hrc`) has a code on each line, with a leading string (such as
+`@`) for each level that it lies below the top.
 """
 
 import csv

@@ -96,6 +96,8 @@ def read_hierarchies(path: Path, file: str) -> ForeignSetup:
     for place in paths:
         name, called = place.stem, f"{file}/{place.name}" if path.is_dir() else file
         try:
+            if place != path and place.is_symlink():
+                raise InputError(f"{called}: is a link, and links in a folder are not followed")
             column, words = _column(place, called)
         except InputError as error:
             if len(paths) == 1:

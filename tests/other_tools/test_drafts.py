@@ -200,11 +200,13 @@ def test_hierarchies_of_arx_from_a_folder_and_from_one_file(tmp_path, draft):
     (folder / "sex.csv").write_text("F;Any\nM;Any\n")
     (folder / "age.csv").write_text("20;low\n20;high\n")
     (folder / "notes.txt").write_text("not looked at")
+    (folder / "link.csv").symlink_to(folder / "town.csv")
     place = table(tmp_path)
     written = draft(folder, place)
     assert (tmp_path / "hierarchies/drafted-town.draft.csv").read_text().startswith("Ulm,South,*")
     assert (tmp_path / "hierarchies/drafted-sex.draft.csv").read_text() == "F,*\nM,*\n"
     assert any("the leaf is in an earlier row already" in o for o in written.omissions)
+    assert any("links in a folder are not followed" in o for o in written.omissions)
     single = draft(folder / "town.csv", place, "single.yaml")
     assert single.changes == ("the hierarchy of 'town' (a last level * was added)",)
 
