@@ -40,7 +40,9 @@ class NamedFigure:
 
 
 _ROUNDED = 1e-8  # more than figures of measure are rounded downwards by
-_ENTROPY = "pyCANON cuts off the decimals"
+_ENTROPY = (
+    "pyCANON cuts off the decimals, and may return one less where the figure is a whole number"
+)
 _RECURSIVE = (
     "pyCANON 1.3.6 counts values from the rarest, and Machanavajjhala et al. from the most "
     "frequent, so its c is another number"

@@ -107,7 +107,10 @@ def test_pycanon_returns_the_same_figures(sensitive, tmp_path, capsys):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     for function, figure in json.loads(done.stdout).items():
         ours = named[function]
-        if ours["figure"] is not None:
+        whole = ours["figure"] is not None and abs(ours["figure"] - round(ours["figure"])) < 1e-6
+        if function == "entropy_l_diversity" and whole:  # its float may be just below
+            assert ours["pycanon"] - figure in (0, 1)
+        elif ours["figure"] is not None:
             assert ours.get("pycanon", ours["figure"]) == pytest.approx(figure, abs=1e-6)
 
 
