@@ -20,6 +20,8 @@ from sfumato.flows.inputs.policies import find_policy, policy_names
 from sfumato.flows.inputs.spec import json_schema, spec_of
 from sfumato.tasks.microdata.notation.address import scheme_of
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.other_tools.registry import read_setup
+from sfumato.tasks.other_tools.setup import ForeignSetup
 from sfumato.tasks.policies.rule import NO_ADVICE
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.keys import PEOPLE
@@ -35,6 +37,17 @@ from sfumato.tasks.profile.draft import (
     spec_text,
 )
 from sfumato.tasks.profile.facts import facts_of
+from sfumato.tasks.profile.foreign import (
+    facts_of_setup,
+    fit_setup,
+    method_of_setup,
+    options_of_setup,
+    skeletons_of_setup,
+    table_of_setup,
+    unit_of_setup,
+    with_roles,
+    words_on_setup,
+)
 from sfumato.tasks.profile.page import write_profile
 from sfumato.tasks.profile.policy import DraftPolicy
 from sfumato.tasks.profile.roles import propose_roles
@@ -56,38 +69,45 @@ class WrittenSpec:
     Attributes:
         spec: the draft.
         hierarchies: skeletons beside it.
-        profile: the private page.
+        profile: the private page; None without data.
         undecided: the fault of the draft with confirmed roles, None if it has none.
         guess: the encoding of the source, where it is only likely.
         unnumbered: how many rows lack the number of a person, and what becomes of them; None for
             none.
         notes: what the steward should know of the way the source was read, in words.
+        changes: what was taken over from another tool, in words.
+        omissions: what was not taken over, and why.
     """
 
     spec: Path
     hierarchies: tuple[Path, ...]
-    profile: Path
+    profile: Path | None
     undecided: str | None
     guess: str | None
     unnumbered: str | None
     notes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    omissions: tuple[str, ...] = ()
 
 
 def write_first_spec(
-    address: str,
+    address: str | None,
     place: Path | None,
     options: DraftOptions,
     environ: Mapping[str, str],
     policy: str | None = None,
+    project: Path | None = None,
 ) -> WrittenSpec:
     """Read a source, and write the draft of a spec, its hierarchies, and the private profile.
 
     Args:
-        address: of the source: a path, folder, pattern, store or database.
+        address: of the source: a path, folder, pattern, store or database; None for a draft that
+            comes from another tool's project alone.
         place: of the draft; `<name of the source>.yaml` here, without it.
         options: what is known of the source.
         environ: the environment.
         policy: a policy that the draft has to keep, by its name or a path; None for none.
+        project: a file of another tool that the draft takes over; None for none.
 
     Raises:
         SpecError: where an address or a name is none, a file is there already, or the policy is
@@ -95,25 +115,33 @@ def write_first_spec(
         InputError: where the source cannot be read, or its format cannot be inferred.
         TransientFault: where a database or a store cannot be reached.
     """
-    line = _line_name(place.stem) if place is not None else _line_of_source(_stem(address))
+    name = _stem(address or str(project))
+    line = _line_name(place.stem) if place is not None else _line_of_source(name)
     spec = place or Path(f"{line}.yaml")
     _require_new(spec)
     drafted_under = None if policy is None else _policy(policy, spec.absolute().parent)
     work = work_directory(environ)
     require_apart(spec.absolute().parent / PUBLISHED, work)
-    uri = _relative(address, spec.absolute().parent)
-    source = read_source(uri, options)
-    with source_secrets(source, environ), scratch_directory(environ) as scratch:
-        base, environment = spec.absolute().parent, with_secrets(environ)
-        table = find_table(source, options, base, environment, scratch / FETCHED)
-    draft = replace(_draft(table, options), policy=drafted_under)
+    setup = None if project is None else read_setup(project)
+    if setup is not None:
+        options = options_of_setup(setup, options)
+    if address is not None:
+        table = _read_table(address, spec.absolute().parent, options, environ)
+    elif setup is not None:
+        table = table_of_setup(setup, options)
+    else:
+        raise SpecError("there is neither a source nor a project. Name one of them")
+    draft, setup = _draft(table, options, setup)
+    draft = replace(draft, policy=drafted_under)
     title = line.replace("-", " ").capitalize()
     text = spec_text(draft, line, title)
     undecided = _open_question(text, spec.absolute().parent)
     files = {spec.parent / name: rows for name, rows in hierarchy_files(draft, line).items()}
     for path in files:
         _require_new(path)
-    profile = write_profile(draft, line_directory(work, line), title, str(spec))
+    profile = None
+    if draft.rows:
+        profile = write_profile(draft, line_directory(work, line), title, str(spec))
     for path, rows in files.items():
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, _csv(rows), _PRIVATE_MODE)
@@ -122,7 +150,11 @@ def write_first_spec(
     guess = written.encoding if is_guess(written, options) else None
     unnumbered = _missing_numbers(draft)
     notes = (*table.notes, *_notes_on_unfit(draft), *_notes_on_people(draft))
-    return WrittenSpec(spec, tuple(files), profile, undecided, guess, unnumbered, notes)
+    written_spec = WrittenSpec(spec, tuple(files), profile, undecided, guess, unnumbered, notes)
+    if setup is None:
+        return written_spec
+    omissions = tuple(map(str, setup.omissions))
+    return replace(written_spec, changes=setup.changes, omissions=omissions)
 
 
 def _policy(written: str, base: Path) -> DraftPolicy:
@@ -136,9 +168,41 @@ def _policy(written: str, base: Path) -> DraftPolicy:
     return DraftPolicy(relative if "/" in relative else f"./{relative}", file.policy)
 
 
-def _draft(table: FoundTable, options: DraftOptions) -> SpecDraft:
+def _read_table(
+    address: str, base: Path, options: DraftOptions, environ: Mapping[str, str]
+) -> FoundTable:
+    source = read_source(_relative(address, base), options)
+    with source_secrets(source, environ), scratch_directory(environ) as scratch:
+        return find_table(source, options, base, with_secrets(environ), scratch / FETCHED)
+
+
+def _draft(
+    table: FoundTable, options: DraftOptions, setup: ForeignSetup | None
+) -> tuple[SpecDraft, ForeignSetup | None]:
+    """Return the draft for a table, and the set-up as far as it fits the table."""
+    if setup is None:
+        return _draft_of_table(table, options), None
+    has_rows = bool(table.microdata.rows)
+    whole = facts_of(table.microdata, dict(table.types)) if has_rows else facts_of_setup(table)
+    fitting = fit_setup(setup, whole, options)
+    draft = _draft_of_table(table, with_roles(options, fitting))
+    unit, fitting = unit_of_setup(fitting, draft.unit, draft.roles)
+    draft = replace(
+        draft,
+        unit=unit,
+        skeletons=skeletons_of_setup(fitting, draft.skeletons),
+        beginning=words_on_setup(fitting),
+        method=method_of_setup(fitting, draft.of_role("sensitive"), draft.rows),
+        strata=fitting.strata,
+        further_keys={name: column.keys for name, column in fitting.columns.items()},
+    )
+    return draft, fitting
+
+
+def _draft_of_table(table: FoundTable, options: DraftOptions) -> SpecDraft:
     types = dict(table.types)
-    facts = whole = facts_of(table.microdata, types)
+    has_rows = bool(table.microdata.rows)
+    facts = whole = facts_of(table.microdata, types) if has_rows else facts_of_setup(table)
     unit = find_unit(facts) if options.unit is None else chosen_unit(options.unit, facts)
     if unit is not None and options.roles.get(unit.name, "identifier") != "identifier":
         unit = None
@@ -149,7 +213,8 @@ def _draft(table: FoundTable, options: DraftOptions) -> SpecDraft:
     roles = propose_roles(facts, unit, options)
     gaps = find_gaps(facts) if unit is None else None
     # Exact rows need no hierarchies.
-    skeletons = {} if options.hide == "values" else skeletons_of(facts, whole, roles)
+    without = options.hide == "values" or not has_rows
+    skeletons = {} if without else skeletons_of(facts, whole, roles)
     return SpecDraft(table, facts, rows, unit, gaps, roles, skeletons, options.hide, options.about)
 
 

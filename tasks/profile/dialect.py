@@ -51,12 +51,14 @@ class DraftOptions:
         header: whether the first line of a CSV file names the columns.
         skip: the number of lines above the header of a CSV file.
         columns: the names of the columns of a CSV file, in place of a header.
+        widths: the first character and the length of each of `columns`, for files of fixed width.
         thousands: the mark between thousands of numbers in CSV files.
         timezone: the zone whose local time times without an offset are, beside others with one.
         unit: the column that says whom a row is about.
         decimal: the decimal mark of numbers.
         date_formats: the date formats of columns, by name.
         roles: the roles of columns, by name.
+        reasons: the reasons for these roles, by name, if nobody chose them with an option.
         hide: what has to be hidden: which sensitive value is whose, or the row, too.
         about: what readers ask about.
     """
@@ -69,12 +71,14 @@ class DraftOptions:
     header: Literal["yes", "no"] | None = None
     skip: int | None = None
     columns: tuple[str, ...] | None = None
+    widths: tuple[tuple[int, int], ...] | None = None
     thousands: Literal[",", ".", "'", " "] | None = None
     timezone: str | None = None
     unit: str | None = None
     decimal: Literal[".", ","] | None = None
     date_formats: Mapping[str, str] = field(default_factory=dict)
     roles: Mapping[str, Role] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     hide: Literal["rows", "values"] | None = None
     about: Literal["numbers", "categories"] | None = None
 
@@ -136,6 +140,8 @@ def sniff_dialect(
         ) from None
     if "\0" in text:
         raise input_error(file, "is not a text file. Name its format, such as --format parquet")
+    if options.widths is not None:
+        return CsvDialect(header=options.columns, widths=options.widths, encoding=encoding), ()
     beginning = text.removeprefix("\ufeff")
     if len(beginning) > _LOOKED_AT:
         beginning = beginning[:_LOOKED_AT].rpartition("\n")[0]

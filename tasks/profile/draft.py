@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -35,6 +35,11 @@ _HEAD = (
     "printed.\nRead every column's role and the reason above it, change what is wrong, "
     "and confirm:"
 )
+_HEAD_WITHOUT_DATA = (
+    "A draft of a release spec, made by sfumato init without data: nothing here was compared "
+    "with a table.\nRead every column's role and the reason above it, change what is wrong, "
+    "and confirm:"
+)
 _CONFIRM = "roles: proposed  # <- write `confirmed`; until then nothing runs\n"
 _DROPPED = (
     "Dropped columns, each with the reason. To give one another role, write it under columns:"
@@ -57,6 +62,10 @@ _LEFT_OUT = "some values are missing: ke groups by values, so these rows are lef
 _UNNUMBERED = "rows without a value belong to no person, and are left out (nulls: drop-row)"
 _NO_UNIT = (
     "No column identifies people. Rows are counted as people, so each person must have one row."
+)
+_UNIT_UNKNOWN = (
+    "Rows are counted as people. If a column identifies people, write `role: identifier, unit: "
+    "true` in its line, and leave this key out."
 )
 _ASKED = "Queries on which accuracy is measured. Replace them by those that your readers will ask."
 _LIKELY = (
@@ -90,6 +99,10 @@ class SpecDraft:
         hide: what has to be hidden; None for no answer.
         about: what readers ask about; None for no answer.
         policy: the policy that the draft has to keep; None for none.
+        beginning: further words at the head of the draft.
+        method: the promises, partition and form; None for those that fit the answers.
+        strata: the columns whose values keep groups apart.
+        further_keys: further keys of columns, by column.
     """
 
     table: FoundTable
@@ -102,6 +115,10 @@ class SpecDraft:
     hide: Hide | None = None
     about: About | None = None
     policy: DraftPolicy | None = None
+    beginning: str = ""
+    method: ProposedMethod | None = None
+    strata: tuple[str, ...] = ()
+    further_keys: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def shared_identifier(self) -> str | None:
@@ -158,12 +175,14 @@ def spec_text(draft: SpecDraft, line: str, title: str) -> str:
         line: the name of the release line.
         title: the title of the line.
     """
-    parts = (_head(line, title), _source(draft), _columns(draft, line), _release(draft))
+    parts = (_head(draft, line, title), _source(draft), _columns(draft, line), _release(draft))
     return "\n".join("".join(part) for part in parts)
 
 
-def _head(line: str, title: str) -> Iterator[str]:
-    yield _comment(_HEAD)
+def _head(draft: SpecDraft, line: str, title: str) -> Iterator[str]:
+    yield _comment(_HEAD if draft.rows else _HEAD_WITHOUT_DATA)
+    if draft.beginning:
+        yield f"#\n{_comment(draft.beginning)}#\n"
     yield _CONFIRM
     yield "\n"
     yield "version: 2\n"
@@ -203,7 +222,8 @@ def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
     if draft.unit is None:
         if draft.shared_identifier is not None:
             yield _comment(_words_on_repeats(draft.shared_identifier))
-        yield _comment(_NO_UNIT if draft.gaps is None else _words_on_gaps(draft.gaps))
+        without = _NO_UNIT if draft.rows else _UNIT_UNKNOWN
+        yield _comment(without if draft.gaps is None else _words_on_gaps(draft.gaps))
         yield "unit: row\n"
     elif draft.unit.household in draft.identifiers:
         yield _comment(_HOUSEHOLD)
@@ -228,7 +248,7 @@ def _keys(
         keys |= skeleton.keys
         if skeleton.rows is not None:
             keys["hierarchy"] = {"file": _file(line, facts.name)}
-    return keys
+    return keys | dict(draft.further_keys.get(facts.name, {}))
 
 
 def _reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str:
@@ -268,9 +288,12 @@ def _words_on_gaps(facts: ColumnFacts) -> str:
 def _release(draft: SpecDraft) -> Iterator[str]:
     sensitive, quasi_identifiers = draft.of_role("sensitive"), draft.of_role("quasi-identifier")
     methods = propose_methods(sensitive, quasi_identifiers, draft.rows, draft.hide, draft.about)
+    methods = methods if draft.method is None else [draft.method]
     if draft.policy is not None:
         methods = draft.policy.admit(methods, draft.hide)
     method, *others = methods
+    if draft.strata:
+        yield f"strata: {_flow(list(draft.strata))}\n"
     yield _comment(method.words)
     yield _method(method)
     for other in others:
@@ -279,7 +302,11 @@ def _release(draft: SpecDraft) -> Iterator[str]:
     yield f"publish: {{uri: {PUBLISHED}}}\n"
     if draft.policy is not None:
         yield from draft.policy.lines([_scalar(facts.name) for facts in draft.facts])
-    workloads = propose_workloads(quasi_identifiers, sensitive, draft.hide, draft.about)
+    workloads = (
+        propose_workloads(quasi_identifiers, sensitive, draft.hide, draft.about)
+        if draft.rows
+        else []
+    )
     likely = method.form in MEASURED_FORMS and draft.rows <= MOST_ROWS_MEASURED
     if workloads or likely:
         yield "\n" + "evaluate:\n"
@@ -294,7 +321,9 @@ def _release(draft: SpecDraft) -> Iterator[str]:
 
 def _method(method: ProposedMethod) -> str:
     promises = "".join(f"  - {_flow(promise)}\n" for promise in method.promises)
-    choices = f"partition: {{method: {method.partition}}}\nform: {{method: {method.form}}}\n"
+    partition = {"method": method.partition, **method.settings}
+    form = {"method": method.form, **method.form_settings}
+    choices = f"partition: {_flow(partition)}\nform: {_flow(form)}\n"
     return f"promises:\n{promises}{choices}"
 
 

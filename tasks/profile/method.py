@@ -5,7 +5,7 @@ whether readers ask about numbers or about categories. Without an answer the row
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from math import floor, log10
@@ -63,12 +63,16 @@ class ProposedMethod:
         promises: as a spec has them.
         partition: the method of grouping.
         form: the method of publication.
+        settings: further keys of the partition.
+        form_settings: further keys of the form.
     """
 
     words: str
     promises: Sequence[Mapping[str, Any]]
     partition: str
     form: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    form_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def propose_methods(
@@ -105,14 +109,16 @@ def propose_promises(sensitive: Sequence[ColumnFacts], rows: int) -> list[dict[s
     The whole table keeps these promises. So a partition that merges groups can always keep them.
     """
     promises: list[dict[str, Any]] = [{"model": "k-anonymity", "k": _fewest(rows)}]
-    return promises + [_diversity(facts, sensitive, _L) for facts in sensitive]
+    return promises + [propose_diversity(facts, sensitive) for facts in sensitive]
 
 
 def _fewest(rows: int) -> int:
     return next(k for least, k in _K if rows >= least)
 
 
-def _diversity(facts: ColumnFacts, sensitive: Sequence[ColumnFacts], most: int) -> dict[str, Any]:
+def propose_diversity(
+    facts: ColumnFacts, sensitive: Sequence[ColumnFacts], most: int = _L
+) -> dict[str, Any]:
     """Propose distinct l-diversity; its column is named if there are several."""
     different = max(2, min(most, facts.distinct + bool(facts.missing)))
     promise: dict[str, Any] = {"model": "l-diversity", "variant": "distinct", "l": different}
@@ -133,7 +139,9 @@ def _method_of_exact_rows(
     number = grouping_number(sensitive, about)
     categories = [facts for facts in sensitive if not facts.is_number]
     first = number or (categories or sensitive)[0]
-    others = [_diversity(facts, sensitive, _L) for facts in sensitive if facts.name != first.name]
+    others = [
+        propose_diversity(facts, sensitive) for facts in sensitive if facts.name != first.name
+    ]
     columns = ", ".join(facts.name for facts in quasi_identifiers)
     if number is not None:
         k = max(2, min(_fewest(rows), first.distinct))
@@ -141,7 +149,7 @@ def _method_of_exact_rows(
         promises = [promise | _column_of(first, sensitive), *others]
         words = _NUMBERS.format(name=first.name, columns=columns)
         return ProposedMethod(words, promises, "ke", "permuted")
-    promises = [_diversity(first, sensitive, _most_alike(first, rows)), *others]
+    promises = [propose_diversity(first, sensitive, _most_alike(first, rows)), *others]
     words = _CATEGORIES.format(name=first.name, columns=columns)
     return ProposedMethod(words, promises, _partition_of(first), "permuted")
 

@@ -71,10 +71,11 @@ def propose_roles(
     proposed: dict[str, ProposedRole] = {}
     for number, column in enumerate(facts):
         role = options.roles.get(column.name)
-        if role == "sensitive" and column.is_constant:
+        if role == "sensitive" and column.is_constant and column.distinct + column.missing:
             raise SpecError(f"--role {column.name}=sensitive: {_ONE_VALUE}")
         if role is not None:
-            proposed[column.name] = ProposedRole(role, _reason_if_set(column, role))
+            reason = options.reasons.get(column.name, "chosen with --role")
+            proposed[column.name] = ProposedRole(role, _reason_if_set(column, role, reason))
         elif unit is not None and unit.name == column.name:
             proposed[column.name] = ProposedRole("identifier", f"identifies people: {unit.reason}")
         else:
@@ -83,8 +84,8 @@ def propose_roles(
     return proposed
 
 
-def _reason_if_set(facts: ColumnFacts, role: Role) -> str:
-    words = ["chosen with --role"]
+def _reason_if_set(facts: ColumnFacts, role: Role, reason: str) -> str:
+    words = [reason]
     return "; ".join([*words, *_questions(facts)] if role == "sensitive" else words)
 
 
@@ -98,7 +99,7 @@ def _with_questions(facts: ColumnFacts, proposed: ProposedRole) -> ProposedRole:
 
 def _questions(facts: ColumnFacts) -> list[str]:
     """Return what a spec has to answer about a sensitive column before it is released."""
-    if facts.type != "string":
+    if facts.type != "string" or not facts.distinct:
         return []
     checks = {_DIFFERENT: nearly_all_differ(facts.rows), _SPELLED: has_spellings(facts)}
     return [question for question, applies in checks.items() if applies]

@@ -79,6 +79,10 @@ class Part(BaseModel):
     )
 
 
+Place = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
+"""A position in a line, or a number of characters."""
+
+
 class CsvDialect(BaseModel):
     """The dialect of a CSV file (RFC 4180 unless said otherwise)."""
 
@@ -102,6 +106,16 @@ class CsvDialect(BaseModel):
             ),
         ),
     ] = None
+    widths: Annotated[
+        tuple[tuple[Place, Place], ...] | None,
+        Field(
+            min_length=1,
+            description=(
+                "for files of fixed width: the first character of each column of `header`, and "
+                "its number of characters"
+            ),
+        ),
+    ] = None
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     null_values: Annotated[
         tuple[str, ...], Field(description="texts that mean a missing value")
@@ -119,4 +133,13 @@ class CsvDialect(BaseModel):
     def _names_are_distinct(self) -> Self:
         if self.header is not None and len(set(self.header)) < len(self.header):
             raise ValueError("the header names a column twice. Give each column its own name")
+        return self
+
+    @model_validator(mode="after")
+    def _widths_have_names(self) -> Self:
+        if self.widths is not None and len(self.header or ()) != len(self.widths):
+            raise ValueError(
+                "widths: files of fixed width have no header line. Write `header` with as many "
+                "names as there are widths"
+            )
         return self

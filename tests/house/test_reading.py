@@ -28,6 +28,7 @@ _OWN = {  # files that a run of ours wrote in its own private directory, which n
     "tasks/experiments/shared/adult.py": "the one data set that comes along",
     "tasks/microdata/inferred_table.py": "files that `source_files` listed, and open files",
     "tasks/microdata/readers/delimited.py": "open files",
+    "tasks/microdata/readers/fixed_width.py": "open files",
     "tasks/parts/continued.py": "a stage",
     "tasks/parts/cuts.py": "a stage",
     "tasks/parts/identity.py": "scratch files",

@@ -54,6 +54,12 @@ if TYPE_CHECKING:
     "--columns", metavar="A,B,…", help="names of the columns, for a CSV file without a header"
 )
 @click.option("--null", "nulls", multiple=True, help="a text that means a missing value")
+@click.option(
+    "--names",
+    "naming",
+    type=click.Choice(["pycanon"]),
+    help="the figures under the names of pyCANON's functions as well",
+)
 @with_format
 def measure(
     file: str,
@@ -67,6 +73,7 @@ def measure(
     unit: str | None,
     columns: str | None,
     nulls: tuple[str, ...],
+    naming: str | None,
     format_: str,
 ) -> None:
     """Measure every privacy model on a table (CSV, Parquet, Excel, Stata, SPSS), as it is.
@@ -89,9 +96,26 @@ def measure(
     document = measure(file, *about)
     if format_ != "json":
         show.echo("\n".join(in_sentences(document, names(qi), names(sensitive))) + "\n")
+    if naming is not None:
+        document["pycanon"] = _under_other_names(document, format_)
     show.document(document, format_)
     if broken := [p["promise"]["model"] for p in document.get("promises", []) if not p["holds"]]:
         raise PromiseError(f"{file}: {', '.join(broken)} is not kept")
+
+
+def _under_other_names(document: Mapping[str, Any], format_: str) -> list[dict[str, Any]]:
+    """Return the figures by pyCANON's functions; print them as lines unless the format is JSON."""
+    from sfumato.tasks.other_tools.pycanon import named_figures
+
+    figures = named_figures(document)
+    if format_ != "json":
+        for figure in figures:
+            number = "none" if figure.figure is None else f"{figure.figure:,}"
+            rounded = "" if figure.same is None else f", pyCANON {figure.same:,}"
+            note = f" ({figure.note})" if figure.note else ""
+            show.echo(f"{figure.function}: {number}{rounded}; here {figure.key}{note}")
+        show.echo("")
+    return [figure.document() for figure in figures]
 
 
 def in_sentences(

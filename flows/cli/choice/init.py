@@ -1,12 +1,13 @@
 """`sfumato init`: the draft of a release spec for a source that nobody has declared."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import as_document, names, pairs
 from sfumato.flows.cli.show import echo, echo_json
@@ -34,7 +35,16 @@ _QUESTIONS = (
 
 
 @click.command()
-@click.argument("source", metavar="FILE")
+@click.argument("source", metavar="FILE", required=False)
+@click.option(
+    "--from",
+    "project",
+    metavar="PROJECT",
+    type=click.Path(path_type=Path),
+    help="take over the set-up of another tool: ARX (.deid, .csv, or a folder of .csv), sdcMicro "
+    "(.R, .html, .md) or tau-Argus (.rda)",
+)
+@click.option("--data", metavar="FILE", help="the table that PROJECT is about; --from needs it")
 @click.option("--out", type=click.Path(path_type=Path), help="the draft; the line gets its name")
 @click.option("--work", help="the private work directory, in place of SFUMATO_WORK")
 @click.option(
@@ -85,7 +95,9 @@ _QUESTIONS = (
 )
 @as_document
 def init(
-    source: str,
+    source: str | None,
+    project: Path | None,
+    data: str | None,
     out: Path | None,
     work: str | None,
     roles: Any,
@@ -99,13 +111,17 @@ def init(
 
     FILE is whatever `source.uri` may be: a file, folder, pattern, store or database. The draft
     proposes roles, with reasons; nothing runs before you confirm them in the draft.
+
+    With --from, the draft takes over what another tool was set up to do, and says what it did not
+    take over, and why. Data inside a project are never read, and no code in it is run.
     """
     from os import environ
 
     from sfumato.flows.choice.first_spec import write_first_spec
     from sfumato.tasks.profile.dialect import read_options
 
-    if not as_json:
+    address = _address(source, project, data)
+    if not as_json and project is None:
         settings |= _ask(settings, policy)
     options = read_options(
         roles=pairs("--role", roles),
@@ -115,24 +131,55 @@ def init(
         **settings,
     )
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
-    written = write_first_spec(source, out, options, private, policy)
+    written = write_first_spec(address, out, options, private, policy, project)
     if as_json:
         echo_json(_document(written))
         return
-    show.say(f"private profile, only for you: {written.profile}")
+    for line in _lines(written):
+        show.say(line)
+    echo(str(written.spec))
+
+
+def _lines(written: "WrittenSpec") -> Iterator[str]:
+    """Yield what a steward should know of a draft, a line each."""
+    yield from (f"taken over: {words}" for words in written.changes)
+    yield from (f"not taken over: {words}" for words in written.omissions)
+    if written.profile is not None:
+        yield f"private profile, only for you: {written.profile}"
     for path in written.hierarchies:
-        show.say(f"draft of a hierarchy, for you to improve: {path}")
+        yield f"draft of a hierarchy, for you to improve: {path}"
     for note in written.notes:
-        show.say(f"the source: {note}")
+        yield f"the source: {note}"
     if written.guess is not None:
         accents = "check letters with accents in the profile, or write --encoding NAME"
-        show.say(f"encoding: probably {written.guess}; {accents}")
+        yield f"encoding: probably {written.guess}; {accents}"
     if written.unnumbered is not None:
-        show.say(written.unnumbered)
+        yield written.unnumbered
     if written.undecided is not None:
-        show.say(f"to be decided: {written.undecided}")
-    show.say(f"next: read the roles in {written.spec}, write `roles: confirmed`, and release it")
-    echo(str(written.spec))
+        yield f"to be decided: {written.undecided}"
+    yield f"next: read the roles in {written.spec}, write `roles: confirmed`, and release it"
+
+
+def _address(source: str | None, project: Path | None, data: str | None) -> str | None:
+    """Return the address of the data; None for a draft that comes from a project alone.
+
+    Raises:
+        SpecError: if options and argument do not go together.
+    """
+    if project is None:
+        if data is not None:
+            raise SpecError(
+                f"--data needs --from PROJECT. Without a project, type: sfumato init {data}"
+            )
+        if source is None:
+            raise SpecError("there is no table. Type: sfumato init FILE, or --from PROJECT")
+        return source
+    if source is not None:
+        raise SpecError(
+            f"{source}: with --from, the table is named by --data. Type: sfumato init "
+            f"--from {project} --data {source}"
+        )
+    return data
 
 
 def _ask(settings: Mapping[str, Any], policy: str | None = None) -> dict[str, str]:
@@ -156,9 +203,11 @@ def _document(written: "WrittenSpec") -> dict[str, Any]:
     return {
         "spec": str(written.spec),
         "hierarchies": [str(path) for path in written.hierarchies],
-        "profile": str(written.profile),
+        "profile": None if written.profile is None else str(written.profile),
         "notes": list(written.notes),
         "undecided": written.undecided,
         "encoding_guess": written.guess,
         "unnumbered": written.unnumbered,
+        "changes": list(written.changes),
+        "omissions": list(written.omissions),
     }

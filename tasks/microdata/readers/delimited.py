@@ -149,6 +149,11 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
         raise input_error(file, "is empty")
     names, skipped = _header(content, file, dialect)
     require_distinct_names(names, file)
+    if dialect.widths is not None:
+        from sfumato.tasks.microdata.readers.fixed_width import columns_of_lines  # rarely used
+
+        cut = [distinct(column) for column in columns_of_lines(content, file, dialect)]
+        return {n: _text(f, file, n, dialect) for n, f in zip(names, cut, strict=True)}
     fields = [distinct(column) for column in _fields(content, file, dialect, names, skipped)]
     if any(pc.any(pc.match_substring_regex(f.values, r"[\r\n]")).as_py() for f in fields):
         _require_closed_quotes(content, file, dialect)
