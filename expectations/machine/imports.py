@@ -1,45 +1,103 @@
 """Imports that take long, left out of the way of a package that names more than we use of it."""
 
+import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from types import ModuleType
+from typing import Any
+
+_COMMANDS: list[bool] = []
 
 
-class _Spared(MetaPathFinder):
-    """Finds some modules, and lets Python execute them when something in them is first used.
+def import_as_command() -> None:
+    """Note that this process runs a command of ours, and nothing of anyone else's."""
+    _COMMANDS.append(True)
 
-    Of others it says that they are not installed, which their importers are prepared for.
+
+def is_command() -> bool:
+    """Tell whether this process runs a command of ours, and nothing of anyone else's."""
+    return bool(_COMMANDS)
+
+
+@dataclass(frozen=True)
+class Spared:
+    """What a package need not import.
+
+    Attributes:
+        later: the names of modules that are executed when something in them is first used.
+        absent: the names of packages that are said not to be installed, which their importers are
+            prepared for.
+        hollow: matches the whole names of modules that are replaced: each of their names is an
+            empty class.
     """
 
-    def __init__(self, later: Collection[str], absent: Collection[str]) -> None:
-        self._later, self._absent = later, absent
+    later: Collection[str] = field(default=frozenset())
+    absent: Collection[str] = field(default=frozenset())
+    hollow: re.Pattern[str] = re.compile(r"(?!)")
+
+
+class _Hollow(Loader):
+    """Makes a module in which every name is an empty class."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = ModuleType(spec.name)
+
+        def make_class(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            made = type(name, (), {"__module__": spec.name})
+            setattr(module, name, made)
+            return made
+
+        module.__getattr__ = make_class  # type: ignore[method-assign] # of PEP 562
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute nothing."""
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules that are spared."""
+
+    def __init__(self, spared: Spared) -> None:
+        self._spared = spared
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name in self._absent:
+        if name in self._spared.absent:
             raise ModuleNotFoundError(f"{name} is not used here", name=name)
-        spec = PathFinder.find_spec(name, path, target) if name in self._later else None
+        if self._spared.hollow.fullmatch(name):
+            return ModuleSpec(name, _Hollow())
+        spec = PathFinder.find_spec(name, path, target) if name in self._spared.later else None
         if spec is not None and spec.loader is not None:
             spec.loader = LazyLoader(spec.loader)
         return spec
 
 
-@contextmanager
-def spared_imports(later: Collection[str], absent: Collection[str] = ()) -> Iterator[None]:
-    """Execute some modules only when something in them is first used, and leave others out.
+def import_spared(package: str, spared: Spared) -> None:
+    """Import a package without what need not be imported, or whole where that fails.
 
-    It holds for modules that are imported for the first time in this block.
-
-    Args:
-        later: the names of modules that are executed when they are used.
-        absent: the names of packages that are said not to be installed.
+    It holds for modules that are imported for the first time by this.
     """
-    finder = _Spared(later, absent)
+    try:
+        with _finding(spared):
+            import_module(package)
+    except Exception:  # noqa: BLE001 - whatever it was, another version needs what was left out
+        for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
+            del sys.modules[name]
+        import_module(package)
+
+
+@contextmanager
+def _finding(spared: Spared) -> Iterator[None]:
+    finder = _Finder(spared)
     sys.meta_path.insert(0, finder)
     try:
         yield

@@ -23,6 +23,8 @@ def stable_order(keys: np.ndarray) -> np.ndarray:
     """
     if not len(keys) or keys.dtype.kind != "i":
         return np.argsort(keys, kind="stable")
+    if is_ascending(keys):  # a hundredth of the time of a sort
+        return np.arange(len(keys))
     low, high, bits = int(keys.min()), int(keys.max()), (len(keys) - 1).bit_length()
     if (high - low).bit_length() + bits > _BITS:
         return np.argsort(keys, kind="stable")
@@ -32,6 +34,15 @@ def stable_order(keys: np.ndarray) -> np.ndarray:
     packed.sort()
     packed &= (1 << bits) - 1
     return packed
+
+
+def is_ascending(keys: np.ndarray) -> bool:
+    """Return True if each number is at least as large as the one before it; none may be NaN.
+
+    >>> is_ascending(np.array([0, 3, 3])), is_ascending(np.array([0, 3, 1]))
+    (True, False)
+    """
+    return bool((keys[1:] >= keys[:-1]).all())
 
 
 def distinct(values: np.ndarray) -> np.ndarray:

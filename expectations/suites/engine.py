@@ -6,21 +6,39 @@ What holds is decided by the models and rules; the classes here carry them in an
 import inspect
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
 
 import pandas as pd
 
 from sfumato.expectations.machine.fault import reason_of, require_machine
-from sfumato.expectations.machine.imports import spared_imports
+from sfumato.expectations.machine.imports import Spared, import_spared, is_command
+from sfumato.expectations.rules.owned import OwnedRule
+from sfumato.expectations.rules.structure import OrderedColumns
 from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 
 os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
-# A third of the time of its import is for what only expectations use that we do not.
-with warnings.catch_warnings(), spared_imports(["altair", "scipy.stats"], absent=["boto3"]):
+_SOURCES = r"great_expectations\.datasource\.fluent"
+_EXPECTATIONS = r"great_expectations\.expectations\.core"
+_USED = "|".join([*OwnedRule.model_fields, OrderedColumns.type])
+# What only expectations and sources import that we do not use takes half the time of its import.
+_SPARED = Spared(
+    later={"altair", "scipy.stats"},
+    absent={"boto3", "botocore"},
+    hollow=re.compile(
+        rf"{_SOURCES}\.(?!(pandas|sql|invalid)_datasource$)\w+_datasource|{_SOURCES}\.fabric"
+        rf"|{_SOURCES}\.data_asset\.path\.(pandas\.generated_assets|spark\.spark_asset)"
+        rf"|{_EXPECTATIONS}\.(?!({_USED})$)expect_\w+"
+    ),
+)
+with warnings.catch_warnings():
     warnings.simplefilter("ignore")
+    if is_command():  # else somebody else may use the rest
+        import_spared("great_expectations", _SPARED)
     import great_expectations as gx
     from great_expectations.compatibility import pydantic
     from great_expectations.data_context.types.base import (
@@ -50,6 +68,7 @@ with warnings.catch_warnings(), spared_imports(["altair", "scipy.stats"], absent
     from great_expectations.validator.metric_configuration import MetricConfiguration
 
 __all__ = [
+    "Carried",
     "DataContextConfig",
     "DefaultJinjaIndexPageView",
     "DefaultJinjaPageView",
@@ -70,6 +89,7 @@ __all__ = [
 ]
 
 _LAST = ("groups", "failing")
+_Content = TypeVar("_Content")
 
 
 @contextmanager
@@ -84,6 +104,16 @@ def discreet(doing: str) -> Iterator[None]:
         if isinstance(error, OSError):
             raise Fault(f"{doing}: {reason_of(error)}") from None
         raise PromiseError(f"{doing} could not be evaluated ({type(error).__name__})") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Carried(Generic[_Content]):
+    """What a frame carries, which is handed on, not copied, where pandas copies that."""
+
+    content: _Content
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return self
 
 
 def frame_of(execution_engine: Any, domain: Any) -> pd.DataFrame:

@@ -4,8 +4,7 @@ Keep out code that judges groups.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from sfumato.expectations.rules.verdicts import GROUPS
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.expectations.suites.engine import (
+    Carried,
     MetricConfiguration,
     PandasExecutionEngine,
     SqlAlchemyExecutionEngine,
@@ -32,20 +32,10 @@ _ROWS = "\nrows"  # no column of a table: without its groups, a frame has none t
 _TYPES = "table.column_types"
 
 
-@dataclass(frozen=True, eq=False)
-class _Carried:
-    """Groups that are handed on, not copied, where pandas copies what a frame carries."""
-
-    groups: Groups
-
-    def __deepcopy__(self, _: Any) -> Self:
-        return self
-
-
 def to_frame(groups: Groups) -> pd.DataFrame:
     """Return a frame with the rows of each group (int64), which carries the groups as they are."""
     df = pd.DataFrame({_ROWS: groups.sizes})
-    df.attrs[_GROUPS] = _Carried(groups)
+    df.attrs[_GROUPS] = Carried(groups)
     return df
 
 
@@ -61,11 +51,11 @@ def from_frame(df: pd.DataFrame) -> Groups:
         PromiseError: where it carries none, or has lost some of their rows, or an attribute's
             counts leave a group out, so that it cannot be judged.
     """
-    carried: _Carried | None = df.attrs.get(_GROUPS)
-    if carried is None or not np.array_equal(df[_ROWS].to_numpy(), carried.groups.sizes):
+    carried: Carried[Groups] | None = df.attrs.get(_GROUPS)
+    if carried is None or not np.array_equal(df[_ROWS].to_numpy(), carried.content.sizes):
         raise PromiseError("the frame was changed after its groups were counted")
-    _require_every_group(carried.groups)
-    return carried.groups
+    _require_every_group(carried.content)
+    return carried.content
 
 
 def _require_every_group(groups: Groups) -> None:

@@ -12,6 +12,7 @@ from sfumato.expectations.rules.structure import RowCount
 from sfumato.expectations.rules.verdicts import Expectation, expectation_of
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.suites.engine import (
+    Carried,
     Described,
     PandasExecutionEngine,
     TableMetricProvider,
@@ -22,7 +23,7 @@ from sfumato.expectations.suites.engine import (
 )
 
 _RULES = "sfumato-rules"  # where a frame carries the rules of its table
-_VALUES = "sfumato-values"  # and the values that the codes of its columns stand for
+_VALUES = "sfumato-values"  # and the values that the codes of its columns stand for, by name
 
 
 def frame_with(table: pa.Table, rules: Sequence[Rule]) -> pd.DataFrame:
@@ -35,22 +36,23 @@ def frame_with(table: pa.Table, rules: Sequence[Rule]) -> pd.DataFrame:
             columns[name], values[name] = whole.indices, whole.dictionary
     coded = pa.Table.from_arrays(list(columns.values()), names=table.column_names)
     df: pd.DataFrame = coded.to_pandas(types_mapper=pd.ArrowDtype)
-    df.attrs[_RULES] = tuple(
-        rule for rule in rules if issubclass(get_expectation_impl(rule.type), ExpectRule)
-    )
-    df.attrs[_VALUES] = values
+    of_table = (r for r in rules if issubclass(get_expectation_impl(r.type), ExpectRule))
+    df.attrs[_RULES] = Carried(tuple(of_table))
+    df.attrs[_VALUES] = Carried(values)
     return df
 
 
 def _table_of(df: pd.DataFrame) -> pa.Table:
     """Return the table from which `frame_with` made a frame."""
     table = pa.Table.from_pandas(df, preserve_index=False).replace_schema_metadata(None)
-    for name, values in df.attrs[_VALUES].items():
-        place = table.column_names.index(name)
-        codes = table[name].combine_chunks()
-        column = pa.DictionaryArray.from_arrays(codes, values)
-        table = table.set_column(place, name, column)
-    return table
+    values: Mapping[str, pa.Array] = df.attrs[_VALUES].content
+    columns = {
+        name: pa.DictionaryArray.from_arrays(codes.combine_chunks(), values[name])
+        if name in values
+        else codes
+        for name, codes in zip(table.column_names, table.columns, strict=True)
+    }
+    return pa.table(columns)
 
 
 class RulesOfTable(TableMetricProvider):
@@ -65,7 +67,7 @@ class RulesOfTable(TableMetricProvider):
         with discreet("rules"):
             df = frame_of(execution_engine, metric_domain_kwargs)
             table = _table_of(df)
-            rules: Sequence[Rule] = df.attrs[_RULES]
+            rules: Sequence[Rule] = df.attrs[_RULES].content
             return {expectation_of(r).key: r.judge(table) for r in rules}
 
 

@@ -14,6 +14,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from sfumato.expectations.machine.fault import with_remedies
+from sfumato.expectations.machine.imports import import_as_command
 from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.private.durable import name_in_errors
 
@@ -34,7 +35,8 @@ _OBJECTS = 200_000  # between collections of garbage, of which imports make litt
 
 
 def lean() -> None:
-    """Make libraries start fast; must run before NumPy and pydantic are imported."""
+    """Make libraries of a command start fast; must run before NumPy and pydantic are imported."""
+    import_as_command()
     for name, value in _LEAN.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(_OBJECTS)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.expectations.shared.sorting import stable_order
+from sfumato.expectations.shared.sorting import is_ascending, number, stable_order
 
 
 def dense_ranks(keys: np.ndarray) -> np.ndarray:
@@ -11,10 +11,11 @@ def dense_ranks(keys: np.ndarray) -> np.ndarray:
     >>> dense_ranks(np.array([7, -1, 7, 9]))
     array([1, 0, 1, 2])
     """
+    if is_ascending(keys):
+        return number(keys)
     order = stable_order(keys)
-    ordered = keys[order]
     ranks = np.empty(len(keys), dtype=np.int64)
-    ranks[order] = np.cumsum(np.append(False, ordered[1:] != ordered[:-1])[: len(keys)])
+    ranks[order] = number(keys[order])
     return ranks
 
 

@@ -10,6 +10,7 @@ from tests.benchmarks import (
     calibration,
     codings,
     composition,
+    direct,
     disjoint_cover,
     estimates,
     forest,
@@ -47,6 +48,7 @@ if __name__ == "__main__":
     recoded.main()
     rewriting.main()
     asking.main()
+    direct.main()
     calibration.main()
     ambiguity.main()
     disjoint_cover.main()

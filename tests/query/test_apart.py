@@ -18,6 +18,8 @@ from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.microdata.table import Microdata, encode, seeded_keys
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import answer_on, engine
+from sfumato.tasks.query.engines.columns import open_columns
+from sfumato.tasks.query.engines.direct_counts import open_direct_counts
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.rewrite import rewrite
@@ -114,16 +116,18 @@ def test_an_engine_that_is_asked_again_answers_as_a_new_one(estimator):
             "",
         )
     ]
-    with engine(tables, PATIENTS, estimator) as asking:
-        answers = [asking.ask(question) for question in asked_again]
-        tables_kept = asking._tables
-    alone = []
-    for question in asked_again:
-        with engine(tables, PATIENTS, estimator) as another:
-            alone.append(another.ask(question))
-    assert answers == alone
-    assert answers[0] != answers[1]
-    assert len(tables_kept) == 4, "sizes, and what groups admit of three columns"
+    for opening in (open_columns, open_direct_counts):
+        with opening(tables, PATIENTS, estimator) as asking:
+            answers = [asking.ask(question) for question in asked_again]
+            tables_kept = len(asking._tables)
+        alone = []
+        for question in asked_again:
+            with opening(tables, PATIENTS, estimator) as another:
+                alone.append(another.ask(question))
+        assert answers == alone
+        assert answers[0] != answers[1]
+        # of SQL: sizes, and what groups admit of three columns
+        assert tables_kept == (4 if opening is open_columns else 0)
 
 
 def surjections(values, size):

@@ -44,8 +44,22 @@ class BoundsFromHelp:
         self._combined: dict[tuple[str, str], list[Any]] = {}
 
     @cached_property
-    def _hits(self) -> Hits:
+    def hits(self) -> Hits:
+        """The number of selected rows of each group in each cell."""
         return hits_of(self._rows, self._tables.rows.groups)
+
+    def answers(self, question: Question) -> dict[Key, dict[Aggregate, Bounds]]:
+        """Return the bounds of a question's aggregates, by the values of the group columns.
+
+        Raises:
+            NotDirectError: if no help table has them.
+        """
+        columns = {aggregate: self.bounds(aggregate) for aggregate in question.aggregates}
+        return {
+            self._rows.keys[cell]: {a: bounds[cell] for a, bounds in columns.items()}
+            for cell, number in enumerate(self._rows.of_cells)
+            if number or not question.group_by
+        }
 
     def bounds(self, aggregate: Aggregate) -> list[Bounds]:
         """Return the bounds of an aggregate, by cell.
@@ -77,20 +91,21 @@ class BoundsFromHelp:
             raise NotDirectError
         low, high = (self._side(name, column) for column in (help_bounds.lower, help_bounds.upper))
         if help_bounds.expected and self._estimates:
-            return low, high, self._expected_sums(name)
+            return low, high, self.expected_sums(self.hits, name)
         return low, high, [None] * len(low)
 
     def _side(self, name: str, column: HelpColumn) -> list[Any]:
         """Return a column of the help table, combined by cell."""
         key, helping = (name, column.name), self._tables.helping(name)
         if name not in self._places:
-            self._places[name] = helping.places(self._hits)
+            self._places[name] = helping.places(self.hits)
         if key not in self._combined:
-            self._combined[key] = helping.combine(column, self._places[name], self._hits)
+            self._combined[key] = helping.combine(column, self._places[name], self.hits)
         return self._combined[key]
 
-    def _expected_sums(self, name: str) -> list[Fraction]:
-        return expected_sums(self._hits, self._tables.totals(name).means)
+    def expected_sums(self, hits: Hits, name: str) -> Sequence[Fraction]:
+        """Return the expected sum of a column over the hits of each cell."""
+        return expected_sums(hits, self._tables.totals(name).means)
 
 
 def expected_sums(hits: Hits, means: GroupMeans) -> list[Fraction]:
@@ -133,16 +148,9 @@ class DirectEngine(RowsEngine):
         """Return the bounds if no condition is on sensitive values."""
         try:
             rows = self._select(question)
-            helped = BoundsFromHelp(self.tables, rows, estimates=estimates)
-            columns = {a: helped.bounds(a) for a in question.aggregates}
+            return BoundsFromHelp(self.tables, rows, estimates=estimates).answers(question)
         except NotDirectError:
             return super()._bounds_by_help(question, estimates)
-        cells = [
-            cell for cell, number in enumerate(rows.of_cells) if number or not question.group_by
-        ]
-        return {
-            rows.keys[cell]: {a: bounds[cell] for a, bounds in columns.items()} for cell in cells
-        }
 
     def _bounds_by_values(self, question: Question, estimates: bool) -> _Answers:
         """Return the bounds if a condition is on sensitive values."""

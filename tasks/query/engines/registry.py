@@ -9,8 +9,8 @@ ENGINES: Mapping[str, Opening] = Entries(
     "sfumato.tasks.query.engines",
     {
         "rows": "in_parts:open_rows",
-        "columns": "columns:open_columns",
-        "subdomains": "subdomains:open_subdomains",
+        "columns": "direct_counts:open_direct_counts",
+        "subdomains": "direct_subdomains:open_direct_subdomains",
         "labels": "labels:open_labels",
     },
 )

@@ -6,7 +6,7 @@ Python computes the extremes. Estimates weight the values of a subdomain as the 
 does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -98,9 +98,8 @@ class SubdomainsEngine:
         """Return the bounds if no condition is on sensitive values."""
         expected: dict[str, dict[Key, Fraction]] = {}
         if estimates and columns_of_sums(question):
-            queries = SubdomainQueries(question, rows)
-            keys = self._keys(queries)
-            sums = self._sums(*self.select(queries, len(keys)), self.floats)
+            keys, selected, subdomains = self.read_cells(SubdomainQueries(question, rows))
+            sums = self._sums(selected, subdomains, self.floats)
             expected[self.name] = dict(zip(keys, map(Fraction, sums.tolist()), strict=True))
         return bounds_from_help(self.connection, self.declared, question, expected, rows)
 
@@ -112,8 +111,8 @@ class SubdomainsEngine:
         self, question: Question, queries: SubdomainQueries, estimates: bool
     ) -> _Answers:
         """Return the bounds from the rows of each group that may count in each cell."""
-        keys, chosen = self._keys(queries), self._chosen_values(queries)
-        selected, subdomains = self.select(queries, len(keys))
+        keys, selected, subdomains = self.read_cells(queries)
+        chosen = self.chosen_values(queries)
         expected = None
         if estimates:
             rows, sums = (
@@ -129,6 +128,13 @@ class SubdomainsEngine:
             if cells.most[cell] or not question.group_by
         }
 
+    def read_cells(
+        self, queries: SubdomainQueries
+    ) -> tuple[Sequence[Key], Selected, "ShownSubdomains"]:
+        """Return the cells' values of group columns, the rows they select, and subdomains."""
+        keys = self._keys(queries)
+        return keys, *self.select(queries, len(keys))
+
     def _keys(self, queries: SubdomainQueries) -> list[Key]:
         """Return the values of the group columns of each cell; one cell without group columns."""
         if not queries.question.group_by:
@@ -136,7 +142,7 @@ class SubdomainsEngine:
         cells = sorted(fetch(self.connection, queries.keys()), key=lambda row: row[0])
         return [tuple(key) for _, *key in cells]
 
-    def _chosen_values(self, queries: SubdomainQueries) -> np.ndarray:
+    def chosen_values(self, queries: SubdomainQueries) -> np.ndarray:
         """Return the sensitive values on which the condition holds (bool, by rank)."""
         if not queries.question.matching:
             return np.ones(len(self.nodes.values), dtype=bool)
@@ -186,12 +192,15 @@ class SubdomainsEngine:
 
         `numbers` has a number for each value of the domain (float64, by rank).
         """
-        of_node = self.nodes.means(numbers)[subdomains.node]
-        means = (
-            np.bincount(subdomains.group, of_node * subdomains.times, subdomains.groups)
-            / subdomains.sizes
-        )
+        means = self.means_of_groups(subdomains, numbers)
         return selected.sums(selected.hits * means[selected.group])
+
+    def means_of_groups(self, subdomains: "ShownSubdomains", numbers: np.ndarray) -> np.ndarray:
+        """Return the expected mean of numbers, by rank, in each group (float64)."""
+        of_node = self.nodes.means(numbers)[subdomains.node]
+        of_group = np.bincount(subdomains.group, of_node * subdomains.times, subdomains.groups)
+        means: np.ndarray = of_group / subdomains.sizes
+        return means
 
 
 @dataclass(frozen=True, eq=False)
