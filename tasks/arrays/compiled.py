@@ -35,9 +35,8 @@ def compile_loop(*functions: Loop) -> Loop:
         called = function is functions[-1]
         if not called:
             plain.__qualname__ = f"{name}-inside"  # in the cache, apart from the same one called
-        compiled[name] = njit(cache=True, no_cfunc_wrapper=True, no_cpython_wrapper=not called)(
-            plain
-        )
+        options: dict[str, Any] = {"no_cpython_wrapper": not called, "no_cfunc_wrapper": True}
+        compiled[name] = njit(cache=True, **options)(plain)
     last: Loop = compiled[functions[-1].__name__]
     return last
 
