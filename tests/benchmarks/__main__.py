@@ -32,6 +32,7 @@ from tests.benchmarks import (
     strangers,
     targets,
     whole,
+    wide,
 )
 
 if __name__ == "__main__":
@@ -39,6 +40,7 @@ if __name__ == "__main__":
     peers.main()
     strangers.main()
     whole.main(["--csv", "build/bench/whole.csv"])
+    wide.main()
     measure.main()
     ke.main()
     lattice.main()
