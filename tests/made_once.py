@@ -7,13 +7,28 @@ from pathlib import Path
 
 
 def make_once() -> None:
-    """Compile the templates of our pages and of Data Docs, and make the schema of specs."""
+    """Make the templates and scripts of pages, the templates of Data Docs, and the schema of specs.
+
+    Promises are complete afterwards, and every dialect has written a statement.
+    """
+    import sqlglot
+    from pydantic.dataclasses import rebuild_dataclass
+
+    from sfumato.expectations.models.promises import models
     from sfumato.expectations.suites.records import PageView
     from sfumato.flows.inputs.spec import json_schema
     from sfumato.tasks import report
-    from sfumato.tasks.report.rendering import environment
+    from sfumato.tasks.query.question.ways import WAYS
+    from sfumato.tasks.report.rendering import environment, script_sha256
+    from sfumato.tasks.sql.dialects.registry import DIALECTS
 
     json_schema()
+    for promise in models():
+        rebuild_dataclass(promise)
+    for dialect in DIALECTS.values():
+        sqlglot.parse_one("SELECT 1").sql(dialect.sqlglot)
+    for shows in WAYS:
+        script_sha256(shows)
     mimetypes.init()
     ours = Path(report.__path__[0]) / "templates"
     for path in ours.rglob("*.j2"):

@@ -20,7 +20,8 @@ def compile_loop(*functions: Loop) -> Loop:
 
     Callees come first, and no two functions have one name. Each is compiled at its first call, and
     once for all processes. The functions themselves stay as they are, for data that are too small
-    to be worth it.
+    to be worth it. Only the last can be called from Python: code that unpacks the arguments of the
+    others would take longer to compile than they do.
 
     A function is compiled again when its own module changes, but not when a module that it calls
     does: after such an edit, delete the caches.
@@ -31,7 +32,11 @@ def compile_loop(*functions: Loop) -> Loop:
     for function in functions:
         name = function.__name__
         plain = FunctionType(function.__code__, {**function.__globals__, **compiled}, name)
-        compiled[name] = njit(cache=True)(plain)
+        called = function is functions[-1]
+        if not called:
+            plain.__qualname__ = f"{name}-inside"  # in the cache, apart from the same one called
+        options: dict[str, Any] = {"no_cpython_wrapper": not called, "no_cfunc_wrapper": True}
+        compiled[name] = njit(cache=True, **options)(plain)
     last: Loop = compiled[functions[-1].__name__]
     return last
 

@@ -30,12 +30,16 @@ _SEEN = "seen-by-workers"
 _AHEAD = 1000  # jobs that the scheduler knows of at a time
 _DEATHS = 3  # of workers, for one job
 _SECONDS = 60  # until a cluster answers
+_UNTIL_WORKERS = 600  # seconds that parts wait for a worker where there is none
 _TALKATIVE = ("distributed", "distributed.client", "distributed.scheduler")
 _SETTINGS = {
     "distributed.scheduler.http.routes": [],  # they would tell of jobs
     "distributed.worker.http.routes": [],
     "distributed.comm.timeouts.connect": f"{_SECONDS}s",
     "distributed.scheduler.allowed-failures": _DEATHS,
+    "distributed.scheduler.no-workers-timeout": f"{_UNTIL_WORKERS}s",
+    # Dask never starts a worker that it dropped: a busy machine needs more than Dask's 15 s.
+    "distributed.deploy.lost-worker-timeout": f"{_UNTIL_WORKERS}s",
     "distributed.worker.memory.target": False,  # nothing is kept that could be spilled
     "distributed.worker.memory.spill": False,
 }
@@ -172,6 +176,7 @@ def _run_sheltered(work: Callable[[J], R], job: J) -> R | _Refused:
 
 def _result(future: Any, name: str) -> Any:
     from distributed import KilledWorker  # Dask is optional
+    from distributed.scheduler import NoWorkerError
 
     try:
         result = future.result()
@@ -180,6 +185,11 @@ def _result(future: Any, name: str) -> Any:
         raise Fault(
             f"{name}: {died} workers died on the same part, probably for lack of "
             "memory. Make the parts smaller (parts.rows)"
+        ) from None
+    except NoWorkerError as error:
+        raise Fault(
+            f"{name}: no worker was there for {error.args[-1]:.0f} s, and none came back. "
+            "See why workers cannot start, or leave out `engine: dask`"
         ) from None
     if isinstance(result, _Refused):
         raise result.kind(result.message)

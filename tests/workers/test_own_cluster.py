@@ -1,11 +1,13 @@
 """Dask's workers on this machine: in order, discreet, and nothing lost with one of them."""
 
 import sys
+import time
 
 import pytest
 
 from sfumato.expectations.shared.errors import Fault, MissingPackageError, PromiseError
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.workers import dask
 from sfumato.tasks.workers.registry import open_engine
 from sfumato.tasks.workers.workers import InTurn, keep_attempt, open_attempts
 from tests.parts.composed_line import ComposedLine
@@ -84,6 +86,31 @@ def test_a_killed_worker_loses_nothing(cluster, run):
 def test_what_kills_every_worker_is_a_fault_in_one_line(cluster):
     with pytest.raises(Fault, match=r"die: 4 workers died on the same part, .*parts\.rows"):
         list(cluster.each(jobs.die, [1]))
+
+
+def test_parts_do_not_wait_for_ever_where_no_worker_comes_back(tmp_path, monkeypatch):
+    """As on a machine that takes longer to start a worker than Dask waits for it."""
+    for setting in ("distributed.deploy.lost-worker", "distributed.scheduler.no-workers"):
+        monkeypatch.setitem(dask._SETTINGS, f"{setting}-timeout", "0.1s")
+    tmp_path.chmod(0o700)
+    with open_engine("dask", tmp_path, {}) as workers:
+        with pytest.raises(Fault, match=r"^die: "):
+            list(workers.each(jobs.die, [1]))
+        while workers._client.scheduler_info()["workers"]:
+            time.sleep(0.1)
+        with pytest.raises(Fault, match=r"^double: no worker was there for 0 s"):
+            list(workers.each(jobs.double, [1]))
+
+
+def test_workers_are_waited_for_longer_than_a_busy_machine_takes_to_start_one(cluster):
+    from dask import config
+
+    lost, none = (
+        config.get(f"distributed.{setting}-timeout")
+        for setting in ("deploy.lost-worker", "scheduler.no-workers")
+    )
+    assert lost == none == f"{dask._UNTIL_WORKERS}s"
+    assert cluster._client.cluster.scheduler.no_workers_timeout == dask._UNTIL_WORKERS > 60
 
 
 def test_nobody_else_is_let_in(cluster):
