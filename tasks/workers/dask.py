@@ -188,7 +188,7 @@ def _result(future: Any, name: str) -> Any:
         ) from None
     except NoWorkerError as error:
         raise Fault(
-            f"{name}: no worker was there for {error.args[-1]:.0f} s, and none came back. "
+            f"{name}: no worker was there for {error.args[-1]:.0f} s, and no other came. "
             "See why workers cannot start, or leave out `engine: dask`"
         ) from None
     if isinstance(result, _Refused):

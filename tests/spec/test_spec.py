@@ -82,7 +82,9 @@ def test_adult_reads():
 
 
 @pytest.mark.parametrize(
-    "path", sorted(ADULT.parents[1].glob("*s/*.yaml")), ids=lambda path: path.stem
+    "path",
+    [p for p in sorted(ADULT.parents[1].glob("*s/*.yaml")) if p.parent.name != "policies"],
+    ids=lambda path: path.stem,
 )
 def test_every_spec_of_the_project_reads(path):
     terms = read_spec(path).terms(path.parent)
