@@ -7,9 +7,11 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 
+from sfumato.expectations.machine import prefect_in_use
 from sfumato.expectations.machine.prefect_in_use import in_prefect_run, named_server
 from sfumato.expectations.shared.errors import Fault, InputError, SfumatoError, TransientFault
 from sfumato.flows.cli.runs import run_here
@@ -269,7 +271,8 @@ class TestServer:
         for name in [name for name in os.environ if name.startswith("PREFECT_")]:
             monkeypatch.delenv(name)
         monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "home"))
-        monkeypatch.delitem(sys.modules, "prefect.settings", raising=False)
+        # Threads of Prefect's import its settings anew while another test's server runs.
+        monkeypatch.setattr(prefect_in_use, "sys", SimpleNamespace(modules={}))
         monkeypatch.chdir(tmp_path)
         (tmp_path / "home").mkdir()
 

@@ -75,6 +75,9 @@ def explain(spec: Path, name: str | None, as_json: bool) -> None:
 
 
 @policies.command()
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="accepted; the output is always JSON"
+)
 def schema() -> None:
     """Print the JSON Schema of a policy's file, for people who write their own."""
     from sfumato.flows.inputs.policies import policy_schema
