@@ -95,6 +95,7 @@ def write_first_spec(
     place: Path | None,
     options: DraftOptions,
     environ: Mapping[str, str],
+    *,
     policy: str | None = None,
     project: Path | None = None,
 ) -> WrittenSpec:

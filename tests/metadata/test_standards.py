@@ -106,7 +106,7 @@ def test_metadata_of_frozen_versions_are_valid(manifest, tmp_path):
 
 
 def test_metadata_of_the_specifications_examples_are_valid(examples, tmp_path):
-    assert len(examples) == 12
+    assert len(examples) == 13
     for number, directory in enumerate(examples):
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -73,7 +73,11 @@ def test_what_is_said_of_the_shipped_table_is_true():
     assert f"{table.num_rows:,} rows and {table.num_columns} columns" in words
 
 
-@pytest.mark.parametrize("spec", sorted(DEPLOYMENTS.glob("*/*.yaml")), ids=lambda p: Path(p).stem)
+@pytest.mark.parametrize(
+    "spec",
+    [p for p in sorted(DEPLOYMENTS.glob("*/*.yaml")) if p.parent.name != "policies"],
+    ids=lambda p: Path(p).stem,
+)
 def test_every_shipped_spec_pins_the_shipped_table(spec):
     declared = yaml.safe_load(spec.read_text(encoding="utf-8"))["source"]
     assert (spec.parent / declared["uri"]).resolve() == ADULT.resolve()

@@ -131,7 +131,7 @@ def init(
         **settings,
     )
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
-    written = write_first_spec(address, out, options, private, policy, project)
+    written = write_first_spec(address, out, options, private, policy=policy, project=project)
     if as_json:
         echo_json(_document(written))
         return

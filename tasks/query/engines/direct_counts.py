@@ -148,7 +148,10 @@ class DirectCountsEngine(CountsEngine):
     def _ask(self, question: Question, estimates: bool) -> dict[Key, dict[Aggregate, Bounds]]:
         if self.declared.is_composed or len(question.group_by) > 1 or question.condition:
             raise NotDirectError
-        matching = {tuple(matching.columns): matching for matching in question.matching}
+        tables = tables_of_counts(self.declared)
+        matching = {
+            m.columns if m.columns in tables else m.columns[:1]: m for m in question.matching
+        }
         name = question.group_by[0] if question.group_by else None
         entries, terms = self._all_groups(), []
         if name is not None:
@@ -199,8 +202,7 @@ class DirectCountsEngine(CountsEngine):
         column, group = values.table.coded_column(name), values.table.group
         rows = np.arange(len(group))
         if matching is not None:
-            chosen = self.conditions.values(values.table, name, matching.condition)
-            rows = np.flatnonzero(column.rows_with(chosen))
+            rows = np.flatnonzero(self.conditions.rows(values.table, matching.condition))
         keys = [(value,) for value in column.values.to_pylist()]
         entries = CellGroups(group[rows], column.codes[rows], keys)
         ones = np.ones(len(rows), dtype=np.int64)
@@ -212,10 +214,8 @@ class DirectCountsEngine(CountsEngine):
         tables = tables_of_counts(self.declared)
         if matching.columns in tables:
             return self._of_sensitive(tables[matching.columns], matching, entries)
-        (name,) = matching.columns
-        values = self._values_of(name)
-        chosen = self.conditions.values(values.table, name, matching.condition)
-        rows = np.flatnonzero(values.table.coded_column(name).rows_with(chosen))
+        values = self._values_of(matching.columns[0])  # and columns that are joined to it
+        rows = np.flatnonzero(self.conditions.rows(values.table, matching.condition))
         group, groups = values.table.group[rows], len(self._sizes)
         admitted = np.bincount(group, minlength=groups)[entries.group]
         expected = np.bincount(group, values.occurrences[rows], groups)[entries.group]
