@@ -19,7 +19,7 @@ def draft(tmp_path):
     def make(project, data=None, name="drafted.yaml", **options):
         private = {"SFUMATO_WORK": str(tmp_path / "work")}
         address = None if data is None else str(data)
-        known = DraftOptions(**options)
-        return write_first_spec(address, tmp_path / name, known, private, project=project)
+        settings = DraftOptions(**options)
+        return write_first_spec(address, tmp_path / name, settings, private, project=project)
 
     return make
