@@ -9,20 +9,20 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
-_COMMANDS: list[bool] = []
+_PROCESS = SimpleNamespace(is_command=False)
 
 
 def import_as_command() -> None:
     """Note that this process runs a command of ours, and nothing of anyone else's."""
-    _COMMANDS.append(True)
+    _PROCESS.is_command = True
 
 
 def is_command() -> bool:
     """Tell whether this process runs a command of ours, and nothing of anyone else's."""
-    return bool(_COMMANDS)
+    return bool(_PROCESS.is_command)
 
 
 @dataclass(frozen=True)

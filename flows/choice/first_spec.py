@@ -126,12 +126,7 @@ def write_first_spec(
     setup = None if project is None else read_setup(project)
     if setup is not None:
         options = options_of_setup(setup, options)
-    if address is not None:
-        table = _read_table(address, spec.absolute().parent, options, environ)
-    elif setup is not None:
-        table = table_of_setup(setup, options)
-    else:
-        raise SpecError("there is neither a source nor a project. Name one of them")
+    table = _find_columns(address, spec.absolute().parent, options, setup, environ)
     draft, setup = _draft(table, options, setup)
     draft = replace(draft, policy=drafted_under)
     title = line.replace("-", " ").capitalize()
@@ -147,15 +142,18 @@ def write_first_spec(
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, _csv(rows), _PRIVATE_MODE)
     write_atomically(spec, text.encode(), _SPEC_MODE)
-    written = draft.table.source.csv
-    guess = written.encoding if is_guess(written, options) else None
-    unnumbered = _missing_numbers(draft)
-    notes = (*table.notes, *_notes_on_unfit(draft), *_notes_on_people(draft))
-    written_spec = WrittenSpec(spec, tuple(files), profile, undecided, guess, unnumbered, notes)
-    if setup is None:
-        return written_spec
-    omissions = tuple(map(str, setup.omissions))
-    return replace(written_spec, changes=setup.changes, omissions=omissions)
+    dialect = draft.table.source.csv
+    return WrittenSpec(
+        spec,
+        tuple(files),
+        profile,
+        undecided,
+        guess=dialect.encoding if is_guess(dialect, options) else None,
+        unnumbered=_missing_numbers(draft),
+        notes=(*table.notes, *_notes_on_unfit(draft), *_notes_on_people(draft)),
+        changes=() if setup is None else setup.changes,
+        omissions=() if setup is None else tuple(map(str, setup.omissions)),
+    )
 
 
 def _policy(written: str, base: Path) -> DraftPolicy:
@@ -169,9 +167,22 @@ def _policy(written: str, base: Path) -> DraftPolicy:
     return DraftPolicy(relative if "/" in relative else f"./{relative}", file.policy)
 
 
-def _read_table(
-    address: str, base: Path, options: DraftOptions, environ: Mapping[str, str]
+def _find_columns(
+    address: str | None,
+    base: Path,
+    options: DraftOptions,
+    setup: ForeignSetup | None,
+    environ: Mapping[str, str],
 ) -> FoundTable:
+    """Return the table at an address, or a table without rows that has a set-up's columns.
+
+    Raises:
+        SpecError: where there is neither.
+    """
+    if address is None:
+        if setup is None:
+            raise SpecError("there is neither a source nor a project. Name one of them")
+        return table_of_setup(setup, options)
     source = read_source(_relative(address, base), options)
     with source_secrets(source, environ), scratch_directory(environ) as scratch:
         return find_table(source, options, base, with_secrets(environ), scratch / FETCHED)

@@ -18,12 +18,14 @@ from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.other_tools.argus_codes import read_code_list, read_tree
 from sfumato.tasks.other_tools.hostile import read_foreign_text
 from sfumato.tasks.other_tools.setup import (
+    OTHERS_MAY_KNOW,
     ForeignColumn,
     ForeignSetup,
     Omission,
     harmless_text,
     is_name,
     name_list,
+    weight_role,
 )
 from sfumato.tasks.schema.columns import ColumnType, Role
 from sfumato.tasks.schema.files import open_file
@@ -43,18 +45,14 @@ _ROLES: Mapping[str, tuple[Role, str]] = {
     "<RECODEABLE>": ("quasi-identifier", "a spanning variable in tau-Argus"),
     "<RECODABLE>": ("quasi-identifier", "a spanning variable in tau-Argus"),
     "<NUMERIC>": ("sensitive", "a response variable in tau-Argus"),
-    "<WEIGHT>": (
-        "weight",
-        "the sampling weight in tau-Argus, and weights may reveal who was sampled. Write why it "
-        "identifies no person (unprotected: REASON), or give it role drop",
-    ),
+    "<WEIGHT>": weight_role("tau-Argus"),
     "<HOLDING>": ("identifier", "identifies holdings, such as households, in tau-Argus"),
     "<REQUEST>": ("drop", "marks in tau-Argus who asked for protection"),
     "<RECORDKEY>": ("drop", "is the record key of tau-Argus's cell key method"),
 }
 _UNTYPED: tuple[Role, str] = (
     "quasi-identifier",
-    "tau-Argus gives it no use, so it is treated as something that others may know",
+    f"tau-Argus gives it no use, {OTHERS_MAY_KNOW}",
 )
 _UNUSED: Mapping[str, str] = {
     "<DISTANCE>": "distances between codes have no counterpart here",

@@ -352,7 +352,7 @@ def _plain(text: str) -> str:
 
 
 def _literal(token: _Token, constants: Mapping[str, Value]) -> Value:
-    """Return the value of a token, `COMPUTED` for one that has none of its own."""
+    """Return the value that a token writes, `COMPUTED` if only a run of the script has it."""
     match token.kind:
         case "text":
             return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), token.text[1:-1])

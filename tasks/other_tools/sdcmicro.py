@@ -15,12 +15,14 @@ from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.other_tools.hostile import read_foreign_text
 from sfumato.tasks.other_tools.r_script import COMPUTED, RCall, Value, read_calls, words_on
 from sfumato.tasks.other_tools.setup import (
+    OTHERS_MAY_KNOW,
     Cut,
     ForeignColumn,
     ForeignSetup,
     Omission,
     is_name,
     name_list,
+    weight_role,
 )
 from sfumato.tasks.schema.columns import Role
 
@@ -48,17 +50,13 @@ _ROLES: Mapping[str, tuple[Role, str]] = {
         "a continuous key variable in sdcMicro, so others may know it. If others cannot, and it "
         "has to be protected, give it role sensitive",
     ),
-    "weightVar": (
-        "weight",
-        "the sampling weight in sdcMicro, and weights may reveal who was sampled. Write why it "
-        "identifies no person (unprotected: REASON), or give it role drop",
-    ),
+    "weightVar": weight_role("sdcMicro"),
     "hhId": ("identifier", "identifies households in sdcMicro"),
     "sensibleVar": ("sensitive", "a sensible variable in sdcMicro"),
     "excludeVars": ("drop", "excluded in sdcMicro"),
 }
 _STRATUM = "a stratum in sdcMicro: groups are made within each of its values"
-_CODED = "recoded in sdcMicro, so it is treated as something that others may know"
+_CODED = f"recoded in sdcMicro, {OTHERS_MAY_KNOW}"
 _PERTURBS = (
     "changes values at random or to means, which no form here does. A release shows true values in "
     "labels, or exact ones among others"

@@ -11,7 +11,18 @@ Rows = tuple[tuple[str, ...], ...]
 """A hierarchy: one row per leaf, the root last."""
 LONGEST_NAME = 200
 """Characters of a column's name, beyond which it is no name."""
+OTHERS_MAY_KNOW = "so it is treated as something that others may know"
+"""The reason why a column without a use is a quasi-identifier: the careful choice."""
 _UNFIT_FOR_LINES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def weight_role(tool: str) -> tuple[Role, str]:
+    """Return the role of a sampling weight of another tool, and what to decide about it."""
+    return (
+        "weight",
+        f"the sampling weight in {tool}, and weights may reveal who was sampled. Write why it "
+        "identifies no person (unprotected: REASON), or give it role drop",
+    )
 
 
 @dataclass(frozen=True)

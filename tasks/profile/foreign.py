@@ -18,7 +18,14 @@ from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.input_error import nearest
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.other_tools.setup import Cut, ForeignColumn, ForeignSetup, Omission, Rows
+from sfumato.tasks.other_tools.setup import (
+    OTHERS_MAY_KNOW,
+    Cut,
+    ForeignColumn,
+    ForeignSetup,
+    Omission,
+    Rows,
+)
 from sfumato.tasks.profile.dialect import DraftOptions
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.method import ProposedMethod, propose_diversity, propose_promises
@@ -38,7 +45,7 @@ _NO_DATA = (
     "no data was read: write the path of the table under uri, and how it is written, or draft "
     "again with --data FILE"
 )
-_NO_ROLE = "has no role there, so it is treated as something that others may know"
+_NO_ROLE = f"has no role there, {OTHERS_MAY_KNOW}"
 _NO_PERSON = (
     "promises over households need a column that identifies each person (unit: true), and the "
     "draft has no such column with one row for each. With one, write `household: COLUMN`"
@@ -99,7 +106,7 @@ def facts_of_setup(table: FoundTable) -> tuple[ColumnFacts, ...]:
 def fit_setup(
     setup: ForeignSetup, facts: Sequence[ColumnFacts], options: DraftOptions
 ) -> ForeignSetup:
-    """Return a set-up with only what fits the columns of a table; the rest becomes omissions.
+    """Return the part of a set-up that fits the columns of a table, with the rest as omissions.
 
     Args:
         setup: the set-up.

@@ -103,14 +103,14 @@ class GroupMatches:
     """The number of rows of each entry's group that have a matching value.
 
     Attributes:
-        some: whether any may have one (bool), as are needed by all that follow.
+        is_possible: whether any row may have one (bool); a group without one does not count.
         least: the least number (int64).
         most: the greatest number (int64).
         expected: the assumed number (float64) among `among` (float64 or int64).
         among: the number of rows, or of admitted values, of which the assumed share is taken.
     """
 
-    some: np.ndarray
+    is_possible: np.ndarray
     least: np.ndarray
     most: np.ndarray
     expected: np.ndarray
@@ -168,18 +168,18 @@ class DirectCountsEngine(CountsEngine):
         estimates: bool,
     ) -> dict[Key, dict[Aggregate, Bounds]]:
         """Return the bounds of the rows of which every term holds, by cell."""
-        some = np.ones(len(entries.group), dtype=bool)
+        is_possible = np.ones(len(entries.group), dtype=bool)
         size = self._sizes[entries.group]
         low, high, rows = -max(len(terms) - 1, 0) * size, size, size.astype(np.float64)
         for term in terms:
-            some = some & term.some
+            is_possible = is_possible & term.is_possible
             low, high = low + term.least, np.minimum(high, term.most)
             rows = rows * term.expected / term.among
         low = np.maximum(low, 0) if terms else size
-        met = entries.where(some)
-        least, most, expected = (met.sums(number[some]) for number in (low, high, rows))
+        met = entries.where(is_possible)
+        least, most, expected = (met.sums(ends[is_possible]) for ends in (low, high, rows))
         expected = np.clip(expected, least, most)
-        has_rows = met.sums(some[some]) if question.group_by else [True]
+        has_rows = met.sums(is_possible[is_possible]) if question.group_by else [True]
         return {
             entries.keys[cell]: dict.fromkeys(
                 question.aggregates,
