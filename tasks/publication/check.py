@@ -33,7 +33,7 @@ from sfumato.tasks.private.references import (
 from sfumato.tasks.publication.files import page_beside, write_release
 from sfumato.tasks.publication.made_again import Checked, compare_made_again
 from sfumato.tasks.publication.manifest import manifest, require_counts, require_declaration
-from sfumato.tasks.publication.parts import decided_of_whole, findings_of, observations_of
+from sfumato.tasks.publication.parts import findings_of, observations_of, rule_findings_of_whole
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.codings import fault_of_codings
 from sfumato.tasks.schema.columns import ColumnType
@@ -280,7 +280,7 @@ def _verify(
         stated=stated,
         over_people=assessment.over_people,
         over=declared.kept_over,
-        decided=assessment.decided,
+        rule_findings=assessment.rule_findings,
     )
     return checked, assessment
 
@@ -336,8 +336,8 @@ def _verify_parts(
         if is_there(signature := release.directory / PARTS / part.name / SIGNATURE):
             name = signature.relative_to(release.directory).as_posix()
             raise PromiseError(f"{name}: does not belong to the release. Only the whole is signed")
-    decided = decided_of_whole(declared, verdicts)
-    require((*findings_of(verdicts), *decided))
+    rule_findings = rule_findings_of_whole(declared, verdicts)
+    require((*findings_of(verdicts), *rule_findings))
     whole = compare_made_again(
         release,
         verdicts,
@@ -350,14 +350,14 @@ def _verify_parts(
     of_parts = [part for part in made if part.derived != "equal"]
     unlike = [name for part in of_parts for name in part.unlike]
     if not of_parts:
-        return replace(whole, decided=decided)
+        return replace(whole, rule_findings=rule_findings)
     made_with = (*whole.made_with, *(name for part in of_parts for name in part.made_with))
     return Checked(
         verdicts,
         "equivalent",
         tuple(dict.fromkeys(made_with)),
         (*whole.unlike, *unlike),
-        decided=decided,
+        rule_findings=rule_findings,
     )
 
 

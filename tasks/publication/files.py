@@ -92,7 +92,7 @@ def _content(directory: Path, assessment: Assessment, helps: Tables | None) -> P
         formulas="csv" in declared.formats and has_formulas(tables),
         lineage=_lineage(assessment),
         over_people=assessment.over_people,
-        decided=assessment.decided,
+        rule_findings=assessment.rule_findings,
         tables=tables if tells("codebook", declared.software) else None,
         guesses=_guesses(assessment),
         answers=_answers(assessment, helps),

@@ -96,7 +96,7 @@ class Checked:
         over: the units of these verdicts.
         wrong_script: why the answers of the page's own script are wrong, if it is a script that
             turned out to be; None otherwise.
-        decided: the rules of the release's policy, each with what was found; none without one.
+        rule_findings: the rules of the release's policy, each with what was found.
     """
 
     verdicts: Verdicts
@@ -107,7 +107,7 @@ class Checked:
     over_people: Verdicts = ()
     over: Literal["people", "households"] = "people"
     wrong_script: str | None = None
-    decided: "tuple[PolicyFinding, ...]" = ()
+    rule_findings: "tuple[PolicyFinding, ...]" = ()
 
 
 def compare_made_again(

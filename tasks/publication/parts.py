@@ -331,7 +331,7 @@ def findings_of(verdicts: Verdicts) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def decided_of_whole(declared: Declared, verdicts: Verdicts) -> "tuple[PolicyFinding, ...]":
+def rule_findings_of_whole(declared: Declared, verdicts: Verdicts) -> "tuple[PolicyFinding, ...]":
     """Return the rules of a policy on all parts as findings; none without a policy."""
     if declared.policy is None:
         return ()

@@ -9,9 +9,9 @@ from sfumato.tasks.publication.files import write_hierarchies
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.publication.parts import (
     SeenParts,
-    decided_of_whole,
     findings_of,
     observations_of,
+    rule_findings_of_whole,
 )
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
@@ -50,7 +50,7 @@ def write_beside(place: Path, directory: Path, declared: Declared, seen: SeenPar
     script = duckdb_script(declared)
     (place / "sql" / "duckdb.sql").write_text(script, encoding="utf-8", newline="\n")
     verdicts = seen.all_verdicts()
-    findings = (*findings_of(verdicts), *decided_of_whole(declared, verdicts))
+    findings = (*findings_of(verdicts), *rule_findings_of_whole(declared, verdicts))
     (place / "validation.json").write_bytes(
         canonical_json([*documents(findings), *stated_bars(declared)])
     )
@@ -88,6 +88,6 @@ def _page(listed: Mapping[Path, Path], declared: Declared, seen: SeenParts, dire
             if path != Path(PAGE)
         ),
         answers=answers_of_parts(directory, declared),
-        decided=decided_of_whole(declared, seen.all_verdicts()),
+        rule_findings=rule_findings_of_whole(declared, seen.all_verdicts()),
     )
     return page(content)

@@ -77,7 +77,7 @@ class PageContent:
         data: the published tables as JSON, if the page answers questions itself.
         warnings: reasons in its files why it may be of no use.
         tool: the version of Sfumato that made it, if the page explains how to get it.
-        decided: the rules of its policy, each with what was found; none without a policy.
+        rule_findings: the rules of its policy, each with what was found; none without a policy.
     """
 
     declared: Declared
@@ -94,7 +94,7 @@ class PageContent:
     data: str | None = None
     tool: str | None = None
     warnings: tuple[str, ...] = ()
-    decided: "tuple[PolicyFinding, ...]" = ()
+    rule_findings: "tuple[PolicyFinding, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ def _policy(content: PageContent) -> dict[str, Any] | None:
         "sha256": policy.sha256,
         "advice": NO_ADVICE,
         "decided": [
-            {"demands": finding.demands, "found": finding.found, "kept": finding.passed}
-            for finding in content.decided
+            {"demands": finding.demands, "found": finding.words, "kept": finding.passed}
+            for finding in content.rule_findings
         ],
     }
 

@@ -163,7 +163,7 @@ class Assessment:
         groups: what is seen in them.
         findings: every expectation, whether it is met, and what was observed.
         whose: the owners of the rows, if promises were also judged over people; private.
-        decided: the rules of the release's policy, which are among the findings, too.
+        rule_findings: the rules of the release's policy, which are among the findings, too.
     """
 
     declared: Declared
@@ -171,7 +171,7 @@ class Assessment:
     groups: SeenGroups
     findings: tuple[Finding, ...]
     whose: WhoseRows | None = None
-    decided: "tuple[PolicyFinding, ...]" = ()
+    rule_findings: "tuple[PolicyFinding, ...]" = ()
 
     @cached_property
     def verdicts(self) -> Verdicts:
@@ -216,7 +216,7 @@ class Assessment:
         ]
         promised = [finding for finding in self.findings if finding.table == GROUPS]
         return [
-            *documents([*public, *promised, *self.decided]),
+            *documents([*public, *promised, *self.rule_findings]),
             *stated_bars(self.declared),
         ]
 
@@ -267,8 +267,8 @@ def assess(
         return assessment
     from sfumato.tasks.terms.kept_policy import policy_findings  # few releases have a policy
 
-    decided = tuple(policy_findings(declared, assessment.verdicts, tables))
-    return replace(assessment, findings=(*findings, *decided), decided=decided)
+    rule_findings = tuple(policy_findings(declared, assessment.verdicts, tables))
+    return replace(assessment, findings=(*findings, *rule_findings), rule_findings=rule_findings)
 
 
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:

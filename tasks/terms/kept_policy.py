@@ -30,16 +30,16 @@ class PolicyFinding(Finding):
     Attributes:
         edition: the policy's name and date.
         demands: the demand of the rule, in words.
-        found: what was found, in words, and what to do if the rule is not kept.
+        words: the observation, in words, and what to do if the rule is not kept.
     """
 
     edition: str = ""
     demands: str = ""
-    found: str = ""
+    words: str = ""
 
     def __str__(self) -> str:
         outcome = "is kept" if self.passed else "is not kept"
-        return f"policy: {self.edition} {outcome}. {self.found}. {NO_ADVICE}"
+        return f"policy: {self.edition} {outcome}. {self.words}. {NO_ADVICE}"
 
 
 def subject_of(declared: Declared) -> Subject:
@@ -106,5 +106,5 @@ def policy_findings(
             observed=outcome.observed,
             edition="" if policy is None else policy.edition(),
             demands=outcome.rule.sentence(),
-            found=outcome.words,
+            words=outcome.words,
         )

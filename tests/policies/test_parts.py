@@ -49,7 +49,7 @@ rules:
 
 def test_each_part_and_the_whole_are_decided(release):
     checked = check(release)
-    assert [finding.passed for finding in checked.decided] == [True, True]
+    assert [finding.passed for finding in checked.rule_findings] == [True, True]
     whole = open_release(release)
     assert len(whole.declared.made_of) > 1
     entries = json.loads((release / "validation.json").read_bytes())

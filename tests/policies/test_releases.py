@@ -219,7 +219,7 @@ class TestOwnPolicy:
     def test_it_is_a_term_like_others(self, folder, house):
         release = publish(folder, house)
         assert open_release(release).declared.policy.name == "house-rules"
-        assert check(release).decided[0].passed
+        assert check(release).rule_findings[0].passed
 
     def test_the_same_file_is_the_same_version_and_an_edited_one_is_another(self, folder, house):
         first = publish(folder, house)

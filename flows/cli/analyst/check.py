@@ -366,8 +366,8 @@ def policy_lines(release: "Release", checked: "Checked") -> Iterator[str]:
         f"policy {policy.edition()}: every rule that a machine decides is kept. What people "
         f"stated is not published. {NO_ADVICE}"
     )
-    for finding in checked.decided:
-        yield f"  - {finding.found}"
+    for finding in checked.rule_findings:
+        yield f"  - {finding.words}"
     yield f"  {words_of_edition(policy)}"
 
 
@@ -381,7 +381,7 @@ def _policy_document(release: "Release", checked: "Checked") -> dict[str, Any]:
 
     rules = [
         {"rule": finding.parameters["rule"], "kept": finding.passed, "observed": finding.observed}
-        for finding in checked.decided
+        for finding in checked.rule_findings
     ]
     return {
         "policy": {
