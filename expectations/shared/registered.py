@@ -3,7 +3,7 @@
 The registry is a literal mapping, read at each validation: every entry is a choice.
 """
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -27,8 +27,7 @@ class Registered:
     def __get_pydantic_core_schema__(
         self, _source: Any, _handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        written = core_schema.plain_serializer_function_ser_schema(self._dump, info_arg=True)
-        return core_schema.no_info_plain_validator_function(self._read, serialization=written)
+        return _read_and_written(self._read)
 
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -69,18 +68,6 @@ class Registered:
         nested = _nested_registry(kind)
         return nested.__get_pydantic_json_schema__(schema, handler) if nested else handler(schema)
 
-    @staticmethod
-    def _dump(value: Any, info: core_schema.SerializationInfo) -> Any:
-        kind: Any = type(value)
-        return adapter_of(kind).dump_python(
-            value,
-            mode="json" if info.mode == "json" else "python",
-            by_alias=info.by_alias,
-            exclude_none=info.exclude_none,
-            exclude_unset=info.exclude_unset,
-            exclude_defaults=info.exclude_defaults,
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Deferred:
@@ -99,8 +86,7 @@ class Deferred:
     def __get_pydantic_core_schema__(
         self, _source: Any, _handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        written = core_schema.plain_serializer_function_ser_schema(Registered._dump, info_arg=True)
-        return core_schema.no_info_plain_validator_function(self._read, serialization=written)
+        return _read_and_written(self._read)
 
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -112,6 +98,24 @@ class Deferred:
         if value is None or isinstance(value, str | int | float | list | tuple):
             raise PydanticKnownError("model_attributes_type")
         return adapter_of(_import(self.place)).validate_python(value)
+
+
+def _read_and_written(read: Callable[[Any], Any]) -> CoreSchema:
+    """Return the schema of a value that a function reads, and that its own class writes."""
+    written = core_schema.plain_serializer_function_ser_schema(_dump, info_arg=True)
+    return core_schema.no_info_plain_validator_function(read, serialization=written)
+
+
+def _dump(value: Any, info: core_schema.SerializationInfo) -> Any:
+    kind: Any = type(value)
+    return adapter_of(kind).dump_python(
+        value,
+        mode="json" if info.mode == "json" else "python",
+        by_alias=info.by_alias,
+        exclude_none=info.exclude_none,
+        exclude_unset=info.exclude_unset,
+        exclude_defaults=info.exclude_defaults,
+    )
 
 
 @cache
