@@ -30,7 +30,7 @@ from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.inquiry import Inquiry, Measure, RowWindow
 from sfumato.tasks.query.question.question import BOUNDS, ROWS, Aggregate, GroupColumn, Question
 from sfumato.tasks.query.sql.side_by_side import Writer, number_columns, same_keys
-from sfumato.tasks.query.sql.trees import alias, join, own, quotient_bound
+from sfumato.tasks.query.sql.trees import alias, join, own, quotient_bound, select
 
 Ends = tuple[exp.Expr, exp.Expr]
 """The lower and the upper end of a formula."""
