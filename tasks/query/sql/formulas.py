@@ -341,9 +341,7 @@ class FormulaQuery:
         inner = exp.select(*made, copy=False).from_(self._joined_bounds(), copy=False)
         condition = self._group_condition(reading)
         inner = inner if condition is None else inner.where(condition, copy=False)
-        return exp.select(*selected, copy=False).from_(
-            inner.subquery(_MADE, copy=False), copy=False
-        )
+        return select(selected, inner.subquery(_MADE, copy=False))
 
     def _formula_columns(self, formula: Formula, number: int) -> tuple[list[exp.Expr], Ends]:
         """Return the columns that a formula needs, and its ends over these."""
