@@ -64,10 +64,12 @@ def train_on_vectors(codes: np.ndarray, sizes: tuple[int, ...], people: np.ndarr
         sizes: the number of values of each column.
         people: the number of people, by vector and value (float64, vectors x values).
     """
-    tables = []
+    cell = np.flatnonzero(people)  # few of them: most vectors are of one person
+    vector, value = np.divmod(cell, people.shape[1])
+    weight, tables = people.ravel()[cell], []
     for column, size in zip(codes.T, sizes, strict=True):
-        place = (column[:, None] * people.shape[1] + np.arange(people.shape[1])).ravel()
-        table = np.bincount(place, people.ravel(), size * people.shape[1])
+        place = column[vector] * people.shape[1] + value
+        table = np.bincount(place, weight, size * people.shape[1])
         tables.append(table.reshape(size, -1))
     return smooth_counts(people.sum(axis=0), tables)
 
@@ -113,10 +115,11 @@ class Classes:
         """
         shape = len(self.codes), self.counts.values
         place = self.vector[self.pair_class] * shape[1] + self.value
-        expected = np.bincount(place, weight, shape[0] * shape[1]).reshape(shape)
+        expected: np.ndarray = np.bincount(place, weight, shape[0] * shape[1]).reshape(shape)
         total = expected.sum(axis=1, keepdims=True)
-        shares: np.ndarray = np.divide(expected, total, out=np.zeros(shape), where=total > 0)
-        return shares
+        total[total == 0] = 1
+        expected /= total
+        return expected
 
     def spread(self) -> np.ndarray:
         """Return the expected people of each pair if all people of a group are alike (float64)."""

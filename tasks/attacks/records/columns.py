@@ -4,6 +4,7 @@ Distances are Gower's (A general coefficient of similarity and some of its prope
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from operator import eq, ge, gt, le, lt, ne
 from typing import Protocol
 
@@ -11,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.ranks import rank
+from sfumato.tasks.attacks.records.places import PlacedNumbers, Span, Spans, runs_of
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
 
 Condition = Callable[[int], np.ndarray]
-"""Test of rows or people (bool): called with a step, it tests every `step`th one."""
-Span = tuple[int, int]
-"""A range of cells' numbers: the first, and the first one after it."""
+"""Test of people (bool): called with a step, it tests every `step`th one."""
 
 
 class ComparedColumn(Protocol):
@@ -32,28 +32,28 @@ class ComparedColumn(Protocol):
     values: np.ndarray
     single: np.ndarray
 
-    def rows_like(self, row: int) -> Condition:
-        """Return the condition that a row has the value of `row`, or for numbers one beyond it."""
+    @property
+    def placed_people(self) -> PlacedNumbers:
+        """The people by their values."""
         ...
 
-    def people_like(self, row: int) -> Condition:
-        """Return the condition that a person has the value of `row`, or one beyond it."""
+    def spans(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first of the cells that are like each of some, and the first one after these.
+
+        All integers. A cell is like itself; a number is also like those beyond it.
+        """
+        ...
+
+    def spans_of_people(self, cells: Span) -> Spans:
+        """Return the values of people that are like the cells of a range."""
         ...
 
     def draw_condition(self, generator: np.random.Generator) -> Condition:
         """Draw a condition on people at random."""
         ...
 
-    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
-        """Decide which of every `step`th row are like each of `rows` (bool, rows x tested rows)."""
-        ...
-
     def distances(self, person: int) -> np.ndarray:
         """Return the distance of each cell from a person, from 0 to 1 (float64, by cell)."""
-        ...
-
-    def distance(self, person: int) -> np.ndarray:
-        """Return the distance of each published row from a person, from 0 to 1 (float64)."""
         ...
 
 
@@ -73,46 +73,33 @@ class ExactColumn:
         self._times = np.bincount(self.cells, minlength=self._null + 1)
         self._median = _median(self.cells[self.cells < self._null])
 
-    def rows_like(self, row: int) -> Condition:
-        """Return the condition that a row is like `row`.
+    @cached_property
+    def placed_people(self) -> PlacedNumbers:
+        """See `ComparedColumn`."""
+        return PlacedNumbers(self.values)
+
+    def spans(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `ComparedColumn`.
 
         Numbers above the median are like all that are as large or larger, other numbers like all
         that are as small or smaller. Other values, and null, are like equal ones only.
         """
-        return self._condition_of_row(row, self.cells)
+        cells = cells.astype(np.int64)
+        if self._place is None:
+            return cells, cells + 1
+        is_null, is_above = cells == self._null, cells > self._median
+        low = np.where(is_null | is_above, cells, 0)
+        return low, np.where(is_above & ~is_null, self._null, cells + 1)
 
-    def people_like(self, row: int) -> Condition:
-        """Return the condition that a person's value is like that of `row` (see `rows_like`)."""
-        return self._condition_of_row(row, self.values)
+    def spans_of_people(self, cells: Span) -> Spans:
+        """See `ComparedColumn`: cells are values."""
+        return [cells]
 
     def draw_condition(self, generator: np.random.Generator) -> Condition:
         """Draw a published value and one of =, ≠ and, for numbers, >, <, ≥, ≤."""
         cell = int(generator.choice(self._shown))
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
         return self._compare(ways[generator.integers(len(ways))], self.values, cell)
-
-    def span(self, cell: int) -> Span:
-        """Return the range of cells that are like `cell`, as `rows_like` compares."""
-        if self._place is None or cell == self._null:
-            return cell, cell + 1
-        return (cell, self._null) if cell > self._median else (0, cell + 1)
-
-    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
-        """See `rows_like`."""
-        some, cells = self.cells[::step], self.cells[rows][:, np.newaxis]
-        if self._place is None:
-            return np.asarray(some == cells)
-        is_like = np.empty((len(cells), len(some)), dtype=bool)
-        null, above = cells[:, 0] == self._null, cells[:, 0] > self._median
-        for mask, way in ((null, eq), (above & ~null, ge), (~above & ~null, le)):
-            is_like[mask] = way(some, cells[mask])
-        if self._has_null:
-            is_like[~null] &= some < self._null
-        return is_like
-
-    def distance(self, person: int) -> np.ndarray:
-        """See `distances`."""
-        return np.asarray(self.distances(person).take(self.cells))
 
     def distances(self, person: int) -> np.ndarray:
         """Return the difference of numbers as a share of their range; of other values 0 or 1."""
@@ -123,32 +110,21 @@ class ExactColumn:
         return np.append(far, 1.0)
 
     def share_right(self, person: int, tolerance: float) -> float:
-        """Return the share of published rows whose value is a person's, as `right` decides."""
-        return float(self._times @ self._right(person, tolerance) / len(self.cells))
+        """Return the share of published rows whose value is a person's, as `are_right` decides."""
+        return float(self._times @ self.are_right(person, tolerance) / len(self.cells))
 
-    def right(self, person: int, tolerance: float) -> np.ndarray:
-        """Decide which rows have a person's value, or nearly if it is a number (bool, one per row).
+    def are_right(self, person: int, tolerance: float) -> np.ndarray:
+        """Decide which cells are a person's value, or nearly if it is a number (bool, by cell).
 
         Args:
             person: the number of the person.
             tolerance: the largest difference from a published number, as a share of it.
         """
-        return np.asarray(self._right(person, tolerance)[self.cells])
-
-    def _right(self, person: int, tolerance: float) -> np.ndarray:
-        """Decide which cells are a person's value (bool, one per cell, null last)."""
         value = int(self.values[person])
         if self._place is None or value == self._null:
             return np.asarray(np.arange(self._null + 1) == value)
         near = np.abs(self._place - self._place[value]) <= tolerance * np.abs(self._place)
         return np.append(near, [False])
-
-    def _condition_of_row(self, row: int, numbers: np.ndarray) -> Condition:
-        cell = int(self.cells[row])
-        way: Callable[..., np.ndarray] = eq
-        if self._place is not None and cell < self._null:
-            way = ge if cell > self._median else le
-        return self._compare(way, numbers, cell)
 
     def _compare(self, way: Callable[..., np.ndarray], numbers: np.ndarray, cell: int) -> Condition:
         """Return the condition that a comparison with a cell holds; null equals only null."""
@@ -173,29 +149,24 @@ class LabelColumn:
         first = np.where(alone & self._admits.any(axis=1), self._admits.argmax(axis=1), -1)
         self.single = first[cells]
 
-    def rows_like(self, row: int) -> Condition:
-        """Return the condition that a row has the same label as `row`."""
-        return lambda step: np.asarray(self.cells[::step] == self.cells[row])
+    @cached_property
+    def placed_people(self) -> PlacedNumbers:
+        """See `ComparedColumn`."""
+        return PlacedNumbers(self.values)
 
-    def people_like(self, row: int) -> Condition:
-        """Return the condition that the label of `row` admits a person."""
-        return self._people_admitted(int(self.cells[row]), is_admitted=True)
+    def spans(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `ComparedColumn`: a label is like itself only."""
+        cells = cells.astype(np.int64)
+        return cells, cells + 1
+
+    def spans_of_people(self, cells: Span) -> Spans:
+        """See `ComparedColumn`: values that a label of the range admits."""
+        return runs_of(self._admits[cells[0] : cells[1]].any(axis=0))
 
     def draw_condition(self, generator: np.random.Generator) -> Condition:
         """Draw a published label, and whether people are admitted or not."""
-        cell = int(generator.choice(self._shown))
-        return self._people_admitted(cell, is_admitted=bool(generator.integers(2)))
-
-    def _people_admitted(self, cell: int, *, is_admitted: bool) -> Condition:
+        cell, is_admitted = int(generator.choice(self._shown)), bool(generator.integers(2))
         return lambda step: np.asarray(self._admits[cell][self.values[::step]] == is_admitted)
-
-    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
-        """See `rows_like`."""
-        return np.asarray(self.cells[::step] == self.cells[rows][:, np.newaxis])
-
-    def distance(self, person: int) -> np.ndarray:
-        """See `distances`."""
-        return np.asarray(self.distances(person).take(self.cells))
 
     def distances(self, person: int) -> np.ndarray:
         """Return 0 where the label admits the person's value, otherwise 1."""

@@ -14,6 +14,7 @@ from sfumato.tasks.attacks.records.columns import (
     Fits,
     LabelColumn,
 )
+from sfumato.tasks.attacks.records.places import PlacedNumbers
 from sfumato.tasks.attacks.records.shuffled import ShuffledValues
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, skipped_attack
 from sfumato.tasks.forms.admitted_people import fitting_values
@@ -57,15 +58,24 @@ class ComparedRecords:
             else (*self.quasi_identifiers, self.sensitive)
         )
 
+    def placed_rows(self, step: int) -> Sequence[PlacedNumbers]:
+        """Return every `step`th row by its cell in each quasi-identifier; made once."""
+        if step not in self._placed:
+            self._placed[step] = [
+                PlacedNumbers(column.cells[::step]) for column in self.quasi_identifiers
+            ]
+        return self._placed[step]
+
+    @cached_property
+    def _placed(self) -> dict[int, Sequence[PlacedNumbers]]:
+        """The rows that `placed_rows` returned, by step."""
+        return {}
+
     @cached_property
     def shuffled_values(self) -> ShuffledValues | None:
         """The values of the sensitive column, equally likely in each row of their group."""
         column = self.sensitive
         return None if column is None else ShuffledValues(self.group, column.cells)
-
-    def distance(self, columns: tuple[ComparedColumn, ...], person: int) -> np.ndarray:
-        """Return the distance of each record from a person over some columns (float64)."""
-        return np.asarray(sum(column.distance(person) for column in columns))
 
 
 def compared_records(target: AttackedRelease) -> ComparedRecords | None:

@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from sfumato.expectations.shared.sorting import positions
+from sfumato.tasks.attacks.records.places import Spans
 
 _AT_ONCE = 5_000_000  # pairs of a person and a group
 _BITS = 192  # of the whole numbers that stand for chances, in units of 2 ** -_BITS
@@ -50,25 +51,24 @@ class ShuffledValues:
         """Count how often groups have values (int64), given in pairs (integers, one array each)."""
         return self._by_value.times(value, group)
 
-    def draw(self, row: int, drawing: np.random.Generator) -> int:
-        """Return the value of a row in another shuffle."""
-        group = self.group[row]
+    def draw(self, rows: np.ndarray, drawing: np.random.Generator) -> np.ndarray:
+        """Return the value of each of some rows in another shuffle, one of its own (int64)."""
+        group = self.group[rows]
         place = self._starts[group] + drawing.integers(self.sizes[group])
-        return int(self._in_order[place] % self._bound)
+        return np.asarray(self._in_order[place] % self._bound)
 
-    def draw_tables(self, number: int, drawing: np.random.Generator) -> np.ndarray:
-        """Return the values of all rows in `number` shuffles (int64, shuffles x rows)."""
-        chance = self.group + drawing.random((number, len(self.group)))
-        values = np.empty(chance.shape, dtype=np.int64)
-        np.put_along_axis(
-            values, chance.argsort(axis=1), self._in_order[np.newaxis] % self._bound, axis=1
+    def count_between(
+        self, group: np.ndarray, low: np.ndarray | int, high: np.ndarray | int
+    ) -> np.ndarray:
+        """Count the values of groups from a low end to before a high one (all int64).
+
+        Ends may be above all values of rows.
+        """
+        below, above = (
+            np.searchsorted(self._in_order, group * self._bound + np.minimum(end, self._bound - 1))
+            for end in (low, high)
         )
-        return values
-
-    def count_between(self, group: np.ndarray, span: tuple[int, int]) -> np.ndarray:
-        """Count the values of groups from the first to before the second end (int64)."""
-        low, high = (np.searchsorted(self._in_order, group * self._bound + end) for end in span)
-        return np.asarray(high - low)
+        return np.asarray(above - below)
 
     @cached_property
     def _bound(self) -> int:
@@ -93,17 +93,18 @@ class ShuffledValues:
         group = self.group[rows]
         return mean_share(self.times(group, value), self.sizes[group])
 
-    def share_among(self, rows: np.ndarray, matching: np.ndarray) -> Fraction:
-        """Return the chance that a row has a matching value, on average over rows, at least one.
+    def share_among(self, rows: np.ndarray, spans: Spans) -> Fraction:
+        """Return the chance that a row's value is in a range, on average over rows, at least one.
 
         Args:
             rows: some published rows (positions, int64).
-            matching: whether the value of each published row matches (bool, one per row).
+            spans: the ranges of values.
         """
-        group = self.group[rows]
-        return mean_share(
-            np.bincount(self.group[matching], minlength=len(self.sizes))[group], self.sizes[group]
-        )
+        group, times = np.unique(self.group[rows], return_counts=True)
+        matching = np.zeros(len(group), dtype=np.int64)
+        for low, high in spans:
+            matching += self.count_between(group, low, high)
+        return mean_share(np.repeat(matching, times), np.repeat(self.sizes[group], times))
 
     def expected_share(
         self, published: np.ndarray, own: np.ndarray, value: np.ndarray, everyone: int
