@@ -68,9 +68,9 @@ class ExactColumn:
         self._has_null = bool((codes < 0).any())
         self.cells, self.values = number[: len(published)], number[len(published) :]
         self.single = self.cells
-        self._null, self._shown = len(distinct), np.unique(self.cells)
-        self._place = _places(distinct)
+        self._null, self._place = len(distinct), _places(distinct)
         self._times = np.bincount(self.cells, minlength=self._null + 1)
+        self._shown = np.flatnonzero(self._times)
         self._median = _median(self.cells[self.cells < self._null])
 
     @cached_property
@@ -161,7 +161,7 @@ class LabelColumn:
 
     def spans_of_people(self, cells: Span) -> Spans:
         """See `ComparedColumn`: values that a label of the range admits."""
-        return runs_of(self._admits[cells[0] : cells[1]].any(axis=0))
+        return runs_of(np.asarray(self._admits[cells[0] : cells[1]].any(axis=0)))
 
     def draw_condition(self, generator: np.random.Generator) -> Condition:
         """Draw a published label, and whether people are admitted or not."""

@@ -256,7 +256,7 @@ def nearest_records(
         is_near = total <= bound
         some, total = some[is_near], total[is_near]
     some = np.sort(some).astype(np.int64)
-    return some[_nearest(_add_distances(far, placed, some))]
+    return np.asarray(some[_nearest(_add_distances(far, placed, some))])
 
 
 def _some_near(columns: Sequence[tuple[np.ndarray, PlacedNumbers]]) -> np.ndarray:
