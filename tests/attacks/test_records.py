@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.evaluation import attack_again
 from sfumato.tasks.attacks.records import matches, nearest, shuffled
-from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
+from sfumato.tasks.attacks.records.columns import (
+    ExactColumn,
+    Fits,
+    LabelColumn,
+    PlacedNumbers,
+    common_places,
+    runs_of,
+)
 from sfumato.tasks.attacks.records.nearest import some_people, upper_limit
-from sfumato.tasks.attacks.records.places import PlacedNumbers, common_places, runs_of
 from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.forms.labels import Anything, Between, ListedValues
@@ -199,16 +205,16 @@ def people_like(column):
     """Return the people who are like each row (lists of positions)."""
     lows, highs = column.spans(column.cells)
     spans = [column.spans_of_people(span) for span in zip(lows, highs, strict=True)]
-    return [sorted(column.placed_people.within(each).tolist()) for each in spans]
+    return [sorted(column.placed_people.list_places(each).tolist()) for each in spans]
 
 
 @given(st.lists(st.integers(0, 5), min_size=1), st.lists(st.booleans(), min_size=7, max_size=7))
 def test_places_are_those_of_a_search_row_by_row(numbers, admitted):
     placed, spans = PlacedNumbers(np.array(numbers, dtype=np.int16)), runs_of(np.array(admitted))
     expected = [place for place, number in enumerate(numbers) if admitted[number]]
-    assert sorted(placed.within(spans).tolist()) == expected
+    assert sorted(placed.list_places(spans).tolist()) == expected
     assert placed.count(spans) == len(expected)
-    assert np.flatnonzero(placed.are_within(np.arange(len(numbers)), spans)).tolist() == expected
+    assert np.flatnonzero(placed.test_places(np.arange(len(numbers)), spans)).tolist() == expected
     other = PlacedNumbers(np.arange(len(numbers), dtype=np.int32))
     both, tested = common_places([(placed, spans), (other, [(0, 2)])])
     assert sorted(both.tolist()) == [place for place in expected if place < 2]

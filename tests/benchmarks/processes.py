@@ -17,7 +17,7 @@ COMMAND = "from sfumato.flows.cli.main import main; main()"
 
 @dataclass(frozen=True)
 class Taken:
-    """What a process and those that it waited for took: CPU and wall seconds, peak megabytes."""
+    """The CPU and wall seconds and peak megabytes of a process and those that it waited for."""
 
     cpu: float
     wall: float

@@ -1,4 +1,4 @@
-"""What whole releases are measured on: made-up people of any number, and specs that publish them.
+"""Made-up people of any number, and the specs by which whole releases of them are measured.
 
 python -m tests.benchmarks.recipes write <place>.csv <rows>
 python -m tests.benchmarks.recipes floor <place>.csv

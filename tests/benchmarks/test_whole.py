@@ -14,17 +14,17 @@ from tests.benchmarks.whole import Bench, Measured, _exponent
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_each_recipe_is_a_spec_that_is_asked_400_queries_or_none_if_bare(name, tmp_path):
-    asked = {}
+    numbers = {}
     for bare in (False, True):
         document = document_of(RECIPES[name], tmp_path / "9.csv", 9000, tmp_path, bare=bare)
         spec = tmp_path / "whole.yaml"
         spec.write_text(yaml.safe_dump(document), encoding="utf-8")
         workloads = resolve_run(spec, None).spec.evaluate.workloads
-        asked[bare] = sum(
+        numbers[bare] = sum(
             workload.queries * len(getattr(workload, "spans", None) or workload.selected)
             for workload in workloads
         )
-    assert asked == {False: 400, True: 0}
+    assert numbers == {False: 400, True: 0}
 
 
 def test_the_floor_writes_every_row_in_order(tmp_path):

@@ -55,7 +55,7 @@ ADULT = {
 
 @dataclass
 class Measured:
-    """What the releases of one recipe took on one size, one figure for each repetition.
+    """The figures of one recipe on one size, one for each repetition.
 
     Attributes:
         whole: of the processes.

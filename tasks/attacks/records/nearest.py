@@ -16,8 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from sfumato.expectations.groups.counting import pack
-from sfumato.tasks.attacks.records.columns import ComparedColumn
-from sfumato.tasks.attacks.records.places import PlacedNumbers, runs_of
+from sfumato.tasks.attacks.records.columns import ComparedColumn, PlacedNumbers, runs_of
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
     compared_records,
@@ -249,7 +248,7 @@ def nearest_records(
     spans = [runs_of(distances <= bound) for distances, _ in columns]
     counts = [numbers.count(each) for (_, numbers), each in zip(columns, spans, strict=True)]
     first, *others = sorted(range(len(columns)), key=counts.__getitem__)
-    some = columns[first][1].within(spans[first])
+    some = columns[first][1].list_places(spans[first])
     total = columns[first][0][columns[first][1].numbers[some]]
     for distances, numbers in (columns[index] for index in others):
         total = total + distances[numbers.numbers[some]]
@@ -271,7 +270,7 @@ def _some_near(columns: Sequence[tuple[np.ndarray, PlacedNumbers]]) -> np.ndarra
         spans.append(runs_of(there == there.min()))
     counts = [numbers.count(each) for (_, numbers), each in zip(columns, spans, strict=True)]
     fewest = int(np.argmin(counts))
-    near = columns[fewest][1].within(spans[fewest])
+    near = columns[fewest][1].list_places(spans[fewest])
     return near[:: max(len(near) // _SAMPLE, 1)]
 
 

@@ -14,8 +14,8 @@ from sfumato.tasks.attacks.records.columns import (
     ExactColumn,
     Fits,
     LabelColumn,
+    PlacedNumbers,
 )
-from sfumato.tasks.attacks.records.places import PlacedNumbers
 from sfumato.tasks.attacks.records.shuffled import ShuffledValues
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, skipped_attack
 from sfumato.tasks.forms.admitted_people import fitting_values
@@ -61,14 +61,14 @@ class ComparedRecords:
 
     def placed_rows(self, step: int) -> Sequence[PlacedNumbers]:
         """Return every `step`th row by its cell in each quasi-identifier; made once."""
-        if step not in self._placed:
-            self._placed[step] = [
+        if step not in self._rows_by_step:
+            self._rows_by_step[step] = [
                 PlacedNumbers(column.cells[::step]) for column in self.quasi_identifiers
             ]
-        return self._placed[step]
+        return self._rows_by_step[step]
 
     @cached_property
-    def _placed(self) -> dict[int, Sequence[PlacedNumbers]]:
+    def _rows_by_step(self) -> dict[int, Sequence[PlacedNumbers]]:
         """The rows that `placed_rows` returned, by step."""
         return {}
 

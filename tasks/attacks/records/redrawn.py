@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.tasks.attacks.records.places import common_places
+from sfumato.tasks.attacks.records.columns import common_places
 from sfumato.tasks.attacks.records.records import ComparedRecords
 
 FIRST = 1_000, 30_000  # about so many rows, or people, are tested before all are
@@ -39,7 +39,7 @@ class RowConditions:
 
     @cached_property
     def _by_value(self) -> np.ndarray:
-        """Whether a condition has the sensitive column (bool)."""
+        """True for conditions with the sensitive column (bool)."""
         return np.asarray((self.columns >= len(self.records.quasi_identifiers)).any(axis=1))
 
     @cached_property

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.shared.sorting import positions, starts, tally
-from sfumato.tasks.attacks.records.places import Spans
+from sfumato.tasks.attacks.records.columns import Spans
 
 _AT_ONCE = 5_000_000  # pairs of a person and a group
 _BITS = 192  # of the whole numbers that stand for chances, in units of 2 ** -_BITS
