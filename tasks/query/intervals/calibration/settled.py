@@ -152,6 +152,7 @@ class _GroupsOfQueries:
         """Take the groups, some several times, and the number of rows of each of all groups."""
         self._matter, self._lengths = matter, lengths
         self._groups: dict[int, np.ndarray] = {}
+        self._rows: dict[int, int] = {}
 
     def are_few(self, queries: np.ndarray, most: int) -> np.ndarray:
         """Decide which queries' groups have no more than some rows (bool).
@@ -166,7 +167,9 @@ class _GroupsOfQueries:
 
     def rows(self, query: int) -> int:
         """Return the number of rows of the groups of a query."""
-        return int(self._lengths[self.groups(query)].sum())
+        if query not in self._rows:
+            self._rows[query] = int(self._lengths[self.groups(query)].sum())
+        return self._rows[query]
 
     def groups(self, query: int) -> np.ndarray:
         """Return the groups of a query (int64, ascending)."""
