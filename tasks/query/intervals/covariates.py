@@ -142,7 +142,7 @@ class Covariates:
             Float64, groups x bins.
         """
         place = self._place_of_used[groups]
-        expected = self._counts[place]
+        expected: np.ndarray = self._counts[place]
         expected /= self._rows[groups, None]
         expected[place < 0] = 0.0
         expected += self._frequent
@@ -417,13 +417,13 @@ class Deviations:
     covariates: Covariates
 
     @cached_property
-    def moved(self) -> np.ndarray:
+    def of_rows(self) -> np.ndarray:
         """The deviation of each row (float64)."""
         return self.covariates.row_deviations(self.slopes, self.part)
 
     def moved_over(self, selected: SelectedOfGroups) -> float:
         """Return the amount by which a sum over selected rows moves."""
-        return float(self.moved[selected.rows].sum())
+        return float(self.of_rows[selected.rows].sum())
 
     def sum_over(
         self, selected: SelectedOfGroups, unlike: np.ndarray | None = None

@@ -221,8 +221,10 @@ class LawsOfColumn:
         variance, inner = mean * (1 - mean), np.zeros(len(sizes))
         deviations = self._rows.covariates.fit_all(sizes, mean, variance)
         return [
-            NumbersOfRows(GroupedNumbers(sizes, *moments, inner), of_code, LEAN_OF_SHARES)
-            for *moments, of_code in zip(mean, variance, deviations, strict=True)
+            NumbersOfRows(
+                GroupedNumbers(sizes, mean[place], variance[place], inner), of_code, LEAN_OF_SHARES
+            )
+            for place, of_code in enumerate(deviations)
         ]
 
 

@@ -190,7 +190,7 @@ class ColumnOfBlocks:
         return SumsOfColumn(
             np.empty((0, 0)),
             {key: rows.incidence.over_kinds(mean) for key, mean in means.items()},
-            {key: rows.moved(some) for key, some in deviations.items()},
+            {key: rows.moves(some) for key, some in deviations.items()},
             {key: rows.excess(some.deviations.part) for key, some in numbers.items()},
             {},
         )

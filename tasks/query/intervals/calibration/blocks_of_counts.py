@@ -13,8 +13,8 @@ import numpy as np
 from sfumato.tasks.query.intervals.calibration.block import Scores, counted_scores
 from sfumato.tasks.query.intervals.calibration.blocks_of_groups import BlockOfRows, quadratic
 from sfumato.tasks.query.intervals.calibration.blocks_of_rows import RowsBlocks
-from sfumato.tasks.query.intervals.calibration.incidence import Incidence
 from sfumato.tasks.query.intervals.calibration.profiles import (
+    Incidence,
     ValuesByGroup,
     selected_codes,
 )

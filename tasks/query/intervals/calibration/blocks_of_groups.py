@@ -10,8 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.expectations.shared.sorting import stable_order, starts
-from sfumato.tasks.query.intervals.calibration.incidence import Incidence
-from sfumato.tasks.query.intervals.calibration.profiles import Profiles, ValuesByGroup
+from sfumato.tasks.query.intervals.calibration.profiles import Incidence, Profiles, ValuesByGroup
 from sfumato.tasks.query.intervals.rows import RowsIntervals
 from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS
 from sfumato.tasks.query.intervals.sums import DOUBT
@@ -124,7 +123,7 @@ class RowsOfGroups:
         self._likely, self._rows = likely, rows
         self.groups, self.scale = groups, 1 / share
         self.sizes = likely.sizes[groups].astype(np.float64)
-        self.profiles, self.profile = profiles.among(rows)
+        self.profiles, self.profile = profiles.profiles_of(rows)
         first = starts(likely.rows.table.group[rows])
         self.lengths = np.diff(np.append(first, len(rows)))
         self.group = np.repeat(np.arange(len(groups)), self.lengths)

@@ -21,9 +21,9 @@ import numpy as np
 from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.intervals.calibration.blocks_of_groups import RowsOfGroups
-from sfumato.tasks.query.intervals.calibration.incidence import Incidence
 from sfumato.tasks.query.intervals.calibration.profiles import (
     CodesOfProfiles,
+    Incidence,
     Profiles,
     ValuesByGroup,
     selectable,
@@ -145,28 +145,30 @@ class RowsBlocks:
         if part is not None:
             shares *= part[:, None]
             number = self.incidence.over_kinds(part[:, None])[:, 0]
-        return number[:, None] * self.bins - self.incidence.over_kinds(shares)
+        return np.asarray(number[:, None] * self.bins - self.incidence.over_kinds(shares))
 
-    def moved(self, numbers: Sequence[Deviations]) -> np.ndarray:
+    def moves(self, numbers: Sequence[Deviations]) -> np.ndarray:
         """Return the sums of deviations of rows over each profile (float64, profiles x numbers).
 
         Args:
             numbers: the deviations; at least one.
         """
         parts = [
-            self._moved(numbers[first : first + _TOGETHER])
+            self._moves(numbers[first : first + _TOGETHER])
             for first in range(0, len(numbers), _TOGETHER)
         ]
         return np.concatenate(parts, axis=1)
 
-    def _moved(self, numbers: Sequence[Deviations]) -> np.ndarray:
-        """Return what `moved` does; see `Covariates.row_deviations` for the deviation of a row."""
+    def _moves(self, numbers: Sequence[Deviations]) -> np.ndarray:
+        """Return what `moves` does; see `Covariates.row_deviations` for the deviation of a row."""
         moves = self.bins @ np.stack([some.slopes for some in numbers], axis=1)
         middle = self.incidence.over_sets(moves)
         middle /= np.maximum(self.lengths, 1)[:, None]
         part = np.stack([some.part for some in numbers], axis=1)
         middle *= part
-        return moves * self.incidence.over_kinds(part) - self.incidence.over_kinds(middle)
+        return np.asarray(
+            moves * self.incidence.over_kinds(part) - self.incidence.over_kinds(middle)
+        )
 
     @cached_property
     def bins(self) -> np.ndarray:

@@ -117,9 +117,9 @@ class ExtremesOfGroups:
             The place of each value's group among drawn ones (int64), how often the value occurs
             (float64), and whether it is better than the rank (bool).
         """
-        drawn, end = self._rows.group_at[:sampled], int(self._end[rank])
-        if self._values.number_in(drawn) < end:
-            positions = self._values.of_groups(drawn)
+        groups, end = self._rows.group_at[:sampled], int(self._end[rank])
+        if self._values.number_in(groups) < end:
+            positions = self._values.of_groups(groups)
             of_values = self._ranks(self._values.code[positions])
             positions, of_values = positions[of_values >= rank], of_values[of_values >= rank]
             place = self._rows.place_of_groups[self._values.group[positions]]

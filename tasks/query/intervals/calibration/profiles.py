@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sfumato.expectations.groups.counting import dense, pack
 from sfumato.expectations.shared.sorting import stable_order, starts, tally
@@ -87,7 +88,7 @@ class Profiles:
         """The number of rows of each profile (float64)."""
         return np.bincount(self.of_row, minlength=self.number).astype(np.float64)
 
-    def among(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def profiles_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the profiles of some rows, and which of these each row has (both int64).
 
         Args:
@@ -164,6 +165,65 @@ def codes_of_rows(
     pairs, times = tally(key, profiles * number)
     shape = (profiles, number)
     return CodesOfProfiles(pairs // number, pairs % number, times.astype(np.float64), shape)
+
+
+class Incidence:
+    """Numbers of items of each kind in each set, or their weights, as a sparse matrix.
+
+    A number of an item that is a product, of a number of its set and one of its kind, is never
+    made: its sums over sets and kinds come from those numbers.
+    """
+
+    def __init__(
+        self, kind: np.ndarray, first: np.ndarray, kinds: int, weight: np.ndarray | None = None
+    ) -> None:
+        """Take the items.
+
+        Args:
+            kind: the kind of each item (int64), set by set.
+            first: where the items of each set begin, and behind the last one (int64).
+            kinds: the number of kinds.
+            weight: the weight of each item (float64); None for 1.
+        """
+        self.weight = np.ones(len(kind)) if weight is None else weight
+        self._items = csr_array((self.weight, kind, first), shape=(len(first) - 1, kinds))
+
+    def over_sets(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the sums of numbers of items' kinds over each set.
+
+        Args:
+            numbers: some numbers of each kind (float64, kinds x numbers).
+
+        Returns:
+            Float64, sets x numbers.
+        """
+        sums: np.ndarray = self._items @ numbers
+        return sums
+
+    def over_kinds(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the sums of numbers of items' sets over each kind.
+
+        Args:
+            numbers: some numbers of each set (float64, sets x numbers).
+
+        Returns:
+            Float64, kinds x numbers.
+        """
+        sums: np.ndarray = self._items.T @ numbers
+        return sums
+
+    def pairs_with(self, other: "Incidence") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the pairs of a kind of this and one of another that some set has.
+
+        Args:
+            other: other items of the same sets.
+
+        Returns:
+            The kinds of each pair (both integers), and the sum over sets of the products of both
+            weights (float64).
+        """
+        pairs = (self._items.T @ other._items).tocoo()
+        return pairs.coords[0], pairs.coords[1], pairs.data
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,7 +161,7 @@ class _GroupsOfQueries:
             queries: the queries (positions, int64).
             most: the number of rows.
         """
-        few = self._matter.may_be_few(most)[queries]
+        few: np.ndarray = self._matter.may_be_few(most)[queries]
         few[few] = [self.rows(query) <= most for query in queries[few].tolist()]
         return few
 
