@@ -1,6 +1,7 @@
 """The step of lines: the versions of a line, next month's table, and withdrawals."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ _GROUPS = {
 }
 
 
+RULES: Mapping[str, str] = {
+    "disjoint": "no person is in two versions, otherwise a release is refused",
+    "composed": "groups go on, so that all versions read together keep the promises",
+    "accepted-risk": "people may be in several versions, and readers of all may learn more",
+}
+"""The rules for further versions of a line, in words."""
+
+
 def show(visit: Visit) -> dict[str, Any]:
     """Return what the page shows: the line with its versions, and the latest rehearsal."""
     line, unreleased = _line(visit)
@@ -28,12 +37,34 @@ def show(visit: Visit) -> dict[str, Any]:
         "versions": [] if line is None else [_version(version) for version in line.versions],
         "unreleased": unreleased,
         "states": STATES,
+        "rules": RULES,
+        "rule": _rule(visit),
         "tables": visit.bench.desk.files(TABLE_ENDINGS),
         "source": source,
         "job": job if job is not None and job.title.startswith("The rehearsal") else None,
         "rehearsal": _rehearsal(job.document) if job is not None and rehearsed else None,
         "withdrawal": withdrawal,
     }
+
+
+def _rule(visit: Visit) -> str:
+    """Return the rule for further versions that a spec has."""
+    written = visit.spec.document.get("versions", "disjoint")
+    rule = written.get("rule", "disjoint") if isinstance(written, Mapping) else written
+    return str(rule)
+
+
+def change_rule(visit: Visit) -> None:
+    """Write the rule for further versions.
+
+    Raises:
+        SpecError: where there is no such rule.
+    """
+    rule = visit.sent.get("rule")
+    if rule not in RULES:
+        raise SpecError(f"there is no such rule. Choose from {', '.join(RULES)}")
+    if rule != _rule(visit):
+        visit.set({("versions",): rule}, "the rule for further versions")
 
 
 def _line(visit: Visit) -> tuple[ListedLine | None, str]:
@@ -107,5 +138,5 @@ def withdraw(visit: Visit) -> str:
     return visit.start(arguments, f"The withdrawal of version {number}")
 
 
-ACTIONS = {"rehearse": rehearse, "use": use_table, "withdraw": withdraw}
+ACTIONS = {"rule": change_rule, "rehearse": rehearse, "use": use_table, "withdraw": withdraw}
 """What the forms of the page do."""

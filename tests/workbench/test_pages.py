@@ -307,6 +307,12 @@ class TestLines:
         assert answer.status_code == 303
         assert text() == SPEC.replace("uri: patients.csv", "uri: june.csv")
 
+    def test_the_rule_for_further_versions(self, visitor, document):
+        visitor.act("lines", NAME, "rule", rule="composed")
+        assert document()["versions"] == "composed"
+        assert "A release would be refused" not in visitor.get(f"/lines/{NAME}").text
+        assert visitor.act("lines", NAME, "rule", rule="none").status_code == 422
+
     def test_no_other_directory_is_withdrawn(self, visitor):
         fields = {"version": "../..", "reason": "x", "certain": "yes"}
         assert visitor.act("lines", NAME, "withdraw", **fields).status_code == 422
