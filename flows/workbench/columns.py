@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.workbench.counts import CountedTable
-from sfumato.flows.workbench.visit import Visit
+from sfumato.flows.workbench.visit import Visit, read_mapping
+from sfumato.flows.workbench.yaml_edits import flow_text
 from sfumato.tasks.microdata.suspect_values import far_values
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.report.codebook import CodebookValues, Marginal, marginal
@@ -51,6 +52,7 @@ class ShownColumn:
         look: the pattern of its values, in words.
         marginal: how often values occur; None if that was not counted.
         far: values far from all others, with their counts.
+        written: its settings as the spec has them; empty for a column that is not listed.
     """
 
     name: str
@@ -63,6 +65,7 @@ class ShownColumn:
     look: str = ""
     marginal: Marginal | None = None
     far: tuple[tuple[str, int], ...] = ()
+    written: str = ""
 
 
 def show(visit: Visit) -> dict[str, Any]:
@@ -80,6 +83,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "groups": None if table is None else table.groups(),
         "known": [] if table is None else table.quasi_identifiers(),
         "unit": _unit(visit),
+        "null_words": _null_words(visit),
     }
 
 
@@ -97,6 +101,7 @@ def _columns(visit: Visit, table: CountedTable | None) -> Iterator[ShownColumn]:
             str(keys.get("nulls", "")),
             reasons.get(name, ""),
             facts,
+            written=flow_text(keys) if name in written else "",
         )
         yield column if facts is None else _with_facts(column, facts)
 
@@ -143,6 +148,14 @@ def reasons_in(text: str, names: list[str]) -> dict[str, str]:
             reasons[name] = " ".join(comment)
         comment = []
     return reasons
+
+
+def _null_words(visit: Visit) -> str | None:
+    """Return the words that mean a missing value, as a text; None if the source is no CSV file."""
+    source = visit.spec.document.get("source") or {}
+    if source.get("format", "csv") != "csv" or "query" in source:
+        return None
+    return ", ".join(filter(None, (source.get("csv") or {}).get("null_values") or ()))
 
 
 def _unit(visit: Visit) -> dict[str, Any]:
@@ -228,11 +241,34 @@ def change_unit(visit: Visit) -> None:
     visit.set(changes, "whom rows are about")
 
 
+def write_keys(visit: Visit) -> None:
+    """Write the settings of a column as the steward typed them: codings, hierarchy, and others.
+
+    Raises:
+        SpecError: where the text is no mapping in YAML.
+    """
+    name = visit.sent.get("column")
+    visit.set({("columns", name): read_mapping(name, visit.sent.get("keys"))}, f"column {name}")
+
+
+def write_null_words(visit: Visit) -> None:
+    """Write the words of a CSV file that mean a missing value; an empty field always does."""
+    words = [word.strip() for word in visit.sent.get("words").split(",")]
+    chosen = list(dict.fromkeys(["", *words]))
+    visit.set({("source", "csv", "null_values"): chosen}, "words for missing values")
+
+
 def confirm(visit: Visit) -> str:
     """Confirm the roles, which a release needs; go on to the next step."""
     visit.set({("roles",): "confirmed"}, "confirmation of the roles")
     return visit.bench.address("hierarchies", visit.spec.name)
 
 
-ACTIONS = {"roles": change_roles, "unit": change_unit, "confirm": confirm}
+ACTIONS = {
+    "roles": change_roles,
+    "unit": change_unit,
+    "keys": write_keys,
+    "null-words": write_null_words,
+    "confirm": confirm,
+}
 """What the forms of the page do."""

@@ -31,7 +31,7 @@ class Job:
 
     Attributes:
         id: letters that name it in addresses.
-        kind: the name of the command.
+        kind: the name of the command, or of what it answers.
         title: what it does, in words.
         spec: the name of its spec.
         digest: of the state of the spec that it began with.
@@ -101,6 +101,7 @@ class Jobs:
         *,
         spec: str = "",
         digest: str = "",
+        kind: str = "",
     ) -> Job:
         """Start a command; the same command on the same state runs only once at a time.
 
@@ -110,13 +111,15 @@ class Jobs:
             target: the address to which its page leads when it is done.
             spec: the name of its spec.
             digest: of the state of the spec.
+            kind: of the command, if its name does not tell what it answers.
         """
+        kind = kind or arguments[0]
         with self._lock:
-            same = self._running(arguments[0], spec)
+            same = self._running(kind, spec)
             if same is not None:
                 return same
             process = self._process(arguments)
-            job = Job(secrets.token_urlsafe(9), arguments[0], title, spec, digest, target, process)
+            job = Job(secrets.token_urlsafe(9), kind, title, spec, digest, target, process)
             self._jobs[job.id] = job
             for old in list(self._jobs)[:-_MOST_JOBS]:
                 if not self._jobs[old].is_running:

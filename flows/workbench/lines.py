@@ -29,8 +29,8 @@ RULES: Mapping[str, str] = {
 def show(visit: Visit) -> dict[str, Any]:
     """Return what the page shows: the line with its versions, and the latest rehearsal."""
     line, unreleased = _line(visit)
-    job, withdrawal = visit.latest("release"), visit.latest("withdraw")
-    rehearsed = job is not None and job.state == "done" and "published" not in job.document
+    job, withdrawal = visit.latest("rehearsal"), visit.latest("withdraw")
+    rehearsed = job is not None and job.state == "done"
     source = (visit.spec.document.get("source") or {}).get("uri", "")
     return {
         "line": line,
@@ -41,7 +41,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "rule": _rule(visit),
         "tables": visit.bench.desk.files(TABLE_ENDINGS),
         "source": source,
-        "job": job if job is not None and job.title.startswith("The rehearsal") else None,
+        "job": job,
         "rehearsal": _rehearsal(job.document) if job is not None and rehearsed else None,
         "withdrawal": withdrawal,
     }
@@ -103,7 +103,7 @@ def rehearse(visit: Visit) -> str:
     """Start to rehearse the next version with another table; nothing is published."""
     file = _relative(visit, visit.sent.get("file"))
     arguments = ["release", "--dry", f"--set=source.uri={file}", "--", str(visit.spec.path)]
-    return visit.start(arguments, f"The rehearsal with {visit.sent.get('file')}")
+    return visit.start(arguments, f"The rehearsal with {visit.sent.get('file')}", "rehearsal")
 
 
 def use_table(visit: Visit) -> str:

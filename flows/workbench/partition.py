@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from sfumato.expectations.shared.errors import SpecError
-from sfumato.flows.inputs.documents import parse_yaml, read_yaml
+from sfumato.flows.inputs.documents import read_yaml
 from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.results import page_of_draft
-from sfumato.flows.workbench.visit import Visit
+from sfumato.flows.workbench.visit import Visit, read_mapping
 from sfumato.flows.workbench.yaml_edits import flow_text
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
@@ -80,6 +78,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "chosen_partition": partition.get("method"),
         "job": job,
         "is_present": job is not None and visit.is_present(job),
+        "differs": _differs(visit, job),
         "report": page_of_draft(visit.bench.place, job),
         "alternatives": [] if job is None else list(alternatives_of(job)),
         "recommended": None if job is None else job.document.get("recommended"),
@@ -165,18 +164,8 @@ def write_keys(visit: Visit) -> None:
     Raises:
         SpecError: where the text is no mapping in YAML.
     """
-    changes = {(key,): _mapping(key, visit.sent.get(key)) for key in ("partition", "form")}
+    changes = {(key,): read_mapping(key, visit.sent.get(key)) for key in ("partition", "form")}
     visit.set(changes, "the form and partition")
-
-
-def _mapping(key: str, text: str) -> dict[str, Any]:
-    try:
-        document = parse_yaml(text)
-    except (ValueError, yaml.YAMLError):
-        document = None
-    if not isinstance(document, dict):
-        raise SpecError(f"{key}: is not a mapping. Write it as in `{{method: ke, objective: sum}}`")
-    return document
 
 
 def take(visit: Visit) -> None:
@@ -188,13 +177,31 @@ def take(visit: Visit) -> None:
     job = visit.latest("compare")
     if job is None or not job.document.get("spec") or not visit.is_present(job):
         raise SpecError("there is no recommendation for the present spec. Compare again")
+    visit.set(_recommended_changes(visit, job), "the recommendation")
+
+
+def _recommended_changes(visit: Visit, job: Job) -> dict[tuple[str], Any]:
+    """Return the keys in which the recommended spec differs from the present one.
+
+    Raises:
+        SpecError: where the recommended spec cannot be read any more.
+    """
     recommended = read_yaml(visit.bench.desk.folder / Path(job.document["spec"]))
-    changes = {
+    return {
         (key,): recommended.get(key)
         for key in _TAKEN
         if recommended.get(key) != visit.spec.document.get(key)
     }
-    visit.set(changes, "the recommendation")
+
+
+def _differs(visit: Visit, job: Job | None) -> bool:
+    """Return True if there is a recommendation for the present spec, and it differs from that."""
+    if job is None or not job.document.get("spec") or not visit.is_present(job):
+        return False
+    try:
+        return bool(_recommended_changes(visit, job))
+    except SpecError:
+        return False
 
 
 ACTIONS = {"compare": compare, "choose": choose, "keys": write_keys, "take": take}

@@ -13,6 +13,7 @@ from sfumato.flows.inputs.spec import json_schema
 from sfumato.flows.workbench.counts import CountedTable
 from sfumato.flows.workbench.visit import Visit
 from sfumato.tasks.report.numbers import half_width, percent
+from sfumato.tasks.report.steward.tables import Table, table_of, with_shares
 
 _SHARES = ("alpha", "beta", "t", "min", "max", "rho1", "rho2")
 _MOST = {"k": 50, "l": 20}
@@ -110,7 +111,6 @@ def show(visit: Visit) -> dict[str, Any]:
     """Return what the page shows: questions, promises with sliders, their worth, and policies."""
     table, uncounted = visit.table_or_fault()
     promises = [p for p in visit.spec.document.get("promises") or () if isinstance(p, Mapping)]
-    job = visit.latest("plan")
     return {
         "questions": QUESTIONS,
         "promises": [(promise, list(numbers_of(promise))) for promise in promises],
@@ -119,8 +119,9 @@ def show(visit: Visit) -> dict[str, Any]:
         "counting": table is None and not uncounted,
         "uncounted": uncounted,
         "sweeps": [name for name in _SWEEPS if any(name in promise for promise in promises)],
-        "job": job if job is not None and "sweep" in job.title else None,
+        "job": visit.latest("sweep"),
         "swept": _swept(visit),
+        "risk": _risk_of_draft(visit),
         "policies": policy_rows(),
         "policy": _policy(visit),
     }
@@ -230,7 +231,7 @@ def sensitive_columns(visit: Visit) -> list[str]:
 
 def _swept(visit: Visit) -> list[dict[str, str]]:
     """Return what each value of a swept number costs, if that was computed for this spec."""
-    job = visit.latest("plan")
+    job = visit.latest("sweep")
     if job is None or job.state != "done" or not visit.is_present(job):
         return []
     return [
@@ -243,6 +244,14 @@ def _swept(visit: Visit) -> list[dict[str, str]]:
         }
         for row in job.document.get("alternatives", ())
     ]
+
+
+def _risk_of_draft(visit: Visit) -> Table | None:
+    """Return the risk before and after, in the latest draft of the spec as it is now."""
+    job = visit.latest("plan")
+    if job is None or job.state != "done" or not visit.is_present(job):
+        return None
+    return table_of("Share of the rows, in the latest draft", with_shares(job.document["risk"]))
 
 
 def _policy(visit: Visit) -> dict[str, Any] | None:
@@ -348,7 +357,7 @@ def sweep(visit: Visit) -> str:
         raise SpecError(f"there is no such number. Choose from {', '.join(_SWEEPS)}")
     option = f"--sweep={name}={_SWEEPS[name]}"
     arguments = ["plan", option, "--format=json", "--", str(visit.spec.path)]
-    return visit.start(arguments, f"The sweep over {name}")
+    return visit.start(arguments, f"The sweep over {name}", "sweep")
 
 
 def change_policy(visit: Visit) -> None:

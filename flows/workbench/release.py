@@ -10,6 +10,7 @@ import yaml
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
 from sfumato.flows.inputs.documents import parse_yaml, yaml_fault
 from sfumato.flows.review import Reviewed, list_candidates
+from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.results import released_version
 from sfumato.flows.workbench.visit import Visit
 
@@ -25,18 +26,19 @@ class ChangedLine(NamedTuple):
 
 def show(visit: Visit) -> dict[str, Any]:
     """Return what the page shows: the text, its changes, the command, and the latest run."""
-    spec, job = visit.spec, visit.latest("release")
-    version = released_version(job)
+    spec, job, publication = visit.spec, visit.latest("release"), visit.latest("publish")
+    latest = publication if released_version(publication) is not None else job
+    version = released_version(latest)
     return {
         "changes": list(changed_lines(visit.bench.desk.first_text(spec), spec.text)),
         "command": f"sfumato release {shlex.quote(str(spec.path))}",
         "job": job,
         "version": version,
-        "page": None if version is None else _page(visit, version),
+        "page": None if version is None else _page(visit, latest),
         "approval": spec.document.get("approval", "none") not in ("none", None),
         "waiting": _waiting(visit),
         "reviews": visit.latest("review"),
-        "publication": visit.latest("publish"),
+        "publication": publication,
     }
 
 
@@ -55,10 +57,9 @@ def changed_lines(before: str, after: str) -> Iterator[ChangedLine]:
         yield ChangedLine(line[:1], line[1:])
 
 
-def _page(visit: Visit, version: Any) -> str | None:
-    """Return the address of the published page, which this workbench can show."""
-    job = visit.latest("release")
-    if job is None or not version["published"]:
+def _page(visit: Visit, job: Job | None) -> str | None:
+    """Return the address of the published page, or None while a candidate waits."""
+    if job is None or not job.document["published"]:
         return None
     return f"{visit.bench.place}/private/{job.id}/index.html"
 
@@ -102,18 +103,17 @@ def write_text(visit: Visit) -> None:
     visit.write({visit.spec.path: text if text.endswith("\n") else f"{text}\n"}, "the text")
 
 
-def approve(visit: Visit) -> str:
-    """Approve the candidate that waits, with a key of the reviewer's own.
+def add_decision(visit: Visit) -> str:
+    """Add the decision that a reviewer made elsewhere, as it was printed there.
 
     Raises:
-        SpecError: where no key or reason is given.
+        SpecError: where there is none.
     """
-    key, reason = visit.sent.get("key").strip(), visit.sent.get("reason").strip()
-    if not key or not reason:
-        raise SpecError("an approval needs the name of a key, and a reason. Write both")
-    path = str(visit.spec.path)
-    arguments = ["review", "approve", f"--key={key}", f"--reason={reason}", "--json", "--", path]
-    return visit.start(arguments, f"Approval for {visit.spec.name}")
+    decision = visit.sent.get("decision").strip()
+    if not decision:
+        raise SpecError("there is no decision. Paste the line that `sfumato review` printed")
+    arguments = ["review", "add", "--json", "--", str(visit.spec.path), decision]
+    return visit.start(arguments, f"The decision about {visit.spec.name}")
 
 
 def publish(visit: Visit) -> str:
@@ -123,5 +123,5 @@ def publish(visit: Visit) -> str:
     return visit.start(arguments, f"Publication of {visit.spec.name}")
 
 
-ACTIONS = {"release": run, "text": write_text, "approve": approve, "publish": publish}
+ACTIONS = {"release": run, "text": write_text, "decision": add_decision, "publish": publish}
 """What the forms of the page do."""

@@ -31,6 +31,7 @@ _PLACES: Mapping[str, Callable[[Mapping[str, Any]], Path | None]] = {
     "plan": _two_above("page"),
     "compare": _two_above("page"),
     "release": _directory,
+    "publish": _directory,
     "init": _folder_of_profile,
 }
 """The directory that a command's answer names, by the name of the command."""
@@ -38,6 +39,7 @@ _WITHIN: Mapping[str, tuple[str, ...]] = {
     "plan": (REPORT, PREVIEW),
     "compare": (REPORT,),
     "release": ("",),
+    "publish": ("",),
     "init": ("profile.html",),
 }
 """The parts of that directory that are shown; an empty name is all of it."""
@@ -68,7 +70,7 @@ def file_of_job(job: Job, name: str) -> Path | None:
 
 def released_version(job: Job | None) -> Mapping[str, Any] | None:
     """Return the summary of the version that a command released, or None."""
-    if job is None or job.kind != "release" or job.state != "done":
+    if job is None or job.kind not in ("release", "publish") or job.state != "done":
         return None
     return job.document
 

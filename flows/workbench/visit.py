@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import yaml
+
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
+from sfumato.flows.inputs.documents import parse_yaml
 from sfumato.flows.workbench.counts import CountedTable, TableCounter
 from sfumato.flows.workbench.desk import Folder, OpenedSpec
 from sfumato.flows.workbench.jobs import Job, Jobs
@@ -128,10 +131,17 @@ class Visit:
         """
         self.bench.desk.change(self.spec.name, self.sent.get("digest"), files, title)
 
-    def start(self, arguments: Sequence[str], title: str) -> str:
-        """Start a command about the spec; return the address of the page of its progress."""
+    def start(self, arguments: Sequence[str], title: str, kind: str = "") -> str:
+        """Start a command about the spec; return the address of the page of its progress.
+
+        Args:
+            arguments: of the command, its name first.
+            title: what it does, in words.
+            kind: of the command, if its name does not tell what it answers.
+        """
+        name, digest = self.spec.name, self.spec.digest
         job = self.bench.jobs.start(
-            arguments, title, self.here, spec=self.spec.name, digest=self.spec.digest
+            arguments, title, self.here, spec=name, digest=digest, kind=kind
         )
         return f"{self.bench.place}/jobs/{job.id}"
 
@@ -146,3 +156,25 @@ class Visit:
 
 def _with_change(text: str, place: Place, value: Any) -> str:
     return removal_of(text, place) if value is None else with_value(text, place, value)
+
+
+def read_mapping(name: str, text: str) -> dict[str, Any]:
+    """Return the mapping that a field has as YAML on one line.
+
+    Args:
+        name: of what it is about, for errors.
+        text: the text of the field.
+
+    Raises:
+        SpecError: where it is no mapping.
+
+    >>> read_mapping("form", "{method: permuted}")
+    {'method': 'permuted'}
+    """
+    try:
+        document = parse_yaml(text)
+    except (ValueError, yaml.YAMLError):
+        document = None
+    if not isinstance(document, dict):
+        raise SpecError(f"{name}: is not a mapping. Write it like `{{method: ke, objective: sum}}`")
+    return document

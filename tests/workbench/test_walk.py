@@ -51,6 +51,8 @@ class Watched:
             assert self.page.evaluate("document.documentElement.scrollWidth") <= width
         violations = self.axe.run(self.page, options=ALL_RULES).response["violations"]
         assert [(v["id"], v["nodes"][0]["html"]) for v in violations] == []
+        assert self.page.evaluate("localStorage.length + sessionStorage.length") == 0
+        assert self.page.evaluate("document.cookie") == ""
         self.page.set_viewport_size({"width": 1280, "height": 900})
 
     def press(self, name, address):

@@ -2,6 +2,11 @@
 // The parts of pages that need a script: progress, files that are dropped, and values of sliders.
 // Everything else is a form or a link, which works without it.
 
+// htmx notes the address of the page in the browser's storage; nothing of the workbench stays there.
+for (const name of ["load", "htmx:afterSettle", "pagehide"]) {
+  addEventListener(name, () => sessionStorage.clear());
+}
+
 const lines = document.getElementById("lines");
 if (lines && lines.dataset.events) {
   const events = new EventSource(lines.dataset.events);
