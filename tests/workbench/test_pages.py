@@ -48,7 +48,9 @@ def test_pages_name_no_other_host(visitor):
 
 def test_scripts_store_nothing_and_evaluate_nothing():
     own, vendored = static_file("workbench.js")[0].decode(), static_file("htmx.js")[0].decode()
-    assert not re.search(r"Storage\.(?!clear\(\))|innerHTML|\beval\b|document\.cookie|indexedDB|https?:", own)
+    assert not re.search(
+        r"Storage\.(?!clear\(\))|innerHTML|\beval\b|document\.cookie|indexedDB|https?:", own
+    )
     assert "allowEval" in vendored
 
 
