@@ -25,7 +25,7 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes, read_json, read_text
 
 TABLE_ENDINGS = (
-    *(".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".xls", ".ods"),
+    *(".csv", ".tsv", ".txt", ".data", ".dat", ".parquet", ".xlsx", ".xls", ".ods"),
     *(".dta", ".sav", ".zsav", ".por"),
 )
 PROJECT_ENDINGS = (".deid", ".r", ".html", ".md", ".rda")

@@ -115,6 +115,16 @@ def promise(watched):
     watched.page.get_by_role("button", name="Undo: numbers of promises").wait_for()
 
 
+def hierarchies(watched):
+    """Drag a town onto another one, so that both have the same label."""
+    section = watched.page.locator("section", has=watched.page.get_by_role("heading", name="town"))
+    section.get_by_text("Change the hierarchy of town").click()
+    section.locator("li", has_text="Leiden").drag_to(section.locator("li", has_text="Gouda"))
+    assert section.get_by_label("Leiden").input_value() == "Gouda"
+    section.get_by_role("button", name="Use these groups").click()
+    watched.page.get_by_text("Level 1 of town: 4 labels").wait_for()
+
+
 def preview(watched):
     watched.press("Make a draft", re.compile("/jobs/"))
     watched.page.wait_for_url("**/preview/patients.yaml")
@@ -137,4 +147,10 @@ def questions(watched):
     watched.page.get_by_text("1 question waits").wait_for()
 
 
-STAYS = {"Promise": promise, "Questions": questions, "Preview": preview, "Release": release}
+STAYS = {
+    "Hierarchies": hierarchies,
+    "Promise": promise,
+    "Questions": questions,
+    "Preview": preview,
+    "Release": release,
+}
