@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from os import environ
 from pathlib import Path
@@ -82,9 +83,10 @@ class ValueCounts:
         """Return the number of rows in groups with fewer than so many different values."""
         return int(self.sizes[self.distinct < number].sum())
 
-    def rows_above(self, share: float) -> int:
+    def rows_above(self, share: Fraction) -> int:
         """Return the number of rows in groups in which a value has more than a share of rows."""
-        return int(self.sizes[self.largest > share * self.sizes].sum())
+        is_above = self.largest * share.denominator > self.sizes * share.numerator
+        return int(self.sizes[is_above].sum())
 
 
 @dataclass(frozen=True)

@@ -103,10 +103,15 @@ class Folder:
         Raises:
             InputError: where it would be outside the folder, or is no regular file.
         """
-        place = (self.folder / name.replace("\0", "")).resolve()
-        if not place.is_relative_to(self.folder) or not name or "\0" in name:
+        place = self.folder / name.replace("\0", "")
+        try:
+            place = place.resolve()
+            is_file = place.is_file() and "\0" not in name
+        except OSError:  # of a name that no file can have
+            is_file = False
+        if not place.is_relative_to(self.folder) or not name:
             raise InputError(f"{name}: is outside the folder {self.folder}. Move the file into it")
-        if not place.is_file():
+        if not is_file:
             raise InputError(f"{name}: is not in the folder {self.folder}. Choose another file")
         return place
 

@@ -24,6 +24,8 @@ from sfumato.tasks.schema.names import safe_name
 
 _MOST_LABELS, _MOST_VALUES, _MOST_LEAVES = 60, 120, 20_000
 _MOST_BYTES = 1 << 24
+_MOST_RANGES = 100
+_DIGITS = 9  # of a number in an address
 _NICE = 5  # ends of a range of numbers are rounded outwards to its multiples
 Rows = list[tuple[str, ...]]
 
@@ -139,10 +141,10 @@ def _groups_at_levels(visit: Visit, table: CountedTable, columns: Sequence[Any])
     levels = {}
     for column in columns:
         text = visit.sent.get(f"level:{column.name}")
-        if text.isdigit():
-            levels[column.name] = min(int(text), column.height)
+        if text.isdecimal():
+            levels[column.name] = min(int(text[:_DIGITS]), column.height)
     size = visit.sent.get("size")
-    least = int(size) if size.isdigit() else 5
+    least = int(size[:_DIGITS]) if size.isdecimal() else 5
     groups = table.groups(levels)
     return {
         "levels": levels,
@@ -185,11 +187,13 @@ def write_cuts(visit: Visit) -> None:
 def write_quantiles(visit: Visit) -> None:
     """Write ranges of whole numbers with about as many rows each, and half as many above them."""
     name, number = visit.sent.get("column"), visit.sent.number("number")
+    if not 1 < number <= _MOST_RANGES:
+        raise SpecError(f"{number} ranges: are not possible. Write 2 to {_MOST_RANGES}")
     low, high = _extent(visit, name)
     facts = _table(visit).facts[name]
     values = np.asarray(pc.cast(facts.column.values, pa.int64()))
     ends = np.cumsum(facts.rows)
-    shares = [ends[-1] * part / number for part in range(1, max(number, 1))]
+    shares = [ends[-1] * part / number for part in range(1, number)]
     cuts = sorted({int(values[np.searchsorted(ends, share)]) for share in shares} - {low})
     levels = [cuts, cuts[1::2]] if len(cuts) > 1 else [cuts]
     _write_rows(visit, name, rows_of_cuts((low, high), levels))
@@ -198,7 +202,10 @@ def write_quantiles(visit: Visit) -> None:
 def write_groups(visit: Visit) -> None:
     """Write groups of values: values with the same text beside them share a label."""
     name = visit.sent.get("column")
-    values = list(_table(visit).rows_by_label(name, 0))
+    table = _table(visit)
+    if not table.rows.has(name):
+        raise SpecError(f"{name}: is not a column of the table. Choose one that is")
+    values = list(table.rows_by_label(name, 0))
     labels = {value: visit.sent.get(f"group:{value}").strip() or value for value in values}
     _write_rows(visit, name, [(value, label, ROOT) for value, label in labels.items()])
 

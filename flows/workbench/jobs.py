@@ -17,6 +17,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
+from sfumato.expectations.shared.errors import InputError
+
 _COMMAND = "from sfumato.flows.cli.main import main; main()"
 _MOST_LINES = 2000
 _MOST_BYTES = 1 << 24  # of output
@@ -112,7 +114,12 @@ class Jobs:
             spec: the name of its spec.
             digest: of the state of the spec.
             kind: of the command, if its name does not tell what it answers.
+
+        Raises:
+            InputError: where an argument has a character that no argument can have.
         """
+        if any("\0" in argument for argument in arguments):
+            raise InputError("the text contains the character NUL. Remove it")
         kind = kind or arguments[0]
         with self._lock:
             same = self._running(kind, spec)

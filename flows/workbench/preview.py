@@ -27,7 +27,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "report": page_of_draft(place, job),
         "page": None,
     }
-    if job is None or job.state != "done":
+    if job is None or job.state != "done" or "rows" not in job.document:
         return view
     return {
         **view,

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
 from sfumato.flows.choice.policies import explanation, policy_rows
+from sfumato.flows.inputs.policies import policy_names
 from sfumato.flows.inputs.spec import json_schema
 from sfumato.flows.workbench.counts import CountedTable
 from sfumato.flows.workbench.visit import Visit
@@ -17,6 +19,7 @@ from sfumato.tasks.report.steward.tables import Table, table_of, with_shares
 
 _SHARES = ("alpha", "beta", "t", "min", "max", "rho1", "rho2")
 _MOST = {"k": 50, "l": 20}
+_DIGITS = 9  # of a number that is counted with, before and behind its point
 _SWEEPS: Mapping[str, str] = {"k": "2..50", "l": "2..20", "alpha": "0.05..0.9", "t": "0.05..0.5"}
 Keys = Mapping[str, Any]
 
@@ -164,17 +167,22 @@ Count = Callable[[CountedTable, str, Any], tuple[str, int]]
 
 
 def _rows_below(table: CountedTable, _column: str, value: Any) -> tuple[str, int]:
-    return f"rows in groups of fewer than {value} now", table.groups().rows_below(int(value))
+    return f"rows in groups of fewer than {value} now", table.groups().rows_below(int(float(value)))
 
 
 def _fewer(table: CountedTable, column: str, value: Any) -> tuple[str, int]:
     words = f"rows in groups with fewer than {value} values of {column} now"
-    return words, table.values(column).rows_with_fewer(int(value))
+    return words, table.values(column).rows_with_fewer(int(float(value)))
+
+
+def _share(value: Any) -> Fraction:
+    """Return a share as written; one with more decimals than a slider has is rounded."""
+    return Fraction(str(value)).limit_denominator(10**6)
 
 
 def _frequent(table: CountedTable, column: str, value: Any) -> tuple[str, int]:
     words = f"rows in groups in which a value of {column} is more frequent than {value} now"
-    return words, table.values(column).rows_above(float(value))
+    return words, table.values(column).rows_above(_share(value))
 
 
 _WORTH: Mapping[tuple[str, str], Count] = {
@@ -213,9 +221,10 @@ def _worth(
 
 def _reads_as_number(value: Any) -> bool:
     try:
-        return Decimal(str(value)).is_finite()
+        number = Decimal(str(value))
     except InvalidOperation:
         return False
+    return number.is_finite() and (not number or abs(number.adjusted()) <= _DIGITS)
 
 
 def _columns_of(promise: Keys, visit: Visit) -> list[str]:
@@ -251,12 +260,16 @@ def _risk_of_draft(visit: Visit) -> Table | None:
     job = visit.latest("plan")
     if job is None or job.state != "done" or not visit.is_present(job):
         return None
-    return table_of("Share of the rows, in the latest draft", with_shares(job.document["risk"]))
+    return table_of(
+        "Share of the rows, in the latest draft", with_shares(job.document.get("risk", ()))
+    )
 
 
 def _policy(visit: Visit) -> dict[str, Any] | None:
     """Return what the spec keeps and breaks of a policy: the one that is looked at, or its own."""
     name = visit.sent.get("policy") or None
+    if name is not None and name not in policy_names():
+        return {"policy": name, "fault": "there is no such policy. Choose one of the list"}
     if name is None and not visit.spec.document.get("policy"):
         return None
     try:
@@ -361,8 +374,15 @@ def sweep(visit: Visit) -> str:
 
 
 def change_policy(visit: Visit) -> None:
-    """Write the policy that a release must keep, or none."""
-    visit.set({("policy",): visit.sent.get("policy") or None}, "the policy")
+    """Write the policy that a release must keep, or none.
+
+    Raises:
+        SpecError: where there is no such policy.
+    """
+    name = visit.sent.get("policy") or None
+    if name is not None and name not in policy_names():
+        raise SpecError("there is no such policy. Choose one of the list")
+    visit.set({("policy",): name}, "the policy")
 
 
 ACTIONS = {

@@ -72,7 +72,7 @@ def released_version(job: Job | None) -> Mapping[str, Any] | None:
     """Return the summary of the version that a command released, or None."""
     if job is None or job.kind not in ("release", "publish") or job.state != "done":
         return None
-    return job.document
+    return job.document if "published" in job.document else None
 
 
 def page_of_draft(place: str, job: Job | None) -> str | None:

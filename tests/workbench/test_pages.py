@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sfumato.flows.workbench import pages
+from sfumato.flows.workbench import app, jobs, pages
 from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.pages import static_file
 from sfumato.flows.workbench.partition import FORMS
@@ -52,6 +52,29 @@ def test_scripts_store_nothing_and_evaluate_nothing():
         r"Storage\.(?!clear\(\))|innerHTML|\beval\b|document\.cookie|indexedDB|https?:", own
     )
     assert "allowEval" in vendored
+
+
+FIELDS = (
+    *("column", "kind", "widths", "period", "cuts", "text", "model", "question", "name", "policy"),
+    *("form", "partition", "sql", "aggregate", "levels", "over", "attributes", "version", "rule"),
+    *("reason", "certain", "unit", "keys", "words", "place", "number", "file", "candidate"),
+    *("decision", "0.k", "role:age"),
+)
+
+
+@pytest.mark.parametrize(
+    "garbage", ["", "x", "-1", "{", "../../etc/passwd", "9" * 400, "\0", "é\n"]
+)
+def test_forms_of_strangers_break_nothing(visitor, monkeypatch, garbage):
+    monkeypatch.setattr(jobs, "_COMMAND", "pass")
+    faults = []
+    monkeypatch.setattr(app, "failure_of", lambda error: faults.append(error) or error)
+    for step in STEPS:
+        for action in (*step.actions, "nothing"):
+            answer = visitor.act(step.name, NAME, action, **dict.fromkeys(FIELDS, garbage))
+            assert answer.status_code in (303, 422), (step.name, action)
+            visitor.post(f"/undo/columns/{NAME}", {})
+    assert faults == []
 
 
 def test_vendored_code_is_as_stated():
@@ -201,6 +224,12 @@ class TestHierarchies:
         text = (folder / "hierarchies" / "town.csv").read_text(encoding="utf-8")
         assert text == arx.replace(";", ",")
 
+    @pytest.mark.parametrize("number", ["1", "0", "-5", "1000000000", "x"])
+    def test_other_numbers_of_ranges_are_refused(self, visitor, text, number):
+        answer = visitor.act("hierarchies", NAME, "quantiles", column="age", number=number)
+        assert answer.status_code == 422
+        assert text() == SPEC
+
     def test_levels_that_do_not_nest_are_refused(self, visitor, folder):
         answer = visitor.act("hierarchies", NAME, "cuts", column="age", cuts="30\n40")
         assert answer.status_code == 422
@@ -232,12 +261,27 @@ class TestPromise:
         assert "groups of fewer than 3 now" in page
         assert "fewer than 4 values of cost now" in page
 
+    @pytest.mark.parametrize("text", ["2.5", "-1", "x", "1e999999", "1e-999999", "nan", "", "²"])
+    def test_other_texts_than_numbers_do_no_harm(self, visitor, text):
+        for path in ("promise", "hierarchies"):
+            fields = f"0.k={text}&1.l={text}&level:age={text}&size={text}"
+            assert visitor.get(f"/{path}/{NAME}?{fields}").status_code == 200
+
     def test_promises_are_added_and_removed(self, visitor, text):
         visitor.act("promise", NAME, "add", model="t-closeness")
         line = "  - {model: t-closeness, t: 0.2, distance: equal}\n"
         assert line in text()
         visitor.act("promise", NAME, "remove", place="2")
         assert text() == SPEC
+
+    def test_a_policy_of_another_place_is_not_read(self, visitor, folder, document):
+        (folder.parent / "policy.yaml").write_text("CANARY: 1\n", encoding="utf-8")
+        page = visitor.get(f"/promise/{NAME}?policy=../policy.yaml").text
+        assert "there is no such policy" in page
+        assert "CANARY" not in page
+        answer = visitor.act("promise", NAME, "policy", policy="../policy.yaml")
+        assert answer.status_code == 422
+        assert "policy" not in document()
 
     def test_a_policy_is_compared_and_kept(self, visitor, document):
         page = visitor.get(f"/promise/{NAME}?policy=statistical-office").text
