@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
-from tests.units import PARTS, Units, has_readers, part_of, rank
+from tests.units import PARTS, Units, has_readers, part_of, parts_of, rank
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=50, **_COMMON)
@@ -30,14 +30,16 @@ def pytest_addoption(parser):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave unread what has no test of the part `everyday` or `reader`."""
+    """Leave unread what has no test of the part that is asked for."""
     part, place = config.option.part, collection_path
-    if part not in ("everyday", "reader") or not place.is_relative_to(config.rootpath / "tests"):
+    if part is None or not place.is_relative_to(config.rootpath / "tests"):
         return None
     name = place.relative_to(config.rootpath).as_posix()
     if place.is_dir():
         return True if part == "reader" and not has_readers(name) else None
-    return True if place.suffix == ".py" and part_of(name) != part else None
+    if place.suffix != ".py":
+        return None
+    return None if part in parts_of(name, place.read_text(encoding="utf-8")) else True
 
 
 def pytest_collection_modifyitems(config, items):

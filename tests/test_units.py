@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.fork_server import ROOT
-from tests.units import EVERYDAY, LATER, LONG, PARTS, READER, part_of
+from tests.units import EVERYDAY, LATER, LONG, PARTS, READER, part_of, parts_of
 
 
 def test_every_file_that_is_named_is_there():
@@ -26,6 +26,19 @@ def test_every_file_that_is_named_is_there():
 )
 def test_a_test_belongs_to_one_part(nodeid, markers, expected):
     assert part_of(nodeid, markers) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        ("tests/laws/test_lattice.py", "", {"everyday"}),
+        ("tests/sql/test_source_query.py", "@pytest.mark.postgres", {"everyday", "rest"}),
+        ("tests/query/test_load.py", "@pytest.mark.postgres", {"reader"}),
+        ("tests/browser/test_page.py", "pytest.mark.browser", {"rest"}),
+    ],
+)
+def test_a_file_is_read_for_the_parts_that_its_tests_can_be_of(file, text, expected):
+    assert parts_of(file, text) == expected
 
 
 def test_continuous_integration_runs_all_parts():

@@ -152,6 +152,12 @@ def part_of(nodeid: str, markers: Collection[str] = ()) -> str:
     return "everyday" if is_everyday and NEEDS.isdisjoint(markers) else "rest"
 
 
+def parts_of(file: str, text: str) -> set[str]:
+    """Return the parts that the tests of a file can be of, by the marks that its text names."""
+    named = {need for need in NEEDS if f"mark.{need}" in text}
+    return {part_of(file, markers) for markers in ((), named)}
+
+
 def has_readers(directory: str) -> bool:
     """Decide whether a directory of tests has some of the part `reader`, or is part of one."""
     inside = f"{directory}/"

@@ -22,6 +22,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Stewards: choose what to release": {
         "measure": f"{_ANALYST}.measure",
+        "workbench": f"{_CHOICE}.workbench",
         "init": f"{_CHOICE}.init",
         "hierarchy": f"{_CHOICE}.hierarchy",
         "plan": f"{_CHOICE}.plan",

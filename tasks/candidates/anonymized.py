@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.candidates.followed import lasting_columns, partition_as_followed
 from sfumato.tasks.candidates.remember import (
     publish_with_classes,
@@ -19,6 +20,7 @@ from sfumato.tasks.partitions.partition import Partition, Partitioner, with_stra
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.slots import VACANT, WITNESS, SlotMap
+from sfumato.tasks.terms.assessment import numbers
 from sfumato.tasks.terms.people import WhoseRows
 from sfumato.tasks.terms.tables import form_of
 from sfumato.tasks.terms.terms import Terms
@@ -110,6 +112,7 @@ def anonymize_alone(
         tables, class_ = publish_with_ids(form, microdata, partition, terms.form, randomness)
     else:
         tables = form.publish(microdata, partition, terms.form, randomness)
+    _require_kept_by_rounded_targets(terms, microdata, partition, tables)
     slots = None if names is None else slots_of(names, microdata, class_)
     whose = whose_rows(microdata, class_) if terms.over_people else None
     represented = partition.group >= 0
@@ -117,3 +120,34 @@ def anonymize_alone(
     return AnonymizedTable(
         microdata, partition, tables, represented, suppressed, slots, whose=whose
     )
+
+
+def _require_kept_by_rounded_targets(
+    terms: Terms, microdata: Microdata, partition: Partition, tables: Tables
+) -> None:
+    """Refuse targets that break a promise only because their ratios were rounded.
+
+    Raises:
+        PromiseError: with what the requested targets show, and the published ones.
+    """
+    aims = partition.target_distributions
+    if aims is None or aims.exact:
+        return
+    from sfumato.expectations.models.p_privacy import PPrivacy
+    from sfumato.tasks.partitions.distribution.with_targets import declared_groups
+    from sfumato.tasks.partitions.targets.distribution import weights_of_chances
+
+    column, sizes = microdata[aims.name], np.bincount(partition.group[partition.group >= 0])
+    weights = [weights_of_chances(distribution) for distribution in aims.distributions]
+    requested = declared_groups(column, sizes, aims.target, weights)
+    quasi_identifiers = terms.names_with_roles("quasi-identifier")
+    rounded = form_of(terms).groups(tables, terms.columns, quasi_identifiers, [aims.name])
+    for promise in terms.promises:
+        if isinstance(promise, PPrivacy) or (verdict := promise.check(rounded)).holds:
+            continue
+        raise PromiseError(
+            f"{promise.name}: the requested targets keep it "
+            f"({numbers(promise.check(requested).observed)}), but their rounded ratios break it in "
+            f"{verdict.failing} of {verdict.groups} groups ({numbers(verdict.observed)}, required "
+            f"{numbers(verdict.required)}). Use a larger form.denominator, or `denominator: exact`"
+        )

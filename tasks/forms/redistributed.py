@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import lcm
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -48,6 +47,7 @@ from sfumato.tasks.forms.targets import (
 )
 from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
+from sfumato.tasks.partitions.targets.distribution import weights_of_chances
 from sfumato.tasks.partitions.targets.fakes import with_fakes
 from sfumato.tasks.partitions.targets.minimum import LeastCopies, minima
 from sfumato.tasks.partitions.targets.tree import Tree, balanced_tree, median_tree, taxonomy_tree
@@ -96,7 +96,7 @@ def _annotate_trees(
 ) -> Trees:
     annotated = []
     for distribution in aims.distributions:
-        weights = _weights(distribution)[np.argsort(domain.place)]
+        weights = weights_of_chances(distribution)[np.argsort(domain.place)]
         tree = _tree(aims.name, domain, weights.tolist(), parameters)
         with_weights = annotate(tree, weights, None if aims.exact else parameters.largest)
         if max(with_weights.target.weight.tolist()) > INT64_MAX:
@@ -106,12 +106,6 @@ def _annotate_trees(
             )
         annotated.append((tree, with_weights))
     return annotated
-
-
-def _weights(distribution: Sequence[Fraction]) -> np.ndarray:
-    unit = lcm(*(chance.denominator for chance in distribution))
-    weights = [chance.numerator * (unit // chance.denominator) for chance in distribution]
-    return np.array(weights, dtype=np.int64 if unit < 2**62 else object)
 
 
 def _tree(

@@ -115,18 +115,10 @@ class RedistributedParameters(FormParameters):
             return f"form.fakes: must be a share below 1 with partition {partition.method}"
         if sum(isinstance(promise, PPrivacy) for promise in spec.promises) > 1:
             return "promises: only one p-privacy promise is possible; leave the others out"
-        return self._fault_of_own(spec) if own else self._fault_of_given(spec)
-
-    def _fault_of_given(self, spec: Companions) -> str | None:
-        """Return what does not match targets that the partition gives, None if everything does."""
+        if own:
+            return self._fault_of_own(spec)
         if self.rows is not None:
             return "form.rows: needs p-privacy with `target: {nearest: own}`; leave rows out"
-        for i, promise in enumerate(spec.promises):
-            if not isinstance(promise, PPrivacy | TCloseness):
-                return (
-                    f"promises.{i}: {promise.name} means nothing in form redistributed without "
-                    "p-privacy of `target: {nearest: own}`; leave it out"
-                )
         return None
 
     def _fault_of_own(self, spec: Companions) -> str | None:

@@ -64,8 +64,11 @@ def entries() -> list[Entry]:
     """Every entry of an `Entries`, read from the source of its registry."""
     entries_found = []
     for path in sources():
+        text = path.read_text(encoding="utf-8")
+        if "Entries(" not in text:
+            continue
         registry = "sfumato." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Entries":
                 package, places = map(ast.literal_eval, node.args)
                 for name, place in places.items():

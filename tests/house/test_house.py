@@ -40,6 +40,7 @@ SHORT = {
     "flows/api/opening.py": "imports nothing before a release is opened",
     "flows/cli/grouped.py": "every start imports it",
     "flows/choice/labels.py": "imports no draft of a spec",
+    "flows/workbench/steps.py": "the steps in order",
     "expectations/machine/prefect_in_use.py": "every release imports it",
     "flows/experiments.py": "a flow",
     "flows/publish.py": "a flow",

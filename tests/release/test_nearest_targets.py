@@ -401,9 +401,6 @@ def test_too_many_targets_are_refused(small, monkeypatch):
 
 def test_what_goes_with_them_alone(small):
     uniform = {"model": "p-privacy", "target": "uniform"}
-    small.write(rows(), **changes({"method": "stratum"}, {}, [], []) | {"promises": [uniform, L3]})
-    with pytest.raises(SpecError, match=r"promises\.1: distinct-l-diversity means nothing in form"):
-        small.plan()
     wrong = {"promises": [uniform], "form": {"method": "redistributed", "rows": 5}}
     small.write(rows(), **changes({"method": "stratum"}, {}, [], []) | wrong)
     with pytest.raises(SpecError, match=r"form\.rows: needs p-privacy"):

@@ -311,3 +311,104 @@ def test_the_snippet_of_the_page_runs(published_once, monkeypatch):
     of_groups = eval(last, scope)
     assert of_groups["count"].sum() == scope["st"]["count"].sum()
     assert (of_groups["lower"] <= of_groups["upper"]).all()
+
+
+RUNNING = [
+    ("91110", "F", 30),
+    ("91110", "M", 40),
+    ("91110", "M", 50),
+    ("91130", "F", 60),
+    ("91210", "F", 40),
+    ("91220", "F", 30),
+    ("91240", "F", 50),
+    ("91310", "M", 40),
+    ("91320", "M", 60),
+    ("91330", "M", 60),
+    ("91340", "F", 60),
+]
+DISTINCT4 = {"model": "l-diversity", "variant": "distinct", "l": 4}
+
+
+@pytest.fixture
+def running(small):
+    """The paper's running table: the owner's groups are the first three digits of zip codes."""
+
+    def write(*promises, target=UNIFORM, **form):
+        small.write(
+            [
+                {"person": n, "age": 40, "area": zip_[:3], "zip": zip_, "sex": sex, "salary": pay}
+                for n, (zip_, sex, pay) in enumerate(RUNNING)
+            ],
+            columns={
+                "person": {"role": "identifier", "unit": True},
+                "age": {"role": "drop", "type": "integer"},
+                "area": {"role": "quasi-identifier"},
+                "zip": {"role": "quasi-identifier"},
+                "sex": {"role": "quasi-identifier"},
+                "salary": {"role": "sensitive", "type": "integer"},
+            },
+            strata=["area"],
+            promises=[target, *promises],
+            partition={"method": "stratum"},
+            form={"method": "redistributed", **form},
+            evaluate={"workloads": []},
+        )
+        return small
+
+    return write
+
+
+def test_the_running_table_has_four_values_in_every_zip_group(running):
+    """The owner wants 4-diversity everywhere, and declares the uniform target, which has it.
+
+    The values of the groups 912 and 913 are only three and two.
+    """
+    directory = running(DISTINCT4).publish("one").directory
+    verdicts = {promise.name: verdict for promise, verdict in check(directory).verdicts}
+    assert verdicts["distinct-l-diversity"].observed == {"l": 4}
+    assert verdicts["distinct-l-diversity"].groups == 3
+    opened = open_release(directory)
+    st = read_tables(opened.declared, directory / "data")["st"].to_pylist()
+    by_group = {}
+    for row in st:
+        by_group.setdefault(row["group_id"], []).extend(
+            [(row["lower"], row["upper"])] * row["count"]
+        )
+    ones = [(30, 30), (40, 40), (50, 50), (60, 60)]
+    three, four = ([(30, 40), *[(30, 60)] * n, (50, 60)] for n in (1, 2))
+    assert sorted(map(sorted, by_group.values())) == sorted([ones, three, four])
+
+
+@pytest.mark.parametrize(
+    ("promise", "observed"),
+    [
+        ({"model": "l-diversity", "variant": "entropy", "l": 4}, {"l": 4}),
+        ({"model": "l-diversity", "variant": "recursive", "l": 4, "c": 1.5}, {"c": 1, "l": 4}),
+        ({"model": "beta-likeness", "beta": 0.1}, {"beta": 0}),
+        ({"model": "t-closeness", "t": 0.1, "distance": "equal"}, {"t": 0}),
+    ],
+    ids=["entropy", "recursive", "beta", "t"],
+)
+def test_equal_targets_are_judged_as_they_are_published(running, promise, observed):
+    directory = running(promise).publish("one").directory
+    verdicts = {promise.name: verdict for promise, verdict in check(directory).verdicts}
+    (name,) = verdicts.keys() - {"p-privacy"}
+    assert verdicts[name].holds
+    assert verdicts[name].observed == observed
+
+
+def test_a_promise_that_targets_break_is_refused_before_anything_is_made(running):
+    with pytest.raises(PromiseError, match=r"targets of p-privacy break it in 3 of 3 groups"):
+        running(DISTINCT4 | {"l": 5}).publish("one")
+
+
+def test_a_promise_that_rounding_breaks_is_refused_with_both_figures(running):
+    """Up to denominator 4 the ratios 59:41, 35:24 and 30:11 become 2:1, 2:1 and 3:1."""
+    entropy = {"model": "l-diversity", "variant": "entropy", "l": 3.6}
+    target = {"model": "p-privacy", "target": {"file": "target.csv"}}
+    small = running(entropy, target=target, denominator=4)
+    lines = ["value,probability", "30,0.35", "40,0.24", "50,0.30", "60,0.11"]
+    (small.folder / "target.csv").write_text("\n".join(lines), encoding="utf-8")
+    figures = r"keep it \(l=3\.720796\), .* in 3 of 3 groups \(l=3\.484421, required l=3\.6\)"
+    with pytest.raises(PromiseError, match=figures):
+        small.publish("one")

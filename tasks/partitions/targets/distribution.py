@@ -8,7 +8,7 @@ possible value keeps a weight of at least 1.
 from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 
 import numpy as np
 
@@ -57,6 +57,17 @@ def zipf(n: int, s: Decimal) -> np.ndarray:
     """
     with localcontext(_DECIMALS):
         return whole([_round_weight(Decimal(rank) ** -s) for rank in range(1, n + 1)])
+
+
+def weights_of_chances(distribution: Sequence[Fraction]) -> np.ndarray:
+    """Return chances as whole-number weights of the same ratios (int64, or Python integers).
+
+    >>> weights_of_chances([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]).tolist()
+    [3, 2, 1]
+    """
+    unit = lcm(*(chance.denominator for chance in distribution))
+    weights = [chance.numerator * (unit // chance.denominator) for chance in distribution]
+    return np.array(weights, dtype=np.int64 if unit < _FITTING else object)
 
 
 def whole(weights: Sequence[int]) -> np.ndarray:

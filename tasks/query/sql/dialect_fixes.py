@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.sql.trees import BOUNDS_OF, CELLED, CHOSEN, RUNS, VALUED, marked_quotients
+from sfumato.tasks.query.sql.trees import (
+    BOUNDS_OF,
+    CELLED,
+    CHOSEN,
+    RUNS,
+    VALUED,
+    marked_quotients,
+    own,
+    select,
+)
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.sql.dialects.dialect import Dialect, Types
@@ -187,8 +196,8 @@ def _group_windows(tree: exp.Expr) -> None:
     for part in tree.find_all(exp.CTE):
         key = next((key for start, key in _KEYS if part.alias.startswith(start)), None)
         if key is not None and any(column.find(exp.Window) for column in part.this.expressions):
-            windowed = exp.select("*").from_(part.this.subquery("windowed"))
-            part.set("this", windowed.group_by("group_id", key))
+            windowed = part.this.subquery("windowed", copy=False)
+            part.set("this", select([exp.Star()], windowed, group_by=[own("group_id"), own(key)]))
 
 
 def _is_quotient(node: exp.Expr) -> bool:

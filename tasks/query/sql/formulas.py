@@ -30,7 +30,7 @@ from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.inquiry import Inquiry, Measure, RowWindow
 from sfumato.tasks.query.question.question import BOUNDS, ROWS, Aggregate, GroupColumn, Question
 from sfumato.tasks.query.sql.side_by_side import Writer, number_columns, same_keys
-from sfumato.tasks.query.sql.trees import alias, join, own, quotient_bound
+from sfumato.tasks.query.sql.trees import alias, join, own, quotient_bound, select
 
 Ends = tuple[exp.Expr, exp.Expr]
 """The lower and the upper end of a formula."""
@@ -341,7 +341,7 @@ class FormulaQuery:
         inner = exp.select(*made, copy=False).from_(self._joined_bounds(), copy=False)
         condition = self._group_condition(reading)
         inner = inner if condition is None else inner.where(condition, copy=False)
-        return exp.select(*selected, copy=False).from_(inner.subquery(_MADE), copy=False)
+        return select(selected, inner.subquery(_MADE, copy=False))
 
     def _formula_columns(self, formula: Formula, number: int) -> tuple[list[exp.Expr], Ends]:
         """Return the columns that a formula needs, and its ends over these."""

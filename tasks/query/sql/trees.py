@@ -179,8 +179,8 @@ def over_sums(query: exp.Select) -> exp.Select:
     ]
     common = query.args.get("with_")
     query.set("with_", None)
-    inner = query.select(*parts, append=False)
-    outer = exp.select(*columns).from_(inner.subquery(_SUMMED))
+    inner = query.select(*parts, append=False, copy=False)
+    outer = select(columns, inner.subquery(_SUMMED, copy=False))
     outer.set("with_", common)
     return outer
 

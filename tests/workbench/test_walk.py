@@ -1,0 +1,156 @@
+"""A walk through every step in Chromium: from a file to a published release, without a keyboard."""
+
+import re
+import shutil
+from threading import Thread
+
+import pytest
+
+from sfumato.flows.workbench.serve import open_workbench
+from tests.browser.test_page import ARGUMENTS
+from tests.workbench.conftest import TUTORIAL
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+WIDTH = 390
+ALL_RULES = {"preload": False, "resultTypes": ["violations"]}
+STEPS = (
+    *("Hierarchies", "Promise", "Form and partition", "Questions", "Preview", "Release"),
+    "Lines",
+)
+
+
+@pytest.fixture
+def page():
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        page = browser.new_context(viewport={"width": WIDTH, "height": 900}).new_page()
+        page.set_default_timeout(120_000)
+        yield page
+        browser.close()
+
+
+class Watched:
+    """A page with everything that it asks for, complains of, and breaks of the rules of axe."""
+
+    def __init__(self, page):
+        self.page, self.hosts, self.complaints, self.dark = page, set(), [], False
+        self.axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+        page.on("request", lambda request: self.hosts.add(request.url.split("/")[2]))
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def look(self):
+        """Look at the page as on a telephone, in turn in the light and in the dark."""
+        self.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        self.dark = not self.dark
+        self.page.emulate_media(color_scheme="dark" if self.dark else "light")
+        assert self.page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+        violations = self.axe.run(self.page, options=ALL_RULES).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"]) for v in violations] == []
+        assert self.page.evaluate("localStorage.length + sessionStorage.length") == 0
+        assert self.page.evaluate("document.cookie") == ""
+
+    def press(self, name, address):
+        self.page.get_by_role("button", name=name).first.click()
+        self.page.wait_for_url(address)
+
+
+def test_from_a_file_to_a_release(page, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    shutil.copy(TUTORIAL / "patients.csv", folder)
+    watched = Watched(page)
+    environ = {"SFUMATO_WORK": str(tmp_path / "work")}
+    with open_workbench(folder / "patients.csv", environ) as workbench:
+        serving = Thread(target=workbench.run, daemon=True)
+        serving.start()
+        page.goto(workbench.opening.as_uri())
+        page.wait_for_url("**/table?file=patients.csv")
+        watched.look()
+        watched.press("Draft the spec", "**/columns/patients.yaml")
+        without_questions(folder / "patients.yaml")
+        page.reload()
+        watched.look()
+        watched.press("Confirm the roles", "**/hierarchies/patients.yaml")
+        for name in STEPS:
+            if name != "Hierarchies":
+                page.get_by_role("link", name=f"Next: {name}").click()
+                page.get_by_role("heading", name=name, level=1).wait_for()
+            STAYS.get(name, lambda _: None)(watched)
+            watched.look()
+        page.go_back()
+        page.get_by_role("heading", name="Release", level=1).wait_for()
+        page.go_forward()
+        page.get_by_role("heading", name="Lines", level=1).wait_for()
+        workbench.server.stop()
+        serving.join(20)
+    assert (folder / "releases" / "patients" / "0001" / "index.html").is_file()
+    assert len(watched.hosts) == 2  # the file, and the server
+    assert [
+        text for text in watched.complaints if "favicon" not in text and "404" not in text
+    ] == []
+    assert capfd.readouterr() == ("", "")
+    spec = (folder / "patients.yaml").read_text(encoding="utf-8")
+    assert "roles: confirmed" in spec
+    assert "k: 4}" in spec
+
+
+def without_questions(spec):
+    """Leave out the questions of a draft, on which measuring takes most of the time."""
+    text = spec.read_text(encoding="utf-8")
+    spec.write_text(text[: text.index("evaluate:")], encoding="utf-8")
+
+
+def promise(watched):
+    """Move a slider, which is answered from counts, and save it with the keyboard."""
+    slider = watched.page.get_by_label("k-anonymity, k")
+    slider.press("ArrowLeft")
+    watched.page.get_by_text("rows in groups of fewer than 4 now").wait_for()
+    watched.page.get_by_role("button", name="Save the numbers").press("Enter")
+    watched.page.get_by_role("button", name="Undo: numbers of promises").wait_for()
+
+
+def hierarchies(watched):
+    """Drag a town onto another one, so that both have the same label."""
+    section = watched.page.locator("section", has=watched.page.get_by_role("heading", name="town"))
+    section.get_by_text("Change the hierarchy of town").click()
+    section.locator("li", has_text="Leiden").drag_to(section.locator("li", has_text="Gouda"))
+    assert section.get_by_label("Leiden").input_value() == "Gouda"
+    section.get_by_role("button", name="Use these groups").click()
+    watched.page.get_by_text("Level 1 of town: 4 labels").wait_for()
+
+
+def preview(watched):
+    watched.press("Make a draft", re.compile("/jobs/"))
+    watched.page.wait_for_url("**/preview/patients.yaml")
+    watched.page.get_by_role("link", name="The page as it would be published").click()
+    watched.page.wait_for_url("**/release/index.html")
+    assert watched.page.get_by_role("heading", level=1).text_content() == "Patients"
+    watched.page.go_back()
+    watched.page.get_by_role("heading", name="Who is left out").wait_for()
+
+
+def release(watched):
+    watched.press("Publish the next version", re.compile("/jobs/"))
+    watched.page.wait_for_url("**/release/patients.yaml")
+    watched.page.get_by_role("heading", name="Published").wait_for()
+
+
+def questions(watched):
+    watched.page.get_by_label("question", exact=True).fill("SELECT COUNT(*) FROM microdata")
+    watched.page.get_by_role("button", name="Ask").click()
+    watched.page.get_by_text("1 question waits").wait_for()
+
+
+STAYS = {
+    "Hierarchies": hierarchies,
+    "Promise": promise,
+    "Questions": questions,
+    "Preview": preview,
+    "Release": release,
+}
