@@ -1,16 +1,24 @@
-"""Imports that take long, left out of the way of a package that names more than we use of it."""
+"""Imports that take long, left out of the way of a package that names more than we use of it.
+
+Templates of pages, which are compiled like modules, are kept compiled as modules are.
+"""
 
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import BytecodeCache
 
 _PROCESS = SimpleNamespace(is_command=False)
 
@@ -103,3 +111,32 @@ def _finding(spared: Spared) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
+
+
+@cache
+def compiled_templates() -> "BytecodeCache":
+    """Return where templates are kept once they are compiled: in memory, and beside our modules.
+
+    Files are kept as Python keeps those of modules: not where that is turned off, or where the
+    directory of our modules cannot be written.
+    """
+    from jinja2 import FileSystemBytecodeCache
+    from jinja2.bccache import Bucket
+
+    class CompiledTemplates(FileSystemBytecodeCache):
+        code: dict[str, bytes] = {}  # noqa: RUF012 - the only object of the class has it
+
+        def load_bytecode(self, bucket: Bucket) -> None:
+            if (code := self.code.get(bucket.key)) is not None:
+                bucket.bytecode_from_string(code)
+                return
+            with suppress(OSError):
+                super().load_bytecode(bucket)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            self.code[bucket.key] = bucket.bytecode_to_string()
+            if not sys.dont_write_bytecode:
+                with suppress(OSError):
+                    super().dump_bytecode(bucket)
+
+    return CompiledTemplates(str(Path(__file__).parent / "__pycache__"), "template-%s.pyc")

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BytecodeCache
-from jinja2.bccache import Bucket
-
+from sfumato.expectations.machine.imports import compiled_templates
 from sfumato.expectations.suites.engine import (
     DataContextConfig,
     DefaultJinjaIndexPageView,
@@ -27,34 +25,12 @@ _STORE = "store"
 _DOCS = "data-docs"
 
 
-class _Compiled(BytecodeCache):
-    """Templates that this process has compiled.
-
-    Great Expectations itself compiles them again for each page.
-    """
-
-    def __init__(self) -> None:
-        self._code: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Load the code that was kept, if any."""
-        if (code := self._code.get(bucket.key)) is not None:
-            bucket.bytecode_from_string(code)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code."""
-        self._code[bucket.key] = bucket.bytecode_to_string()
-
-
-_COMPILED = _Compiled()
-
-
 class PageView(DefaultJinjaPageView):
     """Great Expectations' page of a suite or of results, whose templates are compiled once."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.env.bytecode_cache = _COMPILED
+        self.env.bytecode_cache = compiled_templates()
 
 
 class IndexPageView(DefaultJinjaIndexPageView):
@@ -62,7 +38,7 @@ class IndexPageView(DefaultJinjaIndexPageView):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.env.bytecode_cache = _COMPILED
+        self.env.bytecode_cache = compiled_templates()
 
 
 def open_context(documents: Path | None) -> Any:

@@ -49,6 +49,8 @@ SCRIPTS: dict[str, str] = {
     "RSMaLcRIU7+7BjlhoooICQz2wxxspupGbVjWd0ARsvg=": "columns, fetched",
     "PWXuySfTZVt0nCjfRmFVS109ID0FaOxD32zHxuB5vfI=": "subdomains",
     "S/zsIyNt1eQD5xO0nZ/sCvK22rDL0yxAf8W/p9o2tcM=": "subdomains, fetched",
+    "I3Jqc2q9MmpVH+t6WZat7SSO9PYJyfc+jNs+JzwCq2g=": "columns",
+    "zvpJs/e2rbuAKYdU+e2lAh5BS4Ge0IdG/sy6ROkPSP0=": "columns, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

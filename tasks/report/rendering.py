@@ -27,6 +27,7 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
+from sfumato.expectations.machine.imports import compiled_templates
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.report.numbers import size, thousands
@@ -255,6 +256,7 @@ def environment_of(templates: BaseLoader) -> Environment:
     """Return templates from elsewhere, read in the same way as ours."""
     environment = Environment(
         loader=templates,
+        bytecode_cache=compiled_templates(),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_without_hidden_characters,

@@ -80,7 +80,10 @@ def test_classes_are_learned_as_people_one_by_one_would_be(form, tmp_path):
         np.mean([expected[i] for i, other in enumerate(vectors) if other == vector], axis=0)
         for vector in ordered
     ]
-    np.testing.assert_allclose(beliefs, mean, atol=1e-9)
+    cells = np.arange(len(ordered) * classes.counts.values)
+    believed, guessed = beliefs.in_values(cells)
+    np.testing.assert_allclose(believed, np.ravel(mean), atol=1e-9)
+    np.testing.assert_allclose(guessed.reshape(len(ordered), -1).sum(axis=1), 1)
     (expects,) = definetti.expect_hits(release)
     assert expects.share == pytest.approx(np.mean([max(belief) for belief in expected]), abs=1e-9)
 

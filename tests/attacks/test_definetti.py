@@ -58,9 +58,13 @@ def test_beliefs_are_met_as_often_as_they_say(strength, tmp_path):
     """Quasi-identifiers are drawn apart, given the value: naive Bayes is the truth."""
     people = draw_correlated(np.random.default_rng(8), 4000, strength)
     learned = definetti._learn(make_release(tmp_path, people, l=3))
-    number = np.repeat(learned.own.sum(axis=1), 4)
-    band = np.minimum((learned.belief * 5).astype(int), 4).ravel()
-    weights_and_bands = (number * learned.belief.ravel(), learned.own.ravel(), number)
+    cells = np.arange(len(learned.classes.codes) * 4)
+    own = np.zeros(len(cells))
+    own[learned.own.cells] = learned.own.people
+    belief, _ = learned.belief.in_values(cells)
+    number = np.repeat(own.reshape(-1, 4).sum(axis=1), 4)
+    band = np.minimum((belief * 5).astype(int), 4)
+    weights_and_bands = (number * belief, own, number)
     believed, met, people_in = (np.bincount(band, weights, 5) for weights in weights_and_bands)
     assert people_in.min() > 200
     np.testing.assert_allclose(met / people_in, believed / people_in, atol=0.05)

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.evaluation import attack_again
 from sfumato.tasks.attacks.records import matches, nearest, shuffled
-from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
+from sfumato.tasks.attacks.records.columns import (
+    ExactColumn,
+    Fits,
+    LabelColumn,
+    PlacedNumbers,
+    common_places,
+    runs_of,
+)
 from sfumato.tasks.attacks.records.nearest import some_people, upper_limit
 from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.attacks.shared.attack import AttackedRelease
@@ -133,16 +140,6 @@ def nearest_right(rows, people):
     return right / len(people)
 
 
-@given(TABLE, st.integers(1, 3))
-def test_rows_like_each_are_those_like_every_one(rows_, step):
-    nobody = [(age, town, None if wage == 2 else wage) for age, town, wage in rows_]
-    records = target(nobody, nobody).learned["records"]
-    rows = np.arange(len(rows_))[::-1]
-    for column in records.columns:
-        expected = [column.rows_like(row)(step) for row in rows.tolist()]
-        np.testing.assert_array_equal(column.rows_like_each(rows, step), expected)
-
-
 def gower(first, other, ages):
     spread = max(ages) - min(ages) or 1
     return Fraction(abs(first[0] - other[0]), spread), Fraction(int(first[1] != other[1]))
@@ -170,28 +167,58 @@ def test_nearest_by_hand(rows, people):
     assert own.references["in any published row"] == pytest.approx(float(chance / len(people)))
 
 
+@given(st.data())
+def test_the_nearest_records_are_those_of_a_search_one_by_one(data):
+    number, columns = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 4))
+    seed, halves = data.draw(st.integers(0, 2**32 - 1)), data.draw(st.integers(1, columns))
+    rng = np.random.default_rng(seed)
+    cells = [rng.integers(0, 5, number) for _ in range(columns)]
+    far = [rng.integers(0, 4, 5) / 3 for _ in range(columns)]
+    total = [sum(distances[cell] for distances, cell in zip(far, row, strict=True)) for row in
+             zip(*(column.tolist() for column in cells), strict=True)]  # fmt: skip
+    expected = [place for place, each in enumerate(total) if each <= min(total) + 1e-9]
+    parts = [slice(None, halves), slice(halves, None)] if halves < columns else [slice(None)]
+    with patch.object(nearest, "_SAMPLE", 3):
+        placed = [PlacedNumbers(column) for column in cells]
+        near = nearest.nearest_records(
+            [far[part] for part in parts], [placed[part] for part in parts]
+        )
+    assert near.tolist() == expected
+
+
 def test_numbers_are_inferred_about_as_they_are():
     values = pa.array([Decimal("100.0"), Decimal("-100.0"), None])
     people = pa.array([Decimal("105.0"), Decimal("105.1"), Decimal("-95.0"), None])
     column = ExactColumn(values, people)
-    hits = [column.right(person, 0.05).tolist() for person in range(4)]
+    hits = [column.are_right(person, 0.05)[column.cells].tolist() for person in range(4)]
     assert hits == [[True, False, False], [False] * 3, [False, True, False], [False, False, True]]
 
 
 def test_whoever_is_like_a_row():
     column = ExactColumn(pa.array([1, 2, 3, None]), pa.array([0, 1, 2, 3, 4, None]))
-    assert [column.people_like(row)(1).tolist() for row in range(4)] == [
-        [True, True, False, False, False, False],
-        [True, True, True, False, False, False],
-        [False, False, False, True, True, False],
-        [False, False, False, False, False, True],
-    ]
+    assert people_like(column) == [[0, 1], [0, 1, 2], [3, 4], [5]]
     texts = ExactColumn(pa.array(["a", "b", None]), pa.array(["b", None, "c"]))
-    assert [texts.people_like(row)(1).tolist() for row in range(3)] == [
-        [False] * 3,
-        [True, False, False],
-        [False, True, False],
-    ]
+    assert people_like(texts) == [[], [0], [1]]
+
+
+def people_like(column):
+    """Return the people who are like each row (lists of positions)."""
+    lows, highs = column.spans(column.cells)
+    spans = [column.spans_of_people(span) for span in zip(lows, highs, strict=True)]
+    return [sorted(column.placed_people.list_places(each).tolist()) for each in spans]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1), st.lists(st.booleans(), min_size=7, max_size=7))
+def test_places_are_those_of_a_search_row_by_row(numbers, admitted):
+    placed, spans = PlacedNumbers(np.array(numbers, dtype=np.int16)), runs_of(np.array(admitted))
+    expected = [place for place, number in enumerate(numbers) if admitted[number]]
+    assert sorted(placed.list_places(spans).tolist()) == expected
+    assert placed.count(spans) == len(expected)
+    assert np.flatnonzero(placed.test_places(np.arange(len(numbers)), spans)).tolist() == expected
+    other = PlacedNumbers(np.arange(len(numbers), dtype=np.int32))
+    both, tested = common_places([(placed, spans), (other, [(0, 2)])])
+    assert sorted(both.tolist()) == [place for place in expected if place < 2]
+    assert tested == min(len(expected), 2, len(numbers))
 
 
 def test_labels_admit_values():
@@ -203,9 +230,9 @@ def test_labels_admit_values():
     people = Fits(admits, np.array([0, 1, 2, -1]))
     column = LabelColumn(labels, np.array([0, 1, 2, 3, 4, 5]), people)
     assert column.single.tolist() == [1, -1, 1, 3, -1, -1]
-    assert column.distance(3).tolist() == [1, 1, 1, 0, 0, 1]
-    assert column.rows_like(1)(1).tolist() == [False, True, False, False, False, False]
-    assert column.people_like(1)(1).tolist() == [True, True, True, False]
+    assert column.distances(3)[column.cells].tolist() == [1, 1, 1, 0, 0, 1]
+    assert [part.tolist() for part in column.spans(np.array([1]))] == [[1], [2]]
+    assert people_like(column) == [[1], [0, 1, 2], [1], [3], [0, 1, 2, 3], []]
 
 
 @given(TABLE, st.integers(0, 10))

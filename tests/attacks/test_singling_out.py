@@ -2,7 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from unittest.mock import patch
 
 import numpy as np
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from sfumato.tasks.attacks.records import redrawn, singling_out
-from sfumato.tasks.attacks.records.redrawn import row_condition
 from sfumato.tasks.attacks.shared.margins import margin_of_tries
 from tests.attacks.test_records import GROUPED, TABLE, shuffles, target
 
@@ -66,6 +65,17 @@ def number_groups(rows):
     return rows_, np.unique(group, return_inverse=True)[1].tolist()
 
 
+def one_condition(records, row, chosen, drawing):
+    """Return the condition to be like a row in some columns."""
+    return redrawn.draw_conditions(records, np.array([row]), np.array([chosen]), drawing)
+
+
+def is_alone(conditions, drawing):
+    """Decide whether no other row meets the first of some conditions, as the attack decides."""
+    met, _, step = conditions.test_together(drawing)
+    return len(met) == 1 and conditions.is_met_once(0, step, drawing)[0]
+
+
 WEAK = [
     [(0, "a", 0, 0), (1, "a", 1, 0), (2, "b", 2, 0), (3, None, 0, 1), (3, "b", 2, 1)],
     [(0, "a", 0, 0), (0, "a", 1, 0), (1, "a", 2, 0), (1, "a", 0, 0), (2, "b", 1, 0)],
@@ -73,12 +83,17 @@ WEAK = [
 ]
 
 
-@pytest.mark.parametrize("small", [0, 300])
+@pytest.mark.parametrize("together", [0, 2, 300])
 @pytest.mark.parametrize("columns", [2, 3])
 @pytest.mark.parametrize("rows", WEAK)
-def test_tries_succeed_as_often_as_all_shuffles_say(rows, columns, small, monkeypatch):
-    """Enumerated; the margins of nineteen of twenty releases hold what is so."""
-    monkeypatch.setattr(singling_out, "_SMALL", small)
+def test_tries_succeed_as_often_as_all_shuffles_say(rows, columns, together, monkeypatch):
+    """Enumerated; the margins of nineteen of twenty releases hold what is so.
+
+    All rows are tested in one step, in two, or one condition at a time from the beginning.
+    """
+    monkeypatch.setattr(redrawn, "FIRST", (2, 3))
+    monkeypatch.setattr(redrawn, "_TOGETHER", together)
+    monkeypatch.setattr(redrawn, "_AS_MATRIX", together - 1)
     monkeypatch.setattr(singling_out, "_COLUMNS", columns)
     monkeypatch.setattr(singling_out, "_TURNS", 3)
     monkeypatch.setattr(singling_out, "ATTEMPTS", 60)
@@ -106,45 +121,62 @@ def test_conditions_hold_of_those_who_are_like_the_row(rows, people, seed):
     for row, chosen in (
         (row, columns) for row in range(len(rows_)) for columns in ((0, 1), (0, 2), (1, 2))
     ):
-        condition = row_condition(records, row, chosen, drawing)
-        met, _ = condition.is_met_once(records, drawing)
-        assert met == (count_alike(middle, rows_[row], chosen, rows_) == 1)
-        person, _ = condition.is_one_person(records)
+        conditions = one_condition(records, row, chosen, drawing)
+        assert is_alone(conditions, drawing) == (
+            count_alike(middle, rows_[row], chosen, rows_) == 1
+        )
+        person, _ = conditions.is_one_person(0)
         assert person == (count_alike(middle, rows_[row], chosen, people) == 1)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.just("a"), st.integers(0, 2)), min_size=1))
 def test_asking_some_rows_first_changes_nothing(rows):
     records, drawing = target(rows, rows).learned["records"], np.random.default_rng(0)
-    with patch.object(redrawn, "FIRST", (2, 7)):
-        condition = row_condition(records, 0, (0, 2), drawing)
-        results = condition.is_met_once(records, drawing)[0], condition.is_one_person(records)[0]
-        by_chance = singling_out.is_one([records.quasi_identifiers[0].rows_like(0)], len(rows))
+    with patch.object(redrawn, "FIRST", (2, 7)), patch.object(redrawn, "_TOGETHER", 7):
+        conditions = one_condition(records, 0, (0, 2), drawing)
+        results = is_alone(conditions, drawing), conditions.is_one_person(0)[0]
+        age = int(records.quasi_identifiers[0].cells[0])
+        ((low,), (high,)) = records.quasi_identifiers[0].spans(np.array([age]))
+        cells = records.quasi_identifiers[0].cells
+        by_chance = singling_out.is_one(
+            [lambda step: (cells[::step] >= low) & (cells[::step] < high)], len(rows)
+        )
     alone = count_alike(medians(rows), rows[0], (0, 2), rows) == 1
     assert results == (alone, alone)
     assert by_chance == (count_alike(medians(rows), rows[0], (0,), rows) == 1)
 
 
+@given(st.integers(1, 10**7), st.integers(1, 10**4), st.integers(1, 10**4))
+def test_each_step_tests_again_what_the_step_before_tested(number, few, more):
+    with patch.object(redrawn, "FIRST", (few, more)):
+        steps = redrawn.steps(number)
+    assert steps[-1] == 1
+    assert all(step % finer == 0 and finer < step for step, finer in pairwise(steps))
+
+
 def test_most_rows_are_not_asked():
     rows = [(1, "a", 1)] * 100_000 + [(2, "a", 1)]
     records, drawing = target(rows, rows).learned["records"], np.random.default_rng(0)
-    many, single = (row_condition(records, row, (0, 1), drawing) for row in (0, 100_000))
-    assert many.is_met_once(records, drawing) == (False, 1001)
-    assert many.is_one_person(records) == (False, 1001)
-    alone, is_single = single.is_met_once(records, drawing)
-    assert alone
-    assert is_single > 100_001
+    chosen = np.array([[0, 1], [0, 1]])
+    conditions = redrawn.draw_conditions(records, np.array([0, 100_000]), chosen, drawing)
+    met, tested, step = conditions.test_together(drawing)
+    assert met.tolist() == [1]
+    assert tested.tolist() == [1011, 1011 + 33334]
+    assert step == 3
+    assert conditions.is_met_once(1, step, drawing) == (True, 1)
+    assert conditions.is_one_person(1) == (True, 1)
 
 
 def test_values_are_drawn_from_the_group_of_the_row():
     rows = [(age, "a", age % 4) for age in range(8)]
     records = target(rows, rows, [0, 0, 0, 0, 0, 1, 1, 1]).learned["records"]
     drawing = np.random.default_rng(5)
-    counts = Counter(records.shuffled_values.draw(1, drawing) for _ in range(5_000))
+    counts = Counter(records.shuffled_values.draw(np.ones(5_000, dtype=int), drawing).tolist())
     assert {*counts} == {0, 1, 2, 3}
     assert counts[0] / 5_000 == pytest.approx(2 / 5, abs=0.04)
     both = np.array([0, 1])
-    assert records.shuffled_values.count_between(both, (1, 3)).tolist() == [2, 2]
+    assert records.shuffled_values.count_between(both, 1, 3).tolist() == [2, 2]
+    assert records.shuffled_values.count_between(both, 1, 99).tolist() == [3, 3]
 
 
 def test_what_is_published_as_it_is_singles_everybody_out():
@@ -168,11 +200,12 @@ def test_rows_that_are_like_others_take_a_try_away():
 
 def test_large_tables_are_tried_less_often(monkeypatch):
     people = [(number, "a", number % 7) for number in range(300)]
-    monkeypatch.setattr(singling_out, "_MOST", 10_000)
+    monkeypatch.setattr(singling_out, "_MOST", 60_000)
     release = target(people, people)
     (score,) = singling_out.attack(release)
     tries = release.learned["singling-out"]
     assert 1 < tries.met < 50
+    assert 190 < tries.made <= 201
     assert (score.share, score.margin) == (tries.share, tries.margin)
 
 

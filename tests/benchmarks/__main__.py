@@ -1,4 +1,4 @@
-"""`make bench`: speed as ratios of one run, and time and peak memory of each stage."""
+"""`make bench`: speed as ratios of one run, and whole releases in their time and memory."""
 
 from tests.benchmarks import (
     ambiguity,
@@ -27,7 +27,6 @@ from tests.benchmarks import (
     rereleases,
     rewriting,
     same_people,
-    stages,
     startup,
     strangers,
     targets,
@@ -37,6 +36,7 @@ from tests.benchmarks import (
 
 if __name__ == "__main__":
     startup.main()
+    whole.main(["--adult", "--prefect"])
     peers.main()
     strangers.main()
     whole.main(["--csv", "build/bench/whole.csv"])
@@ -67,4 +67,3 @@ if __name__ == "__main__":
     attack_peers.main()
     bounds_and_noise.main()
     patients.main()
-    stages.main()

@@ -4,7 +4,6 @@ Releases of UCI Adult without rows (`ambiguous`) and with subdomains (`redistrib
 in which DuckDB's threads add up. Nothing is asserted.
 """
 
-import os
 import random
 import tempfile
 import time
@@ -21,7 +20,7 @@ from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.terms import Declared
-from tests.benchmarks.startup import ROOT, environment, release, run
+from tests.benchmarks.processes import ROOT, environment, release, run
 
 NUMBER = 60
 EXAMPLES = ROOT / "deployments" / "examples"
@@ -47,7 +46,7 @@ def main() -> None:
         for name, openings in CASES.items():
             place = Path(folder) / name
             place.mkdir()
-            environ = {**os.environ, **environment(place)}
+            environ = environment(place)
             run(release(place / "out", EXAMPLES / f"{name}.yaml"), environ)
             published = open_release(place / "out" / name / "0001")
             declared = published.declared

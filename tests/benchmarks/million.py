@@ -20,8 +20,8 @@ from sfumato.tasks.candidates import continued
 from sfumato.tasks.lines import composed, composition
 from tests.benchmarks.comers import Pace, versions_of
 from tests.benchmarks.ke import cpu
+from tests.benchmarks.processes import peak_megabytes
 from tests.benchmarks.rereleased import Rereleased, spec_of
-from tests.benchmarks.stages import peak_megabytes
 
 STEPS = {
     "continuation": (continued, "evolve"),

@@ -13,7 +13,7 @@ from sfumato.tasks.partitions.targets.fakes import with_fakes
 from sfumato.tasks.partitions.targets.minimum import minimum
 from sfumato.tasks.partitions.targets.tree import balanced_tree
 from sfumato.tasks.partitions.targets.trees_with_weights import annotate
-from tests.benchmarks.stages import peak_megabytes
+from tests.benchmarks.processes import peak_megabytes
 
 DENOMINATOR = 16
 

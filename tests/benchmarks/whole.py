@@ -1,390 +1,255 @@
-"""Whole releases, from a CSV file to published files that passed their check, by partition.
+"""Whole releases as users run them: a process each, with all that a spec turns on, in turns.
 
-Each release is made by the stages of the flow in a process of its own, without Prefect, and is
-attacked, and evaluated by 400 queries, both of which count apart. What the same spec costs on 500
-rows is taken off, and the rest told as a multiple of the floor: reading, sorting and writing the
-same columns in the same formats, in the same run. Nothing is asserted.
+    python -m tests.benchmarks.whole --rows 1000000       of a size, as multiples of the floor
+    python -m tests.benchmarks.whole --rows 1000000 --bare   neither attacked nor evaluated
+    python -m tests.benchmarks.whole --adult              of UCI Adult, from the shell to the end
+
+From the CPU of each release of made-up people that of the same spec on 500 rows is taken off; the
+rest is a multiple of the floor: reading, sorting and writing the same table by one thread on one
+core. Floors are measured between the releases. Each figure is the median of the repetitions, with
+the least and the most. What compiles runs once before it counts. Nothing is asserted.
 """
 
 import argparse
 import csv
 import json
-import multiprocessing
-import os
+import shutil
+import subprocess
+import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from io import StringIO
+from itertools import pairwise
 from math import log
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 import yaml
 
-from sfumato.expectations.shared.errors import SfumatoError
-from sfumato.flows.inputs.environment import imports_apart
-from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
-from tests.benchmarks import stages
-from tests.benchmarks.stages import peak_megabytes
+from sfumato.flows.runs.records import read_runs
+from tests.benchmarks.processes import (
+    COMMAND,
+    ROOT,
+    Taken,
+    describe_machine,
+    environment,
+    release,
+    run,
+    with_spread,
+)
+from tests.benchmarks.recipes import RECIPES, document_of
 
 SMALL = 500
-_QUICK = (3_000, 30_000)
-_FLOORS = 3  # of which the median is told: one alone is off by a fifth
-_LONG = ("factors", "cover", "exact-qi")
-Stage = Callable[[Any, Path], None]
-STAGES: Sequence[Stage] = (
-    stages.ingest,
-    stages.deidentify,
-    stages.verify,
-    stages.anonymize,
-    stages.validate,
-    stages.attack,
-    stages.publish,
-    stages.evaluate,
-)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A partition with a form it goes with, and the promises that are kept."""
-
-    sensitive: str
-    promises: Sequence[Mapping[str, Any]]
-    partition: Mapping[str, Any]
-    form: Mapping[str, Any]
-    strata: Sequence[Any] = ()
-    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    most: int = 10**7  # rows
-    stratum: int = 0  # rows in bands of the postcode; one stratum, where nothing is said
-
-
-HIERARCHIES = {
-    "age": {"hierarchy": {"intervals": [5, 10, 20]}},
-    "zip": {"hierarchy": {"intervals": [10, 100, 1000]}},
+_QUICK = (30_000,)
+_LONG = ("factors", "cover", "exact-qi", "ambiguity", "ke, finest")
+_BARE = (
+    "import sfumato.flows.runs.releasing as releasing; "
+    "releasing.can_be_attacked = lambda _: False; "
+) + COMMAND
+ADULT = {
+    "ke, 1,427 of 32,561 rows": ROOT / "deployments" / "releases" / "adult-capital-loss.yaml",
+    "anatomy, 30,162 rows": ROOT / "deployments" / "examples" / "adult-occupation-anatomy.yaml",
+    "full-domain, 30,162 rows": ROOT / "deployments" / "examples" / "adult-occupation.yaml",
 }
-DISTINCT = [{"model": "l-diversity", "variant": "distinct", "l": 4}]
-RECIPES = {
-    "ke, 8 groups": Recipe(
-        "loss",
-        [{"model": "ke-anonymity", "k": 5, "e": 20_000}],
-        {"method": "ke", "objective": "sum"},
-        {"method": "permuted"},
-    ),
-    "ke, fine": Recipe(
-        "loss",
-        [{"model": "ke-anonymity", "k": 5, "e": 2}],
-        {"method": "ke", "objective": "sum"},
-        {"method": "permuted"},
-    ),
-    "ke, finest": Recipe(
-        "loss",
-        [{"model": "ke-anonymity", "k": 5, "e": 2}],
-        {"method": "ke", "objective": "sum"},
-        {"method": "permuted"},
-        stratum=1000,
-    ),
-    "anatomy": Recipe("job", DISTINCT, {"method": "anatomy"}, {"method": "split"}),
-    "mondrian": Recipe(
-        "job",
-        [{"model": "k-anonymity", "k": 5}, *DISTINCT],
-        {"method": "mondrian", "mode": "strict"},
-        {"method": "generalized"},
-    ),
-    "full-domain": Recipe(
-        "job",
-        [{"model": "k-anonymity", "k": 5}, *DISTINCT],
-        {"method": "full-domain", "metric": "ncp", "suppression": 0.01},
-        {"method": "generalized"},
-        columns=HIERARCHIES,
-    ),
-    "forest": Recipe(
-        "job",
-        [{"model": "k-anonymity", "k": 5}],
-        {"method": "forest"},
-        {"method": "suppressed"},
-        columns={"job": {"unprotected": "a benchmark of k-anonymity alone"}},
-    ),
-    "factors": Recipe(
-        "job",
-        [{"model": "k-anonymity", "k": 3}],
-        {"method": "factors"},
-        {"method": "suppressed"},
-        columns={"job": {"unprotected": "a benchmark of k-anonymity alone"}},
-        most=10**4,
-    ),
-    "ambiguity": Recipe(
-        "job",
-        [{"model": "alpha-beta", "alpha": 0.2, "beta": 0.4, "presence": "per-group"}],
-        {"method": "ambiguity"},
-        {"method": "ambiguous"},
-        most=10**6,
-    ),
-    "cover": Recipe(
-        "job",
-        [{"model": "alpha-beta", "alpha": 0.2, "beta": 0.4, "presence": "combined"}],
-        {"method": "disjoint-cover"},
-        {"method": "ambiguous"},
-    ),
-    "stratum": Recipe(
-        "loss",
-        [
-            {"model": "p-privacy", "target": "source", "per": "stratum"},
-            {"model": "t-closeness", "t": 0.3, "distance": "ordered"},
-        ],
-        {"method": "stratum"},
-        {"method": "redistributed", "tree": "balanced", "denominator": 16},
-        strata=[{"column": "age", "bands": [30, 40, 50]}],
-    ),
-    "exact-qi": Recipe(
-        "loss",
-        [{"model": "p-privacy", "target": "uniform"}],
-        {"method": "exact-qi"},
-        {"method": "redistributed", "tree": "balanced", "fakes": 0.05},
-        strata=[{"column": "age", "bands": [30, 40, 50]}],
-        most=10**6,
-    ),
-}
+
+
+@dataclass
+class Measured:
+    """The figures of one recipe on one size, one for each repetition.
+
+    Attributes:
+        whole: of the processes.
+        small: CPU seconds of the same on 500 rows.
+        floors: CPU seconds of the floor.
+        stages: wall seconds by stage.
+        groups: that were published.
+    """
+
+    whole: list[Taken] = field(default_factory=list)
+    small: list[float] = field(default_factory=list)
+    floors: list[float] = field(default_factory=list)
+    stages: list[dict[str, float]] = field(default_factory=list)
+    groups: int = 0
+
+    @property
+    def differences(self) -> list[float]:
+        """CPU seconds beyond those of 500 rows."""
+        return [whole.cpu - small for whole, small in zip(self.whole, self.small, strict=True)]
+
+    @property
+    def multiples(self) -> list[float]:
+        """The same, as multiples of the floors."""
+        return [d / floor for d, floor in zip(self.differences, self.floors, strict=True)]
+
+    @property
+    def attacks(self) -> list[float]:
+        """The percentage of the time of the process that attacks took."""
+        return [
+            100 * stages.get("attack", 0.0) / taken.wall
+            for stages, taken in zip(self.stages, self.whole, strict=True)
+        ]
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Print a table in Markdown, a row for each recipe and size, and write it as CSV."""
+    """Print the machine and the commit, and a table in Markdown; write it as CSV if asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=[10**4, 10**5, 10**6])
     parser.add_argument("--recipes", nargs="*", default=list(RECIPES), choices=list(RECIPES))
-    parser.add_argument("--quick", action="store_true", help="small tables, without long searches")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="one small table, most recipes, once")
     parser.add_argument("--bare", action="store_true", help="neither attacked nor evaluated")
+    parser.add_argument("--adult", action="store_true", help="UCI Adult by the shipped specs")
+    parser.add_argument("--prefect", action="store_true", help="with --adult: with a server, too")
     parser.add_argument("--csv", type=Path, default=None)
     chosen = parser.parse_args(arguments)
-    sizes = _QUICK if chosen.quick else sorted(chosen.rows)
-    recipes = [name for name in chosen.recipes if not (chosen.quick and name in _LONG)]
-    rows = list(_rows(recipes, sizes, STAGES[:5] + STAGES[6:7] if chosen.bare else STAGES))
-    if chosen.csv is not None:
-        chosen.csv.parent.mkdir(parents=True, exist_ok=True)
-        with chosen.csv.open("w", newline="", encoding="utf-8") as out:
-            writer = csv.DictWriter(out, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
-
-
-def _rows(
-    recipes: Sequence[str], sizes: Sequence[int], run: Sequence[Stage]
-) -> Iterator[dict[str, Any]]:
-    """The figures of every recipe and size, each printed as soon as it is known."""
-    names = ["recipe", "rows", "groups", *(stage.__name__ for stage in run)]
-    names += ["cpu", "floor", "ratio", "exponent", "wall", "megabytes"]
-    print("| " + " | ".join(names) + " |")
-    print("|" + "---|" * len(names))
+    print(describe_machine(), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        records: dict[tuple[str, int], dict[str, Any]] = {}
-        for size in (SMALL, *sizes):
-            source = Path(folder) / f"{size}.csv"
-            write_people(source, size)
-            floors = [_apart(partial(_cpu, partial(_floor, source)))[0] for _ in range(_FLOORS)]
-            floor = median(floors)
-            for recipe in (name for name in recipes if size <= RECIPES[name].most):
-                place = Path(folder) / f"{recipe}-{size}"
-                place.mkdir()
-                if size == SMALL:  # all that is imported or compiled is, from here on
-                    _release(RECIPES[recipe], source, place, run, apart=False)
-                    place = place / "again"
-                    place.mkdir()
-                taken = _release(RECIPES[recipe], source, place, run, apart=True)
-                base = records[recipe, SMALL]["by"] if size != SMALL else {}
-                records[recipe, size] = taken
-                if size == SMALL:
-                    continue
-                seconds_by_stage = {name: max(0.0, taken["by"][name] - base[name]) for name in base}
-                cpu = (
-                    sum(seconds_by_stage.values())
-                    - seconds_by_stage.get("attack", 0.0)
-                    - seconds_by_stage.get("evaluate", 0.0)
-                )
-                before = [n for n in sizes if n < size]
-                figures = {
-                    "recipe": recipe,
-                    "rows": size,
-                    "groups": taken["groups"],
-                    **{name: round(seconds, 2) for name, seconds in seconds_by_stage.items()},
-                    "cpu": round(cpu, 2),
-                    "floor": round(floor, 2),
-                    "ratio": round(cpu / floor, 1),
-                    "exponent": _exponent(records, recipe, before, size, cpu),
-                    "wall": round(taken["wall"], 1),
-                    "megabytes": round(taken["peak"]),
-                }
-                taken["cpu"] = cpu
-                print(
-                    "| " + " | ".join(str(figure) for figure in figures.values()) + " |", flush=True
-                )
-                yield figures
+        if chosen.adult:
+            ways = [(), ("--prefect",)] if chosen.prefect else [()]
+            _print_rows(_rows_of_adult(Path(folder), chosen.repetitions, ways), chosen.csv)
+            return
+        sizes = _QUICK if chosen.quick else sorted(chosen.rows)
+        recipes = [name for name in chosen.recipes if not (chosen.quick and name in _LONG)]
+        bench = Bench(Path(folder), 1 if chosen.quick else chosen.repetitions, chosen.bare)
+        _print_rows(bench.rows(recipes, sizes), chosen.csv)
 
 
-def _exponent(
-    records: Mapping[tuple[str, int], Mapping[str, Any]],
-    recipe: str,
-    before: Sequence[int],
-    size: int,
-    cpu: float,
-) -> float | str:
-    """The power of the rows that the seconds grew by since the size before."""
-    if not before or (recipe, before[-1]) not in records or not records[recipe, before[-1]]["cpu"]:
-        return ""
-    return round(log(cpu / records[recipe, before[-1]]["cpu"]) / log(size / before[-1]), 2)
+def _print_rows(rows: Iterator[dict[str, object]], file: Path | None) -> None:
+    """Print rows as they come, and write them all."""
+    printed: list[dict[str, object]] = []
+    for row in rows:
+        if not printed:
+            print("| " + " | ".join(row) + " |\n" + "|---" * len(row) + "|")
+        printed.append(row)
+        print("| " + " | ".join(map(str, row.values())) + " |", flush=True)
+    if file is not None and printed:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", newline="", encoding="utf-8") as out:
+            writer = csv.DictWriter(out, printed[0])
+            writer.writeheader()
+            writer.writerows(printed)
 
 
-def _release(
-    recipe: Recipe, source: Path, place: Path, stages_: Sequence[Stage], *, apart: bool
-) -> dict[str, Any]:
-    """CPU seconds of each stage of one release, the process's peak of memory, and the groups."""
-    spec = place / "spec.yaml"
-    document = document_of(recipe, source, place)
-    if recipe.stratum:
-        step = max(9000 * recipe.stratum // int(source.stem), 1)
-        bands = list(range(1000, 10_000, step))[1:]
-        document["strata"] = [{"column": "zip", "bands": bands}] if bands else []
-    spec.write_text(yaml.safe_dump(document), encoding="utf-8")
-    os.environ["SFUMATO_WORK"] = str(place / "work")
-    run = place / "run"
-    run.mkdir(mode=0o700)
-    start = time.perf_counter()
-    made = partial(_make_release, spec, run, stages_)
-    seconds, peak = _apart(made) if apart else (made(), 0.0)
-    wall = time.perf_counter() - start
-    manifest = place / "releases" / "whole" / "0001" / "datapackage.json"
-    observed = json.loads(manifest.read_text(encoding="utf-8"))["sfumato"]["observed"]
-    groups = max(figure["groups"] for figure in observed)
-    return {"by": seconds, "wall": wall, "peak": peak, "groups": groups, "cpu": 0.0}
-
-
-def _make_release(spec: Path, run: Path, stages_: Sequence[Stage]) -> dict[str, float]:
-    """CPU seconds of each stage of a release."""
-    with imports_apart():
-        return {stage.__name__: _cpu(lambda s=stage: s(_plan(spec), run)) for stage in stages_}
-
-
-def _cpu(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    with redirect_stdout(StringIO()):
-        work()
-    return time.process_time() - start
-
-
-def _plan(spec: Path) -> ResolvedRun:
-    return resolve_run(spec, None)
-
-
-def document_of(recipe: Recipe, source: Path, place: Path) -> dict[str, Any]:
-    """The spec of a recipe on a source."""
-    columns = {name: dict(what) for name, what in COLUMNS.items()}
-    for name, more in recipe.columns.items():
-        columns[name] |= more
-    columns["loss"]["role"] = "drop"
-    columns[recipe.sensitive]["role"] = "sensitive"
-    return {
-        "version": 1,
-        "name": "whole",
-        "title": "People about nobody",
-        "source": {"uri": str(source), "format": "csv"},
-        "nulls": "drop-row",
-        "columns": columns,
-        "promises": [dict(promise) for promise in recipe.promises],
-        "partition": dict(recipe.partition),
-        "form": dict(recipe.form),
-        "publish": {"uri": str(place / "releases"), "formats": ["parquet", "csv"]},
-        "people": "nobody",
-        "strata": list(recipe.strata),
-        "versions": "disjoint",
-        "approval": "none",
-        "evaluate": {"workloads": _workloads(recipe)},
-    }
-
-
-def _workloads(recipe: Recipe) -> list[dict[str, Any]]:
-    """400 queries; where quasi-identifiers are recoded, rows cannot be selected one by one."""
-    selected = {"kind": "arbitrary", "aggregate": "count", "selected": [50, 100, 200, 400]}
-    ranges = {"kind": "range", "aggregate": "count", "spans": [5, 10, 20, 40], "queries": 50}
-    recoded = recipe.form["method"] in ("generalized", "suppressed", "ambiguous")
-    another = {**ranges, "over": "zip"} if recoded else {**selected, "queries": 50}
-    return [{**ranges, "over": "age"}, another]
-
-
-COLUMNS: Mapping[str, Mapping[str, Any]] = {
-    "person": {"role": "identifier", "type": "integer", "unit": True},
-    "age": {"role": "quasi-identifier", "type": "integer"},
-    "sex": {"role": "quasi-identifier"},
-    "town": {"role": "quasi-identifier"},
-    "zip": {"role": "quasi-identifier", "type": "integer"},
-    "school": {"role": "quasi-identifier"},
-    "married": {"role": "quasi-identifier"},
-    "job": {"role": "quasi-identifier"},
-    "loss": {"role": "quasi-identifier", "type": "integer"},
-}
-
-
-def write_people(path: Path, rows: int) -> None:
-    """People about nobody: eight columns, of 2 to 100,000 different values."""
-    rng = np.random.default_rng(rows)
-    texts = {"sex": ("f", 2), "town": ("town", 200), "school": ("level", 14), "married": ("m", 5)}
-    columns = {
-        name: pa.array([f"{prefix} {n}" for n in range(count)]).take(
-            pa.array(np.minimum(rng.geometric(2 / count, rows), count) - 1)
-        )
-        for name, (prefix, count) in texts.items()
-    }
-    jobs = pa.array([f"job {n}" for n in range(50)])
-    table = pa.table(
-        {
-            "person": rng.permutation(rows),
-            "age": rng.integers(17, 90, rows),
-            "sex": columns["sex"],
-            "town": columns["town"],
-            "zip": rng.integers(1000, 10_000, rows),
-            "school": columns["school"],
-            "married": columns["married"],
-            "job": jobs.take(pa.array(np.minimum(rng.geometric(0.1, rows), 50) - 1)),
-            "loss": np.minimum(rng.exponential(15_000, rows).astype(np.int64), 100_000),
+def _rows_of_adult(
+    folder: Path, repetitions: int, ways: Sequence[Sequence[str]]
+) -> Iterator[dict[str, object]]:
+    """The figures of the shipped specs, released in turns."""
+    environ = environment(folder)
+    taken: dict[str, list[Taken]] = {}
+    for number in range(repetitions + 1):
+        for title, spec in ADULT.items():
+            for way in ways:
+                place = folder / f"{spec.stem}-{number}"
+                works = environ | {"SFUMATO_WORK": str(place / "work")}
+                figures = run([*release(place / "out", spec), *way], works)
+                shutil.rmtree(place)
+                if number:
+                    taken.setdefault(" ".join([title, *way]), []).append(figures)
+    for title, all_taken in taken.items():
+        yield {
+            "release": title,
+            "CPU s": with_spread([each.cpu for each in all_taken]),
+            "wall s": with_spread([each.wall for each in all_taken]),
+            "peak MB": round(median(each.peak for each in all_taken)),
         }
-    )
-    pyarrow.csv.write_csv(table, path)
 
 
-def _floor(source: Path) -> None:
-    """Read, sort by all columns as one packed key, write: what no release can do without."""
-    table = pyarrow.csv.read_csv(source)
-    keys = np.zeros(table.num_rows, dtype=np.int64)
-    for name in ("age", "zip", "loss"):
-        keys = keys * 100_000 + table[name].to_numpy()
-    ordered = table.take(pa.array(np.argsort(keys, kind="stable")))
-    pq.write_table(ordered, source.with_suffix(".parquet"))
-    pyarrow.csv.write_csv(ordered, source.with_suffix(".sorted.csv"))
+@dataclass
+class Bench:
+    """Releases of made-up people below a folder."""
+
+    folder: Path
+    repetitions: int
+    bare: bool
+
+    def rows(self, recipes: Sequence[str], sizes: Sequence[int]) -> Iterator[dict[str, object]]:
+        """The figures of each size and recipe; of each size once its repetitions are done."""
+        differences: dict[str, dict[int, float]] = {name: {} for name in recipes}
+        self.write_people(SMALL)
+        for size in sizes:
+            self.write_people(size)
+            for name, measured in self._measure(recipes, size).items():
+                differences[name][size] = median(measured.differences)
+                yield {"recipe": name, "rows": f"{size:,}", **_figures(measured)} | {
+                    "exponent": _exponent(differences[name])
+                }
+
+    def _measure(self, recipes: Sequence[str], size: int) -> dict[str, Measured]:
+        """Release in turns: each recipe once uncounted, then once for each repetition."""
+        measured = {name: Measured() for name in recipes if size <= RECIPES[name].most}
+        for repetition in range(self.repetitions + 1):
+            for name, figures in measured.items():
+                small = self.release(name, SMALL, Measured())
+                if not repetition:
+                    self.release(name, size, Measured())
+                    continue
+                figures.floors.append(self._floor(size))
+                figures.small.append(small.cpu)
+                figures.whole.append(self.release(name, size, figures))
+        return measured
+
+    def release(self, name: str, size: int, measured: Measured) -> Taken:
+        """Release in a place of its own, which is deleted, and note what is published."""
+        place = self.folder / "release"
+        place.mkdir()
+        document = document_of(RECIPES[name], self._source(size), size, place, bare=self.bare)
+        spec = place / "whole.yaml"
+        spec.write_text(yaml.safe_dump(document), encoding="utf-8")
+        environ = environment(place)
+        taken = run(release(place / "out", spec, _BARE if self.bare else COMMAND), environ)
+        [record] = read_runs(environ)
+        measured.stages.append({stage.name: stage.seconds or 0.0 for stage in record.stages})
+        measured.groups = _count_groups(place / "out" / "whole" / "0001")
+        shutil.rmtree(place)
+        return taken
+
+    def _floor(self, size: int) -> float:
+        return float(self._of_recipes("floor", str(self._source(size))))
+
+    def write_people(self, size: int) -> None:
+        """Write the source of so many rows."""
+        self._of_recipes("write", str(self._source(size)), str(size))
+
+    def _of_recipes(self, *arguments: str) -> str:
+        """Run the module of recipes apart: what it holds would count as memory of a release."""
+        command = [sys.executable, "-m", "tests.benchmarks.recipes", *arguments]
+        return subprocess.check_output(command, text=True, cwd=ROOT)
+
+    def _source(self, size: int) -> Path:
+        return self.folder / f"{size}.csv"
 
 
-def _apart(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what some work returns in a forked process, and its peak of memory in megabytes."""
-    receive, send = multiprocessing.Pipe(duplex=False)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        with suppress(SfumatoError):
-            send.send((work(), peak_megabytes()))
-            code = 0
-        os._exit(code)
-    _, status = os.waitpid(child, 0)
-    if status != 0:
-        raise SystemExit("a release of the benchmark failed")
-    result, peak = receive.recv()
-    return result, float(peak)
+def _figures(measured: Measured) -> dict[str, object]:
+    stages = {name for stages in measured.stages for name in stages}
+    seconds = {name: median(stages.get(name, 0.0) for stages in measured.stages) for name in stages}
+    slowest = sorted(seconds.items(), key=lambda item: -item[1])
+    return {
+        "groups": f"{measured.groups:,}",
+        "CPU s": with_spread([taken.cpu for taken in measured.whole]),
+        "of 500 rows": with_spread(measured.small),
+        "difference": with_spread(measured.differences),
+        "floor": with_spread(measured.floors, 2),
+        "× floor": with_spread(measured.multiples),
+        "wall s": with_spread([taken.wall for taken in measured.whole]),
+        "attacks %": with_spread(measured.attacks, 0),
+        "peak MB": f"{median(taken.peak for taken in measured.whole):,.0f}",
+        "stages, wall s": ", ".join(f"{name} {value:.1f}" for name, value in slowest),
+    }
+
+
+def _exponent(differences: dict[int, float]) -> str:
+    """The power of the rows that the seconds grew by since the size before."""
+    for (size, seconds), (larger, more) in reversed(list(pairwise(differences.items()))):
+        if seconds > 0 and more > 0:
+            return f"{log(more / seconds) / log(larger / size):.2f}"
+    return ""
+
+
+def _count_groups(version: Path) -> int:
+    """The number of groups in which the promise with the most of them is measured."""
+    manifest = json.loads((version / "datapackage.json").read_text(encoding="utf-8"))
+    return max(figure["groups"] for figure in manifest["sfumato"]["observed"])
 
 
 if __name__ == "__main__":
-    import sys
-
     main(sys.argv[1:])

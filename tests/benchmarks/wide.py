@@ -4,7 +4,6 @@ CPU seconds of each command as users type it: 240 rows, with 100, 400 and 1,500 
 Nothing is asserted.
 """
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import yaml
 
-from tests.benchmarks.startup import COMMAND, environment, run
+from tests.benchmarks.processes import COMMAND, environment, run
 
 ROWS = 240
 COLUMNS = (100, 400, 1500)
@@ -26,12 +25,12 @@ def main() -> None:
     for number in COLUMNS:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
-            environ = {**os.environ, **environment(place)}
+            environ = environment(place)
             spec = write_wide(place, number)
             version = str(place / "out" / "wide" / "0001")
             data = str(place / "wide.csv")
             seconds = {
-                name: run([sys.executable, "-c", COMMAND, *arguments], environ)
+                name: run([sys.executable, "-c", COMMAND, *arguments], environ).cpu
                 for name, arguments in {
                     "init": ["init", data, "--out", str(place / "draft.yaml")],
                     "plan": ["plan", str(spec)],

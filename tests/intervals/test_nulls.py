@@ -168,7 +168,7 @@ def law_of(groups, hits, *, per_row):
         variance = np.bincount(group, (numbers - mean[group]) ** 2) / size
         grouped = GroupedNumbers(size, mean, variance, np.zeros(len(size)))
         covariates = Covariates(group, len(size), [Binned(np.zeros(len(group), dtype=np.int64), 1)])
-        still = Deviations(np.zeros(len(group)), np.zeros(len(size)), None, covariates)
+        still = Deviations(np.zeros(1), np.zeros(len(size)), None, covariates)
         return NumbersOfRows(grouped, still, 0.0)
 
     there = np.array([value is not None for value in values])

@@ -1,7 +1,6 @@
 """Rows that look like UCI Adult and are about nobody, for demonstrations and measurements."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -100,9 +99,3 @@ def census_like(rows: int, seed: int, share_with_loss: float = 0.047) -> pa.Tabl
         codes = rng.choice(len(values), rows, p=shares).astype(np.int32)
         columns[name] = pa.DictionaryArray.from_arrays(codes, pa.array(values)).dictionary_decode()
     return pa.table({name: columns[name] for name in _ORDER})
-
-
-def write_census_like(path: Path, rows: int, seed: int, share_with_loss: float = 0.047) -> None:
-    """Write such a table as CSV without a header, as UCI Adult is."""
-    options = pa.csv.WriteOptions(include_header=False, quoting_style="none")
-    pa.csv.write_csv(census_like(rows, seed, share_with_loss), path, options)

@@ -7,10 +7,12 @@ shows; pairs are ordered by class and then by value.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.shared.sorting import positions, starts
 from sfumato.tasks.attacks.learning.fitting import fit_weights
 from sfumato.tasks.attacks.learning.matching import match_small_groups
 
@@ -56,20 +58,73 @@ def smooth_counts(totals: np.ndarray, tables: Sequence[np.ndarray]) -> NaiveBaye
     return NaiveBayes(np.log(totals + 1), tuple(learned))
 
 
-def train_on_vectors(codes: np.ndarray, sizes: tuple[int, ...], people: np.ndarray) -> NaiveBayes:
+def train_on_vectors(codes: np.ndarray, sizes: tuple[int, ...], own: "OwnValues") -> NaiveBayes:
     """Return the classifier trained on people whose values are known.
 
     Args:
         codes: each vector's values (int64, vectors x columns).
         sizes: the number of values of each column.
-        people: the number of people, by vector and value (float64, vectors x values).
+        own: the people.
     """
-    tables = []
-    for column, size in zip(codes.T, sizes, strict=True):
-        place = (column[:, None] * people.shape[1] + np.arange(people.shape[1])).ravel()
-        table = np.bincount(place, people.ravel(), size * people.shape[1])
-        tables.append(table.reshape(size, -1))
-    return smooth_counts(people.sum(axis=0), tables)
+    vector, value = np.divmod(own.cells, own.values)
+    tables = [
+        np.bincount(column[vector] * own.values + value, own.people, size * own.values)
+        for column, size in zip(codes.T, sizes, strict=True)
+    ]
+    totals = np.bincount(value, own.people, own.values)
+    return smooth_counts(totals, [table.reshape(-1, own.values) for table in tables])
+
+
+@dataclass(frozen=True, eq=False)
+class OwnValues:
+    """The people of each vector by their own value, for those pairs that people have.
+
+    Attributes:
+        cells: the vector times the number of values, plus the value (int64, ascending).
+        people: the number of people (int64).
+        values: the number of values.
+    """
+
+    cells: np.ndarray
+    people: np.ndarray
+    values: int
+
+    def share(self, hits: np.ndarray) -> float:
+        """Return the mean over people of what is computed for each pair."""
+        return float((self.people * hits).sum() / self.people.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class VectorBeliefs:
+    """Beliefs about a person with each vector, in values that are believed at all.
+
+    Attributes:
+        cells: the vector times the number of values, plus the value (int64, ascending).
+        belief: the belief in the value (float64).
+        guessed: the chance that it is the top guess; ties are shared equally (float64).
+    """
+
+    cells: np.ndarray
+    belief: np.ndarray
+    guessed: np.ndarray
+
+    @classmethod
+    def of_expected(cls, cells: np.ndarray, expected: np.ndarray, values: int) -> Self:
+        """Return the beliefs from the expected people of each pair (float64)."""
+        vector = cells // values
+        first = starts(vector)
+        lengths = np.diff(first, append=len(vector))
+        total = np.add.reduceat(expected, first)
+        belief = expected / np.repeat(np.where(total == 0, 1.0, total), lengths)
+        is_top = belief == np.repeat(np.maximum.reduceat(belief, first), lengths)
+        ties = np.add.reduceat(is_top.astype(np.int64), first)
+        return cls(cells, belief, is_top / np.repeat(ties, lengths))
+
+    def in_values(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the beliefs in some pairs, and the chances that they are guessed (float64)."""
+        place = np.minimum(positions(self.cells, cells), len(self.cells) - 1)
+        is_there = self.cells[place] == cells
+        return np.where(is_there, self.belief[place], 0), np.where(is_there, self.guessed[place], 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,28 +158,30 @@ class Classes:
         """The number of classes in each group (int64)."""
         return np.bincount(self.group, minlength=len(self.counts.sizes))
 
-    def beliefs(self, weight: np.ndarray) -> np.ndarray:
-        """Return the beliefs about a person with each vector (float64, vectors x values).
+    @cached_property
+    def _cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors times the number of values, plus the values; and each pair's place there."""
+        place = self.vector[self.pair_class] * self.counts.values + self.value
+        cells, of_pair = np.unique(place, return_inverse=True)
+        return cells, of_pair
 
-        Beliefs are 0 for vectors that nobody has, which only forged tables show.
+    def beliefs(self, weight: np.ndarray) -> VectorBeliefs:
+        """Return the beliefs about a person with each vector that a class has.
 
         Args:
             weight: the expected people of each pair (float64).
         """
-        shape = len(self.codes), self.counts.values
-        place = self.vector[self.pair_class] * shape[1] + self.value
-        expected = np.bincount(place, weight, shape[0] * shape[1]).reshape(shape)
-        total = expected.sum(axis=1, keepdims=True)
-        shares: np.ndarray = np.divide(expected, total, out=np.zeros(shape), where=total > 0)
-        return shares
+        cells, of_pair = self._cells
+        expected = np.bincount(of_pair, weight, len(cells))
+        return VectorBeliefs.of_expected(cells, expected, self.counts.values)
 
     def spread(self) -> np.ndarray:
         """Return the expected people of each pair if all people of a group are alike (float64)."""
         sizes = self.counts.sizes[self.group[self.pair_class]]
         return np.asarray(self.people[self.pair_class] * self.counts.count[self.entry] / sizes)
 
-    def group_alone(self) -> np.ndarray:
-        """Return the beliefs without learning from other groups (float64, vectors x values)."""
+    def group_alone(self) -> VectorBeliefs:
+        """Return the beliefs without learning from other groups."""
         return self.beliefs(self.spread())
 
     def pairs(self, groups: np.ndarray | None = None) -> "ClassPairs":

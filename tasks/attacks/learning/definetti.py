@@ -18,13 +18,19 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.learning.classes import Classes, train_on_vectors
+from sfumato.expectations.shared.sorting import tally
+from sfumato.tasks.attacks.learning.classes import (
+    Classes,
+    NaiveBayes,
+    OwnValues,
+    VectorBeliefs,
+    train_on_vectors,
+)
 from sfumato.tasks.attacks.shared.attack import (
     SURE,
     AttackedRelease,
     Score,
     most_frequent,
-    right_guesses,
     skipped_attack,
     top_guesses,
 )
@@ -35,6 +41,7 @@ from sfumato.tasks.schema.names import GROUP_ID
 
 _ROUNDS = 15
 _ENOUGH = 100_000  # people whose groups are learned from in each round
+_AT_ONCE = 20_000  # vectors about which all values are compared together
 _ON_ALL = 5  # last rounds that learn from all groups, for a bar
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
 _TOO_MANY = (
@@ -53,29 +60,39 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     learned = target.learned.get(_NAME) or _learn(target)
     if learned is None:
         return skipped_attack(_NAME, _TOO_MANY) if _has_groups(target) else ()
-    alone = learned.classes.group_alone()
-    trained = train_on_vectors(
-        learned.classes.codes, learned.classes.sizes, learned.own.astype(np.float64)
-    )
-    beliefs_of = (learned.belief, alone, trained.log_likelihood(learned.classes.codes))
-    shares = [right_guesses(belief, learned.own) for belief in beliefs_of]
+    classes, own = learned.classes, learned.own
+    trained = train_on_vectors(classes.codes, classes.sizes, own)
+    belief, guessed = learned.belief.in_values(own.cells)
+    belief_alone, guessed_alone = classes.group_alone().in_values(own.cells)
     references = {
-        "without the release": most_frequent(learned.classes.counts),
-        "from the group alone": shares[1],
-        "trained on the truth, without the release": shares[2],
+        "without the release": most_frequent(classes.counts),
+        "from the group alone": own.share(guessed_alone),
+        "trained on the truth, without the release": own.share(_guess(trained, classes, own)),
     }
-    sure = [
-        float((learned.own * (probability >= SURE)).sum() / learned.own.sum())
-        for probability in (learned.belief, alone)
-    ]
+    sure = [own.share(probability >= SURE) for probability in (belief, belief_alone)]
     return (
-        Score(f"own value guessed by deFinetti's attack{learned.words}", shares[0], references),
+        Score(
+            f"own value guessed by deFinetti's attack{learned.words}",
+            own.share(guessed),
+            references,
+        ),
         Score(
             f"own value believed with {SURE:.0%} or more{learned.words}",
             sure[0],
             {"from the group alone": sure[1]},
         ),
     )
+
+
+def _guess(model: NaiveBayes, classes: Classes, own: OwnValues) -> np.ndarray:
+    """Return the chance that a classifier guesses the value of each pair (float64)."""
+    guessed = []
+    for first in range(0, len(classes.codes), _AT_ONCE):
+        codes = classes.codes[first : first + _AT_ONCE]
+        ends = np.array([first, first + len(codes)]) * own.values
+        cells = own.cells[slice(*np.searchsorted(own.cells, ends).tolist())]
+        guessed.append(top_guesses(model.log_likelihood(codes)).ravel()[cells - ends[0]])
+    return np.concatenate(guessed)
 
 
 def _has_groups(target: AttackedRelease) -> bool:
@@ -91,11 +108,10 @@ def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     learned: LearnedBeliefs | None = target.learned[_NAME]
     if learned is None:
         return None
-    there = learned.own > 0
-    top, alone = (
-        top_guesses(belief)[there] for belief in (learned.belief, learned.classes.group_alone())
-    )
-    return OwnValueBeliefs(learned.own[there], learned.belief[there], top, alone)
+    own = learned.own
+    belief, top = learned.belief.in_values(own.cells)
+    _, alone = learned.classes.group_alone().in_values(own.cells)
+    return OwnValueBeliefs(own.people, belief, top, alone)
 
 
 def expect_hits(target: AttackedRelease) -> tuple[Score, ...]:
@@ -111,8 +127,9 @@ def expect_hits(target: AttackedRelease) -> tuple[Score, ...]:
         return ()
     people = np.bincount(classes.vector, classes.people, minlength=len(classes.codes))
     learned, alone = (
-        float((people * belief.max(axis=1)).sum() / people.sum())
-        for belief in (learn(classes), classes.group_alone())
+        float((people[each.cells // counts.values] * each.guessed * each.belief).sum())
+        / float(people.sum())
+        for each in (learn(classes), classes.group_alone())
     )
     words = "own value guessed by who learns from all groups (deFinetti's attack), as they expect"
     return (Score(words, learned, {"as who learns nothing expects": alone}),)
@@ -132,14 +149,14 @@ class LearnedBeliefs:
 
     Attributes:
         classes: the classes of people.
-        own: the number of people of each vector with each value (int64, vectors x values).
-        belief: the belief in each value, by vector (float64, vectors x values).
+        own: the people of each vector by their own value.
+        belief: the beliefs about a person with each vector.
         words: the size of the sample that was learned from, in words; empty if it was everyone.
     """
 
     classes: Classes
-    own: np.ndarray
-    belief: np.ndarray
+    own: OwnValues
+    belief: VectorBeliefs
     words: str = ""
 
 
@@ -175,8 +192,8 @@ def _some_groups(counts: Counts, enough: int, drawing: np.random.Generator) -> n
     return some
 
 
-def learn(classes: Classes, groups: np.ndarray | None = None, last: int = 0) -> np.ndarray:
-    """Return the beliefs after fifteen rounds of learning and fitting (float64, vectors x values).
+def learn(classes: Classes, groups: np.ndarray | None = None, last: int = 0) -> VectorBeliefs:
+    """Return the beliefs after fifteen rounds of learning and fitting.
 
     Args:
         classes: the classes of people.
@@ -229,12 +246,12 @@ def _classes(target: AttackedRelease, counts: Counts) -> Classes | None:
     )
 
 
-def _own_values(truth: Column, vector: np.ndarray, vectors_: int, counts: Counts) -> np.ndarray:
-    """Return the number of people of each vector with each value (int64, vectors x values)."""
+def _own_values(truth: Column, vector: np.ndarray, vectors_: int, counts: Counts) -> OwnValues:
+    """Return the people of each vector by their own value."""
     labels = counts.labels
     if labels is None:
         raise ValueError("the values of the groups are not known")
     place = pc.index_in(truth.array().cast(labels.type), value_set=labels).to_numpy(False)
     there = vector >= 0  # others have quasi-identifiers that no published row has
     cell = vector[there] * counts.values + place[there].astype(np.int64)
-    return np.bincount(cell, minlength=vectors_ * counts.values).reshape(vectors_, -1)
+    return OwnValues(*tally(cell, vectors_ * counts.values), counts.values)

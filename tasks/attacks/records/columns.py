@@ -4,6 +4,8 @@ Distances are Gower's (A general coefficient of similarity and some of its prope
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from operator import eq, ge, gt, le, lt, ne
 from typing import Protocol
 
@@ -11,12 +13,94 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.ranks import rank
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
 
 Condition = Callable[[int], np.ndarray]
-"""Test of rows or people (bool): called with a step, it tests every `step`th one."""
+"""Test of people (bool): called with a step, it tests every `step`th one."""
 Span = tuple[int, int]
-"""A range of cells' numbers: the first, and the first one after it."""
+"""A range of numbers: the first, and the first one after it."""
+Spans = Sequence[Span]
+"""Ranges of numbers without one in common."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedNumbers:
+    """The numbers of rows, or of people, in a column.
+
+    Attributes:
+        numbers: the number of each (int16 or int32, from 0).
+    """
+
+    numbers: np.ndarray
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """The number of places below each number from 0 (int64)."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.numbers))])
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """The places in ascending order of their numbers (int32 where that suffices)."""
+        narrow = np.int32 if len(self.numbers) <= np.iinfo(np.int32).max else np.int64
+        return stable_order(self.numbers).astype(narrow)
+
+    def times(self, bound: int) -> np.ndarray:
+        """Return how many places have each number below a bound, above all numbers (int64)."""
+        times = np.diff(self._ends)
+        return np.concatenate([times, np.zeros(bound - len(times), dtype=np.int64)])
+
+    def count(self, spans: Spans) -> int:
+        """Count the places whose number is in one of some ranges."""
+        return sum(end - begin for begin, end in self._limits(spans))
+
+    def list_places(self, spans: Spans) -> np.ndarray:
+        """Return the places whose number is in one of some ranges (int32 or int64, in no order)."""
+        limits = self._limits(spans)
+        parts = [self._order[begin:end] for begin, end in limits]
+        return parts[0] if len(parts) == 1 else np.concatenate([self._order[:0], *parts])
+
+    def test_places(self, places: np.ndarray, spans: Spans) -> np.ndarray:
+        """Decide for each of some places whether its number is in one of some ranges (bool)."""
+        numbers = self.numbers[places]
+        inside = np.zeros(len(numbers), dtype=bool)
+        for low, high in spans:
+            inside |= (numbers >= low) & (numbers < high)
+        return inside
+
+    def _limits(self, spans: Spans) -> list[tuple[int, int]]:
+        most = len(self._ends) - 1
+        return [
+            (int(self._ends[min(low, most)]), int(self._ends[min(high, most)]))
+            for low, high in spans
+        ]
+
+
+def common_places(conditions: Sequence[tuple[PlacedNumbers, Spans]]) -> tuple[np.ndarray, int]:
+    """Return the places that meet all conditions, and how many were listed to find them.
+
+    The condition that the fewest places meet lists them, and the others are tested on these alone.
+
+    Args:
+        conditions: columns, and the ranges of numbers wanted in each; at least one.
+    """
+    counts = [numbers.count(spans) for numbers, spans in conditions]
+    first, *others = sorted(range(len(conditions)), key=counts.__getitem__)
+    numbers, spans = conditions[first]
+    places = numbers.list_places(spans)
+    for numbers, spans in (conditions[index] for index in others):
+        places = places[numbers.test_places(places, spans)]
+    return places, counts[first]
+
+
+def runs_of(admitted: np.ndarray) -> Spans:
+    """Return the ranges of numbers that are admitted (bool, by number).
+
+    >>> runs_of(np.array([True, False, True, True]))
+    [(0, 1), (2, 4)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], admitted, [False]]).astype(np.int8)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 class ComparedColumn(Protocol):
@@ -32,28 +116,28 @@ class ComparedColumn(Protocol):
     values: np.ndarray
     single: np.ndarray
 
-    def rows_like(self, row: int) -> Condition:
-        """Return the condition that a row has the value of `row`, or for numbers one beyond it."""
+    @property
+    def placed_people(self) -> PlacedNumbers:
+        """The people by their values."""
         ...
 
-    def people_like(self, row: int) -> Condition:
-        """Return the condition that a person has the value of `row`, or one beyond it."""
+    def spans(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first of the cells that are like each of some, and the first one after these.
+
+        All integers. A cell is like itself; a number is also like those beyond it.
+        """
+        ...
+
+    def spans_of_people(self, cells: Span) -> Spans:
+        """Return the values of people that are like the cells of a range."""
         ...
 
     def draw_condition(self, generator: np.random.Generator) -> Condition:
         """Draw a condition on people at random."""
         ...
 
-    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
-        """Decide which of every `step`th row are like each of `rows` (bool, rows x tested rows)."""
-        ...
-
     def distances(self, person: int) -> np.ndarray:
         """Return the distance of each cell from a person, from 0 to 1 (float64, by cell)."""
-        ...
-
-    def distance(self, person: int) -> np.ndarray:
-        """Return the distance of each published row from a person, from 0 to 1 (float64)."""
         ...
 
 
@@ -68,51 +152,38 @@ class ExactColumn:
         self._has_null = bool((codes < 0).any())
         self.cells, self.values = number[: len(published)], number[len(published) :]
         self.single = self.cells
-        self._null, self._shown = len(distinct), np.unique(self.cells)
-        self._place = _places(distinct)
+        self._null, self._place = len(distinct), _places(distinct)
         self._times = np.bincount(self.cells, minlength=self._null + 1)
+        self._shown = np.flatnonzero(self._times)
         self._median = _median(self.cells[self.cells < self._null])
 
-    def rows_like(self, row: int) -> Condition:
-        """Return the condition that a row is like `row`.
+    @cached_property
+    def placed_people(self) -> PlacedNumbers:
+        """See `ComparedColumn`."""
+        return PlacedNumbers(self.values)
+
+    def spans(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `ComparedColumn`.
 
         Numbers above the median are like all that are as large or larger, other numbers like all
         that are as small or smaller. Other values, and null, are like equal ones only.
         """
-        return self._condition_of_row(row, self.cells)
+        cells = cells.astype(np.int64)
+        if self._place is None:
+            return cells, cells + 1
+        is_null, is_above = cells == self._null, cells > self._median
+        low = np.where(is_null | is_above, cells, 0)
+        return low, np.where(is_above & ~is_null, self._null, cells + 1)
 
-    def people_like(self, row: int) -> Condition:
-        """Return the condition that a person's value is like that of `row` (see `rows_like`)."""
-        return self._condition_of_row(row, self.values)
+    def spans_of_people(self, cells: Span) -> Spans:
+        """See `ComparedColumn`: cells are values."""
+        return [cells]
 
     def draw_condition(self, generator: np.random.Generator) -> Condition:
         """Draw a published value and one of =, ≠ and, for numbers, >, <, ≥, ≤."""
         cell = int(generator.choice(self._shown))
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
         return self._compare(ways[generator.integers(len(ways))], self.values, cell)
-
-    def span(self, cell: int) -> Span:
-        """Return the range of cells that are like `cell`, as `rows_like` compares."""
-        if self._place is None or cell == self._null:
-            return cell, cell + 1
-        return (cell, self._null) if cell > self._median else (0, cell + 1)
-
-    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
-        """See `rows_like`."""
-        some, cells = self.cells[::step], self.cells[rows][:, np.newaxis]
-        if self._place is None:
-            return np.asarray(some == cells)
-        is_like = np.empty((len(cells), len(some)), dtype=bool)
-        null, above = cells[:, 0] == self._null, cells[:, 0] > self._median
-        for mask, way in ((null, eq), (above & ~null, ge), (~above & ~null, le)):
-            is_like[mask] = way(some, cells[mask])
-        if self._has_null:
-            is_like[~null] &= some < self._null
-        return is_like
-
-    def distance(self, person: int) -> np.ndarray:
-        """See `distances`."""
-        return np.asarray(self.distances(person).take(self.cells))
 
     def distances(self, person: int) -> np.ndarray:
         """Return the difference of numbers as a share of their range; of other values 0 or 1."""
@@ -123,32 +194,21 @@ class ExactColumn:
         return np.append(far, 1.0)
 
     def share_right(self, person: int, tolerance: float) -> float:
-        """Return the share of published rows whose value is a person's, as `right` decides."""
-        return float(self._times @ self._right(person, tolerance) / len(self.cells))
+        """Return the share of published rows whose value is a person's, as `are_right` decides."""
+        return float(self._times @ self.are_right(person, tolerance) / len(self.cells))
 
-    def right(self, person: int, tolerance: float) -> np.ndarray:
-        """Decide which rows have a person's value, or nearly if it is a number (bool, one per row).
+    def are_right(self, person: int, tolerance: float) -> np.ndarray:
+        """Decide which cells are a person's value, or nearly if it is a number (bool, by cell).
 
         Args:
             person: the number of the person.
             tolerance: the largest difference from a published number, as a share of it.
         """
-        return np.asarray(self._right(person, tolerance)[self.cells])
-
-    def _right(self, person: int, tolerance: float) -> np.ndarray:
-        """Decide which cells are a person's value (bool, one per cell, null last)."""
         value = int(self.values[person])
         if self._place is None or value == self._null:
             return np.asarray(np.arange(self._null + 1) == value)
         near = np.abs(self._place - self._place[value]) <= tolerance * np.abs(self._place)
         return np.append(near, [False])
-
-    def _condition_of_row(self, row: int, numbers: np.ndarray) -> Condition:
-        cell = int(self.cells[row])
-        way: Callable[..., np.ndarray] = eq
-        if self._place is not None and cell < self._null:
-            way = ge if cell > self._median else le
-        return self._compare(way, numbers, cell)
 
     def _compare(self, way: Callable[..., np.ndarray], numbers: np.ndarray, cell: int) -> Condition:
         """Return the condition that a comparison with a cell holds; null equals only null."""
@@ -173,29 +233,24 @@ class LabelColumn:
         first = np.where(alone & self._admits.any(axis=1), self._admits.argmax(axis=1), -1)
         self.single = first[cells]
 
-    def rows_like(self, row: int) -> Condition:
-        """Return the condition that a row has the same label as `row`."""
-        return lambda step: np.asarray(self.cells[::step] == self.cells[row])
+    @cached_property
+    def placed_people(self) -> PlacedNumbers:
+        """See `ComparedColumn`."""
+        return PlacedNumbers(self.values)
 
-    def people_like(self, row: int) -> Condition:
-        """Return the condition that the label of `row` admits a person."""
-        return self._people_admitted(int(self.cells[row]), is_admitted=True)
+    def spans(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `ComparedColumn`: a label is like itself only."""
+        cells = cells.astype(np.int64)
+        return cells, cells + 1
+
+    def spans_of_people(self, cells: Span) -> Spans:
+        """See `ComparedColumn`: values that a label of the range admits."""
+        return runs_of(np.asarray(self._admits[cells[0] : cells[1]].any(axis=0)))
 
     def draw_condition(self, generator: np.random.Generator) -> Condition:
         """Draw a published label, and whether people are admitted or not."""
-        cell = int(generator.choice(self._shown))
-        return self._people_admitted(cell, is_admitted=bool(generator.integers(2)))
-
-    def _people_admitted(self, cell: int, *, is_admitted: bool) -> Condition:
+        cell, is_admitted = int(generator.choice(self._shown)), bool(generator.integers(2))
         return lambda step: np.asarray(self._admits[cell][self.values[::step]] == is_admitted)
-
-    def rows_like_each(self, rows: np.ndarray, step: int) -> np.ndarray:
-        """See `rows_like`."""
-        return np.asarray(self.cells[::step] == self.cells[rows][:, np.newaxis])
-
-    def distance(self, person: int) -> np.ndarray:
-        """See `distances`."""
-        return np.asarray(self.distances(person).take(self.cells))
 
     def distances(self, person: int) -> np.ndarray:
         """Return 0 where the label admits the person's value, otherwise 1."""

@@ -7,11 +7,11 @@ so that no single draw matters.
 
 import numpy as np
 
+from sfumato.expectations.groups.counting import dense
 from sfumato.tasks.attacks.records.columns import ExactColumn
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
     compared_records,
-    keys_of,
     without_records,
 )
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
@@ -24,8 +24,8 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     if records is None:
         return without_records(target, "matches")
     alone = _is_unique(records)
-    row, person = _apparent_matches(*keys_of(records.quasi_identifiers))
-    known_alone = float(_occurs_once(keys_of(records.quasi_identifiers)[1]).mean())
+    row, person = _apparent_matches(*records.vectors)
+    known_alone = float(_occurs_once(records.vectors[1]).mean())
     scores = [
         Score(
             "record like nobody else's, and published as it is",
@@ -57,12 +57,15 @@ def successes(target: AttackedRelease) -> SuccessShare | None:
 
 def _is_unique(records: ComparedRecords) -> np.ndarray:
     """Decide whose record is unique (bool, one per person)."""
-    return _occurs_once(keys_of(records.columns)[1])
+    vector, column = records.vectors[1], records.sensitive
+    if column is None:
+        return _occurs_once(vector)
+    return _occurs_once(dense(vector * (int(column.values.max()) + 1) + column.values)[0])
 
 
 def _share_exact(records: ComparedRecords, alone: np.ndarray) -> float:
     """Return the share of people with a unique record that is published as it is."""
-    published, own = keys_of(records.quasi_identifiers)
+    published, own = records.vectors
     column, values = records.sensitive, records.shuffled_values
     if column is None or values is None:
         return int(np.isin(own[alone], published).sum()) / records.people
@@ -76,16 +79,19 @@ def _most_have(column: ExactColumn, person: np.ndarray) -> float:
     return float((values[person] == np.bincount(values).argmax()).mean())
 
 
-def _occurs_once(keys: np.ndarray) -> np.ndarray:
-    """Decide which keys occur once; -1 never does (bool)."""
-    _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray((times[place] == 1) & (keys >= 0))
+def _occurs_once(numbers: np.ndarray) -> np.ndarray:
+    """Decide which numbers, dense from 0, occur once (bool)."""
+    return np.asarray((np.bincount(numbers) == 1)[numbers])
 
 
 def _apparent_matches(published: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the people unique on their side with the same key (int64, int64)."""
-    rows, people = (np.flatnonzero(_occurs_once(keys)) for keys in (published, own))
-    _, row_place, person_place = np.intersect1d(
-        published[rows], own[people], assume_unique=True, return_indices=True
-    )
-    return rows[row_place], people[person_place]
+    """Return the rows and the people unique on their side with the same number (int64, int64)."""
+    number = 1 + max(int(published.max(initial=-1)), int(own.max(initial=-1)))
+    place, is_once = [], np.ones(number, dtype=bool)
+    for numbers in (published, own):
+        whole = np.flatnonzero(numbers >= 0)
+        is_once &= np.bincount(numbers[whole], minlength=number) == 1
+        last = np.zeros(number, dtype=np.int64)
+        last[numbers[whole]] = whole
+        place.append(last)
+    return place[0][is_once], place[1][is_once]

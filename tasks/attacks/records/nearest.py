@@ -9,13 +9,14 @@ its rows if values are shuffled. Shares are expected shares.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from math import ceil
 from typing import Any, Self
 
 import numpy as np
 
 from sfumato.expectations.groups.counting import pack
-from sfumato.tasks.attacks.records.columns import ComparedColumn
+from sfumato.tasks.attacks.records.columns import ComparedColumn, PlacedNumbers, runs_of
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
     compared_records,
@@ -30,6 +31,8 @@ _FEWEST = 100
 _MOST = 100_000_000  # pairs of a person and a row
 _TOLERANCE = 0.05  # largest error of a right guess, as a share of the guessed number
 _NAME = "nearest"
+_SAMPLE = 1_000  # records that bound how far the nearest is
+_SLACK = 1e-6  # more than sums of distances differ by the order in which they are added
 
 
 def some_people(people: int, most: int, drawing: np.random.Generator) -> np.ndarray:
@@ -155,13 +158,13 @@ class HalfRecords:
 
     Attributes:
         columns: the columns.
-        cells: the cells of each different record, by column (int32).
+        placed: the different records by their cells, by column.
         record: the number of the different record of each row (int32).
         times: the number of rows with each different record (int64).
     """
 
     columns: Sequence[ComparedColumn]
-    cells: Sequence[np.ndarray]
+    placed: Sequence[PlacedNumbers]
     record: np.ndarray
     times: np.ndarray
 
@@ -173,14 +176,12 @@ class HalfRecords:
         _, first, record, times = np.unique(
             key, return_index=True, return_inverse=True, return_counts=True
         )
-        return cls(
-            columns, [column.cells[first] for column in columns], record.astype(np.int32), times
-        )
+        placed = [PlacedNumbers(column.cells[first]) for column in columns]
+        return cls(columns, placed, record.astype(np.int32), times)
 
-    def distance(self, person: int) -> np.ndarray:
-        """Return the distance of each different record from a person (float64)."""
-        pairs = zip(self.columns, self.cells, strict=True)
-        return np.asarray(sum(column.distances(person).take(cells) for column, cells in pairs))
+    def distances(self, person: int) -> Sequence[np.ndarray]:
+        """Return the distances of cells from a person, by column (float64)."""
+        return [column.distances(person) for column in self.columns]
 
 
 def _chances(
@@ -190,21 +191,100 @@ def _chances(
 
     Rows that are nearest in both halves are nearest in all columns.
     """
-    far = [half.distance(person) for half in halves]
-    near = [_nearest(distance) for distance in far]
-    both = np.logical_and.reduce(
-        [is_near.take(half.record) for is_near, half in zip(near, halves, strict=True)]
-    )
-    number = int(both.sum())
-    ways = [int(half.times[is_near].sum()) for is_near, half in zip(near, halves, strict=True)]
-    linked = Fraction(number, ways[0] * ways[-1])
-    if not number:
-        both = _nearest(sum(d.take(half.record) for d, half in zip(far, halves, strict=True)))
+    far = [half.distances(person) for half in halves]
+    near = [nearest_records([each], [half.placed]) for each, half in zip(far, halves, strict=True)]
+    ways = [int(half.times[some].sum()) for some, half in zip(near, halves, strict=True)]
+    rows = _rows_of_all(halves, near, ways)
+    linked = Fraction(len(rows), ways[0] * ways[-1])
+    if not len(rows):
+        placed, first = records.placed_rows(1), len(halves[0].columns)
+        rows = nearest_records(far, [some for some in (placed[:first], placed[first:]) if some])
     column, values = records.sensitive, records.shuffled_values
     if column is None or values is None:
         return linked, Fraction(0)
-    right = column.right(person, _TOLERANCE)
-    return linked, values.share_among(np.flatnonzero(both), right)
+    return linked, values.share_among(rows, runs_of(column.are_right(person, _TOLERANCE)))
+
+
+def _rows_of_all(
+    halves: Sequence[HalfRecords], near: Sequence[np.ndarray], ways: Sequence[int]
+) -> np.ndarray:
+    """Return the rows that have one of some records in each half (int64, ascending).
+
+    The half with the fewest such rows is searched, and the other is tested on these alone.
+
+    Args:
+        halves: at least one.
+        near: the numbers of the records, by half (int64).
+        ways: the number of rows with such a record in each half.
+    """
+    first, *others = sorted(range(len(halves)), key=ways.__getitem__)
+    rows = np.flatnonzero(_is_among(near[first], halves[first].record, len(halves[first].times)))
+    for half, some in ((halves[index], near[index]) for index in others):
+        rows = rows[_is_among(some, half.record[rows], len(half.times))]
+    return rows
+
+
+def _is_among(some: np.ndarray, records: np.ndarray, number: int) -> np.ndarray:
+    """Decide which records are among some of the records below a number (bool)."""
+    table = np.zeros(number, dtype=bool)
+    table[some] = True
+    return table.take(records)
+
+
+def nearest_records(
+    far: Sequence[Sequence[np.ndarray]], placed: Sequence[Sequence[PlacedNumbers]]
+) -> np.ndarray:
+    """Return the records that are nearest over all columns (positions, int64, ascending).
+
+    Some records that are nearest in one column bound how far the nearest may be. Records beyond
+    the bound are left out column by column, beginning with the one in which the fewest are near.
+
+    Args:
+        far: the distance of each cell, by part and column (float64); each part is added by itself.
+        placed: the records by their cells, by part and column.
+    """
+    columns = [*zip(chain(*far), chain(*placed), strict=True)]
+    bound = _add_distances(far, placed, _some_near(columns)).min() + _SLACK
+    spans = [runs_of(distances <= bound) for distances, _ in columns]
+    counts = [numbers.count(each) for (_, numbers), each in zip(columns, spans, strict=True)]
+    first, *others = sorted(range(len(columns)), key=counts.__getitem__)
+    some = columns[first][1].list_places(spans[first])
+    total = columns[first][0][columns[first][1].numbers[some]]
+    for distances, numbers in (columns[index] for index in others):
+        total = total + distances[numbers.numbers[some]]
+        is_near = total <= bound
+        some, total = some[is_near], total[is_near]
+    some = np.sort(some).astype(np.int64)
+    return np.asarray(some[_nearest(_add_distances(far, placed, some))])
+
+
+def _some_near(columns: Sequence[tuple[np.ndarray, PlacedNumbers]]) -> np.ndarray:
+    """Return some records nearest in the column in which the fewest are (positions, integers).
+
+    Args:
+        columns: the distance of each cell (float64), and the records by their cells.
+    """
+    spans = []
+    for distances, numbers in columns:
+        there = np.where(numbers.times(len(distances)) > 0, distances, np.inf)
+        spans.append(runs_of(there == there.min()))
+    counts = [numbers.count(each) for (_, numbers), each in zip(columns, spans, strict=True)]
+    fewest = int(np.argmin(counts))
+    near = columns[fewest][1].list_places(spans[fewest])
+    return near[:: max(len(near) // _SAMPLE, 1)]
+
+
+def _add_distances(
+    far: Sequence[Sequence[np.ndarray]],
+    placed: Sequence[Sequence[PlacedNumbers]],
+    some: np.ndarray,
+) -> np.ndarray:
+    """Return the distances of some records (positions, integers) over all columns (float64)."""
+    parts = [
+        sum(distances[numbers.numbers[some]] for distances, numbers in zip(*part, strict=True))
+        for part in zip(far, placed, strict=True)
+    ]
+    return np.asarray(sum(parts))
 
 
 def _nearest(distance: Any) -> np.ndarray:

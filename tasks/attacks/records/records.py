@@ -6,13 +6,15 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from sfumato.expectations.groups.counting import pack
+from sfumato.expectations.groups.counting import dense, pack
 from sfumato.tasks.attacks.records.columns import (
     ComparedColumn,
     ExactColumn,
     Fits,
     LabelColumn,
+    PlacedNumbers,
 )
 from sfumato.tasks.attacks.records.shuffled import ShuffledValues
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, skipped_attack
@@ -57,15 +59,40 @@ class ComparedRecords:
             else (*self.quasi_identifiers, self.sensitive)
         )
 
+    def placed_rows(self, step: int) -> Sequence[PlacedNumbers]:
+        """Return every `step`th row by its cell in each quasi-identifier; made once."""
+        if step not in self._rows_by_step:
+            self._rows_by_step[step] = [
+                PlacedNumbers(column.cells[::step]) for column in self.quasi_identifiers
+            ]
+        return self._rows_by_step[step]
+
+    @cached_property
+    def _rows_by_step(self) -> dict[int, Sequence[PlacedNumbers]]:
+        """The rows that `placed_rows` returned, by step."""
+        return {}
+
+    @cached_property
+    def vectors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The number of the quasi-identifiers of each row, and of each person (int64 both, dense).
+
+        Rows and people with equal quasi-identifiers have equal numbers; that of a row is -1 if one
+        of its cells admits several values.
+        """
+        columns = self.quasi_identifiers
+        both = [np.concatenate([column.single, column.values]) for column in columns]
+        key, _ = pack(
+            [np.maximum(values, 0) for values in both], [int(values.max()) + 1 for values in both]
+        )
+        numbers, _ = dense(key)
+        is_whole = np.all([column.single >= 0 for column in columns], axis=0)
+        return np.where(is_whole, numbers[: self.rows], -1), numbers[self.rows :]
+
     @cached_property
     def shuffled_values(self) -> ShuffledValues | None:
         """The values of the sensitive column, equally likely in each row of their group."""
         column = self.sensitive
         return None if column is None else ShuffledValues(self.group, column.cells)
-
-    def distance(self, columns: tuple[ComparedColumn, ...], person: int) -> np.ndarray:
-        """Return the distance of each record from a person over some columns (float64)."""
-        return np.asarray(sum(column.distance(person) for column in columns))
 
 
 def compared_records(target: AttackedRelease) -> ComparedRecords | None:
@@ -81,24 +108,8 @@ def without_records(target: AttackedRelease, name: str) -> tuple[Score, ...]:
     declared = target.declared
     if not declared.is_recoded or declared.is_composed or declared.parts is not None:
         return ()
-    labels = declared.names_with_roles("quasi-identifier")
-    is_skipped = target.people.rows and any(_has_too_many(target, column) for column in labels)
+    is_skipped = target.people.rows and _are_too_many(target)
     return skipped_attack(name, _TOO_MANY) if is_skipped else ()
-
-
-def keys_of(columns: tuple[ComparedColumn, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return one key per published row, and one per person (int64 each).
-
-    Rows and people with equal keys have equal values in all columns. The key of a row is -1 if one
-    of its cells admits several values.
-    """
-    both = [np.concatenate([column.single, column.values]).astype(np.int64) for column in columns]
-    key, _ = pack(
-        [np.maximum(values, 0) for values in both], [int(values.max()) + 1 for values in both]
-    )
-    rows = len(columns[0].single)
-    whole = np.all([column.single >= 0 for column in columns], axis=0)
-    return np.where(whole, key[:rows], -1), key[rows:]
 
 
 def _read_records(target: AttackedRelease) -> ComparedRecords | None:
@@ -106,9 +117,9 @@ def _read_records(target: AttackedRelease) -> ComparedRecords | None:
     if declared.is_composed or declared.parts is not None or not target.people.rows:
         return None
     if declared.is_recoded:
-        labels = _label_columns(target)
-        if None in labels:
+        if _are_too_many(target):
             return None
+        labels = _label_columns(target)
         return _make_records(target, target.tables[TABLE], labels, _groups_of_labels(labels))
     if declared.form.shows != "rows" or declared.form.values_apart:
         return None
@@ -134,11 +145,11 @@ def _make_records(
     return ComparedRecords(there, sensitive, table.num_rows, target.people.rows, group)
 
 
-def _groups_of_labels(labels: Sequence[ComparedColumn | None]) -> np.ndarray:
+def _groups_of_labels(labels: Sequence[ComparedColumn]) -> np.ndarray:
     """Return groups of rows with the same labels in all columns (int64, one per row, from 0)."""
-    cells = [column.cells for column in labels if column is not None]
+    cells = [column.cells for column in labels]
     key, _ = pack(cells, [int(column_cells.max(initial=0)) + 1 for column_cells in cells])
-    return np.unique(key, return_inverse=True)[1]
+    return dense(key)[0]
 
 
 def _exact_column(target: AttackedRelease, table: pa.Table, name: str) -> ExactColumn | None:
@@ -147,16 +158,14 @@ def _exact_column(target: AttackedRelease, table: pa.Table, name: str) -> ExactC
     return None if type_ is None else ExactColumn(published.cast(type_), own.cast(type_))
 
 
-def _label_columns(target: AttackedRelease) -> list[ComparedColumn | None]:
+def _label_columns(target: AttackedRelease) -> list[ComparedColumn]:
     return [
         _label_column(target, name) for name in target.declared.names_with_roles("quasi-identifier")
     ]
 
 
-def _label_column(target: AttackedRelease, name: str) -> LabelColumn | None:
+def _label_column(target: AttackedRelease, name: str) -> LabelColumn:
     declared, own = target.declared, target.people[name]
-    if _has_too_many(target, name):
-        return None
     texts, cells = labels_of(target.tables[TABLE], name)
     read = reader_for(form_of(declared))(name, declared.columns[name])
     labels = [read(text) for text in texts]
@@ -164,7 +173,12 @@ def _label_column(target: AttackedRelease, name: str) -> LabelColumn | None:
     return LabelColumn(labels, cells.astype(np.int32), fits)
 
 
-def _has_too_many(target: AttackedRelease, name: str) -> bool:
+def _are_too_many(target: AttackedRelease) -> bool:
     """Decide whether a column has too many pairs of labels and people's values to compare."""
-    texts, _ = labels_of(target.tables[TABLE], name)
-    return len(texts) * len(target.people[name].values) > _MOST
+    names = target.declared.names_with_roles("quasi-identifier")
+    return any(
+        pc.count_distinct(target.tables[TABLE][name], mode="all").as_py()
+        * len(target.people[name].values)
+        > _MOST
+        for name in names
+    )

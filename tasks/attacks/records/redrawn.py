@@ -5,187 +5,210 @@ condition is made from a draw of its own. Only the needed part is drawn: the val
 the number of other rows with its quasi-identifiers that have such a value.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from sfumato.tasks.attacks.records.columns import ComparedColumn, Span
+from sfumato.tasks.attacks.records.columns import common_places
 from sfumato.tasks.attacks.records.records import ComparedRecords
-from sfumato.tasks.attacks.records.shuffled import ShuffledValues
 
 FIRST = 1_000, 30_000  # about so many rows, or people, are tested before all are
+_TOGETHER = 60_000  # most rows on which many conditions are tested together
+_AS_MATRIX = 2_000  # most rows on which conditions are tested without looking cells up
 
 
 @dataclass(frozen=True, eq=False)
-class RowCondition:
-    """The condition to be like one row, in some columns.
+class RowConditions:
+    """Conditions to be like a row in some columns, each once values are shuffled anew.
 
     Attributes:
-        row: the number of the row.
-        quasi_identifiers: the columns of quasi-identifiers in the condition; at least one.
-        span: the sensitive values that are like the row's in the drawn shuffle; None if the
-            condition has no sensitive column.
-        is_sure: whether it is already certain that no other row meets it.
+        records: the release.
+        rows: the row of each condition (int64).
+        columns: the positions of its columns; quasi-identifiers among them (int64, 2-D).
+        low: the first cell that is like the row's, by condition and column (int64, 2-D).
+        high: the first cell after these (int64, 2-D).
     """
 
-    row: int
-    quasi_identifiers: Sequence[ComparedColumn]
-    span: Span | None
-    is_sure: bool = False
+    records: ComparedRecords
+    rows: np.ndarray
+    columns: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @cached_property
+    def _by_value(self) -> np.ndarray:
+        """True for conditions with the sensitive column (bool)."""
+        return np.asarray((self.columns >= len(self.records.quasi_identifiers)).any(axis=1))
+
+    @cached_property
+    def _limits_of_values(self) -> tuple[np.ndarray, np.ndarray]:
+        """The values that are like the row's, of conditions with the sensitive column (int64)."""
+        is_value = self.columns >= len(self.records.quasi_identifiers)
+        return (self.low * is_value).max(axis=1), (self.high * is_value).max(axis=1)
+
+    def test_together(self, drawing: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+        """Test all conditions on some of the rows, and on more those that no other row met.
+
+        Returns:
+            The conditions that none of these rows met (positions, int64), how many rows each
+            condition was tested on (int64), and the step at which rows were tested last.
+        """
+        number, before = self.records.rows, 0
+        met, tested = np.arange(len(self.rows)), np.zeros(len(self.rows), dtype=np.int64)
+        for step in (step for step in steps(number) if number <= _TOGETHER * step):
+            tested[met] += -(-number // step)
+            others = self._others_like(met, step)
+            met = np.setdiff1d(met, self._met_by(*others, before, drawing), assume_unique=True)
+            before = step
+        return met, tested, before
 
     def is_met_once(
-        self, records: ComparedRecords, drawing: np.random.Generator
+        self, index: int, before: int, drawing: np.random.Generator
     ) -> tuple[bool, int]:
-        """Decide whether no other row meets it; return also how many rows were tested.
+        """Decide whether no other row meets a condition; return also how many rows were tested.
 
-        Some rows are tested first: if one of them also meets it, the others need no test.
+        Args:
+            index: its position.
+            before: every such row was tested before, and did not meet it.
+            drawing: the source of randomness for the values of rows.
         """
-        if self.is_sure:
-            return True, records.rows
-        tested, seen = 0, np.array([self.row])
-        for step in steps(records.rows):
-            tested += -(-records.rows // step)
-            like = self._like_known(step)
-            new = like[like != self.row] if len(seen) == 1 else np.setdiff1d(like, seen, True)
-            if self._meets(new, seen, records.shuffled_values, drawing):
-                return False, tested
-            if step > 1:
-                seen = np.union1d(seen, new)
-        return True, tested
+        if before == 1:
+            return True, 0
+        like, tested = self._like_quasi_identifiers(index, 1)
+        others = like[like != self.rows[index]]
+        met = self._met_by(np.full(len(others), index), others, before, drawing)
+        return not len(met), tested
 
-    def is_one_person(self, records: ComparedRecords) -> tuple[bool, int]:
-        """Decide whether exactly one person meets it; return also how many people were tested."""
-        tested = 0
-        for step in steps(records.people):
-            tested += -(-records.people // step)
-            holding = int(np.count_nonzero(self._people(records, step)))
-            if holding > 1:
-                break
-        return holding == 1, tested
-
-    def _like_known(self, step: int) -> np.ndarray:
-        """Return those of every `step`th row with such quasi-identifiers (positions, int64)."""
-        holds = np.logical_and.reduce(
-            [column.rows_like(self.row)(step) for column in self.quasi_identifiers]
+    def is_one_person(self, index: int) -> tuple[bool, int]:
+        """Decide whether exactly one person meets a condition; return also the people tested."""
+        columns = self.records.columns
+        people, tested = common_places(
+            [
+                (columns[position].placed_people, columns[position].spans_of_people((low, high)))
+                for position, low, high in self._parts(index)
+            ]
         )
-        return np.flatnonzero(holds) * step
+        return len(people) == 1, tested
 
-    def _people(self, records: ComparedRecords, step: int) -> np.ndarray:
-        holds = [column.people_like(self.row)(step) for column in self.quasi_identifiers]
-        if self.span is not None and records.sensitive is not None:
-            low, high = self.span
-            values = records.sensitive.values[::step]
-            holds.append((values >= low) & (values < high))
-        return np.asarray(np.logical_and.reduce(holds))
+    def _parts(self, index: int) -> Sequence[tuple[int, int, int]]:
+        """Return the columns of a condition (positions), each with its first and last cells."""
+        each = (self.columns[index], self.low[index], self.high[index])
+        return list(zip(*(part.tolist() for part in each), strict=True))
 
-    def _meets(
-        self,
-        new: np.ndarray,
-        seen: np.ndarray,
-        values: ShuffledValues | None,
-        drawing: np.random.Generator,
-    ) -> bool:
-        """Decide whether some new rows meet it in this draw: one of them needs such a value.
+    def _others_like(self, conditions: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return conditions, each with another row that has its quasi-identifiers (int64 both).
 
-        Of the rows seen before, only the row itself has such a value.
+        Args:
+            conditions: those that are tested (positions, int64).
+            step: every `step`th row is tested.
         """
-        if self.span is None or values is None or not len(new):
-            return len(new) > 0
-        group, number = np.unique(values.group[new], return_counts=True)
-        # The row itself has one of the like values of its group. Rows seen before have none, so all
-        # others are equally likely in the group's remaining rows.
-        own = group == values.group[self.row]
-        like = values.count_between(group, self.span) - own
-        gone = np.bincount(values.group[seen], minlength=len(values.sizes))[group]
-        remaining = values.sizes[group] - gone
-        return bool(drawing.hypergeometric(like, remaining - like, number).any())
+        if self.records.rows > _AS_MATRIX * step:
+            listed = [self._like_quasi_identifiers(index, step)[0] for index in conditions.tolist()]
+            tested = np.repeat(np.arange(len(conditions)), [len(rows) for rows in listed])
+            row = np.concatenate([conditions[:0], *listed])
+        else:
+            tested, row = self._like_in_matrix(conditions, step)
+        row *= step
+        is_other = row != self.rows[conditions][tested]
+        return conditions[tested[is_other]], row[is_other]
+
+    def _like_quasi_identifiers(self, index: int, step: int) -> tuple[np.ndarray, int]:
+        """Return those of every `step`th row with a condition's quasi-identifiers, and the tests.
+
+        Rows are numbered among those that are tested.
+        """
+        placed = self.records.placed_rows(step)
+        return common_places(
+            [
+                (placed[position], [(low, high)])
+                for position, low, high in self._parts(index)
+                if position < len(placed)
+            ]
+        )
+
+    def _like_in_matrix(self, conditions: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same of many conditions: the condition's place, and the row (int64 both)."""
+        holds = np.ones((len(conditions), -(-self.records.rows // step)), dtype=bool)
+        columns, low, high = (part[conditions] for part in (self.columns, self.low, self.high))
+        for position, column in enumerate(self.records.quasi_identifiers):
+            tested, place = np.nonzero(columns == position)
+            cells = column.cells[::step]
+            first, end = (
+                part[tested, place].astype(cells.dtype)[:, np.newaxis] for part in (low, high)
+            )
+            holds[tested] &= (cells >= first) & (cells < end)
+        places, rows = np.nonzero(holds)
+        return places, rows
+
+    def _met_by(
+        self, condition: np.ndarray, row: np.ndarray, before: int, drawing: np.random.Generator
+    ) -> np.ndarray:
+        """Return the conditions that other rows meet in this draw (positions, int64, ascending).
+
+        The row itself has one of the like values of its group. Rows that were tested before have
+        none, so all others are equally likely in the group's remaining rows.
+
+        Args:
+            condition: the conditions (positions, int64), one for each row.
+            row: the other rows that have its quasi-identifiers (int64).
+            before: every such row was tested before; 0 for none.
+            drawing: the source of randomness for the values of rows.
+        """
+        is_new = row % before != 0 if before else np.ones(len(row), dtype=bool)
+        values, by_value = self.records.shuffled_values, self._by_value[condition]
+        surely = condition[is_new & ~by_value]
+        if values is None or not by_value.any():
+            return np.unique(surely)
+        key, place = np.unique(
+            condition[by_value] * len(values.sizes) + values.group[row[by_value]],
+            return_inverse=True,
+        )
+        index, group = np.divmod(key, len(values.sizes))
+        own = group == values.group[self.rows[index]]
+        low, high = (limits[index] for limits in self._limits_of_values)
+        like = values.count_between(group, low, high) - own
+        number = np.bincount(place[is_new[by_value]], minlength=len(key))
+        gone = np.bincount(place, minlength=len(key)) - number + own
+        having = drawing.hypergeometric(like, values.sizes[group] - gone - like, number)
+        return np.union1d(surely, index[having > 0])
 
 
-def row_condition(
-    records: ComparedRecords, row: int, chosen: Sequence[int], drawing: np.random.Generator
-) -> RowCondition:
-    """Return the condition to be like a row in some columns, once values are shuffled anew.
-
-    Args:
-        records: the release.
-        row: the number of one of its rows.
-        chosen: the positions of columns, some of them quasi-identifiers.
-        drawing: the source of randomness for the row's value.
-    """
-    values, columns = records.shuffled_values, _quasi_identifiers(records, chosen)
-    if len(columns) == len(chosen) or values is None:
-        return RowCondition(row, columns, None)
-    return RowCondition(row, columns, _span(records, values.draw(row, drawing)))
-
-
-def conditions_met(
+def draw_conditions(
     records: ComparedRecords, rows: np.ndarray, columns: np.ndarray, drawing: np.random.Generator
-) -> list[RowCondition | None]:
-    """Return the condition of each of some rows, each in one whole shuffle; for small tables.
+) -> RowConditions:
+    """Return the conditions to be like rows in some columns, each once values are shuffled anew.
 
     Args:
         records: the release.
-        rows: some of its rows (int64).
-        columns: the positions of the columns of each condition (int64, conditions x columns).
-        drawing: the source of randomness for shuffles.
-
-    Returns:
-        One condition per row; None if other rows also meet it.
+        rows: the row of each condition (int64).
+        columns: the positions of its columns, some of them quasi-identifiers (int64, 2-D).
+        drawing: the source of randomness for the rows' values.
     """
-    holds = like_known(records, rows, columns, 1)
-    values, by_value = (
-        records.shuffled_values,
-        (columns >= len(records.quasi_identifiers)).any(axis=1),
-    )
-    spans: list[Span | None] = [None] * len(rows)
-    if values is not None and by_value.any():
-        tables = values.draw_tables(int(by_value.sum()), drawing)
-        cells = tables[np.arange(len(tables)), rows[by_value]].tolist()
-        value_spans = [_span(records, cell) for cell in cells]
-        low, high = np.array(value_spans).T[:, :, np.newaxis]
-        holds[by_value] &= (tables >= low) & (tables < high)
-        for index, span in zip(np.flatnonzero(by_value).tolist(), value_spans, strict=True):
-            spans[index] = span
-    met = (np.count_nonzero(holds, axis=1) == 1).tolist()
-    every = zip(rows.tolist(), columns.tolist(), spans, met, strict=True)
-    return [
-        RowCondition(row, _quasi_identifiers(records, chosen), span, is_sure=True)
-        if alone
-        else None
-        for row, chosen, span, alone in every
-    ]
+    low, high = (np.zeros(columns.shape, dtype=np.int64) for _ in range(2))
+    values, number = records.shuffled_values, len(records.quasi_identifiers)
+    for position, column in enumerate(records.columns):
+        condition, place = np.nonzero(columns == position)
+        some = rows[condition]
+        if position == number and values is not None:
+            cells = values.draw(some, drawing)
+        else:
+            cells = column.cells[some]
+        low[condition, place], high[condition, place] = column.spans(cells)
+    return RowConditions(records, rows, columns, low, high)
 
 
-def like_known(
-    records: ComparedRecords, rows: np.ndarray, columns: np.ndarray, step: int
-) -> np.ndarray:
-    """Decide which of every `step`th row have the quasi-identifiers of `rows` (bool, 2-D).
-
-    The first axis is `rows`, the second the tested rows.
-    """
-    holds = np.ones((len(rows), -(-records.rows // step)), dtype=bool)
-    for index, column in enumerate(records.quasi_identifiers):
-        conditions = np.flatnonzero((columns == index).any(axis=1))
-        holds[conditions] &= column.rows_like_each(rows[conditions], step)
-    return holds
-
-
-def _quasi_identifiers(records: ComparedRecords, chosen: Sequence[int]) -> Sequence[ComparedColumn]:
-    return [
-        records.quasi_identifiers[index]
-        for index in chosen
-        if index < len(records.quasi_identifiers)
-    ]
-
-
-def _span(records: ComparedRecords, cell: int) -> Span | None:
-    return None if records.sensitive is None else records.sensitive.span(cell)
-
-
-def steps(number: int) -> Iterator[int]:
-    """Yield steps, each smaller than the one before, and 1 at last.
+def steps(number: int) -> Sequence[int]:
+    """Return steps, each a multiple of the next, and 1 at last.
 
     With step s every s-th of `number` rows is tested: about as many as `FIRST` says, then all.
+
+    >>> steps(100_000)
+    [99, 3, 1]
     """
-    yield from dict.fromkeys((*(max(number // some, 1) for some in FIRST), 1))
+    finest: list[int] = [1]
+    for some in reversed(FIRST):
+        step = number // some // finest[-1] * finest[-1]
+        finest += [step] if step > finest[-1] else []
+    return finest[::-1]

@@ -15,7 +15,9 @@ from typing import Self
 
 import numpy as np
 
-from sfumato.expectations.shared.sorting import positions
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.shared.sorting import positions, starts, tally
+from sfumato.tasks.attacks.records.columns import Spans
 
 _AT_ONCE = 5_000_000  # pairs of a person and a group
 _BITS = 192  # of the whole numbers that stand for chances, in units of 2 ** -_BITS
@@ -50,25 +52,24 @@ class ShuffledValues:
         """Count how often groups have values (int64), given in pairs (integers, one array each)."""
         return self._by_value.times(value, group)
 
-    def draw(self, row: int, drawing: np.random.Generator) -> int:
-        """Return the value of a row in another shuffle."""
-        group = self.group[row]
+    def draw(self, rows: np.ndarray, drawing: np.random.Generator) -> np.ndarray:
+        """Return the value of each of some rows in another shuffle, one of its own (int64)."""
+        group = self.group[rows]
         place = self._starts[group] + drawing.integers(self.sizes[group])
-        return int(self._in_order[place] % self._bound)
+        return np.asarray(self._in_order[place] % self._bound)
 
-    def draw_tables(self, number: int, drawing: np.random.Generator) -> np.ndarray:
-        """Return the values of all rows in `number` shuffles (int64, shuffles x rows)."""
-        chance = self.group + drawing.random((number, len(self.group)))
-        values = np.empty(chance.shape, dtype=np.int64)
-        np.put_along_axis(
-            values, chance.argsort(axis=1), self._in_order[np.newaxis] % self._bound, axis=1
+    def count_between(
+        self, group: np.ndarray, low: np.ndarray | int, high: np.ndarray | int
+    ) -> np.ndarray:
+        """Count the values of groups from a low end to before a high one (all int64).
+
+        Ends may be above all values of rows.
+        """
+        below, above = (
+            np.searchsorted(self._in_order, group * self._bound + np.minimum(end, self._bound - 1))
+            for end in (low, high)
         )
-        return values
-
-    def count_between(self, group: np.ndarray, span: tuple[int, int]) -> np.ndarray:
-        """Count the values of groups from the first to before the second end (int64)."""
-        low, high = (np.searchsorted(self._in_order, group * self._bound + end) for end in span)
-        return np.asarray(high - low)
+        return np.asarray(above - below)
 
     @cached_property
     def _bound(self) -> int:
@@ -93,17 +94,18 @@ class ShuffledValues:
         group = self.group[rows]
         return mean_share(self.times(group, value), self.sizes[group])
 
-    def share_among(self, rows: np.ndarray, matching: np.ndarray) -> Fraction:
-        """Return the chance that a row has a matching value, on average over rows, at least one.
+    def share_among(self, rows: np.ndarray, spans: Spans) -> Fraction:
+        """Return the chance that a row's value is in a range, on average over rows, at least one.
 
         Args:
             rows: some published rows (positions, int64).
-            matching: whether the value of each published row matches (bool, one per row).
+            spans: the ranges of values.
         """
-        group = self.group[rows]
-        return mean_share(
-            np.bincount(self.group[matching], minlength=len(self.sizes))[group], self.sizes[group]
-        )
+        group, times = np.unique(self.group[rows], return_counts=True)
+        matching = np.zeros(len(group), dtype=np.int64)
+        for low, high in spans:
+            matching += self.count_between(group, low, high)
+        return mean_share(np.repeat(matching, times), np.repeat(self.sizes[group], times))
 
     def expected_share(
         self, published: np.ndarray, own: np.ndarray, value: np.ndarray, everyone: int
@@ -120,7 +122,7 @@ class ShuffledValues:
             value: the value of each person (integers).
             everyone: the number of people of whom it is the share; all others have no such row.
         """
-        _, numbers = np.unique(np.append(published, own), return_inverse=True)
+        numbers, _ = dense(np.append(np.maximum(published, 0), own))
         vector, person_vector = numbers[: len(published)], numbers[len(published) :]
         is_whole = published >= 0
         rows = PlacedItems.from_rows(vector[is_whole], self.group[is_whole], len(self.sizes))
@@ -144,21 +146,21 @@ class ShuffledValues:
             value: the value of each person (integers).
 
         Returns:
-            The person of each (position, int64, ascending), and the numbers of `_Term` (int64,
-            three rows), ascending for each person.
+            The person of each (position, int64), and the numbers of `_Term` (int64, three rows).
         """
         # a person's groups are listed by rows or by values, whichever are in fewer groups
         by_rows = rows.groups(vector) <= self._by_value.groups(value)
         parts = []
-        for mask, items, numbers in ((by_rows, rows, vector), (~by_rows, self._by_value, value)):
+        both = (rows, vector), (self._by_value, value)
+        for mask, listed, looked_up in ((by_rows, *both), (~by_rows, *both[::-1])):
+            (items, numbers), (others, other_numbers) = listed, looked_up
             some = np.flatnonzero(mask)
-            place, group = items.spread(numbers[some])
+            place, group, times = items.spread(numbers[some])
             person = some[place]
-            both = rows.times(vector[person], group), self.times(group, value[person])
-            few, many = np.minimum(*both), np.maximum(*both)
+            other = others.times(other_numbers[person], group)
+            few, many = np.minimum(times, other), np.maximum(times, other)
             parts.append(np.stack([person, self.sizes[group], few, many])[:, few > 0])
         pairs = np.concatenate(parts, axis=1)
-        pairs = pairs[:, np.lexsort(pairs[::-1])]
         return pairs[0], pairs[1:]
 
 
@@ -180,8 +182,14 @@ class PlacedItems:
     @classmethod
     def from_rows(cls, item: np.ndarray, group: np.ndarray, bound: int) -> Self:
         """Count items in groups (integers, one of each per row)."""
-        places, counts = np.unique(item.astype(np.int64) * bound + group, return_counts=True)
-        return cls(places, counts, bound)
+        most = (int(item.max(initial=0)) + 1) * bound
+        return cls(*tally(item.astype(np.int64) * bound + group, most), bound)
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        """The first pair of each item, and twice the number of pairs at last (int64)."""
+        ends = np.cumsum(np.bincount(self.places // self.bound))
+        return np.concatenate([[0], ends, [len(self.places)]])
 
     def times(self, item: np.ndarray, group: np.ndarray) -> np.ndarray:
         """Count how often groups have items (int64), given in pairs (integers, one array each)."""
@@ -194,17 +202,17 @@ class PlacedItems:
         first, last = self._span(item)
         return np.asarray(last - first)
 
-    def spread(self, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return all pairs of an item, by its position, and a group that has it (both int64)."""
+    def spread(self, item: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return all pairs of an item, by its position, and a group that has it, with the count."""
         first, last = self._span(item)
         length = last - first
         whose = np.repeat(np.arange(len(item)), length)
         entry = np.arange(len(whose)) + (first - np.cumsum(length) + length)[whose]
-        return whose, self.places[entry] % self.bound
+        return whose, self.places[entry] % self.bound, self.counts[entry]
 
     def _span(self, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        lowest = item.astype(np.int64) * self.bound
-        return positions(self.places, lowest), positions(self.places, lowest + self.bound)
+        item = np.minimum(item, len(self._starts) - 2)  # of which no row has one
+        return self._starts[item], self._starts[item + 1]
 
 
 def _slices(pairs: np.ndarray) -> Iterator[slice]:
@@ -225,31 +233,37 @@ def mean_share(times: np.ndarray, totals: np.ndarray) -> Fraction:
 
 def _count_alike(person: np.ndarray, numbers: np.ndarray) -> Counter[_Terms]:
     """Count the people who could be shown by the same terms (see `ShuffledValues._terms`)."""
-    first_place, place, _ = _alike_rows(numbers.T)
+    if not len(person):
+        return Counter[_Terms]()
+    first_place, place = _alike_rows(numbers.T)
     terms = [tuple(term) for term in numbers[:, first_place].T.tolist()]
-    _, first, length = np.unique(person, return_index=True, return_counts=True)
+    person, place = np.divmod(np.sort(person * len(terms) + place), len(terms))
+    first = starts(person)
+    length = np.diff(first, append=len(person))
     people = Counter[_Terms]()
     for of_each in np.unique(length).tolist():
         begin = first[length == of_each]
         places = place[begin[:, np.newaxis] + np.arange(of_each)]
-        first_person, _, times = _alike_rows(places)
+        first_person, alike = _alike_rows(places)
+        times = np.bincount(alike)
         for chosen, number in zip(places[first_person].tolist(), times.tolist(), strict=True):
             people[tuple(terms[position] for position in chosen)] += number
     return people
 
 
-def _alike_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find equal rows of a matrix of non-negative numbers (int64), column by column.
+def _alike_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find equal rows of a matrix of non-negative numbers (int64, at least one), by columns.
 
     Returns:
-        The first of each set of equal rows (position, int64), the number of the set of each row
-        (int64), and the size of each set (int64).
+        The first of each set of equal rows (position, int64), and the number of the set of each
+        row (int64); sets are numbered in the order of their rows' numbers.
     """
     place = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
-        place = np.unique(place * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
-    _, first, times = np.unique(place, return_index=True, return_counts=True)
-    return first, place, times
+        place, number = dense(place * (int(column.max()) + 1) + column)
+    first = np.empty(number, dtype=np.int64)
+    first[place[::-1]] = np.arange(len(rows))[::-1]
+    return first, place
 
 
 def _share_shown(people: Counter[_Terms], everyone: int) -> float:

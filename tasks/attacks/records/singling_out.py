@@ -20,14 +20,7 @@ from sfumato.tasks.attacks.records.records import (
     compared_records,
     without_records,
 )
-from sfumato.tasks.attacks.records.redrawn import (
-    FIRST,
-    RowCondition,
-    conditions_met,
-    like_known,
-    row_condition,
-    steps,
-)
+from sfumato.tasks.attacks.records.redrawn import draw_conditions, steps
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.shared.beliefs import SuccessShare
 from sfumato.tasks.attacks.shared.margins import Margin, margin_of_tries
@@ -37,7 +30,6 @@ _TURNS = 40  # conditions for each try, most of which hold for several rows
 _MOST = 600_000_000  # most tests of a row or person by a condition
 _NAME = "singling-out"
 _AT_ONCE = 500  # conditions that are tested on rows together
-_SMALL = 3_000  # most rows of tables whose conditions are tested on all rows at once
 
 
 @dataclass(frozen=True)
@@ -121,43 +113,32 @@ def make_tries(records: ComparedRecords, drawing: np.random.Generator) -> Tries:
     The last condition is tested to its end like all others, whatever it costs.
     """
     singled_out = met = made = tested = 0
-    for condition in islice(_conditions(records, drawing), _TURNS * ATTEMPTS):
-        made += 1
-        if condition is not None:
-            alone, rows = condition.is_met_once(records, drawing)
-            is_found, people = condition.is_one_person(records) if alone else (False, 0)
-            singled_out, met, tested = singled_out + is_found, met + alone, tested + rows + people
+    for alone, is_found, tests in islice(_results(records, drawing), _TURNS * ATTEMPTS):
+        made, met, singled_out = made + 1, met + alone, singled_out + is_found
+        tested += tests
         if met == ATTEMPTS or tested > _MOST:
             break
     return Tries(singled_out, met, made)
 
 
-def _conditions(
+def _results(
     records: ComparedRecords, drawing: np.random.Generator
-) -> Iterator[RowCondition | None]:
-    """Yield conditions without end, None in place of those that several rows meet."""
-    number, size = len(records.columns), _AT_ONCE
+) -> Iterator[tuple[bool, bool, int]]:
+    """Yield without end whether a condition is met by one row, by one person too, and the tests."""
+    number = len(records.columns)
     while True:
-        rows = drawing.integers(records.rows, size=size)
-        columns = drawing.permuted(np.tile(np.arange(number), (size, 1)), axis=1)[:, :_COLUMNS]
-        if records.rows <= _SMALL:
-            yield from conditions_met(records, rows, columns, drawing)
-        else:
-            yield from _open_conditions(records, rows, columns, drawing)
-
-
-def _open_conditions(
-    records: ComparedRecords, rows: np.ndarray, columns: np.ndarray, drawing: np.random.Generator
-) -> Iterator[RowCondition | None]:
-    """Yield conditions, None where a sample of the rows shows that several rows meet one.
-
-    Conditions on a shuffled value stay open.
-    """
-    holds = like_known(records, rows, columns, max(records.rows // FIRST[0], 1))
-    by_value = (columns >= len(records.quasi_identifiers)).any(axis=1)
-    is_open = by_value | (np.count_nonzero(holds, axis=1) <= 1)
-    for row, chosen, is_ in zip(rows.tolist(), columns.tolist(), is_open.tolist(), strict=True):
-        yield row_condition(records, row, chosen, drawing) if is_ else None
+        rows = drawing.integers(records.rows, size=_AT_ONCE)
+        columns = drawing.permuted(np.tile(np.arange(number), (_AT_ONCE, 1)), axis=1)
+        conditions = draw_conditions(records, rows, columns[:, :_COLUMNS], drawing)
+        are_open, tested, step = conditions.test_together(drawing)
+        remaining = set(are_open.tolist())
+        for index, tests in enumerate(tested.tolist()):
+            if index not in remaining:
+                yield False, False, tests
+                continue
+            alone, more = conditions.is_met_once(index, step, drawing)
+            single, people = conditions.is_one_person(index) if alone else (False, 0)
+            yield alone, single, tests + more + people
 
 
 def _is_met_by_chance(records: ComparedRecords, drawing: np.random.Generator) -> bool:

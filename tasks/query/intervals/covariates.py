@@ -142,9 +142,10 @@ class Covariates:
             Float64, groups x bins.
         """
         place = self._place_of_used[groups]
-        is_used = place >= 0
-        expected = np.tile(self._frequent, (len(groups), 1))
-        expected[is_used] += self._counts[place[is_used]] / self._rows[groups[is_used], None]
+        expected: np.ndarray = self._counts[place]
+        expected /= self._rows[groups, None]
+        expected[place < 0] = 0.0
+        expected += self._frequent
         return expected
 
     @cached_property
@@ -189,13 +190,43 @@ class Covariates:
         Args:
             numbers: the numbers of all groups.
         """
-        slopes = self._slopes_of(numbers.mean[None], (numbers.variance + numbers.inner)[None])
-        spread = numbers.variance * (numbers.size / np.maximum(numbers.size - 1, 1))
-        part = slopes.part_of((spread + numbers.inner)[None])[0]
-        if slopes.variance[0] <= 0:
-            return Deviations(np.zeros(len(self._group)), part, None, self)
-        noise = slopes.variance[0] * self.shape_of_noise(of_values=bool(slopes.of_values[0]))
-        return Deviations(self._row_deviations(slopes.slopes[0], part), part, noise, self)
+        (deviations,) = self.fit_all(
+            numbers.size, numbers.mean[None], numbers.variance[None], numbers.inner[None]
+        )
+        return deviations
+
+    def fit_all(
+        self,
+        size: np.ndarray,
+        mean: np.ndarray,
+        variance: np.ndarray,
+        inner: np.ndarray | None = None,
+    ) -> list["Deviations"]:
+        """Return the deviations of several numbers of rows; see `fit` and `GroupedNumbers`.
+
+        Args:
+            size: the size of each group (float64, one per group).
+            mean: the means of the numbers in each group (float64, numbers x groups).
+            variance: their variances within each group (float64, numbers x groups).
+            inner: their mean variances within subdomains (float64, numbers x groups); None for 0.
+        """
+        spread = variance * (size / np.maximum(size - 1, 1))
+        if inner is not None:
+            variance, spread = variance + inner, spread + inner
+        slopes = self._slopes_of(mean, variance)
+        parts = slopes.part_of(spread)
+        return [
+            Deviations(
+                slopes.slopes[number],
+                parts[number],
+                slopes.variance[number]
+                * self.shape_of_noise(of_values=bool(slopes.of_values[number])),
+                self,
+            )
+            if slopes.variance[number] > 0
+            else Deviations(np.zeros(self.bins), parts[number], None, self)
+            for number in range(len(mean))
+        ]
 
     def _slopes_of(self, mean: np.ndarray, variance: np.ndarray) -> "Slopes":
         """Return the slopes of several numbers on the bins, which come from the groups' means.
@@ -207,10 +238,11 @@ class Covariates:
         # sums of squares: between groups, and in all
         rows, used, number = self._rows, self._used, max(float(self._rows.sum()), 1.0)
         apart = mean - (mean @ rows / number)[:, None]
-        between = apart**2 @ rows
+        between = np.einsum("ng,ng,g->n", apart, apart, rows)
         total = between + variance @ rows
         # sums of products of bins and numbers between groups
-        joint = apart[:, used] @ self._counts / self._share
+        apart_of_used = apart if len(used) == len(rows) else apart[:, used]
+        joint = apart_of_used @ self._counts / self._share
         return self.slopes_from(between, total, joint)
 
     def joint_by_kind(
@@ -283,7 +315,7 @@ class Covariates:
         noise: np.ndarray = self._of_boxes @ self._among @ self._of_boxes
         return noise
 
-    def _row_deviations(self, slopes: np.ndarray, part: np.ndarray) -> np.ndarray:
+    def row_deviations(self, slopes: np.ndarray, part: np.ndarray) -> np.ndarray:
         """Return each row's deviation from its group's mean by the slopes (float64, one per row).
 
         Deviations are multiplied by the group's `part`, and add up to 0 in each group.
@@ -349,6 +381,11 @@ class Slopes:
     variance: np.ndarray
     of_values: np.ndarray
 
+    def of_numbers(self, numbers: np.ndarray) -> "Slopes":
+        """Return the slopes of some of the numbers (positions)."""
+        parts = (self.slopes, self.residual, self.variance, self.of_values)
+        return Slopes(*(part[numbers] for part in parts))
+
     def part_of(self, spread: np.ndarray) -> np.ndarray:
         """Return the share of rows' differences that each group allows.
 
@@ -368,20 +405,25 @@ class Deviations:
     """Expected deviations of rows' numbers from their groups' means.
 
     Attributes:
-        moved: the deviation of each row (float64).
+        slopes: the slopes on the bins of covariates (float64, one per bin).
         part: the share of rows' differences that each group allows (float64, one per group).
         noise: the covariance of the fitted slopes; None if there are no slopes.
         covariates: the covariates from which they were fitted.
     """
 
-    moved: np.ndarray
+    slopes: np.ndarray
     part: np.ndarray
     noise: np.ndarray | None
     covariates: Covariates
 
+    @cached_property
+    def of_rows(self) -> np.ndarray:
+        """The deviation of each row (float64)."""
+        return self.covariates.row_deviations(self.slopes, self.part)
+
     def moved_over(self, selected: SelectedOfGroups) -> float:
         """Return the amount by which a sum over selected rows moves."""
-        return float(self.moved[selected.rows].sum())
+        return float(self.of_rows[selected.rows].sum())
 
     def sum_over(
         self, selected: SelectedOfGroups, unlike: np.ndarray | None = None

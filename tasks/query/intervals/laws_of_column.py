@@ -189,7 +189,7 @@ class LawsOfColumn:
         column, values = self.values.column, len(self.values.distinct)
         times = np.bincount(column.codes, self.values.weights, len(column.values))[:values]
         return QuantilesOfRows(
-            self.values.by_code(self._name), times, self._numbers_of_codes, self.there
+            self.values.by_code(self._name), times, self._numbers_upto, self.there
         )
 
     @cached_property
@@ -204,10 +204,28 @@ class LawsOfColumn:
             return None
         return self.numbers_of_rows(self.values.there.astype(np.float64), LEAN_OF_SHARES)
 
-    def _numbers_of_codes(self, of_value: np.ndarray) -> NumbersOfRows:
-        """Return the numbers of rows that follow from numbers by code, 0 for a null."""
-        codes = self.values.column.codes
-        return self.numbers_of_rows(np.append(of_value, 0.0)[codes], LEAN_OF_SHARES)
+    def _numbers_upto(self, codes: np.ndarray) -> list[NumbersOfRows]:
+        """Return the numbers 1 for values not above a code, else 0, for each of some codes.
+
+        Args:
+            codes: the codes (int64, ascending).
+        """
+        sizes, column = self._sizes.astype(np.float64), self.values.column
+        # values in ranges between codes, then those up to each code
+        range_of_code = np.searchsorted(codes, np.arange(len(column.values)))
+        ranges = len(codes) + 1
+        key = self.values.table.group * ranges + range_of_code[column.codes]
+        counts = np.bincount(key, self.values.weights, len(sizes) * ranges)
+        upto = np.cumsum(counts.reshape(len(sizes), ranges).T[:-1], axis=0)
+        mean = upto / np.maximum(sizes, 1)
+        variance, inner = mean * (1 - mean), np.zeros(len(sizes))
+        deviations = self._rows.covariates.fit_all(sizes, mean, variance)
+        return [
+            NumbersOfRows(
+                GroupedNumbers(sizes, mean[place], variance[place], inner), of_code, LEAN_OF_SHARES
+            )
+            for place, of_code in enumerate(deviations)
+        ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ The place of a value among others is the number of values before it, with fracti
 values are only expected. A code is the rank of a value among the distinct values of a column.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -173,13 +173,13 @@ class QuantilesOfRows:
     Attributes:
         numbers: the values of the column by code, ascending (float64).
         times: how often each occurs (int64).
-        fit: returns the numbers of rows that follow from numbers by code (float64).
+        fit: returns the numbers 1 for rows not above each of some codes (int64, ascending), else 0.
         there: the numbers 1 for each value and 0 for a null; None if the column has no nulls.
     """
 
     numbers: np.ndarray
     times: np.ndarray
-    fit: Callable[[np.ndarray], NumbersOfRows]
+    fit: Callable[[np.ndarray], Sequence[NumbersOfRows]]
     there: NumbersOfRows | None
 
     def spread_over(
@@ -260,14 +260,11 @@ class QuantilesOfRows:
 
     def numbers_upto(self, threshold: int) -> NumbersOfRows:
         """Return the numbers 1 for rows not above a threshold, else 0."""
-        if threshold not in self._fitted_numbers:
-            codes = np.arange(len(self.numbers))
-            self._fitted_numbers[threshold] = self.fit(codes <= self.thresholds[threshold])
         return self._fitted_numbers[threshold]
 
     @cached_property
-    def _fitted_numbers(self) -> dict[int, NumbersOfRows]:
-        return {}
+    def _fitted_numbers(self) -> Sequence[NumbersOfRows]:
+        return self.fit(self.thresholds)
 
     @cached_property
     def counts_upto(self) -> np.ndarray:

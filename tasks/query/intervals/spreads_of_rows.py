@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from sfumato.tasks.query.aggregates.kind import AggregateKind
-from sfumato.tasks.query.intervals.covariates import Covariates, GroupedNumbers, SelectedOfGroups
+from sfumato.tasks.query.intervals.covariates import Covariates, SelectedOfGroups
 from sfumato.tasks.query.intervals.spread import Z95, SelectedSize
 from sfumato.tasks.query.intervals.sums import LEAN, NumbersTogether, SquaresSpread, squares_spread
 
@@ -66,12 +67,10 @@ def spreads_of_rows(
     per = np.maximum(size, 1)
     mean = np.array([np.bincount(group, values * weights, len(size)) for values in numbers]) / per
     apart = [values - own[group] for values, own in zip(numbers, mean, strict=True)]
-    covariance = np.array(
-        [
-            [np.bincount(group, first * other * weights, len(size)) for other in apart]
-            for first in apart
-        ]
-    )
+    covariance = np.empty((len(apart), len(apart), len(size)))
+    for i, j in combinations_with_replacement(range(len(apart)), 2):
+        products = apart[i] * apart[j] * weights
+        covariance[i, j] = covariance[j, i] = np.bincount(group, products, len(size))
     return spreads_together(size, mean, covariance / per, None, covariates)
 
 
@@ -83,16 +82,8 @@ def spreads_together(
     covariates: Covariates,
 ) -> SpreadsOfRows:
     """Return the three numbers of rows from their moments in groups, see `NumbersTogether`."""
-    nothing = np.zeros(len(size))
-    deviations = [
-        covariates.fit(
-            GroupedNumbers(
-                size,
-                mean[place],
-                covariance[place, place],
-                nothing if inner is None else inner[place, place],
-            )
-        )
-        for place in range(len(mean))
-    ]
+    places = np.arange(len(mean))
+    variance = covariance[places, places]
+    of_subdomains = None if inner is None else inner[places, places]
+    deviations = covariates.fit_all(size, mean, variance, of_subdomains)
     return SpreadsOfRows(NumbersTogether(size, mean, covariance, inner, deviations, LEAN))

@@ -66,15 +66,40 @@ export class WorldsLaws {
         return laws;
       }
     }
-    for (const codes of combinations(values.map((some) => [...some.keys()]))) {
-      const cell = by.length ? selected.slice() : selected;
-      codes.forEach((code, place) => {
-        const chosen = Uint8Array.from({ length: values[place].length + 1 }, (_, own) => Number(own === code));
-        this.keep(cell, by[place], chosen);
+    const cells = this.cells(by, values);
+    const keys = combinations(values.map((some) => [...some.keys()]));
+    const sizes = this.counted(selected, cells, keys.length, null);
+    const counts = matches === null ? sizes : this.counted(selected, cells, keys.length, matches);
+    keys.forEach((codes, cell) => {
+      const size = sizes[cell];
+      laws.set(textOf(codes.map((code, place) => values[place][code])), {
+        ...counts[cell],
+        rows: size.middle - size.below,
+        groups: size.groups,
       });
-      laws.set(textOf(codes.map((code, place) => values[place][code])), this.law(cell, matches));
-    }
+    });
     return laws;
+  }
+
+  /**
+   * @param {string[]} by
+   * @param {ArrayLike<unknown>[]} values of these columns
+   * @returns {Int32Array | null} the cell of each row of worlds, -1 for none; null if there is only one
+   */
+  cells(by, values) {
+    /** @type {Int32Array | null} */
+    let cells = null;
+    for (const [place, name] of by.entries()) {
+      const [codes, number] = [this.codes(name), values[place].length];
+      if (cells === null) {
+        cells = codes.map((code) => (code < number ? code : -1));
+        continue;
+      }
+      for (let row = 0; row < cells.length; row += 1) {
+        cells[row] = cells[row] < 0 || codes[row] >= number ? -1 : cells[row] * number + codes[row];
+      }
+    }
+    return cells;
   }
 
   /** @param {string} name @returns {Column} of the admitted values */
@@ -107,41 +132,50 @@ export class WorldsLaws {
     }
   }
 
-  /** @param {Uint8Array} selected rows of worlds @param {Uint8Array | null} matches rows @returns {Law} */
-  law(selected, matches) {
-    const size = this.counted(selected, null);
-    const law = matches === null ? size : this.counted(selected, matches);
-    return { ...law, rows: size.middle - size.below, groups: size.groups };
-  }
-
   /**
    * @param {Uint8Array} selected rows of worlds
+   * @param {Int32Array | null} cells of these rows; null if all are in one
+   * @param {number} number of cells
    * @param {Uint8Array | null} matches rows
-   * @returns {Law} of the number of selected rows that match
+   * @returns {Law[]} of the number of selected rows of each cell that match
    */
-  counted(selected, matches) {
+  counted(selected, cells, number, matches) {
     const { group, worlds } = this;
     const rows = group.length;
-    const [ofWorlds, ofGroups] = [new Float64Array(worlds), new Float64Array(this.engine.groups)];
-    for (let world = 0, place = 0; world < worlds; world += 1) {
-      for (let row = 0; row < rows; row += 1, place += 1) {
-        if (selected[place] && (matches === null || matches[row])) {
-          ofWorlds[world] += 1;
-          ofGroups[group[row]] += 1;
+    const [ofWorlds, ofGroup] = [new Float64Array(number * worlds), new Float64Array(number)];
+    const [leans, groups] = [new Float64Array(number), new Float64Array(number)];
+    for (let own = 0, first = 0; own < this.engine.groups; own += 1) {
+      const size = this.engine.sizes[own];
+      const met = [];
+      for (let world = 0; world < worlds; world += 1) {
+        for (let row = first; row < first + size; row += 1) {
+          const place = world * rows + row;
+          const cell = cells === null ? 0 : cells[place];
+          if (selected[place] && cell >= 0 && (matches === null || matches[row])) {
+            ofWorlds[cell * worlds + world] += 1;
+            if (ofGroup[cell] === 0) {
+              met.push(cell);
+            }
+            ofGroup[cell] += 1;
+          }
         }
       }
+      for (const cell of met) {
+        const each = ofGroup[cell] / worlds;
+        groups[cell] += 1;
+        leans[cell] += each * (1 - each / size);
+        ofGroup[cell] = 0;
+      }
+      first += size;
     }
-    const middle = ofWorlds.reduce((sum, number) => sum + number, 0) / worlds;
-    const squares = ofWorlds.reduce((sum, number) => sum + (number - middle) ** 2, 0);
-    let [lean, groups] = [0, 0];
-    ofGroups.forEach((number, own) => {
-      const each = number / worlds;
-      groups += Number(number > 0);
-      lean += number ? each * (1 - each / this.engine.sizes[own]) : 0;
+    return Array.from(leans, (lean, cell) => {
+      const counts = ofWorlds.subarray(cell * worlds, (cell + 1) * worlds);
+      const middle = counts.reduce((sum, own) => sum + own, 0) / worlds;
+      const squares = counts.reduce((sum, own) => sum + (own - middle) ** 2, 0);
+      // if the log odds of all rows are off by a number, the count is off by as many variances
+      const width = Z95 * Math.hypot(Math.sqrt(squares / (worlds - 1)), LEAN_OF_LOG_ODDS * lean);
+      return { middle, below: width, above: width, rows: 0, groups: groups[cell] };
     });
-    // if the log odds of all rows are off by a number, the count is off by as many variances
-    const width = Z95 * Math.hypot(Math.sqrt(squares / (worlds - 1)), LEAN_OF_LOG_ODDS * lean);
-    return { middle, below: width, above: width, rows: 0, groups };
   }
 
   /** @param {string} name @returns {Int32Array} the code of each row in each world */

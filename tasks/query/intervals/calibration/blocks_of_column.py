@@ -174,27 +174,24 @@ class ColumnOfBlocks:
         """The sums over each profile; see `SumsOfColumn`."""
         totals, there, spreads = self.laws.totals, self.laws.there, self.laws.spreads.numbers
         quantiles, rows = self.laws.quantiles, self._rows
-        numbers = {"totals": [totals.above if isinstance(totals, NumbersWithMissing) else totals]}
+        numbers = {"totals": totals.above if isinstance(totals, NumbersWithMissing) else totals}
         if isinstance(totals, NumbersWithMissing):
-            numbers["sums"] = [totals.sums]
+            numbers["sums"] = totals.sums
         if there is not None:
-            numbers["there"] = [there]
+            numbers["there"] = there
         thresholds = range(len(quantiles.thresholds))
         deviations = {
-            **{key: [number.deviations for number in some] for key, some in numbers.items()},
+            **{key: [some.deviations] for key, some in numbers.items()},
             "spreads": spreads.deviations,
             "thresholds": [quantiles.numbers_upto(place).deviations for place in thresholds],
         }
-        means = {key: [number.grouped.mean for number in some] for key, some in numbers.items()}
-        means["spreads"] = list(spreads.mean)
+        means = {key: some.grouped.mean[:, None] for key, some in numbers.items()}
+        means["spreads"] = spreads.mean.T
         return SumsOfColumn(
             np.empty((0, 0)),
-            {
-                key: rows.profile_sums([mean[rows.group] for mean in some])
-                for key, some in means.items()
-            },
-            {key: rows.profile_sums([d.moved for d in some]) for key, some in deviations.items()},
-            {key: rows.excess(some[0].deviations.part) for key, some in numbers.items()},
+            {key: rows.incidence.over_kinds(mean) for key, mean in means.items()},
+            {key: rows.moves(some) for key, some in deviations.items()},
+            {key: rows.excess(some.deviations.part) for key, some in numbers.items()},
             {},
         )
 

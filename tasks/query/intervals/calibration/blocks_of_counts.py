@@ -10,15 +10,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from sfumato.expectations.groups.counting import add_up
 from sfumato.tasks.query.intervals.calibration.block import Scores, counted_scores
 from sfumato.tasks.query.intervals.calibration.blocks_of_groups import BlockOfRows, quadratic
 from sfumato.tasks.query.intervals.calibration.blocks_of_rows import RowsBlocks
 from sfumato.tasks.query.intervals.calibration.profiles import (
+    Incidence,
     ValuesByGroup,
-    parts_of,
     selected_codes,
-    spans,
 )
 from sfumato.tasks.query.intervals.calibration.settled import SelectedProfiles, Settled
 from sfumato.tasks.query.intervals.counts import (
@@ -47,7 +45,7 @@ class MatchingCounts:
             rows: the rows beside which the values are published.
             name: the column.
         """
-        self._rows, self._sizes = rows, rows.likely.sizes
+        self._rows, self._name = rows, name
         self.values = rows.values(name)
         self._domain = rows.likely.domain(name)
         self._expected = rows.expected_times(name)
@@ -65,10 +63,17 @@ class MatchingCounts:
         matches = selected_codes(matching, self._domain)
         middle = np.einsum("qc,qc->q", selected.sums_of(self._expected), matches)
         excess = selected.sums(self._rows.whole_excess)
+        slopes = self._slopes(matches)
 
         def evaluate(block: BlockOfRows) -> Settled:
             queries = block.queries
-            law = self._law(block, matches[queries], middle[queries], excess[queries])
+            law = self._law(
+                block,
+                matches[queries],
+                middle[queries],
+                excess[queries],
+                slopes.of_numbers(queries),
+            )
             scores = counted_scores(
                 block.is_large, truths[queries], law.middle, law.below, law.above
             )
@@ -78,7 +83,12 @@ class MatchingCounts:
         return np.asarray(selected.settle(evaluate, matter)[0])
 
     def _law(
-        self, block: BlockOfRows, matches: np.ndarray, middle: np.ndarray, excess: np.ndarray
+        self,
+        block: BlockOfRows,
+        matches: np.ndarray,
+        middle: np.ndarray,
+        excess: np.ndarray,
+        slopes: Slopes,
     ) -> "CountsOfBlock":
         """Return the laws of the counts of a block.
 
@@ -87,13 +97,13 @@ class MatchingCounts:
             matches: whether each query selects each value (bool, queries x codes).
             middle: the expected counts, by groups only (float64, one per query).
             excess: the excess of selected rows in the bins of covariates (float64, queries x bins).
+            slopes: the slopes of matching on these bins, for each query.
         """
         rows, covariates = block.rows, self._rows.likely.rows.covariates
         number = rows.values(self.values).matching(matches)
         sizes = np.maximum(rows.sizes, 1)
         share = number / sizes
         variance = share * (1 - share)
-        slopes = self._slopes(matches)
         part = slopes.part_of(variance * (sizes / np.maximum(sizes - 1, 1)))
         # of a sample only differences from the usual part are estimated
         usual = np.zeros(len(part))
@@ -111,7 +121,7 @@ class MatchingCounts:
         law = block.sums(middle + moved, variance, LEAN_OF_SHARES, moved, error)
         reach = count_reach(sizes, number, block.hits, rows.scale)
         below, above = (np.hypot(end, Z95 * law.unknown) for end in (reach.below, reach.above))
-        cut = np.count_nonzero(block.mixed_pairs * variance, axis=1)
+        cut = np.count_nonzero((block.mixed_pairs > 0) & (variance > 0), axis=1)
         settled = block.enough(cut) & (rows.is_complete | ~reach.is_narrow)
         return CountsOfBlock(law.middle, below, above, settled)
 
@@ -140,23 +150,23 @@ class MatchingCounts:
         return squares
 
     @cached_property
-    def _weight(self) -> np.ndarray:
-        """The share of its group that each value has (float64)."""
-        values = self.values
-        return np.asarray(values.times / np.maximum(self._sizes[values.group], 1))
+    def _shares(self) -> Incidence:
+        """The share of its group that each value has."""
+        return self._rows.shares(self._name)
 
     @cached_property
     def _rows_by_code(self) -> np.ndarray:
         """The number of rows that are expected to have each value (float64, by code)."""
-        values = self.values
-        weight = self._weight * self._rows.lengths[values.group]
-        return np.bincount(values.code, weight, values.codes)
+        rows_of_groups = self._rows.lengths[:, None].astype(np.float64)
+        return self._shares.over_kinds(rows_of_groups)[:, 0]
 
     @cached_property
     def _joint(self) -> np.ndarray:
         """See `Covariates.joint_by_kind`: the products of bins and shares of values."""
         values, covariates = self.values, self._rows.likely.rows.covariates
-        return covariates.joint_by_kind(values.code, values.group, self._weight, values.codes)
+        return covariates.joint_by_kind(
+            values.code, values.group, self._shares.weight, values.codes
+        )
 
     @cached_property
     def _products(self) -> np.ndarray | None:
@@ -167,18 +177,16 @@ class MatchingCounts:
         values, codes = self.values, self.values.codes
         if codes > _CODES:
             return None
-        group, code, share = add_up([values.group, values.code], self._weight)
-        length = np.bincount(group, minlength=len(self._sizes))[group]
-        before = np.searchsorted(group, group)
-        products = np.zeros(codes * codes)
-        for part in parts_of(length):
-            other = spans(before[part], before[part] + length[part])
-            key = np.repeat(code[part] * codes, length[part]) + code[other]
-            weight = share[part] * self._rows.lengths[group[part]]
-            products += np.bincount(
-                key, np.repeat(weight, length[part]) * share[other], len(products)
-            )
-        return products.reshape(codes, codes)
+        by_rows = Incidence(
+            values.code,
+            values.first,
+            codes,
+            self._shares.weight * self._rows.lengths[values.group],
+        )
+        code, other, sums = by_rows.pairs_with(self._shares)
+        products = np.zeros((codes, codes))
+        products[code, other] = sums
+        return products
 
 
 class _MatchingGroups:
@@ -192,15 +200,20 @@ class _MatchingGroups:
     ) -> None:
         """Count the matching values (`matches`: bool, queries x codes)."""
         self._values, self._selected, self._matches = values, selected, matches
-        number = matches @ np.bincount(values.code, minlength=values.codes)
+        self._number = matches @ np.bincount(values.code, minlength=values.codes)
         # a query must be known to select rows of enough groups, if only some are looked at
-        self._by_values = (selected.least_groups >= LEAST_GROUPS) & (number < selected.number)
+        is_known = selected.least_groups >= LEAST_GROUPS
+        self._by_values = is_known & (self._number < selected.number)
+
+    def may_be_few(self, rows: int) -> np.ndarray:
+        """Decide for which queries the groups may have no more than some rows (bool)."""
+        return np.where(self._by_values, self._number <= rows, self._selected.may_be_few(rows))
 
     def groups(self, query: int) -> np.ndarray:
         """Return the groups (integers)."""
         if not self._by_values[query]:
             return self._selected.groups(query)
-        return np.asarray(self._values.group[self._matches[query][self._values.code]])
+        return self._values.groups_with(np.flatnonzero(self._matches[query]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,10 +276,16 @@ def _moments(
     n: np.ndarray, m: np.ndarray, h: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean of each count, its variance, and its third central moment."""
-    mean = h * m / n
-    variance = mean * (1 - m / n) * (n - h) / np.maximum(n - 1, 1)
-    third = variance * (n - 2 * m) * (n - 2 * h) / (n * np.maximum(n - 2, 1))
-    return mean.sum(axis=1), variance.sum(axis=1), third.sum(axis=1)
+    share, lean = m / n, n - 2 * h
+    mean = np.einsum("qg,qg->q", h, share)
+    variance = n - h
+    variance *= h
+    variance *= share
+    variance *= 1 - share
+    variance /= np.maximum(n - 1, 1)
+    lean *= 1 - 2 * share
+    third = np.einsum("qg,qg,g->q", variance, lean, 1 / np.maximum(n - 2, 1))
+    return mean, variance.sum(axis=1), third
 
 
 def _exact_ranges(

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.expectations.shared.sorting import stable_order, starts
-from sfumato.tasks.query.intervals.calibration.profiles import Profiles, ValuesByGroup
+from sfumato.tasks.query.intervals.calibration.profiles import Incidence, Profiles, ValuesByGroup
 from sfumato.tasks.query.intervals.rows import RowsIntervals
 from sfumato.tasks.query.intervals.shapes import LEAST_GROUPS, LEAST_ROWS
 from sfumato.tasks.query.intervals.sums import DOUBT
@@ -123,9 +123,7 @@ class RowsOfGroups:
         self._likely, self._rows = likely, rows
         self.groups, self.scale = groups, 1 / share
         self.sizes = likely.sizes[groups].astype(np.float64)
-        self.profiles, self._some_row, self.profile = np.unique(
-            profiles.of_row[rows], return_index=True, return_inverse=True
-        )
+        self.profiles, self.profile = profiles.profiles_of(rows)
         first = starts(likely.rows.table.group[rows])
         self.lengths = np.diff(np.append(first, len(rows)))
         self.group = np.repeat(np.arange(len(groups)), self.lengths)
@@ -158,13 +156,13 @@ class RowsOfGroups:
         return self._values[values]
 
     @cached_property
-    def bins(self) -> np.ndarray:
-        """1 for each bin of covariates that a profile is in, else 0 (float64, profiles x bins)."""
-        columns = self._likely.rows.covariates.columns
-        of_profile = self._rows[self._some_row]
-        return np.concatenate(
-            [np.eye(column.number)[column.of_row[of_profile]] for column in columns], axis=1
-        )
+    def bins(self) -> Incidence:
+        """The bins of covariates that each row is in."""
+        columns, rows = self._likely.rows.covariates.columns, self._rows
+        before = np.cumsum([0, *(column.number for column in columns)])
+        bins = [first + column.of_row[rows] for first, column in zip(before, columns, strict=False)]
+        first = len(columns) * np.arange(len(rows) + 1)
+        return Incidence(np.stack(bins, axis=1).ravel(), first, int(before[-1]))
 
     @cached_property
     def expected_bins(self) -> np.ndarray:
@@ -215,7 +213,7 @@ class BlockOfRows:
     def __init__(
         self,
         rows: RowsOfGroups,
-        chosen: np.ndarray,
+        is_chosen: np.ndarray,
         queries: np.ndarray,
         number: np.ndarray,
         least_groups: np.ndarray,
@@ -224,15 +222,16 @@ class BlockOfRows:
 
         Args:
             rows: the rows of the groups.
-            chosen: 1 for each selected profile, else 0 (float64, queries x profiles).
+            is_chosen: 1 for each selected profile of these rows, else 0 (uint8, profiles x
+                queries).
             queries: the positions of the queries (int64).
             number: the number of rows that each query selects of all groups (float64).
             least_groups: the least number of groups of which each query selects rows, as far as
                 known (int64).
         """
         self.rows, self.queries, self.number = rows, queries, number
-        self._chosen, self._least_groups = chosen[:, rows.profiles], least_groups
-        self.hits = rows.hits(np.ascontiguousarray(self._chosen.T.astype(np.uint8)))
+        self._is_chosen, self._least_groups = is_chosen, least_groups
+        self.hits = rows.hits(is_chosen)
 
     @cached_property
     def is_large(self) -> np.ndarray:
@@ -272,11 +271,9 @@ class BlockOfRows:
             Float64, queries x bins.
         """
         rows, beyond = self.rows, part - usual[:, None]
-        weights = beyond.take(rows.group, axis=1)
-        weights *= self._chosen.take(rows.profile, axis=1)
-        number = len(rows.profiles)
-        by_profile = [np.bincount(rows.profile, weight, number) for weight in weights]
-        excess = np.stack(by_profile) @ rows.bins - (beyond * self.hits) @ rows.expected_bins
+        weights = beyond.T.take(rows.group, axis=0)
+        weights *= self._is_chosen.take(rows.profile, axis=0)
+        excess = rows.bins.over_kinds(weights).T - (beyond * self.hits) @ rows.expected_bins
         return np.asarray(rows.scale * excess)
 
     def sums(

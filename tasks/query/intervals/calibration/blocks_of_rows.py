@@ -23,17 +23,19 @@ from sfumato.tasks.microdata.table import Randomness
 from sfumato.tasks.query.intervals.calibration.blocks_of_groups import RowsOfGroups
 from sfumato.tasks.query.intervals.calibration.profiles import (
     CodesOfProfiles,
+    Incidence,
     Profiles,
     ValuesByGroup,
-    expected_codes,
     selectable,
     spans,
 )
+from sfumato.tasks.query.intervals.covariates import Deviations
 from sfumato.tasks.query.intervals.rows import RowsIntervals
 
 ROWS = 1 << 12
 """The number of rows in the groups that are drawn first."""
 _STEP = 8  # times as many groups are drawn if a query cuts too few
+_TOGETHER = 8  # numbers whose deviations are added up together
 
 
 class RowsBlocks:
@@ -51,10 +53,12 @@ class RowsBlocks:
         """
         self.likely = likely
         table = likely.rows.table
+        # a column of one value and nulls is none of them, but is among covariates
+        others = set(likely.rows.declared.names_with_roles("quasi-identifier")) - set(columns)
         self.profiles = Profiles(
             {
                 name: selectable(table.coded_column(name).codes, likely.domain(name))
-                for name in columns
+                for name in [*columns, *sorted(others)]
             }
         )
         self.group = table.group
@@ -90,12 +94,22 @@ class RowsBlocks:
         return self._values[name]
 
     def expected_times(self, name: str) -> CodesOfProfiles:
-        """Return how often each value of a column is expected in the rows of each profile."""
+        """Return how often each value of a column is expected in the rows of each profile.
+
+        Each row is expected to have the values of its group, each as often as it occurs there,
+        divided by the number of the group's values.
+        """
         if name not in self._expected:
-            self._expected[name] = expected_codes(
-                self.profiles, self.group, self.values(name), self.likely.sizes
-            )
+            shape = (self.profiles.number, self.values(name).codes)
+            pairs = self.incidence.pairs_with(self.shares(name))
+            self._expected[name] = CodesOfProfiles(*pairs, shape)
         return self._expected[name]
+
+    def shares(self, name: str) -> Incidence:
+        """Return the share of each group's values that each value of a column has."""
+        values = self.values(name)
+        share = values.times / np.maximum(self.likely.sizes[values.group], 1)
+        return Incidence(values.code, values.first, values.codes, share)
 
     @cached_property
     def whole_excess(self) -> np.ndarray:
@@ -124,31 +138,50 @@ class RowsBlocks:
         Returns:
             Float64, profiles x bins.
         """
-        covariates, profiles = self.likely.rows.covariates, self.profiles
-        weight = None if part is None else part[self.group]
-        tables = []
-        for column in covariates.columns:
-            key = profiles.of_row * column.number + column.of_row
-            counted = np.bincount(key, weight, profiles.number * column.number)
-            tables.append(counted.reshape(profiles.number, column.number))
-        excess = np.concatenate(tables, axis=1).astype(np.float64)
-        groups = np.flatnonzero(self.lengths)
-        shares = covariates.expected_bins(groups)
+        covariates, groups = self.likely.rows.covariates, np.flatnonzero(self.lengths)
+        shares = np.zeros((len(self.lengths), covariates.bins))
+        shares[groups] = covariates.expected_bins(groups)
+        number = self.profiles.rows
         if part is not None:
-            shares *= part[groups, None]
-        for place in range(excess.shape[1]):
-            of_groups = np.zeros(len(self.lengths))
-            of_groups[groups] = shares[:, place]
-            excess[:, place] -= profiles.add_up(of_groups[self.group])
-        return excess
+            shares *= part[:, None]
+            number = self.incidence.over_kinds(part[:, None])[:, 0]
+        return np.asarray(number[:, None] * self.bins - self.incidence.over_kinds(shares))
 
-    def profile_sums(self, numbers: Sequence[np.ndarray]) -> np.ndarray:
-        """Return sums of numbers of rows over each profile (float64, profiles x numbers).
+    def moves(self, numbers: Sequence[Deviations]) -> np.ndarray:
+        """Return the sums of deviations of rows over each profile (float64, profiles x numbers).
 
         Args:
-            numbers: at least one number of each row (float64).
+            numbers: the deviations; at least one.
         """
-        return np.stack([self.profiles.add_up(of_rows) for of_rows in numbers], axis=1)
+        parts = [
+            self._moves(numbers[first : first + _TOGETHER])
+            for first in range(0, len(numbers), _TOGETHER)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _moves(self, numbers: Sequence[Deviations]) -> np.ndarray:
+        """Return what `moves` does; see `Covariates.row_deviations` for the deviation of a row."""
+        moves = self.bins @ np.stack([some.slopes for some in numbers], axis=1)
+        middle = self.incidence.over_sets(moves)
+        middle /= np.maximum(self.lengths, 1)[:, None]
+        part = np.stack([some.part for some in numbers], axis=1)
+        middle *= part
+        return np.asarray(
+            moves * self.incidence.over_kinds(part) - self.incidence.over_kinds(middle)
+        )
+
+    @cached_property
+    def bins(self) -> np.ndarray:
+        """1 for each bin of covariates that a profile is in, else 0 (float64, profiles x bins)."""
+        columns, some_row = self.likely.rows.covariates.columns, self.profiles.some_row
+        return np.concatenate(
+            [np.eye(column.number)[column.of_row[some_row]] for column in columns], axis=1
+        )
+
+    @cached_property
+    def incidence(self) -> Incidence:
+        """The numbers of rows of each group that have each profile."""
+        return Incidence(self.profiles.of_row[self.order], self.first, self.profiles.number)
 
     def best_of_profiles(self, of_groups: np.ndarray) -> np.ndarray:
         """Return the greatest number of the groups of each profile's rows (int64)."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.shared.sorting import distinct, stable_order
 from sfumato.tasks.query.intervals.calibration.blocks_of_rows import RowsBlocks
 from sfumato.tasks.query.intervals.calibration.profiles import ValuesByGroup
@@ -36,10 +37,11 @@ class ExtremesOfGroups:
             values: their values by group.
             greatest: whether the greatest value is the best one, not the least.
         """
-        self._rows, self._greatest, self._values = rows, greatest, values.codes
+        self._rows, self._greatest, self._values = rows, greatest, values
         rank = self._ranks(values.code)
         order = stable_order(-rank)
-        self._rank = rank[order]
+        self._rank, ranks = rank[order], np.bincount(rank, minlength=values.codes)
+        self._end = np.cumsum(ranks[::-1])[::-1]  # values at least as good as each rank
         self._times, self._place = values.times[order], rows.place_of_groups[values.group[order]]
         groups = len(rows.lengths)
         best, worst = np.full(groups, -1), np.full(groups, values.codes)
@@ -50,7 +52,7 @@ class ExtremesOfGroups:
         self._logs = np.append(0.0, np.cumsum(np.log(np.arange(1, int(sizes.max(initial=1)) + 1))))
 
     def _ranks(self, codes: np.ndarray) -> np.ndarray:
-        return codes if self._greatest else self._values - 1 - codes
+        return codes if self._greatest else self._values.codes - 1 - codes
 
     def scores(self, selected: SelectedProfiles, codes: np.ndarray) -> np.ndarray:
         """Return the least factors whose intervals contain extremes.
@@ -87,28 +89,44 @@ class ExtremesOfGroups:
 
         If many groups have such a value, the sums over some, drawn at random, stand for all.
         """
-        ends = np.searchsorted(-self._rank, [-rank, -rank - 1], side="right").tolist()
-        groups = len(self._rows.group_at)
-        sampled = min(groups, -(-_MOST * groups // min(groups, ends[0])))
-        places = np.arange(ends[0])
-        if sampled < groups:
-            places = np.flatnonzero(self._place[: ends[0]] < sampled)
-        member, number = self._place[places], self._times[places]
-        groups_of_values, member = np.unique(member, return_inverse=True)
-        as_good, better = (
-            np.bincount(member[:end], number[:end], len(groups_of_values))
-            for end in np.searchsorted(places, ends).tolist()
-        )
-        of_places = self._rows.group_at[groups_of_values]
+        number, groups = int(self._end[rank]), len(self._rows.group_at)
+        sampled = min(groups, -(-_MOST * groups // min(groups, number)))
+        place, times, is_better = self._as_good(rank, sampled)
+        member, some = dense(place)
+        places = np.empty(some, dtype=np.int64)
+        places[member] = place
+        of_places = self._rows.group_at[places]
         hits = self._rows.hits(of_places, selected.chosen[queries])
         sizes = self._rows.likely.sizes[of_places]
-        scale = groups / sampled
-        missed = [
-            scale * _log_missed(self._logs, sizes, hits, number) for number in (as_good, better)
-        ]
+        as_good, better = (
+            groups / sampled * _log_missed(self._logs, sizes, hits, np.bincount(member, weight))
+            for weight in (times, times * is_better)
+        )
         if sampled < groups:  # some group that was not drawn may have it for sure
-            missed[0][missed[0] < _SURE] = -np.inf
-        return missed[0], missed[1]
+            as_good[as_good < _SURE] = -np.inf
+        return as_good, better
+
+    def _as_good(self, rank: int, sampled: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the values of drawn groups that are at least as good as a rank.
+
+        Args:
+            rank: the rank.
+            sampled: the number of groups that are drawn.
+
+        Returns:
+            The place of each value's group among drawn ones (int64), how often the value occurs
+            (float64), and whether it is better than the rank (bool).
+        """
+        groups, end = self._rows.group_at[:sampled], int(self._end[rank])
+        if self._values.number_in(groups) < end:
+            positions = self._values.of_groups(groups)
+            of_values = self._ranks(self._values.code[positions])
+            positions, of_values = positions[of_values >= rank], of_values[of_values >= rank]
+            place = self._rows.place_of_groups[self._values.group[positions]]
+            return place, self._values.times[positions], of_values > rank
+        place = self._place[:end]
+        best = np.flatnonzero(place < sampled) if sampled < len(self._rows.group_at) else slice(end)
+        return place[best], self._times[:end][best], self._rank[:end][best] > rank
 
 
 def factors_of_extremes(
@@ -230,9 +248,11 @@ def _log_missed(
         hits: the number of selected rows of each group (int64, queries x groups).
         as_good: the number of good values of each group (float64).
     """
-    some = np.flatnonzero(as_good)
-    size, hits = sizes[some], hits[:, some]
-    worse = size - as_good[some].astype(np.int64)
+    size = sizes
+    if not as_good.all():
+        some = np.flatnonzero(as_good)
+        size, hits, as_good = sizes[some], hits[:, some], as_good[some]
+    worse = size - as_good.astype(np.int64)
     remaining = worse - hits
     missed = logs[size - hits] + (logs[worse] - logs[size]) - logs[np.maximum(remaining, 0)]
     missed[remaining < 0] = -np.inf

@@ -4,21 +4,19 @@ A query selects all rows of a profile or none. Therefore sums over selected rows
 selected profiles, of which large tables have far fewer than rows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from sfumato.expectations.groups.counting import add_up, dense, pack
+from sfumato.expectations.groups.counting import dense, pack
 from sfumato.expectations.shared.sorting import stable_order, starts, tally
 from sfumato.tasks.query.intervals.shapes import Selection
 
 _DENSE = 50  # cells of a matrix of profiles x codes for each pair that occurs, at most
-_MATRIX = 1 << 24  # cells of such a matrix in which numbers are added up
-_PAIRS = 1 << 21  # pairs of rows and values of their groups that are counted together
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +68,7 @@ class Profiles:
     Attributes:
         of_row: the profile of each row (int64).
         number: the number of profiles.
+        some_row: the position of a row of each profile (int64).
     """
 
     def __init__(self, columns: Mapping[str, SelectableColumn]) -> None:
@@ -77,21 +76,27 @@ class Profiles:
         keys = [column.codes.astype(np.int64) for column in columns.values()]
         packed, _ = pack(keys, [len(column.values) + 1 for column in columns.values()])
         self.of_row, self.number = dense(packed)
-        first = np.empty(self.number, dtype=np.int64)
-        first[self.of_row] = np.arange(len(self.of_row))
+        self.some_row = np.empty(self.number, dtype=np.int64)
+        self.some_row[self.of_row] = np.arange(len(self.of_row))
         self._columns = {
-            name: SelectableColumn(column.codes[first], column.values)
+            name: SelectableColumn(column.codes[self.some_row], column.values)
             for name, column in columns.items()
         }
 
     @cached_property
     def rows(self) -> np.ndarray:
         """The number of rows of each profile (float64)."""
-        return self.add_up(None)
+        return np.bincount(self.of_row, minlength=self.number).astype(np.float64)
 
-    def add_up(self, numbers: np.ndarray | None) -> np.ndarray:
-        """Return the sum of rows' numbers over each profile (float64); None counts rows."""
-        return np.bincount(self.of_row, numbers, self.number).astype(np.float64)
+    def profiles_of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the profiles of some rows, and which of these each row has (both int64).
+
+        Args:
+            rows: the positions of the rows (int64).
+        """
+        of_rows, is_present = self.of_row[rows], np.zeros(self.number, dtype=bool)
+        is_present[of_rows] = True
+        return np.flatnonzero(is_present), (np.cumsum(is_present) - 1)[of_rows]
 
     def select(self, selections: Sequence[Sequence[Selection]]) -> np.ndarray:
         """Return the profiles that each query selects (bool, queries x profiles)."""
@@ -111,8 +116,8 @@ class CodesOfProfiles:
         """Sort pairs of a profile and a code by code.
 
         Args:
-            profile: the profile of each pair (int64).
-            code: the code of each pair (int64); each pair occurs once.
+            profile: the profile of each pair (integers).
+            code: the code of each pair (integers); each pair occurs once.
             number: how many values each pair has (float64).
             shape: the number of all profiles, and that of all codes.
         """
@@ -162,6 +167,65 @@ def codes_of_rows(
     return CodesOfProfiles(pairs // number, pairs % number, times.astype(np.float64), shape)
 
 
+class Incidence:
+    """Numbers of items of each kind in each set, or their weights, as a sparse matrix.
+
+    A number of an item that is a product, of a number of its set and one of its kind, is never
+    made: its sums over sets and kinds come from those numbers.
+    """
+
+    def __init__(
+        self, kind: np.ndarray, first: np.ndarray, kinds: int, weight: np.ndarray | None = None
+    ) -> None:
+        """Take the items.
+
+        Args:
+            kind: the kind of each item (int64), set by set.
+            first: where the items of each set begin, and behind the last one (int64).
+            kinds: the number of kinds.
+            weight: the weight of each item (float64); None for 1.
+        """
+        self.weight = np.ones(len(kind)) if weight is None else weight
+        self._items = csr_array((self.weight, kind, first), shape=(len(first) - 1, kinds))
+
+    def over_sets(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the sums of numbers of items' kinds over each set.
+
+        Args:
+            numbers: some numbers of each kind (float64, kinds x numbers).
+
+        Returns:
+            Float64, sets x numbers.
+        """
+        sums: np.ndarray = self._items @ numbers
+        return sums
+
+    def over_kinds(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the sums of numbers of items' sets over each kind.
+
+        Args:
+            numbers: some numbers of each set (float64, sets x numbers).
+
+        Returns:
+            Float64, kinds x numbers.
+        """
+        sums: np.ndarray = self._items.T @ numbers
+        return sums
+
+    def pairs_with(self, other: "Incidence") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the pairs of a kind of this and one of another that some set has.
+
+        Args:
+            other: other items of the same sets.
+
+        Returns:
+            The kinds of each pair (both integers), and the sum over sets of the products of both
+            weights (float64).
+        """
+        pairs = (self._items.T @ other._items).tocoo()
+        return pairs.coords[0], pairs.coords[1], pairs.data
+
+
 @dataclass(frozen=True, eq=False)
 class ValuesByGroup:
     """The values of groups that are not null, by group.
@@ -184,6 +248,21 @@ class ValuesByGroup:
         """Return the positions of all values of some groups, group by group (int64)."""
         return spans(self.first[groups], self.first[groups + 1])
 
+    def number_in(self, groups: np.ndarray) -> int:
+        """Return the number of values of some groups; one that occurs often counts once."""
+        return int((self.first[groups + 1] - self.first[groups]).sum())
+
+    def groups_with(self, codes: np.ndarray) -> np.ndarray:
+        """Return the groups of all values with some codes (int64), code by code."""
+        group, first = self._by_code
+        return np.asarray(group[spans(first[codes], first[codes + 1])])
+
+    @cached_property
+    def _by_code(self) -> tuple[np.ndarray, np.ndarray]:
+        """The groups of values by code, and where those of each code begin."""
+        times = np.bincount(self.code, minlength=self.codes)
+        return self.group[stable_order(self.code)], np.append(0, np.cumsum(times))
+
 
 def spans(first: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Return all numbers from each first one to below its end (int64).
@@ -196,48 +275,3 @@ def spans(first: np.ndarray, end: np.ndarray) -> np.ndarray:
     numbers = np.arange(int(length.sum()))
     numbers += np.repeat(first - before, length)
     return numbers
-
-
-def expected_codes(
-    profiles: Profiles, group: np.ndarray, values: ValuesByGroup, sizes: np.ndarray
-) -> CodesOfProfiles:
-    """Return how often each value is expected in the rows of each profile.
-
-    Each row is expected to have the values of its group, each as often as it occurs there, divided
-    by the number of the group's values.
-
-    Args:
-        profiles: the profiles of the rows.
-        group: the group of each row (integers).
-        values: the values of the groups.
-        sizes: the number of values of each group, nulls included (int64).
-    """
-    groups, codes = len(sizes), values.codes
-    pairs, times = tally(profiles.of_row * groups + group, profiles.number * groups)
-    profile, member = pairs // groups, pairs % groups
-    share = times / np.maximum(sizes[member], 1)
-    length = values.first[member + 1] - values.first[member]
-    shape = (profiles.number, codes)
-    matrix = np.zeros(shape[0] * codes) if shape[0] * codes <= _MATRIX else None
-    parts = []
-    for part in parts_of(length):
-        value, repeated = values.of_groups(member[part]), length[part]
-        key = np.repeat(profile[part] * codes, repeated) + values.code[value]
-        number = np.repeat(share[part], repeated) * values.times[value]
-        if matrix is None:
-            parts.append(add_up([key], number))
-        else:
-            matrix += np.bincount(key, number, len(matrix))
-    if matrix is not None:
-        keys = np.flatnonzero(matrix)
-        return CodesOfProfiles(keys // codes, keys % codes, matrix[keys], shape)
-    keys, numbers = (np.concatenate(column) for column in zip(*parts, strict=True))
-    key, number = add_up([keys], numbers)
-    return CodesOfProfiles(key // codes, key % codes, number, shape)
-
-
-def parts_of(lengths: np.ndarray) -> Iterator[slice]:
-    """Yield slices of items whose lengths (int64) add up to about `_PAIRS`."""
-    first = starts(np.cumsum(lengths) // _PAIRS)
-    for begin, end in pairwise([*first.tolist(), len(lengths)]):
-        yield slice(begin, end)

@@ -4,7 +4,7 @@ All queries are asked of the first sample of groups. A query that cuts few of th
 groups that matter to it as soon as this takes less time than a larger sample.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from sfumato.tasks.query.intervals.calibration.profiles import CodesOfProfiles, 
 from sfumato.tasks.query.intervals.shapes import Selection
 
 _OWN = 4  # times as long as a row of a sample takes one of the groups that matter to a query
+_DOUBT = 2  # an estimate that is so many times as large is trusted
 _TOGETHER, _ROWS_TOGETHER = 16, 1 << 15  # queries, and rows of groups that matter to any of them
 Settled = tuple[np.ndarray, np.ndarray]
 """Scores (float64, targets x queries), and whether they come from enough groups (bool, queries)."""
@@ -27,6 +28,10 @@ Evaluate = Callable[[BlockOfRows], Settled]
 
 class GroupsThatMatter(Protocol):
     """The groups that a query has to be asked of."""
+
+    def may_be_few(self, rows: int) -> np.ndarray:
+        """Decide for which queries the groups may have no more than some rows (bool)."""
+        ...
 
     def groups(self, query: int) -> np.ndarray:
         """Return the groups (integers; some may occur several times)."""
@@ -39,7 +44,9 @@ class SelectedProfiles:
     def __init__(self, rows: RowsBlocks, selections: Sequence[Sequence[Selection]]) -> None:
         """Select the profiles, and count the selected rows."""
         self._rows = rows
-        self.chosen = rows.profiles.select(selections).astype(np.float64)
+        chosen = rows.profiles.select(selections)
+        self.chosen = chosen.astype(np.float64)
+        self._is_chosen = np.ascontiguousarray(chosen.T).view(np.uint8)
         self.number = self.chosen @ rows.profiles.rows
         # more rows than any group has are of two groups at least
         self.least_groups = 1 + (self.number > rows.lengths.max(initial=0))
@@ -54,6 +61,23 @@ class SelectedProfiles:
         touched = np.flatnonzero(hits)
         self.least_groups[query] = len(touched)
         return np.asarray(touched[hits[touched] < lengths[touched]])
+
+    def may_be_few(self, rows: int) -> np.ndarray:
+        """Decide for which queries the groups may have no more than some rows (bool).
+
+        It is not likely if the first sample has many cut groups for its share of all groups.
+        """
+        return self._about_cut <= _DOUBT * rows
+
+    @cached_property
+    def _about_cut(self) -> np.ndarray:
+        """The rows of the groups that each query cuts, as the first sample has it (float64)."""
+        return np.concatenate(
+            [
+                block.rows.scale * ((block.mixed_pairs > 0) @ block.rows.lengths)
+                for block in self._first_blocks
+            ]
+        )
 
     def sums(self, numbers: np.ndarray) -> np.ndarray:
         """Return sums over selected rows from those of profiles (float64, queries x numbers).
@@ -88,16 +112,10 @@ class SelectedProfiles:
         """
         parts: list[tuple[np.ndarray, np.ndarray]] = []
         waiting = _ask(self._first_blocks, evaluate, parts)
-        own = {}
-        if self._rows.number_of_samples > 1:
-            own = {
-                query: self._each_once((matter or self).groups(query)) for query in waiting.tolist()
-            }
+        own = _GroupsOfQueries(matter or self, self._rows.lengths)
         for place in range(1, self._rows.number_of_samples):
             sample = self._rows.sample(place)
-            few = np.array(
-                [self._rows_of(own[q]) * _OWN <= len(sample.profile) for q in waiting], dtype=bool
-            )
+            few = own.are_few(waiting, len(sample.profile) // _OWN)
             _ask(self._blocks_of_few(waiting[few], own), evaluate, parts)
             waiting = _ask(self._in_blocks(sample, waiting[~few]), evaluate, parts)
         queries, scores = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
@@ -113,28 +131,53 @@ class SelectedProfiles:
         for begin in range(0, len(queries), size):
             yield self._block(rows, queries[begin : begin + size])
 
-    def _each_once(self, groups: np.ndarray) -> np.ndarray:
-        """Return groups in ascending order, each once (int64)."""
-        present = np.zeros(len(self._rows.lengths), dtype=bool)
-        present[groups] = True
-        return np.flatnonzero(present)
-
-    def _rows_of(self, groups: np.ndarray) -> int:
-        return int(self._rows.lengths[groups].sum())
-
-    def _blocks_of_few(
-        self, queries: np.ndarray, own: Mapping[int, np.ndarray]
-    ) -> Iterator[BlockOfRows]:
+    def _blocks_of_few(self, queries: np.ndarray, own: "_GroupsOfQueries") -> Iterator[BlockOfRows]:
         """Yield blocks of queries (positions, int64) with all groups that matter (`own`)."""
-        rows = np.array([self._rows_of(own[query]) for query in queries.tolist()])
+        rows = np.array([own.rows(query) for query in queries.tolist()])
         fewest_first = np.argsort(rows, kind="stable")
         for part in _parts(queries[fewest_first], rows[fewest_first]):
-            groups = distinct(np.concatenate([own[query] for query in part.tolist()]))
+            groups = distinct(np.concatenate([own.groups(query) for query in part.tolist()]))
             yield self._block(self._rows.rows_of(groups, 1.0), part)
 
     def _block(self, rows: RowsOfGroups, queries: np.ndarray) -> BlockOfRows:
         number, least_groups = self.number[queries], self.least_groups[queries]
-        return BlockOfRows(rows, self.chosen[queries], queries, number, least_groups)
+        is_chosen = self._is_chosen[rows.profiles[:, None], queries]
+        return BlockOfRows(rows, is_chosen, queries, number, least_groups)
+
+
+class _GroupsOfQueries:
+    """The groups that matter to queries, each once."""
+
+    def __init__(self, matter: GroupsThatMatter, lengths: np.ndarray) -> None:
+        """Take the groups, some several times, and the number of rows of each of all groups."""
+        self._matter, self._lengths = matter, lengths
+        self._groups: dict[int, np.ndarray] = {}
+        self._rows: dict[int, int] = {}
+
+    def are_few(self, queries: np.ndarray, most: int) -> np.ndarray:
+        """Decide which queries' groups have no more than some rows (bool).
+
+        Args:
+            queries: the queries (positions, int64).
+            most: the number of rows.
+        """
+        few: np.ndarray = self._matter.may_be_few(most)[queries]
+        few[few] = [self.rows(query) <= most for query in queries[few].tolist()]
+        return few
+
+    def rows(self, query: int) -> int:
+        """Return the number of rows of the groups of a query."""
+        if query not in self._rows:
+            self._rows[query] = int(self._lengths[self.groups(query)].sum())
+        return self._rows[query]
+
+    def groups(self, query: int) -> np.ndarray:
+        """Return the groups of a query (int64, ascending)."""
+        if query not in self._groups:
+            present = np.zeros(len(self._lengths), dtype=bool)
+            present[self._matter.groups(query)] = True
+            self._groups[query] = np.flatnonzero(present)
+        return self._groups[query]
 
 
 def _ask(
