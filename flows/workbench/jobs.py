@@ -20,6 +20,7 @@ from typing import Any
 from sfumato.expectations.shared.errors import InputError
 
 _COMMAND = "from sfumato.flows.cli.main import main; main()"
+_SAFE_PATH = ("-P",)  # modules that lie beside the data are never imported
 _MOST_LINES = 2000
 _MOST_BYTES = 1 << 24  # of output
 _PATIENCE = 10.0  # seconds that a stopped command has to tidy up
@@ -137,7 +138,7 @@ class Jobs:
     def _process(self, arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
         environ = {**os.environ, "SFUMATO_WORK": str(self._work), "PYTHONUNBUFFERED": "1"}
         return subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-c", _COMMAND, *arguments],
+            [sys.executable, *_SAFE_PATH, "-c", _COMMAND, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

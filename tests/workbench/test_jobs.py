@@ -32,6 +32,16 @@ def test_a_command_gives_the_answer_of_a_terminal(jobs):
     assert "statistical-office" in {row["name"] for row in job.document["policies"]}
 
 
+def test_a_module_beside_the_data_is_not_run(jobs, folder):
+    for name in ("yaml", "click", "csv", "numpy", "sfumato"):
+        text = f"open({str(folder / 'CANARY')!r}, 'w')"
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    job = jobs.start(["policies", "list", "--json"], "Policies", "/")
+    wait_for(lambda: not job.is_running)
+    assert job.state == "done"
+    assert not (folder / "CANARY").exists()
+
+
 def test_a_refusal_has_its_reason(jobs):
     job = jobs.start(["policies", "show", "nothing"], "A policy", "/")
     wait_for(lambda: not job.is_running)
