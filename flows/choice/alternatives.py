@@ -201,7 +201,7 @@ def _name(
     own_partition = document.get("partition") or {"method": f"groups of {document.get('groups')}"}
     parts = [_words(partition or own_partition), _words(form or document["form"])]
     if strata is not None:
-        parts.append(f"strata {', '.join(map(str, strata)) or 'none'}")
+        parts.append(f"strata {', '.join(map(_as_in_yaml, strata)) or 'none'}")
     if parameters:
         parts.append(parameters)
     return " · ".join(parts)
@@ -209,5 +209,16 @@ def _name(
 
 def _words(choice: Mapping[str, Any]) -> str:
     title = choice.get("method") or choice.get("model")
-    keys = [f"{key} {value}" for key, value in choice.items() if key not in _NAMES]
+    keys = [f"{key} {_as_in_yaml(value)}" for key, value in choice.items() if key not in _NAMES]
     return f"{title} ({', '.join(keys)})" if keys else str(title)
+
+
+def _as_in_yaml(value: Any) -> str:
+    """Return a value of a spec as the spec writes it on one line.
+
+    >>> _as_in_yaml({"column": "age", "level": 2})
+    '{column: age, level: 2}'
+    """
+    if not isinstance(value, Mapping):
+        return str(value)
+    return f"{{{', '.join(f'{key}: {_as_in_yaml(inner)}' for key, inner in value.items())}}}"

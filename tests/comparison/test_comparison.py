@@ -431,7 +431,7 @@ def test_what_the_promises_leave_out_is_tried_with_promises_of_its_own(small):
     assert any("k-anonymity cannot be measured in form permuted" in why for why in refused.values())
     methods = {name for name in by_name if name.startswith("mondrian")}
     assert {"mondrian · generalized", "mondrian (leave 0.25) · generalized"} <= methods
-    by_level = "mondrian · generalized · strata {'column': 'age', 'level': 2}"
+    by_level = "mondrian · generalized · strata {column: age, level: 2}"
     assert str(by_name[by_level].terms.strata[0]) == "age at level 2"
 
 
