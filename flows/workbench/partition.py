@@ -124,7 +124,11 @@ def _plot(job: Job) -> ParetoPlot | None:
 
 def compare(visit: Visit) -> str:
     """Start to compare alternatives; what was tried before on the same rows is not tried again."""
-    own = [] if not visit.bench.asked.get(visit.spec.name) else [f"--queries={_queries(visit)}"]
+    own = (
+        []
+        if not visit.bench.own_questions.get(visit.spec.name)
+        else [f"--queries={_queries(visit)}"]
+    )
     arguments = ["compare", "--json", *own, "--", str(visit.spec.path)]
     return visit.start(arguments, f"The comparison for {visit.spec.name}")
 
@@ -132,7 +136,7 @@ def compare(visit: Visit) -> str:
 def _queries(visit: Visit) -> Path:
     """Write the steward's own questions into a private file, and return its path."""
     path = visit.bench.desk.private / "queries.sql"
-    text = "".join(f"{sql.rstrip(';')};\n" for sql in visit.bench.asked[visit.spec.name])
+    text = "".join(f"{sql.rstrip(';')};\n" for sql in visit.bench.own_questions[visit.spec.name])
     write_atomically(path, text.encode(), mode=0o600)
     return path
 

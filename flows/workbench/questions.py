@@ -66,7 +66,7 @@ def show(visit: Visit) -> dict[str, Any]:
     columns = visit.spec.document.get("columns") or {}
     is_done = job is not None and job.state == "done" and "accuracy" in job.document
     measured = job.document["accuracy"] if job is not None and is_done else ()
-    own = visit.bench.asked.get(visit.spec.name, [])
+    own = visit.bench.own_questions.get(visit.spec.name, [])
     return {
         "workloads": [(flow_text(w), KINDS.get(w.get("kind", ""), "")) for w in workloads],
         "kinds": KINDS,
@@ -147,7 +147,7 @@ def ask(visit: Visit) -> None:
     sql = visit.sent.get("sql").strip()
     if not sql:
         raise SpecError("there is no question. Write one, such as SELECT COUNT(*) FROM microdata")
-    own = visit.bench.asked.setdefault(visit.spec.name, [])
+    own = visit.bench.own_questions.setdefault(visit.spec.name, [])
     if sql not in own:
         own.append(sql)
         del own[:-_MOST_ASKED]
@@ -155,7 +155,7 @@ def ask(visit: Visit) -> None:
 
 def forget(visit: Visit) -> None:
     """Forget a question in SQL."""
-    own = visit.bench.asked.get(visit.spec.name, [])
+    own = visit.bench.own_questions.get(visit.spec.name, [])
     if visit.sent.get("sql") in own:
         own.remove(visit.sent.get("sql"))
 

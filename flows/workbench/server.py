@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +23,11 @@ from sfumato.tasks.private.durable import write_atomically
 IDLE_SECONDS = 3600.0
 _LOOK_SECONDS = 1.0
 _BACKLOG = 64
-_ENDINGS = ("SIGHUP", "SIGINT", "SIGTERM")  # of a terminal that closes, ctrl-C, and kill
+_ENDINGS = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGTERM,
+)  # of a terminal that closes, ctrl-C, and kill
 _LEAVE_SECONDS = 2  # that open answers get when the server ends
 _OPENING = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>PRIVATE: Sfumato workbench</title>
@@ -140,9 +145,9 @@ class WorkbenchServer:
         self._server.should_exit = True
 
     async def _serve(self, opening: Path, idle_seconds: float) -> None:
-        for name in _ENDINGS:
-            with suppress(ValueError, NotImplementedError, AttributeError, RuntimeError):
-                asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.stop)
+        if threading.current_thread() is threading.main_thread():  # which alone gets signals
+            for ending in _ENDINGS:
+                asyncio.get_running_loop().add_signal_handler(ending, self.stop)
         watching = asyncio.create_task(self._watch(opening, idle_seconds))
         try:
             await self._server.serve(sockets=[self._listener])

@@ -28,14 +28,14 @@ class Bench:
         jobs: the commands that run or have run.
         counting: the counted tables.
         place: the secret path that all addresses begin with.
-        asked: the steward's own questions in SQL by spec; they go when the workbench ends.
+        own_questions: the steward's own questions in SQL by spec; they go when the workbench ends.
     """
 
     desk: Folder
     jobs: Jobs
     counting: TableCounter
     place: str
-    asked: dict[str, list[str]] = field(default_factory=dict)
+    own_questions: dict[str, list[str]] = field(default_factory=dict)
 
     def address(self, step: str, spec: str) -> str:
         """Return the address of a step of a spec."""

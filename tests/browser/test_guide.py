@@ -1,12 +1,11 @@
 """The guide as readers see it: on telephones and desks, light and dark, from a disk, offline."""
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.browser.test_page import ARGUMENTS
+from tests.browser.chromium import running_chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 LOOKED_AT = {"index.html", "forms.html", "ask.html", "python.html", "promises.html"}
@@ -20,14 +19,8 @@ def pages(guide):
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    with running_chromium() as running:
         yield running
-        running.close()
 
 
 def test_every_page_fits_and_is_accessible(browser, pages):

@@ -1,5 +1,4 @@
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -14,20 +13,12 @@ import pytest
 from sfumato.tasks.report.page import PageContent, page
 from sfumato.tasks.report.page_data import page_data
 from sfumato.tasks.terms.utility import Utility
+from tests.browser.chromium import running_chromium
 from tests.intervals.releases import publish_permuted, wages, with_factors
 from tests.report.content import ADULT_COLUMNS, content, losses, randomly_cut
 
 pytestmark = pytest.mark.browser
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 KE = {"model": "ke-anonymity", "k": 5, "e": 500, "sensitive": "capital-loss"}
 # The least ratio of contrast, over texts that are seen (WCAG 2.2, success criterion 1.4.3).
 CONTRAST = """() => {
@@ -136,14 +127,8 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    with running_chromium() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="module", params=sorted(PAGES))

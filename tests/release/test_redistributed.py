@@ -21,6 +21,7 @@ from sfumato.tasks.stages.evaluate import evaluate_release
 from sfumato.tasks.terms.assessment import SeenGroups, assess, structure
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
+from tests.papers.test_distribution import PEOPLE as RUNNING
 from tests.release.small import Small, people
 from tests.report.html import Read
 
@@ -313,19 +314,6 @@ def test_the_snippet_of_the_page_runs(published_once, monkeypatch):
     assert (of_groups["lower"] <= of_groups["upper"]).all()
 
 
-RUNNING = [
-    ("91110", "F", 30),
-    ("91110", "M", 40),
-    ("91110", "M", 50),
-    ("91130", "F", 60),
-    ("91210", "F", 40),
-    ("91220", "F", 30),
-    ("91240", "F", 50),
-    ("91310", "M", 40),
-    ("91320", "M", 60),
-    ("91330", "M", 60),
-    ("91340", "F", 60),
-]
 DISTINCT4 = {"model": "l-diversity", "variant": "distinct", "l": 4}
 
 

@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from sfumato.flows.workbench.serve import open_workbench
-from tests.browser.test_page import ARGUMENTS
+from tests.browser.chromium import running_chromium
 from tests.workbench.conftest import TUTORIAL
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -21,16 +21,10 @@ STEPS = (
 
 @pytest.fixture
 def page():
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    with running_chromium() as browser:
         page = browser.new_context(viewport={"width": WIDTH, "height": 900}).new_page()
         page.set_default_timeout(120_000)
         yield page
-        browser.close()
 
 
 class Watched:

@@ -110,7 +110,7 @@ class ShuffledValues:
     def expected_share(
         self, published: np.ndarray, own: np.ndarray, value: np.ndarray, everyone: int
     ) -> float:
-        """Return the expected share of people for whom a row shows all their values.
+        """Return the expected share of people with a row of all their own values.
 
         A group shows a person by chance: the number of rows that match is hypergeometric, and
         groups are shuffled independently. The share is exact, and rounded once to a float.
