@@ -183,3 +183,9 @@ class Groups:
         if sensitive is None or sensitive not in self.sensitive:
             raise PromiseError(f"the sensitive attribute {sensitive!r} was not counted")
         return self.sensitive[sensitive]
+
+    def declared_of(self, sensitive: str | None) -> Subdomains | None:
+        """Return the subdomains of an attribute, or of the only one; None if values are shown."""
+        if sensitive is None and len(self.subdomains) == 1 and not self.sensitive:
+            return next(iter(self.subdomains.values()))
+        return self.subdomains.get(sensitive) if sensitive else None

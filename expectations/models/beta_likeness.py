@@ -164,17 +164,14 @@ class BetaLikeness(PrivacyModel):
 
     def _shares(self, groups: Groups) -> _Shares:
         """Return what groups show or declare of the attribute, or of the only one."""
-        name = self.sensitive
-        if name is None and len(groups.subdomains) == 1 and not groups.sensitive:
-            name = next(iter(groups.subdomains))
-        if name is not None and name in groups.subdomains:
-            subdomains = groups.subdomains[name]
+        subdomains = groups.declared_of(self.sensitive)
+        if subdomains is not None:
             chances, whole = declared_shares(subdomains, groups.sizes)
             group, value = np.nonzero(chances[subdomains.target])
             unit = int(chances[0].sum()) if len(chances) else 1
             mine = chances[subdomains.target[group], value] * groups.rows
             return _Shares(group, mine, whole[value], whole[value], unit * groups.rows)
-        counts = groups.counts_of(name)
+        counts = groups.counts_of(self.sensitive)
         totals = counts.totals[counts.value]
         sizes = groups.sizes[counts.group]
         small = groups.rows < 2**31  # products of two numbers of rows fit

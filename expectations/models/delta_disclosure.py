@@ -2,7 +2,9 @@
 
 Source: Brickell, Shmatikov, The cost of privacy: destruction of data-mining utility in anonymized
 data publishing (KDD 2008). All rows are the published ones, logarithms are natural, and a value
-that occurs at all occurs in every group: otherwise its logarithm there would be infinite.
+that occurs at all occurs in every group: otherwise its logarithm there would be infinite. If
+subdomains replace values, a group's shares are those that are declared for it, and those of all
+rows their mixture.
 
 A share in a group over the share in all rows is rational, and e to the power δ is transcendental
 for every rational δ > 0 (Lindemann), so that the two are never equal: enough digits of the power
@@ -22,7 +24,9 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.emd import declared_shares
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
+from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 _NEAR = 1e-12  # four logarithms of counts below 2**63 are off by far less
@@ -45,7 +49,7 @@ class DeltaDisclosure(PrivacyModel):
     }
     monotone: ClassVar[bool] = True
     readings: ClassVar[tuple[Reading, ...]] = ("weight-one",)
-    ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows"})
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "subdomains"})
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"delta"})
     compares_with_all: ClassVar[bool] = True
@@ -63,19 +67,22 @@ class DeltaDisclosure(PrivacyModel):
 
         It is infinite where the group lacks a value that others show.
         """
-        counts = groups.counts_of(self.sensitive)
+        counts, sizes = self._counts(groups)
         if not len(groups):
             return {"delta": np.zeros(0)}
-        largest = np.maximum.reduceat(_logarithms(counts, groups.sizes), counts.starts)
+        largest = np.maximum.reduceat(_logarithms(counts, sizes), counts.starts)
         return {"delta": np.where(_lacking(counts), np.inf, largest)}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups that lack a value, or show one too often or too rarely (bool)."""
-        counts = groups.counts_of(self.sensitive)
-        logarithms, limit = _logarithms(counts, groups.sizes), float(self.delta)
+        try:
+            counts, sizes = self._counts(groups)
+        except PromiseError:
+            return np.ones(len(groups), dtype=bool)
+        logarithms, limit = _logarithms(counts, sizes), float(self.delta)
         over = logarithms > limit
         unsure = np.flatnonzero(abs(logarithms - limit) <= _NEAR)
-        ratios = _ratios(counts, groups.sizes, unsure)
+        ratios = _ratios(counts, sizes, unsure)
         exceeding = {ratio: _exceeds(ratio, self.delta) for ratio in set(ratios)}
         over[unsure] = [exceeding[ratio] for ratio in ratios]
         failing: np.ndarray = _lacking(counts)
@@ -84,7 +91,11 @@ class DeltaDisclosure(PrivacyModel):
 
     def worst(self, groups: Groups) -> Worst:
         """Return the largest logarithm of a group, to six decimals; failures are exact."""
-        return {"delta": self._largest(groups)}, int(self.failing(groups).sum())
+        try:
+            largest = self._largest(*self._counts(groups))
+        except PromiseError:
+            return {"delta": None}, len(groups)
+        return {"delta": largest}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
         """Return the promised numbers by the parameters of a verdict."""
@@ -101,8 +112,11 @@ class DeltaDisclosure(PrivacyModel):
     def for_part(self, part: Groups) -> "DeltaDisclosure | None":
         """Return the promise for a part.
 
-        Logarithms add up: of a group by its part, and of the part by all rows.
+        Logarithms add up: of a group by its part, and of the part by all rows. It is None for
+        declared distributions, and for a part that lacks a value.
         """
+        if part.declared_of(self.sensitive) is not None:
+            return None
         counts = part.counts_of(self.sensitive)
         if _lacking(counts)[0]:
             return None
@@ -118,17 +132,44 @@ class DeltaDisclosure(PrivacyModel):
             f"power {plain(self.delta)} or more"
         )
 
-    def _largest(self, groups: Groups) -> Number:
-        counts = groups.counts_of(self.sensitive)
-        if not len(groups) or _lacking(counts).any():
-            return inf if len(groups) else None
-        logarithms = _logarithms(counts, groups.sizes)
+    def sentence_of_declared(self) -> str:
+        """Return the promise in words, about the declared distributions."""
+        return (
+            f"the distribution that is declared for a group has every value of {self.sensitive} "
+            f"that another has, and none of them is likelier or less likely there than in those of "
+            f"all published rows together by a factor of e to the power {plain(self.delta)} or more"
+        )
+
+    def _counts(self, groups: Groups) -> tuple[Counts, np.ndarray]:
+        """Return the counts of the attribute and the size of each group, shown or declared.
+
+        Raises:
+            PromiseError: where a target is no distribution, or targets have different values.
+        """
+        declared = groups.declared_of(self.sensitive)
+        if declared is None:
+            return groups.counts_of(self.sensitive), groups.sizes
+        chances, _ = declared_shares(declared, groups.sizes)
+        group, value = np.nonzero(chances[declared.target])
+        sizes = groups.sizes.astype(object)
+        count = chances[declared.target[group], value] * sizes[group]
+        unit = int(chances[0].sum()) if len(chances) else 1
+        return Counts(group, value, count, chances.shape[-1], None), sizes * unit
+
+    def _largest(self, counts: Counts, sizes: np.ndarray) -> Number:
+        if not len(sizes) or _lacking(counts).any():
+            return inf if len(sizes) else None
+        logarithms = _logarithms(counts, sizes)
         highest = np.flatnonzero(logarithms >= logarithms.max() - _NEAR)
-        return _logarithm(max(_ratios(counts, groups.sizes, highest)))
+        return _logarithm(max(_ratios(counts, sizes, highest)))
 
 
 def _logarithms(counts: Counts, sizes: np.ndarray) -> np.ndarray:
     """Return |ln p - ln q| of each entry of the counts (float64)."""
+    if counts.count.dtype == object:  # whole numbers of any size, whose quotients are floats
+        expected = counts.totals[counts.value] * np.repeat(sizes, counts.distinct)
+        quotients = counts.count * int(sizes.sum()) / expected
+        return np.asarray(abs(np.log(quotients.astype(np.float64))))
     rows = np.log(float(sizes.sum())) if len(sizes) else 0.0
     of_group = np.repeat(_log(sizes), counts.distinct)
     of_value = _log(np.maximum(counts.totals, 1))[counts.value]

@@ -119,7 +119,7 @@ class TCloseness(PrivacyModel):
 
         A step of rank among a part's values may be a longer way among all values: see `_stretch`.
         """
-        if self._declared_subdomains(part) is not None:
+        if part.declared_of(self.sensitive) is not None:
             return None
         apart = self._distances(part)
         remaining = Fraction(self.t) - Fraction(
@@ -151,7 +151,7 @@ class TCloseness(PrivacyModel):
         """Return the distances, None if there are no groups, or no such distance."""
         if not len(groups):
             return None
-        if self._declared_subdomains(groups) is None:
+        if groups.declared_of(self.sensitive) is None:
             can_measure = measurable(groups.counts_of(self.sensitive), self.distance)
             return self._distances(groups) if can_measure else None
         try:
@@ -160,17 +160,10 @@ class TCloseness(PrivacyModel):
             return None
 
     def _distances(self, groups: Groups) -> Distances:
-        declared = self._declared_subdomains(groups)
+        declared = groups.declared_of(self.sensitive)
         if declared is not None:
             return DECLARED[self.distance](declared, groups.sizes)
         return DISTANCES[self.distance](groups.counts_of(self.sensitive), groups.sizes)
-
-    def _declared_subdomains(self, groups: Groups) -> Subdomains | None:
-        """Return the subdomains of the attribute, or of the only one; None if values are shown."""
-        name = self.sensitive
-        if name is None and len(groups.subdomains) == 1 and not groups.sensitive:
-            name = next(iter(groups.subdomains))
-        return groups.subdomains.get(name) if name else None
 
 
 def _stretch(part: Counts) -> Fraction:

@@ -48,7 +48,8 @@ class FormParameters(Part):
     in the place of quasi-identifiers; `shows_hierarchies`, that these come from hierarchies;
     `counts_alone`, that no aggregate but counts can be asked; `declares`, that promises are judged
     by declared distributions, not by the rows' values; `shows_insensitive`, that insensitive
-    columns are published; `keeps_nulls`, that sensitive values may be missing.
+    columns are published; `keeps_nulls`, that sensitive values may be missing. `admits_since` has
+    the promises, by name, that the form did not admit at first, with the formats that admit them.
     """
 
     shows: ClassVar[str]
@@ -61,6 +62,7 @@ class FormParameters(Part):
     shows_insensitive: ClassVar[bool] = True
     shows_hierarchies: ClassVar[bool] = False
     keeps_nulls: ClassVar[bool] = False
+    admits_since: ClassVar[Mapping[str, int]] = {}
 
     method: str
 

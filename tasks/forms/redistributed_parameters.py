@@ -1,6 +1,6 @@
 """The parameters of distribution-based anonymization as a spec writes them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
@@ -36,6 +36,7 @@ class RedistributedParameters(FormParameters):
     values_apart: ClassVar[bool] = True
     declares: ClassVar[bool] = True
     shows_insensitive: ClassVar[bool] = False
+    admits_since: ClassVar[Mapping[str, int]] = {"delta-disclosure": 13}
 
     method: Literal["redistributed"]
     tree: Annotated[

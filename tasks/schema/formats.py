@@ -39,6 +39,7 @@ default: what does not use it is written, and digested, as it always was.
     11  rounds: columns of ambiguous releases in which estimates take values to occur equally often,
         or nearly so
     12  policy: a policy by name, date and SHA-256, with the rules that a machine decides
+    13  the promise delta-disclosure about declared distributions
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +54,7 @@ from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
-NEWEST = 12
+NEWEST = 13
 COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"

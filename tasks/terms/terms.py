@@ -167,7 +167,8 @@ class Terms(_Frozen):
     def format(self) -> int:
         """The lowest format that can say these terms."""
         least = COMPOSED_IN_PARTS if self.is_composed and self.parts is not None else 0
-        return max(lowest_format(self), least)
+        admitted = (self.form.admits_since.get(promise.name, 0) for promise in self.promises)
+        return max(lowest_format(self), least, *admitted)
 
     @property
     def is_composed(self) -> bool:

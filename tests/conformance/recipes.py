@@ -130,6 +130,8 @@ def recipe_with_targets(rng: Random) -> tuple[Spec, list[Spec]]:
     promises: list[Spec] = [{"model": "p-privacy", "target": target}]
     if name == "hours" and rng.random() < 0.5:
         promises.append({"model": "t-closeness", "t": "0.9", "distance": "ordered"})
+    if target == "uniform" and rng.random() < 0.5:
+        promises.append({"model": "delta-disclosure", "delta": "0.5"})
     return {name: sensitive(name)}, promises
 
 

@@ -105,14 +105,13 @@ def promise_of_another_form(draft: Draft, rng: Random) -> None:
         "ambiguous": ["k-anonymity", "t-closeness"],
         "generalized": ["alpha-beta"],
         "suppressed": ["alpha-beta"],
-        "redistributed": ["k-anonymity", "delta-disclosure"],
+        "redistributed": ["k-anonymity", "alpha-k"],
     }
     parameters = {
         "k-anonymity": {"k": 1},
         "alpha-k": {"alpha": 1, "k": 1},
         "t-closeness": {"t": 1, "distance": "equal"},
         "alpha-beta": {"alpha": 1, "beta": 1, "presence": "per-group"},
-        "delta-disclosure": {"delta": 1000},
     }
     model = rng.choice(others[draft.form])
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from sfumato.expectations.groups.counting import Coded, count, merge
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.groups.groups import Groups, Subdomains, Target
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.promises import PROMISE
 
@@ -118,6 +118,38 @@ def test_against_the_definition(rows, delta):
     ]
     assert model(delta).measure(groups)["delta"].tolist() == pytest.approx(largest, abs=1e-12)
     assert float(verdict.observed["delta"]) == pytest.approx(max(largest), abs=1e-6)
+
+
+@given(ROWS, st.sampled_from(["0.1", "0.5", "0.7", "1.5"]))
+def test_declared_distributions_are_judged_as_rows_of_the_same_shares(rows, delta):
+    groups = groups_of_rows(rows)
+    keys = sorted({key for key, _ in rows})
+    targets = tuple(
+        Target(
+            np.array([-1] + [0] * len(VALUES)),
+            np.array([1] + [rows.count((key, value)) for value in VALUES]),
+        )
+        for key in keys
+    )
+    every = np.arange(len(keys))
+    subdomains = Subdomains(every, np.zeros_like(every), groups.sizes, every, targets)
+    declared = Groups(groups.sizes, {}, subdomains={"s": subdomains})
+    assert model(delta).failing(declared).tolist() == model(delta).failing(groups).tolist()
+    assert model(delta).check(declared) == model(delta).check(groups)
+    assert model(delta).for_part(declared) is None
+
+
+def test_shares_of_hundreds_of_digits_are_compared():
+    """Two targets with nearly two thirds and one third of the first value, as no float has them."""
+    targets = tuple(
+        Target(np.array([-1, 0, 0]), np.array([1, n * part // 3, n - n * part // 3], dtype=object))
+        for n, part in ((5**500, 2), (7**500, 1))
+    )
+    every = np.arange(2)
+    subdomains = Subdomains(every, np.zeros_like(every), np.ones_like(every), every, targets)
+    declared = Groups(np.ones(2, dtype=np.int64), {}, subdomains={"s": subdomains})
+    assert model("0.41").check(declared).holds  # ln 3/2
+    assert model("0.40").check(declared).failing == 2
 
 
 @pytest.mark.parametrize("digits", [6, 15, 16, 17, 34, 40])

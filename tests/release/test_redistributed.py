@@ -374,8 +374,9 @@ def test_the_running_table_has_four_values_in_every_zip_group(running):
         ({"model": "l-diversity", "variant": "recursive", "l": 4, "c": 1.5}, {"c": 1, "l": 4}),
         ({"model": "beta-likeness", "beta": 0.1}, {"beta": 0}),
         ({"model": "t-closeness", "t": 0.1, "distance": "equal"}, {"t": 0}),
+        ({"model": "delta-disclosure", "delta": 0.1}, {"delta": 0}),
     ],
-    ids=["entropy", "recursive", "beta", "t"],
+    ids=["entropy", "recursive", "beta", "t", "delta"],
 )
 def test_equal_targets_are_judged_as_they_are_published(running, promise, observed):
     directory = running(promise).publish("one").directory
@@ -399,4 +400,23 @@ def test_a_promise_that_rounding_breaks_is_refused_with_both_figures(running):
     (small.folder / "target.csv").write_text("\n".join(lines), encoding="utf-8")
     figures = r"keep it \(l=3\.720796\), .* in 3 of 3 groups \(l=3\.484421, required l=3\.6\)"
     with pytest.raises(PromiseError, match=figures):
+        small.publish("one")
+
+
+def test_disclosure_of_declared_distributions_is_of_format_13(running):
+    """The page says that equal targets are not apart; where values keep it, so must targets."""
+    directory = running({"model": "delta-disclosure", "delta": 0.1}).publish("one").directory
+    assert open_release(directory).declared.format == 13
+    assert "Where all groups have the same one, nothing is apart" in page_text(directory)
+
+
+def test_a_target_that_lacks_a_value_breaks_disclosure(running):
+    small = running(
+        {"model": "delta-disclosure", "delta": 9},
+        target={"model": "p-privacy", "target": {"file": "target.csv"}},
+    )
+    lines = ["area,value,probability", *(f"911,{pay},0.25" for pay in (30, 40, 50, 60))]
+    lines += [f"{area},{pay},0.5" for area in (912, 913) for pay in (40, 60)]
+    (small.folder / "target.csv").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(PromiseError, match=r"targets of p-privacy break it in 2 of 3 groups"):
         small.publish("one")

@@ -1,7 +1,7 @@
 /** Formats: which number a declaration must have (V4). */
 import { must, NotJudged } from './refusal.js'
 
-export const NEWEST = 12
+export const NEWEST = 13
 
 /** @param {unknown} value */
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -36,6 +36,7 @@ export function lowestFormat(d) {
     10: columns.some((/** @type {any} */ c) => has(c, 'unite')),
     11: has(d, 'rounds'),
     12: has(d, 'policy'),
+    13: form.method === 'redistributed' && promises.some((/** @type {any} */ p) => p.model === 'delta-disclosure'),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

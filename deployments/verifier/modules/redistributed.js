@@ -1,7 +1,7 @@
-/** Promises in `redistributed`, which are about targets and imbalances (P4, P5.4, P6.6, P7.2, P9.4, P13). */
+/** Promises in `redistributed`, which are about targets and imbalances (P4, P5.4, P6.6, P7.2, P8.1, P9.4, P13). */
 import { absolute, add, compare, divide, exact, fraction, gcd, largest, multiply, ONE, subtract, ZERO } from './fractions.js'
 import { entropyVerdict } from './promises.js'
-import { isBelowLog } from './shares.js'
+import { belowPower, isBelowLog } from './shares.js'
 import { isNumeric } from './values.js'
 import { levelsOf } from './hierarchies.js'
 import { sumsBy } from './relations.js'
@@ -64,6 +64,20 @@ export function judgeRedistributed(release, promise) {
       verdict.observed.t = /** @type {Fraction[]} */(list).reduce(largest)
       verdict.kept = compare(verdict.observed.t, param(promise.t)) <= 0
       return verdict
+    }
+    case 'delta-disclosure': {
+      const all = means(release, targets, shares)
+      let most = ONE
+      for (const list of shares) {
+        for (let i = 0; i < list.length; i++) {
+          if (all[i].n <= 0n) continue
+          if (list[i].n <= 0n) return { ...verdict, kept: false, observed: { delta: 'infinite' } }
+          const x = divide(list[i], all[i])
+          most = largest(most, largest(x, divide(ONE, x)))
+        }
+      }
+      const { kept, delta } = belowPower(most, param(promise.delta))
+      return { ...verdict, kept: verdict.kept && kept, observed: { delta } }
     }
     case 'beta-likeness': {
       const all = means(release, targets, shares), beta = param(promise.beta)

@@ -1,7 +1,7 @@
 /** The JSON Schema of the specification, as a module: the same value as in datapackage.schema.json. */
 export default {
  "$schema": "https://json-schema.org/draft/2020-12/schema",
- "title": "datapackage.json of a Sfumato release, specification 1.3",
+ "title": "datapackage.json of a Sfumato release, specification 1.4",
  "type": "object",
  "properties": {
   "$schema": {
@@ -1829,7 +1829,7 @@ export default {
     "format": {
      "type": "integer",
      "minimum": 1,
-     "maximum": 12
+     "maximum": 13
     },
     "observed": {
      "type": "array",

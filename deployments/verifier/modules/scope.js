@@ -9,7 +9,7 @@ const FORMS = {
   'k-anonymity': LABELS, 'k-map': LABELS, 'alpha-k': LABELS, 'delta-presence': LABELS, 'bayes-optimal': LABELS,
   'l-diversity': [...LABELS, ...EXACT, 'ambiguous', 'redistributed'],
   't-closeness': [...LABELS, ...EXACT, 'redistributed'], 'beta-likeness': [...LABELS, ...EXACT, 'redistributed'],
-  'delta-disclosure': [...LABELS, ...EXACT], 'ke-anonymity': [...LABELS, ...EXACT, 'ambiguous'],
+  'delta-disclosure': [...LABELS, ...EXACT, 'redistributed'], 'ke-anonymity': [...LABELS, ...EXACT, 'ambiguous'],
   'alpha-beta': ['ambiguous'], 'p-privacy': ['redistributed'],
 }
 

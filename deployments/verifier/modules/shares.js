@@ -135,6 +135,15 @@ export function disclosure(c, delta) {
       if (compare(r, most) > 0) most = r
     }
   }
+  return belowPower(most, delta)
+}
+
+/**
+ * P8: whether the largest ratio is below e^delta, and its logarithm to 6 decimals.
+ * @param {Fraction} most
+ * @param {Fraction} delta
+ */
+export function belowPower(most, delta) {
   const kept = signOf(bits => ln(most.n, most.d, bits) - (delta.n << bits) / delta.d) < 0
   return { kept, delta: fraction(millionths(bits => ln(most.n, most.d, bits)), 1000000n) }
 }
