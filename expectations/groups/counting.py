@@ -121,6 +121,18 @@ def _divide(pairs: np.ndarray, values: int) -> tuple[np.ndarray, np.ndarray]:
     return whole, rest
 
 
+def with_labels(groups: Groups, key: np.ndarray, codes: Mapping[str, np.ndarray]) -> Groups:
+    """Return groups that `count` has made, with the label of each of some columns.
+
+    Args:
+        groups: the groups.
+        key: the key of each row, as they were counted.
+        codes: by column the label of each row (integers); rows with equal keys have equal labels.
+    """
+    _, first = np.unique(key, return_index=True)
+    return replace(groups, labels={name: labels[first] for name, labels in codes.items()})
+
+
 def cover(group: np.ndarray, codes: np.ndarray, values: int) -> Cover:
     """Return the values that the rows of each group have, each once.
 
@@ -166,14 +178,16 @@ def count_people(
         name: _held_values([*keys, column.astype(np.int64)], times, groups.counts_of(name))
         for name, column in codes.items()
     }
-    return _count_rows_of_people(keys, times, len(groups), values)
+    people = _count_rows_of_people(keys, times, len(groups), values)
+    return replace(people, labels=groups.labels)
 
 
 def merge(groups: Groups, into: np.ndarray) -> Groups:
     """Merge groups: `into` is the group that each becomes part of (int64, one per group, from 0).
 
     Every number below the largest occurs. The admitted values of a quasi-identifier are united; a
-    merged group keeps the target distribution that its parts share.
+    merged group keeps the target distribution that its parts share. Labels are known only of
+    quasi-identifiers of which the parts of every merged group show the same.
     """
     number = int(into.max()) + 1 if len(into) else 0
 
@@ -189,6 +203,7 @@ def merge(groups: Groups, into: np.ndarray) -> Groups:
         {name: _merge_subdomains(s, into, number) for name, s in groups.subdomains.items()},
         total(groups.live),
         None if groups.people is None else _merge_people(groups.people, into, sensitive),
+        _merge_labels(groups.labels, into, number),
     )
 
 
@@ -241,6 +256,18 @@ def _count_rows_of_people(
 ) -> People:
     group, person, rows = add_up(keys, times)
     return People(group, person, rows, groups, values)
+
+
+def _merge_labels(
+    labels: Mapping[str, np.ndarray], into: np.ndarray, number: int
+) -> dict[str, np.ndarray]:
+    merged = {}
+    for name, label in labels.items():
+        of_group = np.zeros(number, dtype=np.int64)
+        of_group[into] = label
+        if np.array_equal(of_group[into], label):
+            merged[name] = of_group
+    return merged
 
 
 def _merge_population(population: Population, into: np.ndarray, number: int) -> Population:

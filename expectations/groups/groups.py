@@ -44,7 +44,7 @@ class People:
     """The rows of each person in each group, sparse, and their values of some attributes.
 
     `group`, `person` and `rows` (int64) are parallel, sorted in this order, each pair once; there
-    are `groups` groups, each with somebody in it.
+    are `groups` groups, each with somebody in it. `labels` are those of `Groups`.
     """
 
     group: np.ndarray
@@ -52,6 +52,7 @@ class People:
     rows: np.ndarray
     groups: int
     held: Mapping[str, HeldValues]
+    labels: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -149,7 +150,8 @@ class Groups:
     if the form shows it and the caller asked for it. `live` counts the rows of each group that are
     about people (int64, one per group): all rows, except where a version also shows values of
     people who are gone. `people` has the person of each row, which no published table shows; it is
-    present if promises are to be judged over people who have several rows.
+    present if promises are to be judged over people who have several rows. `labels` numbers the
+    labels of each quasi-identifier (int64, one per group): groups with equal numbers show the same.
     """
 
     sizes: np.ndarray
@@ -159,6 +161,7 @@ class Groups:
     subdomains: Mapping[str, Subdomains] = field(default_factory=dict)
     live: np.ndarray = field(default_factory=lambda: _ALL)
     people: People | None = None
+    labels: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.live is _ALL:

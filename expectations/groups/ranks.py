@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.groups.counting import Coded, count, numbers_of, pack
+from sfumato.expectations.groups.counting import Coded, count, numbers_of, pack, with_labels
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.shared.arrow import as_array, as_numpy, with_wide_decimals
 from sfumato.expectations.shared.exact import INT64_MAX, is_ordered
@@ -114,7 +114,7 @@ def has_order(values: pa.Array) -> bool:
 
 
 def groups_of_rows(columns: Mapping[str, pa.Array], sensitive: Mapping[str, pa.Array]) -> Groups:
-    """Return the groups of rows with equal values.
+    """Return the groups of rows with equal values, and with these as their labels.
 
     Args:
         columns: at least one column, whose values define groups.
@@ -123,7 +123,8 @@ def groups_of_rows(columns: Mapping[str, pa.Array], sensitive: Mapping[str, pa.A
     ranked = [rank(comparable(values)) for values in columns.values()]
     codes, sizes = zip(*(categories(*ranks) for ranks in ranked), strict=True)
     key, bound = pack(codes, sizes)
-    return count(key, bound, _code(sensitive))
+    groups = count(key, bound, _code(sensitive))
+    return with_labels(groups, key, dict(zip(columns, codes, strict=True)))
 
 
 def groups_of_counts(

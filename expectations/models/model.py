@@ -105,6 +105,9 @@ class PrivacyModel(ABC):
         ways: the ways of showing people on which the promise means something.
         monotone: merging two groups that each keep the promise cannot break it.
         protects: it keeps something about the sensitive attribute from being known.
+        kept_by_coarser: where merging may break it, it is still kept once all labels of a
+            quasi-identifier are generalized alike, and no row is suppressed.
+        needs_labels: it is judged on the label of each quasi-identifier that groups show.
         needs_covers: it is judged on the values that groups admit of each quasi-identifier.
         needs_population: it is judged on people of a population beside those of the groups, and
             has a field `reference`, a `ReferencePlace`.
@@ -132,6 +135,8 @@ class PrivacyModel(ABC):
     ways: ClassVar[frozenset[Way]]
     monotone: ClassVar[bool]
     protects: ClassVar[bool]
+    kept_by_coarser: ClassVar[bool] = False
+    needs_labels: ClassVar[bool] = False
     needs_covers: ClassVar[bool] = False
     needs_population: ClassVar[bool] = False
     holds_everybody: ClassVar[bool] = False

@@ -23,6 +23,8 @@ PROMISES: Mapping[str, Any] = Entries(
     {
         "k-anonymity": "k_anonymity:KAnonymity",
         "k-map": "k_anonymity:KMap",
+        "km-anonymity": "limited_knowledge:KMAnonymity",
+        "lkc-privacy": "limited_knowledge:LKCPrivacy",
         "l-diversity": "promises:LDiversity",
         "t-closeness": "t_closeness:TCloseness",
         "delta-disclosure": "delta_disclosure:DeltaDisclosure",

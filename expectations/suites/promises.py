@@ -29,7 +29,11 @@ GALLERY = "sfumato.expectations.gallery"  # where the classes are imported from
 
 def assertable() -> tuple[type[PrivacyModel], ...]:
     """Return the models that a table's rows keep or break in groups of equal quasi-identifiers."""
-    return tuple(m for m in models() if "labels" in m.ways and not m.needs_population)
+    return tuple(filter(_is_assertable, models()))
+
+
+def _is_assertable(model: type[PrivacyModel]) -> bool:
+    return "labels" in model.ways and not model.needs_population
 
 
 class PromiseVerdict(TableMetricProvider):
@@ -129,7 +133,7 @@ def promise_expectation(model: type[PrivacyModel]) -> type[ExpectPromise]:
     }
     body: dict[str, Any] = {
         "__doc__": explanation(model, name),
-        "__module__": GALLERY if model in assertable() else __name__,
+        "__module__": GALLERY if _is_assertable(model) else __name__,
         "__annotations__": {
             **dict.fromkeys(class_variables, ClassVar),
             **dict.fromkeys(parameters, Any),

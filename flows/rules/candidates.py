@@ -29,6 +29,8 @@ _KEYS: tuple[dict[str, str], ...] = (  # the plainest first
     {"method": "mondrian", "mode": "relaxed"},
     {"method": "full-domain"},
     {"method": "full-domain", "metric": "discernibility"},
+    {"method": "top-down"},
+    {"method": "local-suppression"},
     {"method": "stratum"},
     {"method": "exact-qi"},
 )

@@ -102,6 +102,11 @@ def _fault_of_promises(spec: SpecParts) -> str | None:
                 f"promises.{i}: {promise.name} is about a population, and a part cannot be "
                 "compared with it. Leave this promise out, or leave parts out"
             )
+        if promise.needs_labels:
+            return (
+                f"promises.{i}: {promise.name} is about labels of the whole table, and a part "
+                "knows only its own. Leave this promise out, or leave parts out"
+            )
         if promise.judged_jointly and not quasi_identifiers <= set(promise.quasi_identifiers or ()):
             return (
                 f"promises.{i}: {promise.name} is judged over all groups together. "

@@ -7,9 +7,11 @@ from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.destinations.declared import LONGEST_SCHEMA
+from sfumato.tasks.forms.form_parameters import SuppressedParameters
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters, fault_of_aims
 from sfumato.tasks.partitions.of_line import fault_of_groups
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.query.accuracy.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import ORDERED
 
@@ -106,8 +108,33 @@ def _partition(spec: SpecParts) -> None:
     if need and not any(isinstance(promise, need.models) for promise in _grouped_by(spec)):
         raise ValueError(f"partition: {spec.partition.method} needs {need.words}")
     for i, promise in enumerate(spec.promises):
-        if fault := spec.partition.fault_of(promise):
+        if fault := spec.partition.fault_of(promise) or _fault_of_labels(spec, promise):
             raise ValueError(f"promises.{i}.{fault}")
+
+
+def _fault_of_labels(spec: SpecParts, promise: PrivacyModel) -> str | None:
+    """Return why a promise about labels does not go with the partition and form, or None."""
+    chosen, form = spec.partition.judges_labels, spec.form
+    if not promise.needs_labels:
+        return None
+    if chosen is None:
+        able = [name for name, kind in PARTITION_PARAMETERS.items() if kind.judges_labels]
+        return (
+            f"model: {promise.name} is about the labels of all groups together, and partition "
+            f"{spec.partition.method} does not judge them. Use one of {', '.join(able)}"
+        )
+    if chosen == "nodes" and not form.shows_hierarchies:
+        return (
+            f"model: {promise.name} is about labels, and form {form.method} does not show those "
+            f"that partition {spec.partition.method} chooses. Use form generalized, or partition "
+            "local-suppression"
+        )
+    if isinstance(form, SuppressedParameters) and form.linked:
+        return (
+            f"model: {promise.name} is about labels, and `form.linked` changes those that the "
+            "partition chooses. Leave linked out"
+        )
+    return None
 
 
 def _attacks(spec: SpecParts) -> None:

@@ -27,6 +27,12 @@ def _versions(spec: SpecParts) -> None:
         )
     goes_on_whole = spec.versions.vacancies == "keep" and spec.versions.changes != "reinsert"
     for i, promise in enumerate(spec.scoped_promises()):
+        if promise.needs_labels:
+            raise ValueError(
+                f"promises.{i}: {promise.name} is about the labels of one version. Under "
+                "`versions: composed`, groups keep theirs while their people change. Write "
+                "`versions: disjoint`, or promise k-anonymity"
+            )
         if promise.known_columns and not goes_on_whole:
             raise ValueError(
                 f"promises.{i}.known: an attacker with this knowledge learns more if "

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.counting import count, with_labels
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import ReadableLabels, rules_of_published
@@ -74,6 +74,14 @@ def groups(
         bound,
         {name: sensitive_column(table, schema, name).counted_codes() for name in sensitive},
     )
+
+
+def with_labels_shown(groups: Groups, tables: Tables, adversary_columns: Sequence[str]) -> Groups:
+    """Return the groups of `groups` with the label of each of `adversary_columns`."""
+    table = tables[TABLE]
+    columns = [encode(name, "quasi-identifier", table[name]) for name in adversary_columns]
+    keys, _ = key(columns, table.num_rows)
+    return with_labels(groups, keys, {column.name: column.category()[0] for column in columns})
 
 
 def sensitive_column(table: pa.Table, schema: Schema, name: str) -> Column:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.groups.counting import count, count_people, cover
+from sfumato.expectations.groups.counting import count, count_people, cover, with_labels
 from sfumato.expectations.groups.groups import Groups, Joint, Population
 from sfumato.expectations.shared.arrow import distinct_values, places_among
 from sfumato.expectations.shared.errors import InputError
@@ -22,6 +22,7 @@ def groups_of(
     columns: Sequence[str],
     sensitive: Sequence[str],
     covered: Sequence[str] = (),
+    labelled: Sequence[str] = (),
 ) -> Groups:
     """Return the groups of rows with equal values in `columns`, in ascending order of these.
 
@@ -30,9 +31,12 @@ def groups_of(
         columns: the columns whose values tell groups apart; nulls are a value.
         sensitive: the attributes whose values are counted.
         covered: the columns whose values in each group are recorded.
+        labelled: those of `columns` whose values are the labels of groups.
     """
     keys, bound = key([microdata[name] for name in columns], microdata.rows)
     counted = count(keys, bound, {name: microdata[name].counted_codes() for name in sensitive})
+    if labelled:
+        counted = with_labels(counted, keys, {n: microdata[n].category()[0] for n in labelled})
     if not covered:
         return counted
     group = np.searchsorted(distinct(keys), keys)

@@ -3,7 +3,7 @@
 The subclasses are defined beside their algorithms, in modules that do not import the algorithms.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.schema.names import Part
@@ -16,6 +16,10 @@ class Need(NamedTuple):
     words: str
 
 
+Labels = Literal["nodes", "stars"]
+"""Labels that a partition chooses: nodes of hierarchies, or values and stars."""
+
+
 class PartitionParameters(Part):
     """A partition's parameters, frozen.
 
@@ -26,7 +30,8 @@ class PartitionParameters(Part):
     admit the same combination of quasi-identifiers; `chosen_once` tells that something is
     chosen for all rows alike, from counts where no memory holds them; `over_people`, that promises
     are kept over people who have several rows, too; `all_at_once`, that all groups are judged
-    together whenever any changes.
+    together whenever any changes; `judges_labels`, which labels promises about combinations of
+    labels are kept with, None if they are not.
     """
 
     needs: ClassVar[Need | None] = None
@@ -37,6 +42,7 @@ class PartitionParameters(Part):
     chosen_once: ClassVar[bool] = False
     over_people: ClassVar[bool] = False
     all_at_once: ClassVar[bool] = False
+    judges_labels: ClassVar[Labels | None] = None
 
     method: str
 

@@ -11,6 +11,8 @@ PARTITION_PARAMETERS: Mapping[str, type[PartitionParameters]] = Entries(
     {
         "full-domain": "full_domain.parameters:FullDomainParameters",
         "mondrian": "mondrian.parameters:MondrianParameters",
+        "top-down": "limited_knowledge.parameters:TopDownParameters",
+        "local-suppression": "limited_knowledge.parameters:LocalSuppressionParameters",
         "forest": "cell_suppression.parameters:ForestParameters",
         "factors": "cell_suppression.parameters:FactorsParameters",
         "ke": "ke.parameters:KEParameters",

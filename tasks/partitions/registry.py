@@ -10,6 +10,8 @@ PARTITIONS: Mapping[str, Partitioner] = Entries(
     {
         "full-domain": "full_domain.full_domain:partition",
         "mondrian": "mondrian.mondrian:partition",
+        "top-down": "limited_knowledge.top_down:partition",
+        "local-suppression": "limited_knowledge.local_suppression:partition",
         "forest": "cell_suppression.forest:partition",
         "factors": "cell_suppression.factors:partition",
         "ke": "ke.ke:partition",

@@ -380,7 +380,10 @@ def _decide(
     """Return a promise as given, with its verdict over rows and over each kind of owner."""
     columns, sensitive = promise.adversary_columns, [promise.sensitive] if promise.sensitive else []
     if promise.reference_uri is None:
-        groups = groups_of(microdata, columns, sensitive, columns if promise.needs_covers else ())
+        covered, labelled = (
+            columns if needed else () for needed in (promise.needs_covers, promise.needs_labels)
+        )
+        groups = groups_of(microdata, columns, sensitive, covered, labelled)
     else:
         people = read_inferred(promise.reference_uri, [*columns, *sensitive], written)
         groups = groups_within(microdata, people, columns, sensitive)

@@ -133,7 +133,8 @@ class _SeenTable:
         sensitive = [promise.sensitive] if promise.sensitive else []
         if reference is None:
             covered = promise.adversary_columns if promise.needs_covers else ()
-            return groups_of(microdata, columns, sensitive, covered)
+            labelled = columns if promise.needs_labels else ()
+            return groups_of(microdata, columns, sensitive, covered, labelled)
         people = reference.read([*columns, *sensitive], types_of(microdata))
         groups = groups_within(microdata, people, columns, sensitive)
         if promise.holds_everybody:

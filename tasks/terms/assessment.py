@@ -34,7 +34,7 @@ from sfumato.expectations.shared.numbers import Number, plain
 from sfumato.tasks.forms.admitted_people import admitted_people
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded import TABLE
+from sfumato.tasks.forms.recoded import TABLE, with_labels_shown
 from sfumato.tasks.microdata.codings import CODINGS
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.references import NO_REFERENCES, ReferenceFile, References
@@ -135,6 +135,8 @@ class SeenGroups:
 
     def _of_promise(self, promise: PrivacyModel) -> Groups:
         groups, reference = self.told_by(*_scope(promise)), self._references.file_for(promise)
+        if promise.needs_labels:
+            groups = with_labels_shown(groups, self._tables, promise.adversary_columns)
         if reference is None:
             return groups
         return with_people(groups, promise, self._declared, self._tables, reference)

@@ -8,6 +8,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.models.limited_knowledge import KMAnonymity, LKCPrivacy
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
@@ -20,12 +21,16 @@ K2 = KAnonymity(k=2, quasi_identifiers=QUASI)
 L2 = DistinctLDiversity(l=2, **SCOPE)
 T1 = TCloseness(t=Decimal(1), distance="ordered", **SCOPE)
 KE = KEAnonymity(k=2, e=Decimal(1), **SCOPE)
+LKC = LKCPrivacy(l=2, k=2, c=Decimal(".6"), **SCOPE)
+KM = KMAnonymity(k=3, m=2, quasi_identifiers=QUASI)
 ALPHA_BETA = AlphaBeta(alpha=Decimal(1), beta=Decimal(".6"), presence="per-group", **SCOPE)
 P = PPrivacy(target="source", **SCOPE)
 AIMS = [{"kind": "range", "over": "age", "spans": [2]}, {"kind": "arbitrary", "selected": [5]}]
 CASES = {
     "full-domain": [({"suppression": Decimal("0.1")}, K2), ({"suppressed": "star"}, L2)],
     "mondrian": [({}, K2), ({"mode": "relaxed"}, L2)],
+    "top-down": [({}, LKC), ({}, K2)],
+    "local-suppression": [({}, KM), ({"suppression": Decimal("0.1")}, LKC)],
     "forest": [({}, K2)],
     "factors": [({}, K2)],
     "ke": [({}, KE), ({"objective": "random"}, KE), ({"objective": "max-overlapping"}, KE)],

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.expectations.shared.numbers import ExactNumber
-from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.partitions.declared import Labels, PartitionParameters
 
 Metric = Literal[
     "height", "precision", "discernibility", "average-class-size", "entropy", "ncp", "kl"
@@ -19,6 +19,7 @@ class FullDomainParameters(PartitionParameters):
     chosen_once: ClassVar[bool] = True
     over_people: ClassVar[bool] = True
     all_at_once: ClassVar[bool] = True
+    judges_labels: ClassVar[Labels] = "nodes"
 
     method: Literal["full-domain"]
     metric: Annotated[Metric, Field(description="measure of loss to minimise")] = "ncp"

@@ -1,6 +1,7 @@
 """The problem of a lattice search: collapsed rows, levels, promises on them, and costs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import floor, prod
@@ -36,7 +37,7 @@ class Scope(NamedTuple):
     Its groups are the rows that are equal on the axes `axes` (ascending), generalized, and on the
     columns `fixed`. `sensitive` is the column of the attribute that `coded` describes, if the
     promise needs one. `person` is the column of each row's person, if the promise is kept over
-    people, too.
+    people, too. `names` are the quasi-identifiers of the axes.
     """
 
     promise: PrivacyModel
@@ -45,12 +46,18 @@ class Scope(NamedTuple):
     sensitive: int | None = None
     coded: Coded | None = None
     person: int | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def monotone(self) -> bool:
         """True if merging groups that keep the promise cannot break it, over people either."""
         over_people = self.person is None or self.promise.merges_over_people
         return self.promise.monotone and over_people
+
+    @property
+    def kept_above(self) -> bool:
+        """True if a node keeps the promise whenever one below it does, without suppression."""
+        return self.monotone or self.promise.kept_by_coarser
 
     def failing(self, rows: LatticeRows) -> np.ndarray:
         """Mark the rows in groups that break the promise (bool, one per row)."""
@@ -72,12 +79,20 @@ class Scope(NamedTuple):
         group, first = number_keys(*rows.key([*self.axes, *self.fixed]))
         sizes = np.bincount(group, rows.counts, len(first)).astype(np.int64)
         if self.sensitive is None or self.coded is None:
-            return group, Groups(sizes, {})
+            return group, self._with_labels(Groups(sizes, {}), rows, first)
         values = max(self.coded.values, 1)
         pairs, counts = tally(
             group * values + rows.codes[self.sensitive], len(first) * values, rows.counts
         )
-        return group, self.groups(sizes, *np.divmod(pairs, values), counts)
+        counted = self.groups(sizes, *np.divmod(pairs, values), counts)
+        return group, self._with_labels(counted, rows, first)
+
+    def _with_labels(self, groups: Groups, rows: LatticeRows, first: np.ndarray) -> Groups:
+        """Return groups with their labels, if the promise needs them; `first` is a row of each."""
+        if not self.promise.needs_labels:
+            return groups
+        named = zip(self.names, self.axes, strict=True)
+        return replace(groups, labels={name: rows.codes[axis][first] for name, axis in named})
 
     def groups(
         self, sizes: np.ndarray, group: np.ndarray, value: np.ndarray, count: np.ndarray
@@ -162,10 +177,12 @@ class LatticeProblem:
         fixed = (len(self.names), *sorted(place[name] for name in beside))
         axes = tuple(axis for axis, name in enumerate(self.names) if name in names)
         person = len(self.rows.codes) - 1 if self.over_people else None
+        named = tuple(self.names[axis] for axis in axes)
         if not promise.counts_values():
-            return Scope(promise, axes, fixed, person=person)
+            return Scope(promise, axes, fixed, person=person, names=named)
         column = _sensitive(promise, microdata)
-        return Scope(promise, axes, fixed, place[column.name], column.counted_codes(), person)
+        coded = column.counted_codes()
+        return Scope(promise, axes, fixed, place[column.name], coded, person, named)
 
     def cost(self, node: Node, rows: LatticeRows, suppressed: np.ndarray) -> Cost:
         """Return the cost of a node by the metric of the problem.

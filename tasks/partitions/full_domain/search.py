@@ -115,13 +115,13 @@ def best_node(problem: LatticeProblem) -> FoundNode:
 
 
 def _require_feasible(problem: LatticeProblem) -> None:
-    """Refuse a promise that merging cannot break and that is broken at the root.
+    """Refuse a promise that is broken at the root, and no node below it can keep.
 
-    Without suppression no node can keep it.
+    Nothing is suppressed.
     """
     top = problem.rows.generalize_to(problem.levels, problem.tops)
     for scope in problem.scopes:
-        if scope.monotone and scope.failing(top).any():
+        if scope.kept_above and scope.failing(top).any():
             raise PromiseError(
                 f"{scope.promise.name} cannot be kept by full-domain generalization: "
                 "it is broken even with all quasi-identifiers hidden (at the root)"
@@ -147,12 +147,14 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
     """Return the best of all nodes that may be best; each of these is judged and evaluated.
 
     Suppose that further rows cannot break a promise (over people they can). Then a node must
-    suppress at least the rows that any node above it does, whose groups are unions of its own. A
-    node whose floor is above the cost of another is not the best.
+    suppress at least the rows that any node above it does, whose groups are unions of its own. If
+    none may be suppressed, it is enough that a node keeps what one below it keeps. A node whose
+    floor is above the cost of another is not the best.
     """
     skipped = np.zeros([len(nodes) for nodes in problem.levels], dtype=bool)
     floor = floors(problem.original, problem.metric)
     prunes = not problem.over_people and all(p.unbroken_by_rows for p in problem.promises)
+    prunes |= not problem.budget and all(scope.kept_above for scope in problem.scopes)
     best: tuple[Cost, int, Node] | None = None
     judged = 0
     for node, rows in walk(problem.rows, problem.levels, skipped):
