@@ -404,6 +404,8 @@ def _faults_of_promise(terms: Terms, promise: PrivacyModel) -> Iterator[str]:
         yield "names a column twice"
     if not terms.form.admits(promise):
         yield f"means nothing in form {terms.form.method}"
+    if promise.needs_labels and (terms.is_composed or terms.parts is not None):
+        yield "is about the labels of a whole table of one version"
     if not columns or not set(columns) <= set(terms.names_with_roles("quasi-identifier")):
         yield "does not name the quasi-identifiers that it is about"
     if promise.counts_values() and promise.sensitive not in _counted_columns(terms, promise):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
@@ -29,11 +30,13 @@ class Group:
         counts: the rows of each sensitive value, n(v).
         live: the rows that count as people (P1.4).
         weight: the sum of the promise's weights, 0 without one.
+        labels: of the promise's quasi-identifiers, where the form shows labels.
     """
 
     counts: Counter[Value]
     live: int
     weight: int = 0
+    labels: tuple[Value, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -65,6 +68,7 @@ def _label_groups(terms: Document, tables: Tables, promise: Document) -> list[Gr
             Counter(row.get(sensitive) for row in members),
             max(len(members) - vacant.get(key[0], 0), 0),
             sum(row[weight] for row in members) if weight else 0,
+            key,
         )
         for key, members in rows.items()
     ]
@@ -288,6 +292,30 @@ def _disclosure(groups: list[Group], _promise: Document) -> Iterator[Limit]:
     yield Limit("delta", max(abs(math.log(ratio)) for ratio in ratios), True)
 
 
+def _combinations(groups: list[Group], knowledge: int) -> list[Counter[Value]]:
+    """Return the counts of values of every combination of labels of so many columns (P17)."""
+    seen: dict[tuple[Value, ...], Counter[Value]] = defaultdict(Counter)
+    columns = range(len(groups[0].labels))
+    for chosen in combinations(columns, min(knowledge, len(columns))):
+        for group in groups:
+            seen[(chosen, *(group.labels[c] for c in chosen))].update(group.counts)
+    return list(seen.values())
+
+
+def _km(groups: list[Group], promise: Document) -> Iterator[Limit]:
+    least = min(counts.total() for counts in _combinations(groups, promise["m"]))
+    yield Limit("k", Fraction(least), at_most=False, whole=True)
+
+
+def _lkc(groups: list[Group], promise: Document) -> Iterator[Limit]:
+    if promise.get("values"):
+        raise NotApplicableError
+    seen = _combinations(groups, promise["l"])
+    least = min(counts.total() for counts in seen)
+    yield Limit("k", Fraction(least), at_most=False, whole=True)
+    yield Limit("c", max(Fraction(max(c.values()), c.total()) for c in seen), at_most=True)
+
+
 Measure = Callable[[list[Group], Document], Iterator[Limit]]
 _MEASURES: Mapping[tuple[str, str | None], Measure] = {
     ("k-anonymity", None): _k,
@@ -296,6 +324,8 @@ _MEASURES: Mapping[tuple[str, str | None], Measure] = {
     ("l-diversity", "entropy"): _entropy,
     ("l-diversity", "recursive"): _recursive,
     ("alpha-k", None): _alpha,
+    ("km-anonymity", None): _km,
+    ("lkc-privacy", None): _lkc,
     ("ke-anonymity", None): _ke,
     ("t-closeness", None): _closeness,
     ("beta-likeness", "basic"): _likeness,

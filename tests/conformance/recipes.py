@@ -100,6 +100,17 @@ def _comparison(name: str) -> list[Spec]:
     ]
 
 
+def about_combinations(rng: Random) -> tuple[Spec, list[Spec]]:
+    """Return a sensitive column, and a promise against who knows a few quasi-identifiers."""
+    name = rng.choice(["illness", "hours", "note"])
+    knowledge = rng.randint(1, 2)
+    if rng.random() < 0.5:
+        columns = {name: sensitive(name, unprotected="not promised")}
+        return columns, [{"model": "km-anonymity", "k": 2, "m": knowledge}]
+    promise = {"model": "lkc-privacy", "l": knowledge, "k": 2, "c": "0.9", "sensitive": name}
+    return {name: sensitive(name)}, [promise]
+
+
 def diverse(rng: Random, least: int = 2) -> tuple[Spec, list[Spec]]:
     """Return one or two sensitive columns with a promise of l-diversity for the first."""
     name = rng.choice(["illness", "hours", "note", "day", "rate"])
@@ -209,6 +220,20 @@ RECIPES: Mapping[str, Recipe] = {
         {"method": "generalized", "label-tables": True},
         recipe_with_labels,
         recipe_with_weights,
+        composed=False,
+    ),
+    "top-down": Recipe(
+        {"method": "top-down"},
+        {"method": "generalized"},
+        climbing,
+        about_combinations,
+        composed=False,
+    ),
+    "local-suppression": Recipe(
+        {"method": "local-suppression", "suppression": "0.1"},
+        {"method": "suppressed"},
+        exact,
+        about_combinations,
         composed=False,
     ),
     "forest": Recipe({"method": "forest"}, {"method": "suppressed"}, exact, about_labels),

@@ -50,10 +50,18 @@ def _step(limit: Limit, rng: Random, *, stronger: bool) -> Fraction:
 _DOMAINS = {"alpha": (0, 1), "t": (0, 1), "l": (1, 10**6), "k": (1, 10**6), "c": (0, 10**6)}
 
 
+def _require_in_domain(draft: Draft, place: int, limit: Limit, number: Fraction) -> None:
+    """Skip a number that the promise may not have."""
+    least, most = _DOMAINS.get(limit.name, (0, 10**12))
+    if draft.terms["promises"][place]["model"] == "lkc-privacy":
+        most = min(most, 1) if limit.name == "c" else most
+    require(least <= number <= most)
+
+
 def _put(draft: Draft, place: int, limit: Limit, number: Fraction) -> None:
     """Promise another number, and write the release with it."""
-    least, most = _DOMAINS.get(limit.name, (0, 10**12))
-    require(least <= number <= most and (number > 0 or limit.name == "t"))
+    _require_in_domain(draft, place, limit, number)
+    require(number > 0 or limit.name == "t")
     value = rule_of_promise(number)
     draft.rebuild(lambda terms: terms["promises"][place].update({limit.name: value}))
 
@@ -89,8 +97,8 @@ def promise_that_was_not_observed(draft: Draft, rng: Random) -> None:
     """Promise less in the manifest, and leave `validation.json` as it is."""
     place, limit = _pick(draft, rng)
     number = _step(limit, rng, stronger=False)
-    least, _ = _DOMAINS.get(limit.name, (0, 0))
-    require(number > least)
+    _require_in_domain(draft, place, limit, number)
+    require(number > _DOMAINS.get(limit.name, (0, 0))[0])
     value = rule_of_promise(number)
     require(value != draft.terms["promises"][place][limit.name])
     draft.declare(lambda terms: terms["promises"][place].update({limit.name: value}))

@@ -149,7 +149,7 @@ def test_groups_fail_that_show_a_broken_combination(rows, knowledge, k):
     rows=ROWS, knowledge=st.integers(1, 3), column=st.integers(0, 2), c=st.sampled_from([".5", "1"])
 )
 def test_what_breaks_is_found_with_the_column_that_breaks_it(rows, knowledge, column, c):
-    """Whatever holds with a column hidden breaks, once it is shown, in combinations with that column."""
+    """Whatever holds with a column hidden breaks, once it is shown, in combinations with it."""
     promise = lkc(knowledge, 2, c)
     hidden = [tuple(0 if i == column else v for i, v in enumerate(row)) for row in rows]
     groups = groups_of(rows)

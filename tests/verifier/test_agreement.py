@@ -14,7 +14,7 @@ from tests.conformance.verdicts import answers_of
 
 pytestmark = pytest.mark.node
 ANSWERS = Path(__file__).parent / "tools" / "answers.mjs"
-MEMBERS, FROZEN, SEED = 26, 2, 5
+MEMBERS, FROZEN, SEED = 30, 2, 5
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,9 @@ export function lowestFormat(d) {
     10: columns.some((/** @type {any} */ c) => has(c, 'unite')),
     11: has(d, 'rounds'),
     12: has(d, 'policy'),
-    13: form.method === 'redistributed' && promises.some((/** @type {any} */ p) => p.model === 'delta-disclosure'),
+    13: promises.some((/** @type {any} */ p) => ['km-anonymity', 'lkc-privacy'].includes(p.model)
+        || (p.model === 'delta-disclosure' && form.method === 'redistributed'))
+      || ['top-down', 'local-suppression'].includes(partition.method),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

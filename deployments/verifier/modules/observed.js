@@ -17,6 +17,8 @@ export function verdictParameters(p) {
     case 'delta-disclosure': return { delta: p.delta }
     case 'beta-likeness': return { beta: p.beta }
     case 'alpha-k': return { alpha: p.alpha, k: p.k }
+    case 'km-anonymity': return { k: p.k }
+    case 'lkc-privacy': return { k: p.k, c: p.c }
     case 'ke-anonymity': return { k: p.k, e: p.e }
     case 'alpha-beta': return { alpha: p.alpha, beta: p.beta }
     case 'p-privacy': return { tolerance: p.tolerance }

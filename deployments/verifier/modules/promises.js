@@ -1,9 +1,10 @@
-/** How each promise is measured and decided (P2 to P12), where tables have counts. */
+/** How each promise is measured and decided (P2 to P12, P17, P18), where tables have counts. */
 import { compare, exact, fraction, fromDecimal, largest, smallest, subtract, ZERO } from './fractions.js'
 import { countsOf, weightSums } from './grouping.js'
 import { entropy, isBelow, rounded } from './entropy.js'
 import { disclosure, distances, likeness } from './shares.js'
 import { isNumeric, numberOf, textOf } from './values.js'
+import { overCombinations } from './combinations.js'
 import { presence } from './presence.js'
 import { judgeRedistributed } from './redistributed.js'
 
@@ -22,6 +23,7 @@ import { judgeRedistributed } from './redistributed.js'
 const AT_MOST = {
   't-closeness': ['t'], 'delta-disclosure': ['delta'], 'beta-likeness': ['beta'], 'alpha-k': ['alpha'],
   'alpha-beta': ['alpha', 'beta'], 'p-privacy': ['tolerance'], 'delta-presence': ['max'], 'bayes-optimal': ['rho2'], 'l-diversity': ['c'],
+  'lkc-privacy': ['c'],
 }
 
 /** Whether a number of an observation must not be larger than promised. @param {any} promise @param {string} name */
@@ -139,6 +141,16 @@ export function judgeCounts(release, promise, c, own = c.groups) {
       verdict.kept = k >= promise.k && compare(alpha, param(promise.alpha)) <= 0
       return verdict
     }
+    case 'km-anonymity': {
+      const { k } = overCombinations(rowsOf(release), promise['quasi-identifiers'], promise.m, undefined, undefined)
+      return { ...verdict, kept: k >= promise.k, observed: { k: fraction(k) } }
+    }
+    case 'lkc-privacy': {
+      const only = promise.values && new Set(meantRanks(promise.values, c.column, c.totals).filter(r => r !== undefined))
+      const seen = overCombinations(rowsOf(release), promise['quasi-identifiers'], promise.l, c.column, only)
+      const kept = seen.k >= promise.k && compare(seen.c, param(promise.c)) <= 0
+      return { ...verdict, kept, observed: { k: fraction(seen.k), c: seen.c } }
+    }
     case 'ke-anonymity': {
       if (!isNumeric(c.column.type) || c.totals[0] > 0) return unmeasurable('values that are no numbers, or missing')
       /** @type {Fraction | undefined} */
@@ -167,6 +179,9 @@ export function judgeCounts(release, promise, c, own = c.groups) {
     default: return unmeasurable('a promise that this form does not have')
   }
 }
+
+/** @param {import('./relations.js').Release} release @returns {import('./column.js').Table} */
+const rowsOf = release => /** @type {import('./column.js').Table} */(release.tables.get('microdata'))
 
 /** @param {Counts} c */
 function leastDifferent(c) {

@@ -290,6 +290,97 @@ export default {
         ]
        },
        {
+        "additionalProperties": false,
+        "type": "object",
+        "properties": {
+         "quasi-identifiers": {
+          "items": {
+           "type": "string"
+          },
+          "minItems": 1,
+          "type": "array",
+          "description": "columns by which rows are grouped (all if left out)"
+         },
+         "sensitive": {
+          "type": "string",
+          "description": "the protected column; not needed if there is only one"
+         },
+         "model": {
+          "const": "km-anonymity",
+          "type": "string"
+         },
+         "k": {
+          "description": "smallest number of rows of a combination",
+          "minimum": 1,
+          "type": "integer"
+         },
+         "m": {
+          "description": "quasi-identifiers that anyone knows, at most",
+          "minimum": 1,
+          "type": "integer"
+         }
+        },
+        "required": [
+         "model",
+         "k",
+         "m",
+         "quasi-identifiers"
+        ]
+       },
+       {
+        "additionalProperties": false,
+        "type": "object",
+        "properties": {
+         "quasi-identifiers": {
+          "items": {
+           "type": "string"
+          },
+          "minItems": 1,
+          "type": "array",
+          "description": "columns by which rows are grouped (all if left out)"
+         },
+         "sensitive": {
+          "type": "string",
+          "description": "the protected column; not needed if there is only one"
+         },
+         "model": {
+          "const": "lkc-privacy",
+          "type": "string"
+         },
+         "l": {
+          "description": "quasi-identifiers that anyone knows, at most",
+          "minimum": 1,
+          "type": "integer"
+         },
+         "k": {
+          "description": "smallest number of rows of a combination",
+          "minimum": 1,
+          "type": "integer"
+         },
+         "c": {
+          "$ref": "#/$defs/ExactNumber",
+          "x-above": 0,
+          "x-at-most": 1,
+          "description": "largest share of one value in a combination"
+         },
+         "values": {
+          "items": {
+           "type": "string"
+          },
+          "minItems": 1,
+          "type": "array",
+          "description": "values that c applies to (all if left out)"
+         }
+        },
+        "required": [
+         "model",
+         "l",
+         "k",
+         "c",
+         "quasi-identifiers"
+        ]
+       },
+       {
         "oneOf": [
          {
           "additionalProperties": false,
@@ -880,6 +971,39 @@ export default {
        "required": [
         "method",
         "mode"
+       ]
+      },
+      {
+       "additionalProperties": false,
+       "type": "object",
+       "properties": {
+        "method": {
+         "const": "top-down",
+         "type": "string"
+        }
+       },
+       "required": [
+        "method"
+       ]
+      },
+      {
+       "additionalProperties": false,
+       "type": "object",
+       "properties": {
+        "method": {
+         "const": "local-suppression",
+         "type": "string"
+        },
+        "suppression": {
+         "$ref": "#/$defs/ExactNumber",
+         "x-at-least": 0,
+         "x-below": 1,
+         "description": "largest share of rows that may be suppressed"
+        }
+       },
+       "required": [
+        "method",
+        "suppression"
        ]
       },
       {

@@ -1,12 +1,12 @@
 /** What a promise may be about (P1.1). */
 import { must } from './refusal.js'
-import { columnsOf, hasLabels } from './forms.js'
+import { columnsOf, hasLabels, isComposed } from './forms.js'
 import { aboutValues } from './grouping.js'
 
 const LABELS = ['generalized', 'suppressed'], EXACT = ['permuted', 'split']
 /** @type {Record<string, string[]>} */
 const FORMS = {
-  'k-anonymity': LABELS, 'k-map': LABELS, 'alpha-k': LABELS, 'delta-presence': LABELS, 'bayes-optimal': LABELS,
+  'k-anonymity': LABELS, 'k-map': LABELS, 'alpha-k': LABELS, 'km-anonymity': LABELS, 'lkc-privacy': LABELS, 'delta-presence': LABELS, 'bayes-optimal': LABELS,
   'l-diversity': [...LABELS, ...EXACT, 'ambiguous', 'redistributed'],
   't-closeness': [...LABELS, ...EXACT, 'redistributed'], 'beta-likeness': [...LABELS, ...EXACT, 'redistributed'],
   'delta-disclosure': [...LABELS, ...EXACT, 'redistributed'], 'ke-anonymity': [...LABELS, ...EXACT, 'ambiguous'],
@@ -23,6 +23,9 @@ export function checkScope(d) {
     const where = `promise ${i + 1}, ${p.model}`
     const holds = (/** @type {unknown} */ ok, /** @type {string} */ detail) => must(ok, 'promise-scope', 'P1.1', where, detail)
     holds(FORMS[p.model].includes(d.form.method), `not for the form ${d.form.method}`)
+    if (p.model === 'km-anonymity' || p.model === 'lkc-privacy') {
+      holds(!isComposed(d) && d.parts === undefined, 'not for composed versions, nor for parts')
+    }
     for (const names of [p['quasi-identifiers'], p.known ?? []]) holds(new Set(names).size === names.length, 'a column twice')
     for (const q of p['quasi-identifiers']) { holds(Q.has(q), `${q} is no quasi-identifier`); grouped.add(q) }
     if (aboutValues(p)) {
