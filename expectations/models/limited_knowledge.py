@@ -279,6 +279,18 @@ class LKCPrivacy(LimitedKnowledge):
         alone = replace(alike, labels={"": np.zeros(len(alike), dtype=np.int64)})
         return replace(self, quasi_identifiers=None).check(alone)
 
+    def fault_among(self, groups: Groups) -> str | None:
+        """Return the fault of `values` that no row has, None without one."""
+        counts = groups.counts_of(self.sensitive)
+        missing = [v for v in self.values or () if not len(counts.numbers_written([v]))]
+        if not missing:
+            return None
+        return (
+            f"values: no row of {self.sensitive!r} has {len(missing)} of these "
+            f"{len(self.values or ())} values. Write values as the table has them, and leave out "
+            "those that nobody has"
+        )
+
     def required(self) -> Mapping[str, Number]:
         """Return the promised numbers by the parameters of a verdict."""
         return {"k": self.k, "c": Fraction(self.c)}

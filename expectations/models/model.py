@@ -297,6 +297,10 @@ class PrivacyModel(ABC):
         """
         return self.check(coarsest) if self.monotone else None
 
+    def fault_among(self, groups: Groups) -> str | None:  # noqa: ARG002 - for models
+        """Name a key that does not go with the rows of a table, and why; None without a fault."""
+        return None
+
     def for_part(self, part: Groups) -> "PrivacyModel | None":  # noqa: ARG002 - for models
         """Return the promise that, kept in one part of a table, keeps this one in the whole.
 

@@ -81,7 +81,7 @@ class GroupsOfTable(TableMetricProvider):
     """
 
     metric_name = "sfumato.groups"
-    value_keys = ("by", "sensitive", "whose")
+    value_keys = ("by", "sensitive", "whose", "labelled")
 
     @metric_value(engine=PandasExecutionEngine)
     def _pandas(
@@ -123,6 +123,7 @@ class GroupsOfTable(TableMetricProvider):
                     rows,
                     [_column(name, types.get(name)) for name in keys],
                     [_column(name, types.get(name)) for name in sensitive],
+                    ranked=bool(metric_value_kwargs.get("labelled")),
                 )
 
     @classmethod

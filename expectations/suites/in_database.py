@@ -6,6 +6,8 @@ dialect listed here defines how its texts are compared as bytes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +45,8 @@ def count_groups(
     rows: Any,
     columns: Sequence[Expression],
     sensitive: Sequence[Expression],
+    *,
+    ranked: bool = False,
 ) -> Groups:
     """Let a database count the groups of some rows.
 
@@ -51,6 +55,7 @@ def count_groups(
         rows: a table, or a query.
         columns: the columns whose values define groups.
         sensitive: the attribute whose values are counted in each group; none, or one.
+        ranked: whether groups come with the labels of the columns, numbered.
 
     Raises:
         PromiseError: where the database is not known to compare exactly, or cannot.
@@ -62,13 +67,23 @@ def count_groups(
         )
     table = rows if isinstance(rows, sa.FromClause) else rows.subquery()
     keys = keys_of(connection, table, [*columns, *sensitive])
-    counting = _count_query([key.expression for key in keys], table, len(columns))
+    counting = _count_query([key.expression for key in keys], table, len(columns), ranked=ranked)
     cells = connection.execute(counting).fetchall()
     if not sensitive:
-        return Groups(np.array([n for (n,) in cells], dtype=np.int64), {})
-    numbers = np.array([(group - 1, n) for group, _, n in cells], dtype=np.int64).reshape(-1, 2)
-    values = pa.array([keys[-1].value(key) for _, key, _ in cells])
-    return groups_of_counts(numbers[:, 0], numbers[:, 1], {sensitive[0].key or "": values})
+        groups = Groups(np.array([cell[-1] for cell in cells], dtype=np.int64), {})
+        labels = [cell[:-1] for cell in cells]
+    else:
+        numbers = np.array([(cell[-3] - 1, cell[-1]) for cell in cells], dtype=np.int64)
+        numbers = numbers.reshape(-1, 2)
+        values = pa.array([keys[-1].value(cell[-2]) for cell in cells])
+        counted = {sensitive[0].key or "": values}
+        groups = groups_of_counts(numbers[:, 0], numbers[:, 1], counted)
+        labels = list({cell[-3]: cell[:-3] for cell in sorted(cells, key=itemgetter(-3))}.values())
+    if not ranked:
+        return groups
+    ranks = np.array(labels, dtype=np.int64).reshape(len(groups), len(columns))
+    named = zip((column.key or "" for column in columns), ranks.T, strict=True)
+    return replace(groups, labels=dict(named))
 
 
 def column_names(connection: sa.Connection, rows: Any) -> list[str]:
@@ -79,19 +94,23 @@ def column_names(connection: sa.Connection, rows: Any) -> list[str]:
         return list(nothing.keys())
 
 
-def _count_query(keys: Sequence[Expression], table: Any, leading: int) -> sa.Select[Any]:
+def _count_query(
+    keys: Sequence[Expression], table: Any, leading: int, *, ranked: bool
+) -> sa.Select[Any]:
     """Return a query that counts rows by all keys.
 
-    The first `leading` keys number the groups and are not shown.
+    The first `leading` keys number the groups and are not shown, only ranked if they are labels.
     """
     labelled = [key.label(f"key_{place}") for place, key in enumerate(keys)]
     rows = sa.select(*labelled).select_from(table).subquery("sfumato_rows")
     number = sa.func.count().label("n")
     cells = sa.select(*rows.c, number).group_by(*rows.c).subquery("sfumato_counts")
+    columns = list(cells.c)[:leading] if ranked else []
+    labels = [sa.func.dense_rank().over(order_by=key) for key in columns]
     if leading == len(keys):
-        return sa.select(cells.c.n)
+        return sa.select(*labels, cells.c.n)
     group = sa.func.dense_rank().over(order_by=list(cells.c)[:leading])
-    return sa.select(group, cells.c[f"key_{leading}"], cells.c.n)
+    return sa.select(*labels, group, cells.c[f"key_{leading}"], cells.c.n)
 
 
 def _in_sqlite(_: sa.Connection, __: Any, columns: Sequence[Expression]) -> list[Key]:

@@ -54,6 +54,7 @@ class PromiseVerdict(TableMetricProvider):
             "by": list(promise.adversary_columns),
             "sensitive": [promise.sensitive] if promise.sensitive else [],
             "whose": promise.of_whole_people,
+            "labelled": promise.needs_labels,
         }
         name = GroupsOfTable.metric_name
         return {name: MetricConfiguration(name, metric.metric_domain_kwargs, parameters)}

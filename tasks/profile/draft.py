@@ -16,7 +16,7 @@ from sfumato.tasks.profile.method import (
     grouping_number,
     propose_methods,
     propose_workloads,
-    words_before_other,
+    words_before,
 )
 from sfumato.tasks.profile.names import is_household
 from sfumato.tasks.profile.policy import DraftPolicy
@@ -297,7 +297,7 @@ def _release(draft: SpecDraft) -> Iterator[str]:
     yield _comment(method.words)
     yield _method(method)
     for other in others:
-        yield _comment(words_before_other(draft.hide))
+        yield _comment(words_before(other, draft.hide))
         yield textwrap.indent(_method(other), "# ")
     yield f"publish: {{uri: {PUBLISHED}}}\n"
     if draft.policy is not None:

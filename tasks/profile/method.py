@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +43,16 @@ _CATEGORIES = (
     "who knows them sees that a person is in the table. Each group has l different values of "
     "{name}."
 )
+_FEW_KNOWN = (
+    "Cells are hidden until every combination of values of any l quasi-identifiers is shown by k "
+    "rows, and no sensitive value by more than a share c of them."
+)
+_BEFORE_FEW_KNOWN = (
+    "With so many quasi-identifiers, labels against who knows all of them say little. If nobody "
+    "knows more than two of a person's, whichever they are, hide single cells with this in place "
+    "of the lines above:"
+)
+_MANY = 8  # quasi-identifiers, of which hardly anybody knows all
 _OTHER = {
     "rows": (
         "If exact values of the other columns may be published, answers are far more accurate "
@@ -65,6 +75,7 @@ class ProposedMethod:
         form: the method of publication.
         settings: further keys of the partition.
         form_settings: further keys of the form.
+        before: what introduces it in a draft of another method; empty if the answers do.
     """
 
     words: str
@@ -73,6 +84,7 @@ class ProposedMethod:
     form: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     form_settings: Mapping[str, Any] = field(default_factory=dict)
+    before: str = ""
 
 
 def propose_methods(
@@ -82,7 +94,7 @@ def propose_methods(
     hide: Hide | None,
     about: About | None,
 ) -> list[ProposedMethod]:
-    """Return the method for a steward's answers, and the other one, if there is one.
+    """Return the method for a steward's answers, and others, if there are any.
 
     Args:
         sensitive: the facts about the sensitive columns.
@@ -95,12 +107,31 @@ def propose_methods(
     if not sensitive or not quasi_identifiers:
         return [labels]
     exact = _method_of_exact_rows(sensitive, quasi_identifiers, rows, about)
-    return [exact, labels] if hide == "values" else [labels, exact]
+    if hide == "values":
+        return [exact, labels]
+    few_known = _method_of_few_known(sensitive, rows)
+    return [labels, *([few_known] if len(quasi_identifiers) >= _MANY else []), exact]
 
 
-def words_before_other(hide: Hide | None) -> str:
-    """Return what introduces the other method in a draft."""
-    return _OTHER[hide or "rows"]
+def words_before(other: ProposedMethod, hide: Hide | None) -> str:
+    """Return what introduces another method in a draft."""
+    return other.before or _OTHER[hide or "rows"]
+
+
+def _method_of_few_known(sensitive: Sequence[ColumnFacts], rows: int) -> ProposedMethod:
+    """Return the method against who knows two quasi-identifiers.
+
+    The bound on shares is half way between the largest share of a value and 1.
+    """
+    promises = []
+    for facts in sensitive:
+        most = max(facts.largest, facts.missing)
+        share = Decimal(ceil(5 + 5 * most / max(facts.rows_with_value + facts.missing, 1))) / 10
+        promise = {"model": "lkc-privacy", "l": 2, "k": _fewest(rows), "c": float(share)}
+        promises.append(promise | _column_of(facts, sensitive))
+    return ProposedMethod(
+        _FEW_KNOWN, promises, "local-suppression", "suppressed", before=_BEFORE_FEW_KNOWN
+    )
 
 
 def propose_promises(sensitive: Sequence[ColumnFacts], rows: int) -> list[dict[str, Any]]:

@@ -80,6 +80,8 @@ def _stake(
     Rows may be suppressed, or distributions declared that are not those of the rows.
     """
     groups = table.groups_by(promise, promise.adversary_columns)
+    if fault := promise.fault_among(groups):
+        raise PromiseError(f"{promise.name}: {fault}")
     best = promise.feasible(table.coarsest(promise, strata, groups))
     if best is not None and not best.holds and not rescued:
         attribute = f", of {promise.sensitive!r}" if promise.sensitive else ""

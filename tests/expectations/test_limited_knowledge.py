@@ -234,6 +234,14 @@ def test_more_rows_than_there_are_can_never_look_alike():
     assert not lkc(1, 2, "0.36").feasible(groups).holds
 
 
+def test_values_that_no_row_has_are_told():
+    groups = groups_of(PATIENTS)
+    assert lkc(1, 2, "0.5", values=("Urology", "Plastic")).fault_among(groups) is None
+    fault = lkc(1, 2, "0.5", values=("Urology", "plastic", "Nose")).fault_among(groups)
+    assert fault.startswith("values: no row of 's' has 2 of these 3 values")
+    assert KMAnonymity(k=2, m=1).fault_among(groups) is None
+
+
 def test_without_labels_nothing_is_promised():
     bare = Groups(np.array([5, 5]), {})
     promise = KMAnonymity(k=2, m=1)

@@ -221,7 +221,8 @@ def as_measured(df, expectation, folder):
     pq.write_table(pa.Table.from_pandas(df, preserve_index=False), place)
     about = [promise.sensitive] if promise.sensitive else []
     read = read_inferred(place, [*promise.adversary_columns, *about], Written())
-    verdict = promise.check(groups_of(read, promise.adversary_columns, about))
+    labelled = promise.adversary_columns if promise.needs_labels else ()
+    verdict = promise.check(groups_of(read, promise.adversary_columns, about, labelled=labelled))
     return verdict.holds, observation(verdict)
 
 

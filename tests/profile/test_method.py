@@ -118,6 +118,35 @@ def test_every_draft_is_released_as_it_stands(tmp_path, call, monkeypatch, hide,
     assert "would be published" in output
 
 
+def test_many_quasi_identifiers_are_offered_the_promise_against_who_knows_two(
+    tmp_path, call, monkeypatch
+):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    monkeypatch.setattr("sfumato.flows.choice.advice.TOO_WIDE", inf)
+    names = [f"fact{place}" for place in range(8)]
+    rows = [
+        ",".join(
+            [str(n), *(str((n * (place + 3) + n // 7) % 4) for place in range(8)), "abcd"[n % 4]]
+        )
+        for n in range(160)
+    ]
+    content = "\n".join([",".join(["patient", *names, "illness"]), *rows, ""]).encode()
+    roles = {**dict.fromkeys(names, "quasi-identifier"), "illness": "sensitive"}
+    written = draft(tmp_path, content, roles=roles)
+    confirm(written)
+    text = written.spec.read_text(encoding="utf-8")
+    words = " ".join(text.replace("#", " ").split())
+    assert "If nobody knows more than two of a person's" in words
+    first = re.search(r"^# promises:\n(?:# .*\n)+?# form: .*$", text, re.MULTILINE)
+    other = yaml.safe_load(first.group().replace("# ", ""))
+    assert other["promises"] == [{"model": "lkc-privacy", "l": 2, "k": 5, "c": 0.7}]
+    spec = document(written) | other
+    written.spec.write_text(yaml.safe_dump(spec), encoding="utf-8")
+    code, output, error = call("plan", written.spec)
+    assert code == 0, error
+    assert "would be published" in output
+
+
 @given(
     values=st.lists(
         st.one_of(st.integers(-(10**6), 10**6), st.decimals(-1000, 1000, places=2)),
