@@ -136,7 +136,7 @@ class KMAnonymity(LimitedKnowledge):
     readings: ClassVar[tuple[Reading, ...]] = ("any-of",)
     unbroken_by_rows: ClassVar[bool] = True
     protects: ClassVar[bool] = False
-    example: ClassVar[Mapping[str, Any]] = {"k": 4, "m": 1}
+    example: ClassVar[Mapping[str, Any]] = {"k": 4, "m": 2}
 
     model: Literal["km-anonymity"] = "km-anonymity"
     k: Annotated[int, Field(ge=1, description="smallest number of rows of a combination")]
@@ -214,7 +214,7 @@ class LKCPrivacy(LimitedKnowledge):
         "somebody's knowledge may match several combinations, and among the people of all of them "
         "a value's share may be larger than in each; promise km-anonymity"
     )
-    example: ClassVar[Mapping[str, Any]] = {"l": 1, "k": 4, "c": 0.5}
+    example: ClassVar[Mapping[str, Any]] = {"l": 2, "k": 4, "c": 0.5}
 
     model: Literal["lkc-privacy"] = "lkc-privacy"
     l: Annotated[int, Field(ge=1, description="quasi-identifiers that anyone knows, at most")]

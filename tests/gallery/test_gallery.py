@@ -26,7 +26,9 @@ from sfumato.expectations.gallery import (
     ExpectEntropyLDiversity,
     ExpectKAnonymity,
     ExpectKeAnonymity,
+    ExpectKmAnonymity,
     ExpectKMap,
+    ExpectLkcPrivacy,
     ExpectRecursiveLDiversity,
     ExpectTCloseness,
 )
@@ -78,6 +80,8 @@ def promises_of_kinds(key_columns=BY, sensitive="value"):
         ExpectAlphaK(**scope, alpha=0.5, k=2),
         ExpectKeAnonymity(**scope, k=2, e=1),
         ExpectKMap(quasi_identifiers=list(key_columns), weight=sensitive, k=2),
+        ExpectKmAnonymity(quasi_identifiers=list(key_columns), k=2, m=1),
+        ExpectLkcPrivacy(**scope, l=1, k=2, c=0.5),
     ]
 
 
@@ -85,7 +89,8 @@ def test_every_promise_that_rows_can_keep_is_there():
     kinds = ("AlphaK", "BetaLikeness", "DeltaDisclosure", "KAnonymity", "KMap")
     names = {f"Expect{name}" for name in kinds}
     names |= {f"Expect{name}LDiversity" for name in ("Distinct", "Entropy", "Recursive")}
-    assert set(gallery.__all__) == names | {"ExpectKeAnonymity", "ExpectTCloseness"}
+    names |= {"ExpectKeAnonymity", "ExpectTCloseness", "ExpectKmAnonymity", "ExpectLkcPrivacy"}
+    assert set(gallery.__all__) == names
     assert set(dir(gallery)) == set(gallery.__all__)
     unassertable = {model.name for model in models()} - {model.name for model in assertable()}
     assert unassertable == {"alpha-beta", "p-privacy", "delta-presence", "bayes-optimal"}
