@@ -15,6 +15,7 @@ from sfumato.tasks.candidates.remember import (
     whose_rows,
 )
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition, Partitioner, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
@@ -100,10 +101,18 @@ def anonymize_alone(
         )
     else:
         partition = partition_as_followed(microdata, names, followed, lasting_columns(terms))
-    if (denominator := terms.form.own_targets) is not None:
-        from sfumato.tasks.partitions.distribution.nearest_targets import with_nearest_targets
+    parameters = terms.form
+    if isinstance(parameters, RedistributedParameters) and parameters.largest is not None:
+        from sfumato.tasks.forms.redistributed import range_tree
+        from sfumato.tasks.partitions.distribution.own_targets import with_own_targets
 
-        partition = with_nearest_targets(partition, microdata, terms.promises, denominator)
+        partition = with_own_targets(
+            partition,
+            microdata,
+            terms.promises,
+            parameters.largest,
+            lambda column: range_tree(column, parameters),
+        )
     form, class_ = form_of(terms), partition.group
     followed_later = names is not None or terms.over_people
     if terms.is_recoded and followed_later:

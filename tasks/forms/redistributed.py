@@ -45,10 +45,11 @@ from sfumato.tasks.forms.targets import (
     shown_groups,
     table_of,
 )
-from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.partitions.targets.distribution import weights_of_chances
 from sfumato.tasks.partitions.targets.fakes import with_fakes
+from sfumato.tasks.partitions.targets.least import RangeTree
 from sfumato.tasks.partitions.targets.minimum import LeastCopies, minima
 from sfumato.tasks.partitions.targets.tree import Tree, balanced_tree, median_tree, taxonomy_tree
 from sfumato.tasks.partitions.targets.trees_with_weights import Annotated, annotate
@@ -125,6 +126,17 @@ def _tree(
             "use another tree"
         )
     return tree
+
+
+def range_tree(column: Column, parameters: RedistributedParameters) -> RangeTree:
+    """Return the tree of subdomains over a column's values, if it is the same for all targets.
+
+    Raises:
+        SpecError: where there is no such tree.
+    """
+    domain = domain_of(column)
+    tree = _tree(column.name, domain, [], parameters)
+    return RangeTree(tree, domain.lengths(tree.first, tree.last), np.argsort(domain.place))
 
 
 def choose_subdomains(

@@ -66,11 +66,6 @@ class RedistributedParameters(FormParameters):
         """Return the numbered columns as in `FormParameters`; targets have numbers, too."""
         return {TARGETS: (TARGET,), AIMS: (GROUP_ID, TARGET)}.get(table, (GROUP_ID,))
 
-    @property
-    def own_targets(self) -> int | None:
-        """The denominator of targets that groups may have of their own."""
-        return self.largest
-
     def grouped_by(
         self, promises: Sequence[PrivacyModel], partition: PartitionParameters
     ) -> tuple[PrivacyModel, ...]:
@@ -148,6 +143,22 @@ class RedistributedParameters(FormParameters):
             return (
                 "promises: p-privacy with `target: {nearest: own}` also needs exactly one "
                 "t-closeness or beta-likeness promise, or only l-diversity promises"
+            )
+        return self._fault_of_least_ranges(spec.promises)
+
+    def _fault_of_least_ranges(self, promises: Sequence[PrivacyModel]) -> str | None:
+        """Return what does not go with targets that are chosen by the sum of ranges."""
+        if not any(isinstance(p, PPrivacy) and p.with_least_ranges for p in promises):
+            return None
+        if self.tree == "median":
+            return (
+                "form.tree: median depends on the target, and `objective: ranges` compares all "
+                "targets over one tree; use balanced or hierarchy"
+            )
+        if self.fakes:
+            return (
+                "form.fakes: `objective: ranges` finds the least ranges without made-up values; "
+                "leave fakes out"
             )
         return None
 

@@ -39,7 +39,8 @@ default: what does not use it is written, and digested, as it always was.
     11  rounds: columns of ambiguous releases in which estimates take values to occur equally often,
         or nearly so
     12  policy: a policy by name, date and SHA-256, with the rules that a machine decides
-    13  the promise delta-disclosure about declared distributions
+    13  the promise delta-disclosure about declared distributions; p-privacy whose targets have the
+        least sum of ranges
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -36,7 +36,8 @@ export function lowestFormat(d) {
     10: columns.some((/** @type {any} */ c) => has(c, 'unite')),
     11: has(d, 'rounds'),
     12: has(d, 'policy'),
-    13: form.method === 'redistributed' && promises.some((/** @type {any} */ p) => p.model === 'delta-disclosure'),
+    13: (form.method === 'redistributed' && promises.some((/** @type {any} */ p) => p.model === 'delta-disclosure'))
+      || promises.some((/** @type {any} */ p) => p.model === 'p-privacy' && has(p.target, 'objective')),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

@@ -2604,6 +2604,18 @@ export default {
     "nearest": {
      "const": "own",
      "type": "string"
+    },
+    "objective": {
+     "description": "of the targets that keep the promises, the nearest one, or the one with the least sum of ranges",
+     "enum": [
+      "nearest",
+      "ranges"
+     ],
+     "type": "string",
+     "x-since-format": 13,
+     "not": {
+      "const": "nearest"
+     }
     }
    },
    "required": [
