@@ -153,8 +153,8 @@ def test_fronts_that_were_thinned_out_bound_the_least_sum(table, promises, denom
         costs = [tree.sum_of_ranges(np.array(counts), np.array(w)) for w in targets_able]
         assert tuple(chosen) in targets_able
         cost = tree.sum_of_ranges(np.array(counts), np.array(chosen))
-        for found in choice.unproven:
-            assert found.at_least <= min(costs) <= found.cost == cost
+        for group in choice.unproven:
+            assert group.at_least <= min(costs) <= group.cost == cost
         if not choice.unproven:
             assert cost == min(costs)
 

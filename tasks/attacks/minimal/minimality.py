@@ -16,11 +16,12 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.sorting import starts
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.linking.join_back import guessed_values
-from sfumato.tasks.attacks.minimal import least_ranges
+from sfumato.tasks.attacks.minimal import chosen_targets, least_ranges
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.rerun import OTHERWISE, NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import retrace
@@ -111,12 +112,18 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     margin.
     """
     if target.declared.form.shows == "subdomains":
-        return least_ranges.attack(target)
+        own = _has_own_targets(target)
+        return chosen_targets.attack(target) if own else least_ranges.attack(target)
     groups = homogeneity.beliefs(target)
     if groups is None:
         return ()
     tries = known_tries(target)
     return _score_rerun(target) if tries is None else _score_tries(target, tries, groups)
+
+
+def _has_own_targets(target: AttackedRelease) -> bool:
+    """Return True if each group's own values decide its target."""
+    return any(isinstance(p, PPrivacy) and p.of_groups for p in target.declared.promises)
 
 
 def _score_rerun(target: AttackedRelease) -> tuple[Score, ...]:
@@ -173,6 +180,9 @@ def _score_tries(
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     """Return the beliefs about everyone; None if tries are unknown or there are too many rows."""
+    if target.declared.form.shows == "subdomains":
+        own = _has_own_targets(target)
+        return chosen_targets.beliefs(target) if own else least_ranges.beliefs(target)
     tries = known_tries(target)
     if tries is None:
         return None

@@ -5,8 +5,8 @@ values and for those that compare a group with all rows. Both depend on nothing 
 values and those of all rows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -30,9 +30,34 @@ Solve = Callable[[np.ndarray], np.ndarray | None]
 
 BESIDE_ALL: Mapping[type[PrivacyModel], str] = {TCloseness: "t", BetaLikeness: "beta"}
 """The name of the limit of each promise that compares a group with all rows."""
+_STEPS = 16  # limits that are tried, at most: all of t or β, 15/16 of it, 14/16, …
 
 
-class Choice(Protocol):
+def at_smaller_limits(promise: PrivacyModel) -> Iterator[PrivacyModel]:
+    """Yield a promise of `BESIDE_ALL` at its own limit, and then at smaller and smaller ones."""
+    name = BESIDE_ALL[type(promise)]
+    for step in range(_STEPS):
+        limit: dict[str, Any] = {name: getattr(promise, name) * (_STEPS - step) / _STEPS}
+        yield replace(promise, **limit)
+
+
+def targets_that_keep(
+    promises: Sequence[PrivacyModel], weights: np.ndarray, totals: np.ndarray
+) -> np.ndarray:
+    """Mark the distributions that keep promises (bool, one each).
+
+    Args:
+        promises: about the frequency of values, or one that compares with all rows.
+        weights: whole-number weights with one sum (int64, distributions x values).
+        totals: how often all rows have each value (int64).
+    """
+    if not len(weights) or type(promises[0]) not in BESIDE_ALL:
+        return _keep_all(promises, weights)
+    burdens = burdens_of(promises, int(weights[0].sum()), totals.tolist())
+    return np.array([burdens.allow(row) for row in weights.tolist()], dtype=bool)
+
+
+class TargetChoice(Protocol):
     """A choice of targets."""
 
     @property
@@ -61,13 +86,13 @@ class NearestChoice:
     denominator: int
 
     def by_ranks(self, promises: Sequence[PrivacyModel], totals: np.ndarray) -> Solve:
-        """Return the solver; see `Choice`."""
+        """Return the solver; see `TargetChoice`."""
         ways = ways_of_writing(self.denominator)
         ways = ways[_keep_all(promises, ways)]
         return lambda own: nearest_ranked(own, ways, totals)
 
     def beside_all(self, promise: PrivacyModel, totals: np.ndarray) -> Solve:
-        """Return the solver; see `Choice`."""
+        """Return the solver; see `TargetChoice`."""
         return _NEAREST_BESIDE_ALL[type(promise)](promise, totals, self.denominator)
 
 
@@ -117,11 +142,11 @@ class LeastChoice:
     unproven: list[LeastTarget] = field(default_factory=list, init=False)
 
     def by_ranks(self, promises: Sequence[PrivacyModel], totals: np.ndarray) -> Solve:
-        """Return the solver; see `Choice`."""
+        """Return the solver; see `TargetChoice`."""
         return self._solver(promises, totals, lambda weights: _keep_all(promises, weights))
 
     def beside_all(self, promise: PrivacyModel, totals: np.ndarray) -> Solve:
-        """Return the solver; see `Choice`."""
+        """Return the solver; see `TargetChoice`."""
         return self._solver([promise], totals, None)
 
     def _solver(

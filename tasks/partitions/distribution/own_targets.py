@@ -28,17 +28,17 @@ from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.distribution.choices import (
     BESIDE_ALL,
-    Choice,
     LeastChoice,
     NearestChoice,
     Solve,
+    TargetChoice,
+    at_smaller_limits,
 )
 from sfumato.tasks.partitions.distribution.with_targets import chances, declared_groups
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.partitions.targets.distribution import whole
 from sfumato.tasks.partitions.targets.least import RangeTree
 
-_STEPS = 16  # limits that are tried, at most: all of t or β, 15/16 of it, 14/16, …
 _MOST_NODES = 1 << 23  # of all different targets together, at most: each has one for every value
 
 
@@ -129,7 +129,9 @@ def with_own_targets(
     return replace(partition, target_distributions=distributions, facts=facts)
 
 
-def _choose(own_groups: _OwnGroups, promises: Sequence[PrivacyModel], choice: Choice) -> _Targets:
+def _choose(
+    own_groups: _OwnGroups, promises: Sequence[PrivacyModel], choice: TargetChoice
+) -> _Targets:
     """Return the targets of a choice that keep the promises.
 
     Raises:
@@ -159,7 +161,7 @@ def _with_least_ranges(
         "sum of ranges, nearest targets": by_nearest,
         "sum of ranges, least targets": by_least,
     }
-    unproven = [f"{found.cost} (at least {found.at_least})" for found in choice.unproven]
+    unproven = [f"{group.cost} (at least {group.at_least})" for group in choice.unproven]
     if unproven:
         facts["sums of groups that may not be the least"] = unproven
     return (least if by_least < by_nearest else nearest), facts
@@ -208,7 +210,7 @@ def _require_room(targets: int, values: int) -> None:
         )
 
 
-def _beside_all(own_groups: _OwnGroups, promise: PrivacyModel, choice: Choice) -> _Targets:
+def _beside_all(own_groups: _OwnGroups, promise: PrivacyModel, choice: TargetChoice) -> _Targets:
     """Return targets that keep a promise beside their mixture.
 
     Groups are held to smaller and smaller limits until the targets keep the promise.
@@ -217,10 +219,7 @@ def _beside_all(own_groups: _OwnGroups, promise: PrivacyModel, choice: Choice) -
         PromiseError: if no limit gives such targets.
     """
     sizes, totals = own_groups.groups.sizes, own_groups.totals
-    name = BESIDE_ALL[type(promise)]
-    for step in range(_STEPS):
-        limit: dict[str, Any] = {name: getattr(promise, name) * (_STEPS - step) / _STEPS}
-        held_to = replace(promise, **limit)
+    for step, held_to in enumerate(at_smaller_limits(promise)):
         try:
             aims = _aim(own_groups, [held_to], choice.beside_all(held_to, totals))
         except PromiseError:
@@ -229,7 +228,7 @@ def _beside_all(own_groups: _OwnGroups, promise: PrivacyModel, choice: Choice) -
             raise
         declared = declared_groups(own_groups.column, sizes, aims.target, aims.weights)
         if promise.check(declared).holds:
-            return replace(aims, limit=limit[name])
+            return replace(aims, limit=getattr(held_to, BESIDE_ALL[type(promise)]))
     raise PromiseError(
         f"{promise.name}: no targets with denominator {choice.denominator} keep it when compared "
         "with all groups; use a larger form.denominator, or larger groups"

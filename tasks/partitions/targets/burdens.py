@@ -17,6 +17,7 @@ the weights whose burden, and cost, are no smaller than those of others.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from itertools import accumulate
 from math import exp, log
 from operator import add
@@ -51,6 +52,13 @@ class Burdens:
     join: Callable[[Burden, Burden], Burden]
     is_hopeless: Callable[[Burden], bool]
     by_position: bool = False
+
+    def allow(self, weights: Sequence[int]) -> bool:
+        """Return True unless some value may not have its weight, or all together are hopeless."""
+        before = [0, *accumulate(weights)]
+        parts = [self.of_value(place, before[place], w) for place, w in enumerate(weights)]
+        burdens = [burden for burden in parts if burden is not None]
+        return len(burdens) == len(parts) and not self.is_hopeless(reduce(self.join, burdens))
 
 
 def burdens_of(

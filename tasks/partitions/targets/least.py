@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import gcd
-from operator import le, mul
+from operator import le
 from typing import NamedTuple
 
 import numpy as np
@@ -112,9 +112,15 @@ class RangeTree:
             own: how often the group has each value of the column (int64).
             weights: the target's weights (int64, one per value).
         """
+        return int(self.sums_of_ranges(own[None], weights)[0])
+
+    def sums_of_ranges(self, own: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the same of several groups (int64, groups x values), as Python integers."""
         target = annotate(self.tree, weights[self.order]).target
-        copies = minimum(target, self.tree.at_leaves(own[self.order]))
-        return sum(map(mul, copies.tolist(), self.length))
+        at_leaves = np.zeros((len(own), len(self.parent)), dtype=np.int64)
+        at_leaves[:, self.tree.leaf] = own[:, self.order]
+        sums: np.ndarray = minimum(target, at_leaves).astype(object) @ self.lengths
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
