@@ -15,7 +15,6 @@ from sfumato.tasks.candidates.remember import (
     whose_rows,
 )
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition, Partitioner, with_strata
 from sfumato.tasks.partitions.registry import PARTITIONS
@@ -101,18 +100,8 @@ def anonymize_alone(
         )
     else:
         partition = partition_as_followed(microdata, names, followed, lasting_columns(terms))
-    parameters = terms.form
-    if isinstance(parameters, RedistributedParameters) and parameters.largest is not None:
-        from sfumato.tasks.forms.redistributed import range_tree
-        from sfumato.tasks.partitions.distribution.own_targets import with_own_targets
-
-        partition = with_own_targets(
-            partition,
-            microdata,
-            terms.promises,
-            parameters.largest,
-            lambda column: range_tree(column, parameters),
-        )
+    if terms.form.declares:
+        partition = _with_targets(terms, microdata, partition)
     form, class_ = form_of(terms), partition.group
     followed_later = names is not None or terms.over_people
     if terms.is_recoded and followed_later:
@@ -128,6 +117,20 @@ def anonymize_alone(
     suppressed = partition.suppressed if followed is None else 0
     return AnonymizedTable(
         microdata, partition, tables, represented, suppressed, slots, whose=whose
+    )
+
+
+def _with_targets(terms: Terms, microdata: Microdata, partition: Partition) -> Partition:
+    """Return the groups with targets of their own, if these are promised."""
+    from sfumato.tasks.forms.redistributed import range_tree
+    from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
+    from sfumato.tasks.partitions.distribution.own_targets import with_own_targets
+
+    form = terms.form
+    if not isinstance(form, RedistributedParameters) or form.largest is None:
+        return partition
+    return with_own_targets(
+        partition, microdata, terms.promises, form.largest, lambda c: range_tree(c, form)
     )
 
 

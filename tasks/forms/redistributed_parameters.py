@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -26,6 +26,10 @@ _Denominator = Annotated[
     Annotated[int, Field(ge=1)] | Literal["exact"],
     BeforeValidator(lambda written: "exact" if written is None else written),
 ]
+
+
+FakesBy = Literal["ranges", "width"]
+"""What the number of fakes makes least: the sum of ranges, or the bounds of a group's mean."""
 
 
 class RedistributedParameters(FormParameters):
@@ -57,6 +61,12 @@ class RedistributedParameters(FormParameters):
         ExactNumber,
         Field(ge=0, description="most fake values in a group, as a number or a share of its rows"),
     ] = Decimal(0)
+    fakes_by: FakesBy = field_since(
+        13,
+        "ranges",
+        "what the number of fakes makes least in a group: the sum of ranges, or the width of the "
+        "bounds of its mean",
+    )
     rows: Annotated[int | None, Field(ge=1)] = field_since(
         6, None, "fewest rows of a group, only with p-privacy of `target: {nearest: own}`"
     )
@@ -86,8 +96,25 @@ class RedistributedParameters(FormParameters):
         whole = self.fakes >= 1
         return int(self.fakes) if whole else int(Fraction(self.fakes) * rows)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fakes_with_their_measure(cls, written: Any) -> Any:
+        """Return the keys with `fakes: {most, by}` as two of them."""
+        fakes = written.get("fakes") if isinstance(written, Mapping) else None
+        if not isinstance(fakes, Mapping):
+            return written
+        is_named = fakes.get("by", "ranges") in get_args(FakesBy)
+        if "most" not in fakes or set(fakes) - {"most", "by"} or not is_named:
+            raise ValueError(
+                "fakes: must be a number, or have the keys most (a number) and by (ranges or width)"
+            )
+        measure = {"fakes-by": fakes["by"]} if "by" in fakes else {}
+        return {**written, "fakes": fakes["most"], **measure}
+
     @model_validator(mode="after")
     def _fakes_are_counted_or_a_share(self) -> Self:
+        if self.fakes_by != "ranges" and not self.fakes:
+            raise ValueError("fakes-by: there are no fakes; leave it out, or allow some")
         if self.fakes >= 1 and self.fakes != int(self.fakes):
             raise ValueError("fakes: must be a whole number or a share below 1")
         return self

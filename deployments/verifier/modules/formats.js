@@ -37,7 +37,7 @@ export function lowestFormat(d) {
     11: has(d, 'rounds'),
     12: has(d, 'policy'),
     13: (form.method === 'redistributed' && promises.some((/** @type {any} */ p) => p.model === 'delta-disclosure'))
-      || promises.some((/** @type {any} */ p) => p.model === 'p-privacy' && has(p.target, 'objective')),
+      || promises.some((/** @type {any} */ p) => p.model === 'p-privacy' && has(p.target, 'objective')) || has(form, 'fakes-by'),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

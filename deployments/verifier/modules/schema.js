@@ -1332,6 +1332,18 @@ export default {
          "x-at-least": 0,
          "description": "most fake values in a group, as a number or a share of its rows"
         },
+        "fakes-by": {
+         "description": "what the number of fakes makes least in a group: the sum of ranges, or the width of the bounds of its mean",
+         "enum": [
+          "ranges",
+          "width"
+         ],
+         "type": "string",
+         "x-since-format": 13,
+         "not": {
+          "const": "ranges"
+         }
+        },
         "rows": {
          "minimum": 1,
          "type": "integer",

@@ -58,7 +58,7 @@ _CHOICES = 400  # of all groups of four values with a denominator of 16, at most
 _SMALL = 4 * 16**2  # values and pairs of weights of these
 _WORDS = "own value {} by who knows how targets are chosen"
 _FAILING = "groups in which a promise fails by who knows how targets are chosen"
-_ENUMERATED = "groups whose possible values were enumerated"
+_ENUMERATED = "groups with few enough possible values to enumerate"
 _CHANCES = 1 << 40  # parts of a chance
 Shares = list[Fraction]
 
@@ -100,8 +100,8 @@ class TargetRule:
         more = np.eye(len(weights), dtype=np.int64)
         near = (scaled + more[:, None] - more).reshape(-1, len(weights))
         near = near[(near >= 0).all(axis=1)]
-        kept: np.ndarray = near[self.keep(near)]
-        return kept
+        able: np.ndarray = near[self.keep(near)]
+        return able
 
     def choose(self, own: np.ndarray) -> np.ndarray:
         """Return the reduced weights of the target for values that break a promise (int64)."""

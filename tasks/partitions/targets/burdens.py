@@ -86,9 +86,9 @@ def _both(first: Burdens, other: Burdens) -> Burdens:
         mine, theirs = first.of_value(place, before, weight), other.of_value(place, before, weight)
         return None if mine is None or theirs is None else mine + theirs
 
-    def join(left: Burden, right: Burden) -> Burden:
-        mine = first.join(left[:width], right[:width])
-        return mine + other.join(left[width:], right[width:])
+    def join(burden: Burden, more: Burden) -> Burden:
+        mine = first.join(burden[:width], more[:width])
+        return mine + other.join(burden[width:], more[width:])
 
     def is_hopeless(burden: Burden) -> bool:
         return first.is_hopeless(burden[:width]) or other.is_hopeless(burden[width:])
