@@ -121,12 +121,17 @@ def anonymize_alone(
 
 
 def _with_targets(terms: Terms, microdata: Microdata, partition: Partition) -> Partition:
-    """Return the groups with targets of their own, if these are promised."""
+    """Return the groups with the targets that are promised: declared ones, or their own."""
     from sfumato.tasks.forms.redistributed import range_tree
     from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
     from sfumato.tasks.partitions.distribution.own_targets import with_own_targets
+    from sfumato.tasks.partitions.distribution.with_targets import with_declared_targets
 
     form = terms.form
+    if partition.target_distributions is None:
+        partition = with_declared_targets(
+            partition, *with_strata(microdata, terms.strata), terms.promises
+        )
     if not isinstance(form, RedistributedParameters) or form.largest is None:
         return partition
     return with_own_targets(

@@ -19,6 +19,9 @@ from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.names import AIMS, GROUP_ID, TARGET, TARGETS
 
+_SUPPRESSING = (
+    "partition.suppression: targets would reveal values of suppressed rows; suppress no rows"
+)
 MOST = 40
 """The largest denominator of targets of groups: each way of writing it may be tried."""
 
@@ -68,7 +71,7 @@ class RedistributedParameters(FormParameters):
         "bounds of its mean",
     )
     rows: Annotated[int | None, Field(ge=1)] = field_since(
-        6, None, "fewest rows of a group, only with p-privacy of `target: {nearest: own}`"
+        6, None, "fewest rows of a group, with a partition other than stratum and exact-qi"
     )
 
     @classmethod
@@ -122,12 +125,15 @@ class RedistributedParameters(FormParameters):
     def fault_in(self, spec: Companions) -> str | None:
         """Refuse partitions without targets, several columns to spread, and several targets."""
         partition, sensitive = spec.partition, spec.names_with_roles("sensitive")
-        own = any(isinstance(p, PPrivacy) and p.of_groups for p in spec.promises)
-        if not partition.gives_targets and not own:
+        targets = sum(isinstance(promise, PPrivacy) for promise in spec.promises)
+        if targets != 1:
             return (
-                f"form: redistributed needs partition {_partitions_with_targets()}, or p-privacy "
-                "with `target: {nearest: own}`"
+                "form: redistributed needs a p-privacy promise to read the target distribution from"
+                if not targets
+                else "promises: only one p-privacy promise is possible; leave the others out"
             )
+        if partition.may_suppress and not partition.gives_targets:
+            return _SUPPRESSING
         if len(sensitive) > 1:
             return (
                 "form: redistributed shows only one sensitive column; keep one, or use form split"
@@ -136,12 +142,25 @@ class RedistributedParameters(FormParameters):
             return f"form.tree: {sensitive[0]!r} has no hierarchy; declare one, or use another tree"
         if partition.small_groups and self.fakes >= 1:
             return f"form.fakes: must be a share below 1 with partition {partition.method}"
-        if sum(isinstance(promise, PPrivacy) for promise in spec.promises) > 1:
-            return "promises: only one p-privacy promise is possible; leave the others out"
-        if own:
-            return self._fault_of_own(spec)
-        if self.rows is not None:
-            return "form.rows: needs p-privacy with `target: {nearest: own}`; leave rows out"
+        own = any(isinstance(p, PPrivacy) and p.of_groups for p in spec.promises)
+        fault = self._fault_of_rows(partition, own)
+        return fault or (self._fault_of_own(spec) if own else None)
+
+    def _fault_of_rows(self, partition: PartitionParameters, own: bool) -> str | None:
+        """Return why the fewest rows of a group cannot be given, or are missing; None if neither.
+
+        `own` tells that groups have targets of their own.
+        """
+        if partition.gives_targets and self.rows is not None:
+            return (
+                f"form.rows: partition {partition.method} makes groups of any size; leave rows out"
+            )
+        if not (partition.gives_targets or own) and self.rows is None:
+            return (
+                f"form.rows: partition {partition.method} needs the fewest rows of a group, since "
+                "the target does not depend on its values; write rows, or use partition "
+                f"{_partitions_with_targets()}"
+            )
         return None
 
     def _fault_of_own(self, spec: Companions) -> str | None:
@@ -151,15 +170,7 @@ class RedistributedParameters(FormParameters):
         if self.largest is None or self.largest > MOST:
             return f"form.denominator: must be a number up to {MOST} where groups have own targets"
         if spec.partition.may_suppress:
-            return (
-                "partition.suppression: targets would reveal values of suppressed rows; "
-                "suppress no rows"
-            )
-        if self.rows is not None and spec.partition.gives_targets:
-            return (
-                f"form.rows: partition {spec.partition.method} makes groups of any size; "
-                "leave rows out"
-            )
+            return _SUPPRESSING
         for i, promise in enumerate(spec.promises):
             if not (isinstance(promise, PPrivacy) or _is_aimed_at(promise)):
                 return (

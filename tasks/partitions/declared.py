@@ -26,7 +26,8 @@ class PartitionParameters(Part):
     admit the same combination of quasi-identifiers; `chosen_once` tells that something is
     chosen for all rows alike, from counts where no memory holds them; `over_people`, that promises
     are kept over people who have several rows, too; `all_at_once`, that all groups are judged
-    together whenever any changes.
+    together whenever any changes; `aims_at_presence`, that each group by itself keeps
+    (α,β)-privacy.
     """
 
     needs: ClassVar[Need | None] = None
@@ -37,6 +38,7 @@ class PartitionParameters(Part):
     chosen_once: ClassVar[bool] = False
     over_people: ClassVar[bool] = False
     all_at_once: ClassVar[bool] = False
+    aims_at_presence: ClassVar[bool] = False
 
     method: str
 
