@@ -403,7 +403,7 @@ def test_what_goes_with_them_alone(small):
     uniform = {"model": "p-privacy", "target": "uniform"}
     wrong = {"promises": [uniform], "form": {"method": "redistributed", "rows": 5}}
     small.write(rows(), **changes({"method": "stratum"}, {}, [], []) | wrong)
-    with pytest.raises(SpecError, match=r"form\.rows: needs p-privacy"):
+    with pytest.raises(SpecError, match=r"form\.rows: partition stratum makes groups of any size"):
         small.plan()
     composed = changes({"method": "stratum"}, {}, [L3], [], versions="composed")
     small.write(rows(), **composed)
