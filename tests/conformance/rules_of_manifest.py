@@ -341,7 +341,7 @@ def format_of_another_kind(draft: Draft, rng: Random) -> None:
 @not_judged("format-newer")
 def format_of_the_future(draft: Draft, rng: Random) -> None:
     """State a format that came after this specification."""
-    draft.declare(lambda terms: terms.update(format=rng.choice([13, 14, 1000])))
+    draft.declare(lambda terms: terms.update(format=rng.choice([14, 15, 1000])))
 
 
 @refuses("counts-contradict")
