@@ -18,7 +18,7 @@ from sfumato.expectations.groups.subdomains import Multiset, imbalances
 from sfumato.expectations.models.model import PrivacyModel, PromisedColumn, Verdict, Way, Worst
 from sfumato.expectations.shared.arrow import NUMBERS
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.numbers import SINCE, ExactNumber, Number, plain
 from sfumato.expectations.shared.sorting import stable_order
 
 _STRICT = ConfigDict(extra="forbid", defer_build=True)
@@ -62,11 +62,23 @@ class Given:
 
 @dataclass(frozen=True, config=_STRICT)
 class Nearest:
-    """Each group's own distribution, or the nearest one that keeps the other promises."""
+    """Each group's own distribution, or another one that keeps the other promises.
+
+    That is the nearest one, or the one with the least sum of ranges.
+    """
 
     since: ClassVar[int] = 6
 
     nearest: Literal["own"]
+    objective: Annotated[
+        Literal["nearest", "ranges"],
+        Field(
+            exclude_if=lambda objective: objective == "nearest",
+            json_schema_extra={SINCE: 13},
+            description="of the targets that keep the promises, the nearest one, or the one with "
+            "the least sum of ranges",
+        ),
+    ] = "nearest"
 
 
 _KEYS = ("normal", "zipf", "file", "given", "nearest")
@@ -134,6 +146,11 @@ class PPrivacy(PrivacyModel):
     def of_groups(self) -> bool:
         """True if each group has a target of its own, which its values decide."""
         return isinstance(self.target, Nearest)
+
+    @property
+    def with_least_ranges(self) -> bool:
+        """True if targets of groups are chosen by the sum of ranges."""
+        return isinstance(self.target, Nearest) and self.target.objective == "ranges"
 
     @property
     def of_one_version(self) -> bool:

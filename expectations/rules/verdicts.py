@@ -94,6 +94,8 @@ class Finding:
         outcome = "holds" if self.passed else "is broken"
         if not isinstance(self.observed, Mapping) or "failing" not in self.observed:
             return outcome
+        if not self.passed and None in self.observed.values():
+            outcome = "cannot be proven"
         return f"{outcome} in {self.observed['failing']} of {self.observed['groups']} groups"
 
 

@@ -37,6 +37,7 @@ from sfumato.tasks.private.people.identity import fingerprint
 from sfumato.tasks.private.references import refer
 from sfumato.tasks.private.scratch import comparison_directory, scratch_directory
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.query.accuracy.noise import reference_of
 from sfumato.tasks.report.steward.comparison import (
     ComparisonContent,
     names_by_reason,
@@ -247,6 +248,9 @@ def compare_alternatives(
                 spec=spec,
                 sweep=request.sweep,
                 others=others,
+                reference=None
+                if resolved.spec.over_people
+                else reference_of(workloads, load(table)),
             )
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)

@@ -66,7 +66,9 @@ def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
     for partition in _partitions(aims):
         for form in _forms(spec, wish):
             tried = spec.model_copy(update={"grouping": partition, "form": form})
-            fault = _fault_of_form(form, aims) or _fault(tried, rules)
+            fault = (_fault_of_form(form, aims) or _fault_of_groups(partition, form)) or _fault(
+                tried, rules
+            )
             if fault is None:
                 candidates.append(Choice(partition=partition, strata=spec.strata, form=form))
             else:
@@ -100,6 +102,13 @@ def _fault_of_form(form: FormParameters, aims: tuple[Aim, ...]) -> str | None:
     return (
         f"partition: auto: cannot compute the width of aims of kind {unknown} in form {form.method}"
     )
+
+
+def _fault_of_groups(partition: PartitionParameters, form: FormParameters) -> str | None:
+    """Return why a partition that aims at no promise is not chosen, or None."""
+    if not partition.gives_targets or form.declares:
+        return None
+    return f"partition: auto: groups of {partition.method} aim at no promise in form {form.method}"
 
 
 def _fault(spec: SpecParts, rules: Rules) -> str | None:

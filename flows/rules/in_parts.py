@@ -78,6 +78,11 @@ def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:
 
 def _fault_of_promises(spec: SpecParts) -> str | None:
     quasi_identifiers = {name for name, c in spec.columns.items() if c.role == "quasi-identifier"}
+    if spec.form.declares and not spec.partition.gives_targets:
+        return (
+            f"partition: declared distributions of groups of {spec.partition.method} need all "
+            "rows, and a part knows only its own. Use stratum or exact-qi, or leave parts out"
+        )
     for i, promise in enumerate(spec.scoped_promises()):
         if spec.form.declares and promise.compares_with_all:
             return (

@@ -34,7 +34,8 @@ class BarNeeds:
         limits: the limits that a bar on it can have.
         says: the keys that a bar on it must have, besides limits.
         may_say: the optional keys of a bar on it.
-        partitions: the partitions whose groups it attacks; empty for all partitions.
+        partitions: the partitions whose groups it attacks in forms that show values; empty for all
+            partitions.
         several_rows: whether people must have several rows.
         about: the sensitive columns that it attacks; None for all.
         several_versions: whether people must be allowed in several versions.
@@ -55,7 +56,8 @@ class BarNeeds:
 
     def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
         """Return the reason why this attack cannot judge a release, or None if it can."""
-        if self.partitions and partition not in self.partitions:
+        shows_values = shows != "subdomains"
+        if self.partitions and shows_values and partition not in self.partitions:
             return f"can only be judged with partition {' or '.join(self.partitions)}. Leave it out"
         if shows not in self.shows:
             return "cannot be judged with this form. Leave it out"
@@ -83,7 +85,7 @@ JUDGED: Mapping[str, BarNeeds] = {
     "small-range": BarNeeds(_SHOWN, _BELIEVED, may_say=("width",), about="numbers", by_groups=True),
     "similarity": BarNeeds(_SHOWN, _BELIEVED, says=("level",), about="hierarchies", by_groups=True),
     "skewness": BarNeeds(_SHOWN, _COUNTED, says=("times",), by_groups=True),
-    "minimality": BarNeeds(_SHOWN, partitions=("mondrian", "full-domain")),
+    "minimality": BarNeeds((*_SHOWN, "subdomains"), partitions=("mondrian", "full-domain")),
     "definetti": BarNeeds(_ROWS),
     "subdomains": BarNeeds(("subdomains",)),
     "linkage": BarNeeds(_SHOWN, _BELIEVED, says=("register",), of_values=False),

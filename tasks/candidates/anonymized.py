@@ -100,10 +100,8 @@ def anonymize_alone(
         )
     else:
         partition = partition_as_followed(microdata, names, followed, lasting_columns(terms))
-    if (denominator := terms.form.own_targets) is not None:
-        from sfumato.tasks.partitions.distribution.nearest_targets import with_nearest_targets
-
-        partition = with_nearest_targets(partition, microdata, terms.promises, denominator)
+    if terms.form.declares:
+        partition = _with_targets(terms, microdata, partition)
     form, class_ = form_of(terms), partition.group
     followed_later = names is not None or terms.over_people
     if terms.is_recoded and followed_later:
@@ -119,6 +117,25 @@ def anonymize_alone(
     suppressed = partition.suppressed if followed is None else 0
     return AnonymizedTable(
         microdata, partition, tables, represented, suppressed, slots, whose=whose
+    )
+
+
+def _with_targets(terms: Terms, microdata: Microdata, partition: Partition) -> Partition:
+    """Return the groups with the targets that are promised: declared ones, or their own."""
+    from sfumato.tasks.forms.redistributed import range_tree
+    from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
+    from sfumato.tasks.partitions.distribution.own_targets import with_own_targets
+    from sfumato.tasks.partitions.distribution.with_targets import with_declared_targets
+
+    form = terms.form
+    if partition.target_distributions is None:
+        partition = with_declared_targets(
+            partition, *with_strata(microdata, terms.strata), terms.promises
+        )
+    if not isinstance(form, RedistributedParameters) or form.largest is None:
+        return partition
+    return with_own_targets(
+        partition, microdata, terms.promises, form.largest, lambda c: range_tree(c, form)
     )
 
 

@@ -91,11 +91,6 @@ class FormParameters(Part):
         """True if the sensitive values of one person are in one row."""
         return True
 
-    @property
-    def own_targets(self) -> int | None:
-        """The denominator of targets that groups may have of their own, None without targets."""
-        return None
-
     def grouped_by(
         self,
         promises: Sequence[PrivacyModel],

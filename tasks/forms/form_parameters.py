@@ -1,10 +1,15 @@
 """The parameters of forms as a spec writes them, without those of redistribution."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.forms.declared import Companions, FormParameters, SensitiveApart
+from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.formats import field_since
 
 
@@ -77,6 +82,20 @@ class AmbiguousParameters(SensitiveApart):
     shows_insensitive: ClassVar[bool] = False
 
     method: Literal["ambiguous"]
+
+    def grouped_by(
+        self, promises: Sequence[PrivacyModel], partition: PartitionParameters
+    ) -> tuple[PrivacyModel, ...]:
+        """Return the promises; of (α,β)-privacy only β, if the partition does not aim at presence.
+
+        The gate judges presence on the tables, whatever groups were made for.
+        """
+        return tuple(
+            replace(promise.over_versions, quasi_identifiers=promise.quasi_identifiers)
+            if isinstance(promise, AlphaBeta) and not partition.aims_at_presence
+            else promise
+            for promise in super().grouped_by(promises, partition)
+        )
 
 
 class PermutedParameters(SensitiveApart):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,7 +30,7 @@ from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted
-from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
+from sfumato.tasks.forms.redistributed_parameters import FakesBy, RedistributedParameters
 from sfumato.tasks.forms.targets import (
     LOWER,
     QIT,
@@ -45,10 +45,11 @@ from sfumato.tasks.forms.targets import (
     shown_groups,
     table_of,
 )
-from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.partitions.targets.distribution import weights_of_chances
-from sfumato.tasks.partitions.targets.fakes import with_fakes
+from sfumato.tasks.partitions.targets.fakes import Measure, mean_width, with_fakes
+from sfumato.tasks.partitions.targets.least import RangeTree
 from sfumato.tasks.partitions.targets.minimum import LeastCopies, minima
 from sfumato.tasks.partitions.targets.tree import Tree, balanced_tree, median_tree, taxonomy_tree
 from sfumato.tasks.partitions.targets.trees_with_weights import Annotated, annotate
@@ -127,6 +128,48 @@ def _tree(
     return tree
 
 
+def range_tree(column: Column, parameters: RedistributedParameters) -> RangeTree:
+    """Return the tree of subdomains over a column's values, if it is the same for all targets.
+
+    Raises:
+        SpecError: where there is no such tree.
+    """
+    domain = domain_of(column)
+    tree = _tree(column.name, domain, [], parameters)
+    return RangeTree(tree, domain.lengths(tree.first, tree.last), np.argsort(domain.place))
+
+
+@dataclass(frozen=True, eq=False)
+class _NodeEnds:
+    """The least and the greatest value of each node, in exact units or as positions."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of_tree(cls, tree: Tree, domain: OrderedDomain) -> Self:
+        """Return the ends of the nodes of a tree over a domain."""
+        units = np.arange(len(domain)) if domain.numbers is None else domain.numbers.units
+        return cls(units[tree.first], units[tree.last])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The length of each node's range."""
+        lengths: np.ndarray = self.high - self.low
+        return lengths
+
+
+def _measure_of_width(ends: _NodeEnds, rows: int) -> Measure:
+    return lambda copies: mean_width(ends.low, ends.high, copies, rows)
+
+
+MEASURES: Mapping[FakesBy, Callable[[_NodeEnds, int], Measure | None]] = {
+    "ranges": lambda _ends, _rows: None,
+    "width": _measure_of_width,
+}
+"""What the number of a group's fakes makes least, given the ends of nodes and the rows."""
+
+
 def choose_subdomains(
     trees: Sequence[tuple[Tree, Target]],
     aim: np.ndarray,
@@ -153,8 +196,9 @@ def choose_subdomains(
     for (tree, target), (low, high) in zip(trees, _spans(aim[turn], len(trees)), strict=True):
         start = np.searchsorted(ranks, np.arange(low, high + 1))
         leaf, count = tree.leaf[places[start[0] : start[-1]]], counts[start[0] : start[-1]]
-        lengths = domain.lengths(tree.first, tree.last)
-        made = _copies(target, start - start[0], leaf, count, lengths, parameters)
+        made = _copies(
+            target, start - start[0], leaf, count, _NodeEnds.of_tree(tree, domain), parameters
+        )
         first, last = tree.first[made.node], tree.last[made.node]
         parts.append((turn[low + made.group], first, last, made.count))
     return Chosen(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -171,7 +215,7 @@ def _copies(
     start: np.ndarray,
     leaf: np.ndarray,
     count: np.ndarray,
-    lengths: np.ndarray,
+    ends: _NodeEnds,
     parameters: RedistributedParameters,
 ) -> LeastCopies:
     """Return the copies of each node for groups whose values follow one another."""
@@ -183,7 +227,8 @@ def _copies(
     for index in np.flatnonzero(most).tolist():
         own = np.zeros(len(target.parent), dtype=np.int64)
         own[leaf[start[index] : start[index + 1]]] = count[start[index] : start[index + 1]]
-        faked = with_fakes(target, own, lengths, most[index]).copies
+        measure = MEASURES[parameters.fakes_by](ends, int(own.sum()))
+        faked = with_fakes(target, own, ends.lengths, most[index], measure).copies
         nodes = np.flatnonzero(faked)
         parts.append((np.full(len(nodes), index), nodes, faked[nodes]))
     group, node, copies = (np.concatenate(part) for part in zip(*parts, strict=True))

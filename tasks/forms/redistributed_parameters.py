@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -19,6 +19,9 @@ from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.names import AIMS, GROUP_ID, TARGET, TARGETS
 
+_SUPPRESSING = (
+    "partition.suppression: targets would reveal values of suppressed rows; suppress no rows"
+)
 MOST = 40
 """The largest denominator of targets of groups: each way of writing it may be tried."""
 
@@ -26,6 +29,10 @@ _Denominator = Annotated[
     Annotated[int, Field(ge=1)] | Literal["exact"],
     BeforeValidator(lambda written: "exact" if written is None else written),
 ]
+
+
+FakesBy = Literal["ranges", "width"]
+"""What the number of fakes makes least: the sum of ranges, or the bounds of a group's mean."""
 
 
 class RedistributedParameters(FormParameters):
@@ -57,19 +64,20 @@ class RedistributedParameters(FormParameters):
         ExactNumber,
         Field(ge=0, description="most fake values in a group, as a number or a share of its rows"),
     ] = Decimal(0)
+    fakes_by: FakesBy = field_since(
+        13,
+        "ranges",
+        "what the number of fakes makes least in a group: the sum of ranges, or the width of the "
+        "bounds of its mean",
+    )
     rows: Annotated[int | None, Field(ge=1)] = field_since(
-        6, None, "fewest rows of a group, only with p-privacy of `target: {nearest: own}`"
+        6, None, "fewest rows of a group, with a partition other than stratum and exact-qi"
     )
 
     @classmethod
     def numbered_columns(cls, table: str) -> tuple[str, ...]:
         """Return the numbered columns as in `FormParameters`; targets have numbers, too."""
         return {TARGETS: (TARGET,), AIMS: (GROUP_ID, TARGET)}.get(table, (GROUP_ID,))
-
-    @property
-    def own_targets(self) -> int | None:
-        """The denominator of targets that groups may have of their own."""
-        return self.largest
 
     def grouped_by(
         self, promises: Sequence[PrivacyModel], partition: PartitionParameters
@@ -91,8 +99,25 @@ class RedistributedParameters(FormParameters):
         whole = self.fakes >= 1
         return int(self.fakes) if whole else int(Fraction(self.fakes) * rows)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fakes_with_their_measure(cls, written: Any) -> Any:
+        """Return the keys with `fakes: {most, by}` as two of them."""
+        fakes = written.get("fakes") if isinstance(written, Mapping) else None
+        if not isinstance(fakes, Mapping):
+            return written
+        is_named = fakes.get("by", "ranges") in get_args(FakesBy)
+        if "most" not in fakes or set(fakes) - {"most", "by"} or not is_named:
+            raise ValueError(
+                "fakes: must be a number, or have the keys most (a number) and by (ranges or width)"
+            )
+        measure = {"fakes-by": fakes["by"]} if "by" in fakes else {}
+        return {**written, "fakes": fakes["most"], **measure}
+
     @model_validator(mode="after")
     def _fakes_are_counted_or_a_share(self) -> Self:
+        if self.fakes_by != "ranges" and not self.fakes:
+            raise ValueError("fakes-by: there are no fakes; leave it out, or allow some")
         if self.fakes >= 1 and self.fakes != int(self.fakes):
             raise ValueError("fakes: must be a whole number or a share below 1")
         return self
@@ -100,12 +125,15 @@ class RedistributedParameters(FormParameters):
     def fault_in(self, spec: Companions) -> str | None:
         """Refuse partitions without targets, several columns to spread, and several targets."""
         partition, sensitive = spec.partition, spec.names_with_roles("sensitive")
-        own = any(isinstance(p, PPrivacy) and p.of_groups for p in spec.promises)
-        if not partition.gives_targets and not own:
+        targets = sum(isinstance(promise, PPrivacy) for promise in spec.promises)
+        if targets != 1:
             return (
-                f"form: redistributed needs partition {_partitions_with_targets()}, or p-privacy "
-                "with `target: {nearest: own}`"
+                "form: redistributed needs a p-privacy promise to read the target distribution from"
+                if not targets
+                else "promises: only one p-privacy promise is possible; leave the others out"
             )
+        if partition.may_suppress and not partition.gives_targets:
+            return _SUPPRESSING
         if len(sensitive) > 1:
             return (
                 "form: redistributed shows only one sensitive column; keep one, or use form split"
@@ -114,12 +142,25 @@ class RedistributedParameters(FormParameters):
             return f"form.tree: {sensitive[0]!r} has no hierarchy; declare one, or use another tree"
         if partition.small_groups and self.fakes >= 1:
             return f"form.fakes: must be a share below 1 with partition {partition.method}"
-        if sum(isinstance(promise, PPrivacy) for promise in spec.promises) > 1:
-            return "promises: only one p-privacy promise is possible; leave the others out"
-        if own:
-            return self._fault_of_own(spec)
-        if self.rows is not None:
-            return "form.rows: needs p-privacy with `target: {nearest: own}`; leave rows out"
+        own = any(isinstance(p, PPrivacy) and p.of_groups for p in spec.promises)
+        fault = self._fault_of_rows(partition, own)
+        return fault or (self._fault_of_own(spec) if own else None)
+
+    def _fault_of_rows(self, partition: PartitionParameters, own: bool) -> str | None:
+        """Return why the fewest rows of a group cannot be given, or are missing; None if neither.
+
+        `own` tells that groups have targets of their own.
+        """
+        if partition.gives_targets and self.rows is not None:
+            return (
+                f"form.rows: partition {partition.method} makes groups of any size; leave rows out"
+            )
+        if not (partition.gives_targets or own) and self.rows is None:
+            return (
+                f"form.rows: partition {partition.method} needs the fewest rows of a group, since "
+                "the target does not depend on its values; write rows, or use partition "
+                f"{_partitions_with_targets()}"
+            )
         return None
 
     def _fault_of_own(self, spec: Companions) -> str | None:
@@ -129,15 +170,7 @@ class RedistributedParameters(FormParameters):
         if self.largest is None or self.largest > MOST:
             return f"form.denominator: must be a number up to {MOST} where groups have own targets"
         if spec.partition.may_suppress:
-            return (
-                "partition.suppression: targets would reveal values of suppressed rows; "
-                "suppress no rows"
-            )
-        if self.rows is not None and spec.partition.gives_targets:
-            return (
-                f"form.rows: partition {spec.partition.method} makes groups of any size; "
-                "leave rows out"
-            )
+            return _SUPPRESSING
         for i, promise in enumerate(spec.promises):
             if not (isinstance(promise, PPrivacy) or _is_aimed_at(promise)):
                 return (
@@ -148,6 +181,22 @@ class RedistributedParameters(FormParameters):
             return (
                 "promises: p-privacy with `target: {nearest: own}` also needs exactly one "
                 "t-closeness or beta-likeness promise, or only l-diversity promises"
+            )
+        return self._fault_of_least_ranges(spec.promises)
+
+    def _fault_of_least_ranges(self, promises: Sequence[PrivacyModel]) -> str | None:
+        """Return what does not go with targets that are chosen by the sum of ranges."""
+        if not any(isinstance(p, PPrivacy) and p.with_least_ranges for p in promises):
+            return None
+        if self.tree == "median":
+            return (
+                "form.tree: median depends on the target, and `objective: ranges` compares all "
+                "targets over one tree; use balanced or hierarchy"
+            )
+        if self.fakes:
+            return (
+                "form.fakes: `objective: ranges` finds the least ranges without made-up values; "
+                "leave fakes out"
             )
         return None
 

@@ -31,7 +31,8 @@ class PartitionParameters(Part):
     chosen for all rows alike, from counts where no memory holds them; `over_people`, that promises
     are kept over people who have several rows, too; `all_at_once`, that all groups are judged
     together whenever any changes; `judges_labels`, which labels promises about combinations of
-    labels are kept with, None if they are not.
+    labels are kept with, None if they are not; `aims_at_presence`, that each group by itself keeps
+    (α,β)-privacy.
     """
 
     needs: ClassVar[Need | None] = None
@@ -43,6 +44,7 @@ class PartitionParameters(Part):
     over_people: ClassVar[bool] = False
     all_at_once: ClassVar[bool] = False
     judges_labels: ClassVar[Labels | None] = None
+    aims_at_presence: ClassVar[bool] = False
 
     method: str
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.query.accuracy.noise import NoiseReference
 from sfumato.tasks.report.charts import Chart, Frame, Words, number_axis, ticks_with_room
 from sfumato.tasks.report.numbers import half_widths, percents, rough, thousands
 from sfumato.tasks.report.rendering import render_private
@@ -235,12 +236,14 @@ def write_accuracy_report(
     title: str,
     exposures: Sequence[Mapping[str, Any]] = (),
     coded: Sequence[str] = (),
+    reference: NoiseReference | None = None,
 ) -> Path:
     """Write `accuracy.html` and `accuracy.csv` (a line per query) into a private directory.
 
     `exposures` contain how present the represented people are (see
     `tasks.publication.exposure`); if there are any, they are also written to `exposure.json`.
-    `coded` are the columns whose truth is that of coded values.
+    `coded` are the columns whose truth is that of coded values. `reference` is the noise of
+    differential privacy for the same queries, None where it is not known.
 
     Returns:
         The path of the HTML report.
@@ -248,7 +251,7 @@ def write_accuracy_report(
     workloads = summarize(measured)
     report = directory / "accuracy.html"
     write_atomically(directory / "accuracy.csv", _csv(measured).encode())
-    write_atomically(report, _html(workloads, title, exposures, coded).encode())
+    write_atomically(report, _html(workloads, title, exposures, coded, reference).encode())
     if exposures:
         write_atomically(
             directory / "exposure.json", json.dumps(list(exposures), indent=1).encode()
@@ -278,6 +281,7 @@ def _html(
     title: str,
     exposures: Sequence[Mapping[str, Any]],
     coded: Sequence[str],
+    reference: NoiseReference | None,
 ) -> str:
     sections: list[Mapping[str, object]] = [
         {
@@ -294,6 +298,7 @@ def _html(
         sections=sections,
         exposures=[_exposure(seen) for seen in exposures],
         coded=coded,
+        reference=reference,
         queries=sum(level.queries for level in levels),
         outside=sum(level.outside for level in levels),
         unscored=sum(level.without_error for level in levels),

@@ -32,6 +32,7 @@ from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.report.numbers import size, thousands
 from sfumato.tasks.schema.files import read_text
+from sfumato.tasks.schema.formats import tells
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _ENDING = ".html.j2"
@@ -271,6 +272,7 @@ def environment_of(templates: BaseLoader) -> Environment:
         "whole": _whole,
     }
     environment.filters.update(filters)
+    environment.globals["tells"] = tells
     return environment
 
 

@@ -39,7 +39,8 @@ default: what does not use it is written, and digested, as it always was.
     11  rounds: columns of ambiguous releases in which estimates take values to occur equally often,
         or nearly so
     12  policy: a policy by name, date and SHA-256, with the rules that a machine decides
-    13  the promise delta-disclosure about declared distributions
+    13  the promise delta-disclosure about declared distributions; p-privacy whose targets have the
+        least sum of ranges; form.fakes-by: width
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +60,7 @@ COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
 """The key of the layout of a release's page, files and ready SQL."""
-_LAYOUT = "9"
+_LAYOUT = "10"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -75,6 +76,7 @@ ToldByPages = Literal[
     "asks likely",  # the factors of likely intervals, for that script
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
     "separators",  # between thousands, in the codebook and in promises; no number has an exponent
+    "targets",  # that equal ones are not apart, and that the number of fakes depends on values
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
@@ -91,6 +93,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "asks": 8,
     "asks likely": 9,
     "separators": 9,
+    "targets": 10,
 }
 
 

@@ -18,6 +18,7 @@ from sfumato.tasks.private.people.store import has_map, read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.amendments import record_accuracy
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
+from sfumato.tasks.query.accuracy.noise import reference_of
 from sfumato.tasks.query.accuracy.parameters import Evaluation
 from sfumato.tasks.query.accuracy.usefulness import (
     MeasuredBounds,
@@ -138,9 +139,11 @@ def measure_bounds(
     except InputError:
         return MeasuredBounds([], fault=PublicationFault(_UNCOVERED, _UNCOVERED))
     declared = opened.declared
-    write_accuracy_report(
-        measured, reports, declared.title, exposed, sorted(declared.codings_by_column)
-    )
+    reference = None
+    if isinstance(original, Microdata) and not declared.over_people:
+        reference = reference_of(evaluation.workloads, original)
+    coded = sorted(declared.codings_by_column)
+    write_accuracy_report(measured, reports, declared.title, exposed, coded, reference)
     fault = None
     if outside := sum(not query.inside for query in measured):
         detail = f"the truth is outside the bounds for {outside} of {len(measured)} queries"

@@ -182,7 +182,7 @@ def test_all_candidates_go_with_the_spec(tmp_path):
     spec = spec_of(tmp_path)
     methods = [candidate.partition.method for candidate in spec.choosing.candidates]
     assert methods[:2] == ["ke", "ke"]
-    assert "stratum" not in methods  # needs p-privacy
+    assert "stratum" not in methods  # aims at no promise
     assert [aim.kind for aim in spec.choosing.aims] == ["range", "arbitrary"]
 
 

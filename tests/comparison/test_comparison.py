@@ -79,6 +79,8 @@ def test_what_attackers_guess_stands_beside_every_alternative_in_the_csv(small, 
     with (comparison.page.parent / "comparison.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     page = comparison.page.read_text(encoding="utf-8")
+    assert "No noisy answer was drawn here" in page
+    assert "AVG(wage), its sum of deviations from the middle" in page
     assert len(rows) == 2 * len({row["query"] for row in rows})
     guessed = {}
     for ranked_row in comparison.ranked:

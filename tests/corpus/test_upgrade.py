@@ -36,6 +36,7 @@ FORMS = {  # of each format the line with the most state
     "format-10": "generalized",  # with spellings that were made one
     "format-11": "ambiguous",  # with frequencies that are fitted column by column
     "format-12": "generalized",  # under a policy
+    "format-13": "redistributed",  # with targets of the least ranges
 }
 LINES = [
     line

@@ -256,7 +256,7 @@ def test_a_model_that_met_no_number_is_refused_or_fails(promises_kept, monkeypat
     except PromiseError as error:
         assert "expect_k_anonymity could not be evaluated" in str(error)
     else:
-        with pytest.raises(PromiseError, match="k-anonymity is broken"):
+        with pytest.raises(PromiseError, match=r"k-anonymity (is broken|cannot be proven)"):
             require(judged)
 
 

@@ -1,12 +1,14 @@
 """The running table of the distribution paper, and the vectors of its two algorithms."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import generalizes, imbalance
 from sfumato.tasks.partitions.targets.distribution import uniform, weights_of_counts
-from sfumato.tasks.partitions.targets.fakes import costs, with_fakes
+from sfumato.tasks.partitions.targets.fakes import costs, mean_width, with_fakes
 from sfumato.tasks.partitions.targets.minimum import minimum
 from sfumato.tasks.partitions.targets.tree import balanced_tree
 from sfumato.tasks.partitions.targets.trees_with_weights import annotate
@@ -189,3 +191,27 @@ def test_exact_ratios_leave_small_groups_at_the_root_and_rounded_ones_do_not():
         at_root[denominator] = sum(int(group_copies[0]) for group_copies in copies)
     assert at_root[None] == 1427
     assert at_root[16] < 1427 // 2
+
+
+def test_the_number_of_fakes_by_the_width_of_the_mean():
+    """Of 0 to 8 fakes for {40, 60, 60, 60}: the width of the sum of four of the values."""
+    even = Even(SALARIES)
+    counts = even.counts([40, 60, 60, 60])
+    low, high = (np.array(SALARIES)[ends] for ends in (even.tree.first, even.tree.last))
+    widths = []
+    for fakes in range(9):
+        exactly = with_fakes(
+            even.target, counts, even.ranges, 8, lambda c, n=fakes: abs(c.sum() - 4 - n)
+        )
+        subdomains = even.subdomains_of(exactly.copies)
+        sums = [
+            (sum(ends[0] for ends in four), sum(ends[1] for ends in four))
+            for four in combinations(subdomains, 4)
+        ]
+        widths.append(max(top for _, top in sums) - min(bottom for bottom, _ in sums))
+    result = with_fakes(
+        even.target, counts, even.ranges, 8, lambda copies: mean_width(low, high, copies, 4)
+    )
+    assert widths[0] == 80
+    assert result.fakes.sum() == widths.index(min(widths))
+    assert mean_width(low, high, result.copies, 4) == (min(widths), result.fakes.sum())

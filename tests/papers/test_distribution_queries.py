@@ -19,14 +19,14 @@ SALARIES = [30, 40, 50, 60, 40, 30, 50, 40, 60, 60, 60]
 GROUPS = [0] * 4 + [1] * 3 + [2] * 4
 
 
-def release_tables(fakes=0):
+def release_tables(fakes=0, **form):
     """Return what is declared, and the tables with the help table."""
     declared = declare(
         "permuted",
         zip=column("quasi-identifier", "integer"),
         gender=column("quasi-identifier", "string"),
         salary=column("sensitive", "integer"),
-    ).model_copy(update={"form": shape("redistributed", fakes=fakes)})
+    ).model_copy(update={"form": shape("redistributed", fakes=fakes, **form)})
     columns = {"zip": ZIPS, "gender": GENDERS, "salary": SALARIES}
     encoded = tuple(
         encode(name, declaration.role, pa.array(columns[name], declaration.arrow_type))
@@ -41,8 +41,8 @@ def release_tables(fakes=0):
     return declared, tables | build_help_tables(tables, declared)
 
 
-def mean(where, fakes=0):
-    declared, tables = release_tables(fakes)
+def mean(where, fakes=0, **form):
+    declared, tables = release_tables(fakes, **form)
     query = f"SELECT AVG(salary) AS mean FROM microdata WHERE {where}"
     (row,) = answer_on(tables, declared, query).rows
     return row["mean"]
@@ -81,3 +81,19 @@ def test_salaries_of_females_by_group(prefix, bounds):
     query = f"SELECT SUM(salary) AS s FROM microdata WHERE gender = 'F' AND zip / 100 >= {prefix}"
     (row,) = answer_on(tables, declared, f"{query} AND zip / 100 < {prefix + 1}").rows
     assert (row["s"].lower, row["s"].upper) == bounds
+
+
+@pytest.mark.parametrize(
+    ("zips", "without", "by_ranges", "by_width"),
+    [
+        (911, (45, 45), (45, 45), (45, 45)),
+        (912, (110 / 3, 160 / 3), (40, 50), (40, 50)),
+        (913, (35, 55), (32.5, 57.5), (37.5, 55)),
+    ],
+)
+def test_the_number_of_fakes_that_does_not_hurt_the_mean(zips, without, by_ranges, by_width):
+    """The paper warns that fakes can widen answers: eight of them give the least ranges for 913."""
+    where = f"zip BETWEEN {zips}00 AND {zips}99"
+    results = mean(where), mean(where, 8), mean(where, 8, **{"fakes-by": "width"})
+    bounds = [(float(result.lower), float(result.upper)) for result in results]
+    assert bounds == [pytest.approx(pair) for pair in (without, by_ranges, by_width)]

@@ -393,7 +393,7 @@ def test_what_does_not_go_with_targets_of_groups(small, combined, words):
 
 def test_too_many_targets_are_refused(small, monkeypatch):
     small.write(rows(), **changes({"method": "mondrian"}, {"rows": 6}, [EQUAL], []))
-    where = "sfumato.tasks.partitions.distribution.nearest_targets._MOST_NODES"
+    where = "sfumato.tasks.partitions.distribution.own_targets._MOST_NODES"
     monkeypatch.setattr(where, 20)
     with pytest.raises(PromiseError, match="more than 2 targets over 10 values"):
         small.publish("one")
@@ -403,7 +403,7 @@ def test_what_goes_with_them_alone(small):
     uniform = {"model": "p-privacy", "target": "uniform"}
     wrong = {"promises": [uniform], "form": {"method": "redistributed", "rows": 5}}
     small.write(rows(), **changes({"method": "stratum"}, {}, [], []) | wrong)
-    with pytest.raises(SpecError, match=r"form\.rows: needs p-privacy"):
+    with pytest.raises(SpecError, match=r"form\.rows: partition stratum makes groups of any size"):
         small.plan()
     composed = changes({"method": "stratum"}, {}, [L3], [], versions="composed")
     small.write(rows(), **composed)
@@ -421,3 +421,63 @@ def test_l_diversity_of_declared_distributions_is_that_of_the_same_counts(publis
     (verdict,) = (v for p, v in check(directory).verdicts if isinstance(p, DistinctLDiversity))
     shares = declared_shares(directory)
     assert verdict.observed["l"] == min(sum(p > 0 for p in chances) for _, chances in shares)
+
+
+LEAST = {"model": "p-privacy", "target": {"nearest": "own", "objective": "ranges"}}
+
+
+def with_least_ranges(partition, form, promises, strata):
+    """The same spec with targets that are chosen by the sum of ranges."""
+    spec = changes(partition, form, promises, strata)
+    return {**spec, "promises": [LEAST, *promises]}
+
+
+@pytest.mark.parametrize(
+    "combined",
+    ["strata, close", "mondrian", "relaxed", "alike", "strata, diverse"],
+)
+def test_least_ranges_are_narrower_and_keep_the_promises(publish, small, combined):
+    partition, form, promises, strata = COMBINED[combined]
+    small.write(rows(), **with_least_ranges(partition, form, promises, strata))
+    directory = small.publish("one").directory
+    assert open_release(directory).declared.format == 13
+    assert all(verdict.holds for _, verdict in check(directory).verdicts)
+    assert all(holds(promise, declared_shares(directory)) for promise in promises)
+    facts = json.loads((small.plan().line.reports("0001") / "partition.json").read_bytes())
+    nearest = facts["sum of ranges, nearest targets"]
+    assert facts["sum_of_ranges"] == min(nearest, facts["sum of ranges, least targets"])
+    if combined == "mondrian":
+        assert facts["sum_of_ranges"] < nearest
+    page = " ".join((directory / "index.html").read_text(encoding="utf-8").split())
+    assert "chosen so that the ranges of all groups are as narrow as possible together" in page
+
+
+def test_the_shares_of_a_group_are_told_where_a_target_lacks_its_value(publish, small):
+    small.write(rows(), **with_least_ranges({"method": "mondrian"}, {"rows": 6}, [EQUAL], []))
+    directory = small.publish("one").directory
+    facts = json.loads((small.plan().line.reports("0001") / "partition.json").read_bytes())
+    assert (
+        0 < facts["groups with a value that their target lacks"] <= len(declared_shares(directory))
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"tree": "median"}, r"form\.tree: median depends on the target"),
+        ({"fakes": 2}, r"form\.fakes: `objective: ranges` finds"),
+        ({"denominator": 41}, r"form\.denominator: must be a number up to 40"),
+    ],
+)
+def test_what_does_not_go_with_least_ranges(small, form, words):
+    small.write(rows(), **with_least_ranges({"method": "stratum"}, form, [L3], BANDS))
+    with pytest.raises(SpecError, match=words):
+        small.plan()
+
+
+def test_an_unknown_objective_is_refused_by_name(small):
+    target = {"nearest": "own", "objective": "widths"}
+    spec = changes({"method": "stratum"}, {}, [L3], BANDS)
+    small.write(rows(), **{**spec, "promises": [{**OWN, "target": target}, L3]})
+    with pytest.raises(SpecError, match=r"promises\.0\..*objective"):
+        small.plan()

@@ -153,6 +153,7 @@ def test_what_was_measured_before_is_not_measured_again(small, monkeypatch):
     assert recorded_version.accuracy
     reports = resolve_run(small.spec).line.reports(version.name)
     assert (reports / "accuracy.html").read_text(encoding="utf-8").count("<svg") == 4
+    assert "noise of differential privacy" in (reports / "accuracy.html").read_text("utf-8")
 
 
 def test_a_pending_version_that_misses_a_goal_that_refuses_is_not_current(small, killed_release):

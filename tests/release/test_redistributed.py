@@ -420,3 +420,36 @@ def test_a_target_that_lacks_a_value_breaks_disclosure(running):
     (small.folder / "target.csv").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(PromiseError, match=r"targets of p-privacy break it in 2 of 3 groups"):
         small.publish("one")
+
+
+def test_fakes_by_the_width_of_means_are_of_format_13(running):
+    directory = running(fakes={"most": 8, "by": "width"}).publish("one").directory
+    declared = open_release(directory).declared
+    form = declared.form.model_dump(mode="json", by_alias=True)
+    assert (declared.format, form["fakes"], form["fakes-by"]) == (13, 8, "width")
+    assert declared.rows.fakes == 2
+    assert check(directory).derived == "equal"
+    text = page_text(directory)
+    assert "chosen by the group's own values, so that the bounds of its mean are as narrow" in text
+
+
+def test_fakes_by_ranges_are_what_they_were(running):
+    directory = running(fakes={"most": 8, "by": "ranges"}).publish("one").directory
+    declared = open_release(directory).declared
+    assert (declared.format, declared.rows.fakes) == (0, 9)
+    assert "fakes-by" not in declared.form.model_dump(mode="json", by_alias=True)
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"fakes": {"most": 8, "by": "bounds"}}, r"fakes: must be .* by \(ranges or width\)"),
+        ({"fakes": {"by": "width"}}, r"fakes: must be a number, or have"),
+        ({"fakes": {"most": 8, "least": 1}}, r"fakes: must be a number, or have"),
+        ({"fakes": {"most": -1}}, r"form\.fakes: must be at least 0"),
+        ({"fakes-by": "width"}, r"fakes-by: there are no fakes"),
+    ],
+)
+def test_fakes_out_of_range_are_refused_by_name(running, form, words):
+    with pytest.raises(SpecError, match=words):
+        running(**form).plan()

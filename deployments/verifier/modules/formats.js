@@ -37,8 +37,9 @@ export function lowestFormat(d) {
     11: has(d, 'rounds'),
     12: has(d, 'policy'),
     13: promises.some((/** @type {any} */ p) => ['km-anonymity', 'lkc-privacy'].includes(p.model)
-        || (p.model === 'delta-disclosure' && form.method === 'redistributed'))
-      || ['top-down', 'local-suppression'].includes(partition.method),
+        || (p.model === 'delta-disclosure' && form.method === 'redistributed')
+        || (p.model === 'p-privacy' && has(p.target, 'objective')))
+      || has(form, 'fakes-by') || ['top-down', 'local-suppression'].includes(partition.method),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

@@ -1456,10 +1456,22 @@ export default {
          "x-at-least": 0,
          "description": "most fake values in a group, as a number or a share of its rows"
         },
+        "fakes-by": {
+         "description": "what the number of fakes makes least in a group: the sum of ranges, or the width of the bounds of its mean",
+         "enum": [
+          "ranges",
+          "width"
+         ],
+         "type": "string",
+         "x-since-format": 13,
+         "not": {
+          "const": "ranges"
+         }
+        },
         "rows": {
          "minimum": 1,
          "type": "integer",
-         "description": "fewest rows of a group, only with p-privacy of `target: {nearest: own}`",
+         "description": "fewest rows of a group, with a partition other than stratum and exact-qi",
          "x-since-format": 6
         }
        },
@@ -2728,6 +2740,18 @@ export default {
     "nearest": {
      "const": "own",
      "type": "string"
+    },
+    "objective": {
+     "description": "of the targets that keep the promises, the nearest one, or the one with the least sum of ranges",
+     "enum": [
+      "nearest",
+      "ranges"
+     ],
+     "type": "string",
+     "x-since-format": 13,
+     "not": {
+      "const": "nearest"
+     }
     }
    },
    "required": [

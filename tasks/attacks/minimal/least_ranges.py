@@ -25,19 +25,21 @@ from sfumato.tasks.attacks.shared.attack import (
     Score,
     right_guesses,
     skipped_attack,
+    top_guesses,
 )
+from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs
 from sfumato.tasks.forms.targets import ShownGroups, shown_groups
 from sfumato.tasks.partitions.targets.minimum import minimum
 
 _MULTISETS, _PEOPLE, _NODES = 20_000, 500, 2_000  # of a group, in it, and of its target
 _CELLS = 2_000_000  # of multisets and nodes, of all groups
-_NAME, _ALONE = "minimality", "from the subdomains alone"
+NAME, ALONE = "minimality", "from the subdomains alone"
 _WORDS = "own value {} by who knows that ranges are the least"
-_FOUND = "guessed", f"believed with {SURE:.0%} or more"
+FOUND = "guessed", f"believed with {SURE:.0%} or more"
 _ROUNDED = 1 - 1e-12  # tolerance for rounding in a share that equals its limit
 _MADE_UP = "some values may be made up, and it is not known which"
 _OTHERWISE = "these subdomains do not fit any possible values"
-_TOO_MANY = (
+TOO_MANY = (
     f"a group has more than {_MULTISETS:,} possible combinations of values behind its "
     f"subdomains, {_PEOPLE} people or {_NODES:,} nodes of its target, or all groups "
     "together have too many"
@@ -51,26 +53,57 @@ class NotEnumeratedError(Exception):
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess each person's likeliest value among those that remain possible."""
     if getattr(target.declared.form, "fakes", 0):
-        return skipped_attack(_NAME, _MADE_UP)
+        return skipped_attack(NAME, _MADE_UP)
     seen = shown_groups(target.tables, target.declared.columns)
     if not are_few(target, seen):
-        return skipped_attack(_NAME, _TOO_MANY)
+        return skipped_attack(NAME, TOO_MANY)
     try:
         belief = beliefs_by_least_ranges(seen)
     except NotEnumeratedError as error:
-        return skipped_attack(_NAME, str(error))
+        return skipped_attack(NAME, str(error))
     own, *by_attacker = beliefs_of_people(target, seen, [belief, beliefs_of_groups(seen)[0]])
-    guessed, sure = (
-        [right_guesses(probability, own) for probability in by_attacker],
-        [
-            float((own * (probability >= SURE * _ROUNDED)).sum() / own.sum())
-            for probability in by_attacker
-        ],
-    )
     return tuple(
-        Score(_WORDS.format(words), share, {_ALONE: alone})
-        for words, (share, alone) in zip(_FOUND, (guessed, sure), strict=True)
+        Score(_WORDS.format(words), share, {ALONE: alone})
+        for words, (share, alone) in zip(FOUND, shares_believed(own, by_attacker), strict=True)
     )
+
+
+def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
+    """Return the beliefs about everyone, None where values were made up or are not enumerated."""
+    seen = shown_groups(target.tables, target.declared.columns)
+    if getattr(target.declared.form, "fakes", 0) or not are_few(target, seen):
+        return None
+    try:
+        return own_value_beliefs(target, seen, beliefs_by_least_ranges(seen))
+    except NotEnumeratedError:
+        return None
+
+
+def own_value_beliefs(
+    target: AttackedRelease, seen: ShownGroups, belief: np.ndarray
+) -> OwnValueBeliefs:
+    """Return beliefs about each person of a group (float64, groups x values) as those of people.
+
+    Guesses from the subdomains alone are their reference.
+    """
+    of_groups = [belief, beliefs_of_groups(seen)[0]]
+    own, believed, alone = beliefs_of_people(target, seen, of_groups)
+    there = own > 0
+    top, top_alone = (top_guesses(probability)[there] for probability in (believed, alone))
+    return OwnValueBeliefs(own[there], believed[there], top, top_alone)
+
+
+def shares_believed(
+    own: np.ndarray, by_attacker: Sequence[np.ndarray]
+) -> tuple[list[float], list[float]]:
+    """Return the shares of people guessed, and believed with `SURE` or more, by each attacker.
+
+    Args:
+        own: the people with each value (int64, vectors x values).
+        by_attacker: the beliefs of each attacker (float64, the same shape).
+    """
+    sure = [float((own * (p >= SURE * _ROUNDED)).sum() / own.sum()) for p in by_attacker]
+    return [right_guesses(probability, own) for probability in by_attacker], sure
 
 
 def beliefs_by_least_ranges(seen: ShownGroups) -> np.ndarray:
@@ -85,8 +118,8 @@ def beliefs_by_least_ranges(seen: ShownGroups) -> np.ndarray:
         max(len(tree.parent) for tree in seen.subdomains.targets) > _NODES
         or seen.sizes.max() > _PEOPLE
     ):
-        raise NotEnumeratedError(_TOO_MANY)
-    for group, multiset in enumerate(_multisets(seen)):
+        raise NotEnumeratedError(TOO_MANY)
+    for group, multiset in enumerate(multisets_shown(seen)):
         number = int(seen.subdomains.target[group])
         if (number, multiset) not in known_shares:
             target = seen.subdomains.targets[number]
@@ -99,7 +132,7 @@ def beliefs_by_least_ranges(seen: ShownGroups) -> np.ndarray:
     return beliefs
 
 
-def _multisets(seen: ShownGroups) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def multisets_shown(seen: ShownGroups) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield, for each group, the nodes that it shows and their counts (a `Multiset`)."""
     subdomains = seen.subdomains
     order = np.lexsort((subdomains.node, subdomains.group))
@@ -109,28 +142,36 @@ def _multisets(seen: ShownGroups) -> Iterator[tuple[tuple[int, ...], tuple[int, 
         yield tuple(node[first:end]), tuple(count[first:end])
 
 
-def multisets_behind(target: Target, multiset: Multiset, most: int = _MULTISETS) -> np.ndarray:
+def multisets_behind(
+    target: Target, multiset: Multiset, most: int = _MULTISETS, *, also_impossible: bool = False
+) -> np.ndarray:
     """Return all multisets of values that can be behind some subdomains (int64, ways x leaves).
+
+    Args:
+        target: the target of a group.
+        multiset: its subdomains.
+        most: the largest number of multisets.
+        also_impossible: whether values count that the target gives no chance.
 
     Raises:
         NotEnumeratedError: there are more than `most`.
     """
-    number, below = len(leaves(target)), _likely_below(target)
+    number, below = len(leaves(target)), _values_below(target, also_impossible)
     ways = np.zeros((1, number), dtype=np.int64)
     for node, copies in zip(*multiset, strict=True):
         if len(ways) * comb(copies + len(below[node]) - 1, copies) > most:
-            raise NotEnumeratedError(_TOO_MANY)
+            raise NotEnumeratedError(TOO_MANY)
         more = _ways_to_take(below[node], copies, number)
         ways = np.unique((ways[:, np.newaxis] + more).reshape(-1, number), axis=0)
     return ways
 
 
-def _likely_below(target: Target) -> list[list[int]]:
-    """Return the numbers of the values below each node that have a probability."""
+def _values_below(target: Target, also_impossible: bool) -> list[list[int]]:
+    """Return the numbers of the values below each node, as for `multisets_behind`."""
     chance, parent = probabilities(target), target.parent.tolist()
     values: list[list[int]] = [[] for _ in parent]
     for number, leaf in enumerate(leaves(target)):
-        node = leaf if chance[leaf] else -1
+        node = leaf if chance[leaf] or also_impossible else -1
         while node >= 0:
             values[node].append(number)
             node = parent[node]
@@ -163,19 +204,25 @@ def posterior(target: Target, multiset: Multiset, values: np.ndarray) -> list[Fr
     Raises:
         NotEnumeratedError: none of the multisets would have been shown by these subdomains.
     """
-    counts = np.zeros((len(values), len(target.parent)), dtype=np.int64)
-    counts[:, leaves(target)] = values
-    shown_counts = np.zeros(len(target.parent), dtype=np.int64)
-    shown_counts[list(multiset[0])] = multiset[1]
-    possible = values[(minimum(target, counts) == shown_counts).all(axis=1)]
+    possible = with_subdomains(target, multiset, values)
     if not len(possible):
         raise NotEnumeratedError(_OTHERWISE)
     weights = _weights(target, possible)
-    total = sum(weights) * int(shown_counts.sum())
+    total = sum(weights) * sum(multiset[1])
     sums = (
         sum(w * n for w, n in zip(weights, numbers, strict=True)) for numbers in possible.T.tolist()
     )
     return [Fraction(part, total) for part in sums]
+
+
+def with_subdomains(target: Target, multiset: Multiset, values: np.ndarray) -> np.ndarray:
+    """Return the multisets of values (int64, ways x leaves) that these subdomains show."""
+    counts = np.zeros((len(values), len(target.parent)), dtype=np.int64)
+    counts[:, leaves(target)] = values
+    shown_counts = np.zeros(len(target.parent), dtype=np.int64)
+    shown_counts[list(multiset[0])] = multiset[1]
+    possible: np.ndarray = values[(minimum(target, counts) == shown_counts).all(axis=1)]
+    return possible
 
 
 def _weights(target: Target, values: np.ndarray) -> list[int]:

@@ -13,14 +13,15 @@ Source: Wong, Fu, Wang, Pei, Minimality attack in privacy preserving data publis
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
+from typing import Protocol
 
 import numpy as np
 
+from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.sorting import starts
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.linking.join_back import guessed_values
-from sfumato.tasks.attacks.minimal import least_ranges
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.rerun import OTHERWISE, NotRetracedError
 from sfumato.tasks.attacks.minimal.retraced import retrace
@@ -111,12 +112,32 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     margin.
     """
     if target.declared.form.shows == "subdomains":
-        return least_ranges.attack(target)
+        return _of_subdomains(target).attack(target)
     groups = homogeneity.beliefs(target)
     if groups is None:
         return ()
     tries = known_tries(target)
     return _score_rerun(target) if tries is None else _score_tries(target, tries, groups)
+
+
+class _OfSubdomains(Protocol):
+    """Module of an attack on subdomains."""
+
+    def attack(self, target: AttackedRelease) -> tuple[Score, ...]:
+        """Return the scores of the attack."""
+        ...
+
+    def beliefs(self, target: AttackedRelease) -> OwnValueBeliefs | None:
+        """Return the beliefs about everyone, None if they are not known."""
+        ...
+
+
+def _of_subdomains(target: AttackedRelease) -> _OfSubdomains:
+    """Return the attack on subdomains: on targets of groups' own, too, if there are any."""
+    from sfumato.tasks.attacks.minimal import chosen_targets, least_ranges
+
+    own = any(isinstance(p, PPrivacy) and p.of_groups for p in target.declared.promises)
+    return chosen_targets if own else least_ranges
 
 
 def _score_rerun(target: AttackedRelease) -> tuple[Score, ...]:
@@ -173,6 +194,8 @@ def _score_tries(
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     """Return the beliefs about everyone; None if tries are unknown or there are too many rows."""
+    if target.declared.form.shows == "subdomains":
+        return _of_subdomains(target).beliefs(target)
     tries = known_tries(target)
     if tries is None:
         return None

@@ -11,6 +11,7 @@ from sfumato.tasks.partitions.declared import Need, PartitionParameters
 class AmbiguityParameters(PartitionParameters):
     """Groups that cover many combinations of quasi-identifiers, as large as α and β ask."""
 
+    aims_at_presence: ClassVar[bool] = True
     needs: ClassVar[Need] = Need((AlphaBeta,), "an alpha-beta promise to read alpha and beta from")
     method: Literal["ambiguity"]
     probes: Annotated[

@@ -11,6 +11,7 @@ from sfumato.tasks.partitions.declared import Need, PartitionParameters
 class DisjointCoverParameters(PartitionParameters):
     """Groups no two of which cover the same combination of quasi-identifiers."""
 
+    aims_at_presence: ClassVar[bool] = True
     needs: ClassVar[Need] = Need((AlphaBeta,), "an alpha-beta promise to read alpha and beta from")
     disjoint_covers: ClassVar[bool] = True
 

@@ -25,9 +25,9 @@ def partition(
     """Group rows of a stratum with equal quasi-identifiers, each as p-privacy asks of its stratum.
 
     Raises:
-        PromiseError: if p-privacy is not promised, or another promise cannot be kept.
+        PromiseError: if a promise about declared distributions cannot be kept.
     """
     exact = [column.name for column in microdata.with_roles("quasi-identifier")]
     names = dict.fromkeys([*strata, *exact])
     keys, _ = key([microdata[name] for name in names], microdata.rows)
-    return with_targets(microdata, strata, promises, parameters, dense(keys)[0], of_all)
+    return with_targets(microdata, strata, promises, dense(keys)[0], of_all)

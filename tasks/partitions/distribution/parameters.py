@@ -1,26 +1,25 @@
-"""The parameters of partitions that redistribute sensitive values, as a spec writes them."""
+"""The parameters of partitions that aim at no promise, as a spec writes them.
+
+Their groups are the owner's own, or rows that look alike. A promise that these do not keep is
+refused by the gate.
+"""
 
 from typing import ClassVar, Literal
 
-from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.tasks.partitions.declared import Need, PartitionParameters
-
-_TARGET = Need((PPrivacy,), "a p-privacy promise to read the target distribution from")
+from sfumato.tasks.partitions.declared import PartitionParameters
 
 
 class StratumParameters(PartitionParameters):
-    """Each stratum one group, whose sensitive values are redistributed as p-privacy asks."""
+    """Each stratum one group; p-privacy gives it the distribution of its sensitive values."""
 
-    needs: ClassVar[Need] = _TARGET
     gives_targets: ClassVar[bool] = True
 
     method: Literal["stratum"]
 
 
 class ExactQIParameters(PartitionParameters):
-    """Rows with equal quasi-identifiers, their values redistributed as p-privacy asks."""
+    """Rows with equal quasi-identifiers; p-privacy gives them the distribution of their values."""
 
-    needs: ClassVar[Need] = _TARGET
     gives_targets: ClassVar[bool] = True
     small_groups: ClassVar[bool] = True
 

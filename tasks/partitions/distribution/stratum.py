@@ -1,4 +1,4 @@
-"""Each stratum as one group: for a form that redistributes sensitive values (SA-only).
+"""Each stratum as one group; in a form that redistributes sensitive values that is SA-only.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
 """
@@ -22,10 +22,10 @@ def partition(
     randomness: Randomness,
     of_all: CountsOfAllRows | None = None,
 ) -> Partition:
-    """Group the rows of each stratum, with the distribution that p-privacy asks for.
+    """Group the rows of each stratum, with the distribution that p-privacy asks for, if it does.
 
     Raises:
-        PromiseError: if p-privacy is not promised, or another promise cannot be kept.
+        PromiseError: if a promise about declared distributions cannot be kept.
     """
     keys, _ = key([microdata[name] for name in strata], microdata.rows)
-    return with_targets(microdata, strata, promises, parameters, dense(keys)[0], of_all)
+    return with_targets(microdata, strata, promises, dense(keys)[0], of_all)

@@ -1,6 +1,7 @@
 """Groups with the distributions that p-privacy asks for, if other promises allow them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,20 +14,17 @@ from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.exact import is_ordered
 from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.microdata.table import Column, Microdata, key
-from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.distribution.target_distributions import (
     CountsOfAllRows,
     target_distributions,
 )
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
-from sfumato.tasks.partitions.shared.thresholds import needed_promises
 
 
 def with_targets(
     microdata: Microdata,
     strata: Sequence[str],
     promises: Sequence[PrivacyModel],
-    parameters: PartitionParameters,
     group: np.ndarray,
     of_all: CountsOfAllRows | None = None,
 ) -> Partition:
@@ -37,20 +35,21 @@ def with_targets(
         strata: the columns that identify strata.
         promises: p-privacy of the sensitive attribute, and others that speak of declared
             distributions.
-        parameters: the partition's own.
         group: the group of each row (int64, 0, 1, …).
         of_all: how often the attribute's values occur in all rows, if the table is a part of them;
             None if it has all rows.
 
     Returns:
-        The groups; without targets, where each group's own values decide its target.
+        The groups; without targets, if each group's own values decide its target, or if p-privacy
+        is not promised.
 
     Raises:
-        PromiseError: if p-privacy is not promised, or a promise speaks of no declared
-            distributions, if the attribute has nulls, or if the distributions asked for break
-            another promise.
+        PromiseError: if a promise speaks of no declared distributions, if the attribute has nulls,
+            or if the distributions asked for break another promise.
     """
-    promise = _promised_target(promises, parameters)
+    promise = _promised_target(promises)
+    if promise is None:
+        return Partition(group, facts={"groups": int(group.max(initial=-1)) + 1})
     column = microdata[str(promise.sensitive)]
     if column.has_null:
         raise PromiseError(f"p-privacy: {column.name!r} has missing values; use `nulls: drop-row`")
@@ -69,8 +68,24 @@ def with_targets(
     return Partition(group, facts=facts, target_distributions=aims)
 
 
-def _promised_target(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -> PPrivacy:
-    needed = needed_promises(PPrivacy, promises, parameters)
+def with_declared_targets(
+    partition: Partition,
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+) -> Partition:
+    """Return groups that another partition made, with the distributions that p-privacy declares.
+
+    Arguments, result and errors are as for `with_targets`.
+    """
+    declared = with_targets(microdata, strata, promises, partition.group)
+    return replace(partition, target_distributions=declared.target_distributions)
+
+
+def _promised_target(promises: Sequence[PrivacyModel]) -> PPrivacy | None:
+    needed = [promise for promise in promises if isinstance(promise, PPrivacy)]
+    if not needed:
+        return None
     if len({(promise.sensitive, promise.target, promise.per) for promise in needed}) > 1:
         raise PromiseError("p-privacy is promised with several targets; promise only one of them")
     for promise in promises:

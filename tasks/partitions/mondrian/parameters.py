@@ -14,6 +14,7 @@ class MondrianParameters(PartitionParameters):
     """Boxes cut at medians for as long as every part keeps the promises."""
 
     over_people: ClassVar[bool] = True
+    aims_at_presence: ClassVar[bool] = True
 
     method: Literal["mondrian"]
     mode: Annotated[

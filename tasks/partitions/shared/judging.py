@@ -2,21 +2,25 @@
 
 A part is judged by its own rows. If a promise is about fewer quasi-identifiers than are cut, or if
 parts look alike when published, the groups of the release are unions of parts. Parts that keep a
-monotone promise keep it together, too; other promises are not accepted.
+monotone promise keep it together, too; other promises are not accepted. Of promises about presence
+only each part's own is judged here, and the gate judges all parts together.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from sfumato.expectations.groups.counting import Coded, count, count_people, dense, pack
+from sfumato.expectations.groups.counting import Coded, count, count_people, cover, dense, pack
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Microdata, key
+
+Category = tuple[np.ndarray, int]
+"""The value of each row (int64), and the number of values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +29,8 @@ class PartJudge:
 
     `person` is the number of each row's person, if promises are to be kept over people, too.
     `totals` are the counts of each attribute's values in all rows, if all rows are more than those
-    in `sensitive`.
+    in `sensitive`. `admitted` are the quasi-identifiers of promises about presence: a part admits
+    the values that its rows have, and is judged as one group by itself.
     """
 
     promises: Sequence[PrivacyModel]
@@ -33,6 +38,7 @@ class PartJudge:
     rows: int
     person: np.ndarray | None = None
     totals: Mapping[str, np.ndarray] | None = None
+    admitted: Mapping[str, Category] = field(default_factory=dict)
 
     @classmethod
     def from_microdata(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "PartJudge":
@@ -51,7 +57,9 @@ class PartJudge:
         named = {promise.sensitive for promise in promises if promise.sensitive}
         named |= {name for promise in promises for name in promise.known_columns}
         coded = {name: microdata[name].counted_codes() for name in sorted(named)}
-        return cls(promises, coded, microdata.rows, microdata.person)
+        covered = {n for p in promises if p.needs_covers for n in p.quasi_identifiers or ()}
+        admitted = {name: microdata[name].category() for name in sorted(covered)}
+        return cls(promises, coded, microdata.rows, microdata.person, admitted=admitted)
 
     def require(self, part: np.ndarray, parts: int) -> None:
         """Make sure that the strata, which are the first parts, keep every promise.
@@ -125,6 +133,13 @@ class PartJudge:
             coded = self.sensitive[name]
             coded = coded._replace(codes=coded.codes[rows])
             counted = dict(count(part, len(owner), {name: coded}).sensitive)
+        if promise.needs_covers:
+            covers = {
+                name: cover(part, codes[rows], values)
+                for name, (codes, values) in self.admitted.items()
+                if name in (promise.quasi_identifiers or ())
+            }
+            return Groups(sizes, counted, covers), owner
         if (others := self.rows - len(rows)) > 0:
             sizes = np.append(sizes, others)
             counted = {name: self._with_others(name, c, len(owner)) for name, c in counted.items()}
@@ -156,7 +171,9 @@ def _unjudgeable(promise: PrivacyModel) -> str | None:
         return "it is about a population"
     if promise.of_whole_people:
         return "it is about the members of households together, who are in several parts"
-    return None if promise.monotone else "parts that keep it may break it together"
+    if promise.monotone or promise.needs_covers:
+        return None
+    return "parts that keep it may break it together"
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,9 @@ one whole number q for all of them. So every choice of the q gives a P-private m
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -319,8 +320,21 @@ class Redistributed:
     cost: int
 
 
-def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> Redistributed:
+Measure = Callable[[np.ndarray], Any]
+"""Returns what is to be least, given the copies of each node (int64)."""
+
+
+def with_fakes(
+    target: Target,
+    counts: np.ndarray,
+    ranges: np.ndarray,
+    most: int,
+    measure: Measure | None = None,
+) -> Redistributed:
     """Return the P-private multiset with the least sum of ranges, and of those the fewest fakes.
+
+    Another measure decides only how many fakes there are: for each number of them it judges the
+    multiset with the least sum of ranges.
 
     O(nodes · most³) in all, for nodes that can get a subdomain, and far less if values are spread
     nearly as P says.
@@ -331,6 +345,7 @@ def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int
         ranges: the range of each node in whole units (int64, or Python integers), no larger than
             its parent's.
         most: the largest number of fakes.
+        measure: what is to be least; None for the sum of ranges.
 
     Returns:
         Copies and fakes (int64, one per node); as many copies as values and fakes together.
@@ -341,11 +356,40 @@ def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int
     among = families(target)
     tables = _tables(among, counts, ranges, most)
     least = _least(tables, int(ranges[0]), most)
-    fakes = least.index(min(least))
-    reached_copies = _copies(tables, tables.reach.held[0] + fakes, fakes)
-    copies = np.zeros(len(counts), dtype=np.int64)
-    copies[tables.reach.nodes] = reached_copies
-    return Redistributed(copies, _place_fakes(tables.reach, among, reached_copies), least[fakes])
+    numbers = (
+        least
+        if measure is None
+        else [measure(_at_nodes(tables, fakes, len(counts))) for fakes in range(most + 1)]
+    )
+    fakes = numbers.index(min(numbers))
+    copies = _at_nodes(tables, fakes, len(counts))
+    placed = _place_fakes(tables.reach, among, copies[tables.reach.nodes])
+    return Redistributed(copies, placed, least[fakes])
+
+
+def mean_width(low: np.ndarray, high: np.ndarray, copies: np.ndarray, rows: int) -> tuple[int, int]:
+    """Return how far apart the bounds of the sum of so many rows are, and the number of fakes.
+
+    The sum of a group's rows, and so their mean, is between the sums of the lowest and of the
+    highest ends of as many of its subdomains.
+
+    Args:
+        low: the least value of each node in whole units (int64, or Python integers).
+        high: the greatest value of each node.
+        copies: the copies of each node (int64), as many as rows or more.
+        rows: the number of rows.
+    """
+    lowest = np.sort(np.repeat(low, copies))[:rows]
+    highest = np.sort(np.repeat(high, copies))[int(copies.sum()) - rows :]
+    width = sum(highest.tolist()) - sum(lowest.tolist())
+    return width, int(copies.sum()) - rows
+
+
+def _at_nodes(tables: Savings, fakes: int, nodes: int) -> np.ndarray:
+    """Return the copies of each node (int64) that have the least sum with exactly so many fakes."""
+    copies = np.zeros(nodes, dtype=np.int64)
+    copies[tables.reach.nodes] = _copies(tables, tables.reach.held[0] + fakes, fakes)
+    return copies
 
 
 def costs(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> list[int]:

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, Protocol
 
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.query.accuracy.noise import NoiseReference
 from sfumato.tasks.report.charts import CHARACTER, WIDTH, Axis, Tick, coordinate, number_axis
 from sfumato.tasks.report.group_plots import BOTTOM, HEIGHT, TOP
 from sfumato.tasks.report.numbers import half_widths, percent, percents, with_decimals
@@ -236,6 +237,7 @@ class ComparisonContent:
         spec: the path of the recommended spec, or None.
         sweep: the only parameter of promises that differs, if its cost was asked for.
         others: the names of alternatives with other promises, which are never recommended.
+        reference: the noise of differential privacy for the workloads, None where it is not known.
     """
 
     ranked: Sequence[RankedAlternative]
@@ -246,6 +248,7 @@ class ComparisonContent:
     spec: Path | None
     sweep: str = ""
     others: frozenset[str] = frozenset()
+    reference: NoiseReference | None = None
 
 
 def write_comparison_page(place: Path, title: str, content: ComparisonContent) -> Path:
@@ -278,6 +281,7 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
         refused=names_by_reason(content.refused),
         queries=len(content.queries),
         others=len(content.others),
+        reference=content.reference,
         emptied=any(alternative.outcome.emptied_columns for alternative in content.ranked),
     )
     write_atomically(place / COMPARISON_CSV, _csv(content).encode())

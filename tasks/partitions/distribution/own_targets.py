@@ -1,16 +1,18 @@
-"""Each group's own distribution as its target, or the nearest one that keeps the other promises.
+"""Each group's own distribution as its target, or another one that keeps the other promises.
 
 A group whose values keep the promises keeps its own distribution, and shows its values as they are
 grouped. Any other group gets the nearest target of one denominator, which
 `tasks.partitions.targets.nearest` finds for promises about the frequency of values, for t-closeness
-and for β-likeness. Groups are compared with the values of all rows. A release shows only targets,
-so that readers see all rows as the mixture of the targets. If that differs from all rows, groups
-are held to a smaller t or β, until the targets keep the promise beside their mixture.
+and for β-likeness; or the target with the least sum of ranges, of all denominators up to one (see
+`tasks.partitions.targets.least`). If the sum of ranges of all groups is not smaller then, the
+nearest targets are published. Groups are compared with the values of all rows. A release shows only
+targets, so that readers see all rows as the mixture of the targets. If that differs from all rows,
+groups are held to a smaller t or β, until the targets keep the promise beside their mixture.
 
 A group's target depends only on its values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -20,28 +22,24 @@ import numpy as np
 
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.distribution.choices import (
+    BESIDE_ALL,
+    LeastChoice,
+    NearestChoice,
+    Solve,
+    TargetChoice,
+    at_smaller_limits,
+)
 from sfumato.tasks.partitions.distribution.with_targets import chances, declared_groups
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.partitions.targets.distribution import whole
-from sfumato.tasks.partitions.targets.nearest import (
-    as_groups,
-    nearest_capped,
-    nearest_ranked,
-    nearest_within,
-    ways_of_writing,
-)
+from sfumato.tasks.partitions.targets.least import RangeTree
 
-_STEPS = 16  # limits that are tried, at most: all of t or β, 15/16 of it, 14/16, …
 _MOST_NODES = 1 << 23  # of all different targets together, at most: each has one for every value
-
-Solve = Callable[[np.ndarray], np.ndarray | None]
-"""Returns the weights of the nearest target, given the count of each value in a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +64,27 @@ class _OwnGroups:
         return self.groups.counts_of(self.column.name).totals
 
 
-def with_nearest_targets(
-    partition: Partition, microdata: Microdata, promises: Sequence[PrivacyModel], denominator: int
+@dataclass(frozen=True, eq=False)
+class _Targets:
+    """The targets of groups.
+
+    Attributes:
+        target: the index of each group's target (int64).
+        weights: the targets, as whole-number weights of the column's values.
+        limit: the limit that groups were held to, None if promises compare with nothing.
+    """
+
+    target: np.ndarray
+    weights: Sequence[np.ndarray]
+    limit: Decimal | None = None
+
+
+def with_own_targets(
+    partition: Partition,
+    microdata: Microdata,
+    promises: Sequence[PrivacyModel],
+    denominator: int,
+    tree_over: Callable[[Column], RangeTree],
 ) -> Partition:
     """Return the groups with targets of their own, if p-privacy asks for these.
 
@@ -78,7 +95,8 @@ def with_nearest_targets(
         microdata: their rows.
         promises: what is promised of declared distributions.
         denominator: the sum of a target's weights, for groups that cannot keep their own
-            distribution.
+            distribution; the largest one, if targets are chosen by the sum of ranges.
+        tree_over: returns the tree of subdomains over a column's values.
 
     Raises:
         PromiseError: if rows are suppressed, values are missing, or no target of the
@@ -97,17 +115,66 @@ def with_nearest_targets(
         )
     own_groups = _count_groups(partition, column)
     others = [promise for promise in promises if not isinstance(promise, PPrivacy)]
-    compared = [promise for promise in others if type(promise) in BESIDE_ALL]
+    aims = _choose(own_groups, others, NearestChoice(denominator))
+    facts = dict(partition.facts)
+    if group_promises[0].with_least_ranges:
+        aims, sums = _with_least_ranges(
+            own_groups, others, LeastChoice(denominator, tree_over(column)), aims
+        )
+        facts |= sums
+    distributions = TargetDistributions(
+        column.name, aims.target, tuple(map(chances, aims.weights)), exact=True
+    )
+    facts |= _facts(own_groups, aims)
+    return replace(partition, target_distributions=distributions, facts=facts)
+
+
+def _choose(
+    own_groups: _OwnGroups, promises: Sequence[PrivacyModel], choice: TargetChoice
+) -> _Targets:
+    """Return the targets of a choice that keep the promises.
+
+    Raises:
+        PromiseError: if there are none.
+    """
+    compared = [promise for promise in promises if type(promise) in BESIDE_ALL]
     if compared:
-        target, weights, held_to = _beside_all(own_groups, compared[0], denominator)
-    else:
-        target, weights = _aim(own_groups, others, _ranked_solver(own_groups, others, denominator))
-        held_to = None
-    aims = TargetDistributions(column.name, target, tuple(map(chances, weights)), exact=True)
-    facts = {**partition.facts, **_facts(own_groups, target, weights)}
-    if held_to is not None:
-        facts["held to"] = str(held_to)
-    return replace(partition, target_distributions=aims, facts=facts)
+        return _beside_all(own_groups, compared[0], choice)
+    return _aim(own_groups, promises, choice.by_ranks(promises, own_groups.totals))
+
+
+def _with_least_ranges(
+    own_groups: _OwnGroups, promises: Sequence[PrivacyModel], choice: LeastChoice, nearest: _Targets
+) -> tuple[_Targets, dict[str, Any]]:
+    """Return targets with the least sums of ranges, or the nearest ones, if these sum up to less.
+
+    Returns:
+        The targets, and the sums of ranges of all groups by either choice. If a least sum is not
+        proven, it is listed with its lower bound.
+    """
+    least = _choose(own_groups, promises, choice)
+    by_nearest, by_least = (
+        sum(choice.tree.sum_of_ranges(own, weights) * times for own, weights, times in uses)
+        for uses in (_uses(own_groups, nearest), _uses(own_groups, least))
+    )
+    facts: dict[str, Any] = {
+        "sum of ranges, nearest targets": by_nearest,
+        "sum of ranges, least targets": by_least,
+    }
+    unproven = [f"{group.cost} (at least {group.at_least})" for group in choice.unproven]
+    if unproven:
+        facts["sums of groups that may not be the least"] = unproven
+    return (least if by_least < by_nearest else nearest), facts
+
+
+def _uses(
+    own_groups: _OwnGroups, targets: _Targets
+) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+    """Yield the different counts of groups with their target, and how many groups have both."""
+    pairs = np.stack([own_groups.kind, targets.target])
+    (kinds, numbers), times = np.unique(pairs, axis=1, return_counts=True)
+    for kind, number, groups in zip(kinds.tolist(), numbers.tolist(), times.tolist(), strict=True):
+        yield own_groups.kinds[kind], targets.weights[number], groups
 
 
 def _count_groups(partition: Partition, column: Column) -> _OwnGroups:
@@ -143,10 +210,8 @@ def _require_room(targets: int, values: int) -> None:
         )
 
 
-def _beside_all(
-    own_groups: _OwnGroups, promise: PrivacyModel, denominator: int
-) -> tuple[np.ndarray, list[np.ndarray], Decimal]:
-    """Return targets that keep a promise beside their mixture, and the limit that groups met.
+def _beside_all(own_groups: _OwnGroups, promise: PrivacyModel, choice: TargetChoice) -> _Targets:
+    """Return targets that keep a promise beside their mixture.
 
     Groups are held to smaller and smaller limits until the targets keep the promise.
 
@@ -154,76 +219,24 @@ def _beside_all(
         PromiseError: if no limit gives such targets.
     """
     sizes, totals = own_groups.groups.sizes, own_groups.totals
-    name, solver = BESIDE_ALL[type(promise)]
-    for step in range(_STEPS):
-        limit: dict[str, Any] = {name: getattr(promise, name) * (_STEPS - step) / _STEPS}
-        held_to = replace(promise, **limit)
+    for step, held_to in enumerate(at_smaller_limits(promise)):
         try:
-            target, weights = _aim(own_groups, [held_to], solver(held_to, totals, denominator))
+            aims = _aim(own_groups, [held_to], choice.beside_all(held_to, totals))
         except PromiseError:
             if step:
                 break
             raise
-        declared = declared_groups(own_groups.column, sizes, target, weights)
+        declared = declared_groups(own_groups.column, sizes, aims.target, aims.weights)
         if promise.check(declared).holds:
-            return target, weights, limit[name]
+            return replace(aims, limit=getattr(held_to, BESIDE_ALL[type(promise)]))
     raise PromiseError(
-        f"{promise.name}: no targets with denominator {denominator} keep it when compared with all "
-        "groups; use a larger form.denominator, or larger groups"
+        f"{promise.name}: no targets with denominator {choice.denominator} keep it when compared "
+        "with all groups; use a larger form.denominator, or larger groups"
     )
 
 
-def _closeness_solver(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
-    ordered, t = promise.distance == "ordered", Fraction(promise.t)
-
-    def solve(own: np.ndarray) -> np.ndarray | None:
-        return nearest_within(own, totals, denominator, t, ordered=ordered)
-
-    return solve
-
-
-def _likeness_solver(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
-    """Return the solver for β-likeness: it caps each value's weight at the largest allowed one."""
-    caps, rows = np.zeros_like(totals), int(totals.sum())
-    for value, common in enumerate(totals.tolist()):
-        while caps[value] < denominator and promise.allows(
-            Fraction(int(caps[value]) + 1, denominator), Fraction(common, rows)
-        ):
-            caps[value] += 1
-
-    def solve(own: np.ndarray) -> np.ndarray | None:
-        return nearest_capped(own, caps, denominator)
-
-    return solve
-
-
-BESIDE_ALL: Mapping[type[PrivacyModel], tuple[str, Callable[[Any, np.ndarray, int], Solve]]] = {
-    TCloseness: ("t", _closeness_solver),
-    BetaLikeness: ("beta", _likeness_solver),
-}
-"""For promises that compare with all rows: their limit's name, and the solver of targets."""
-
-
-def _ranked_solver(
-    own_groups: _OwnGroups, promises: Sequence[PrivacyModel], denominator: int
-) -> Solve:
-    """Return the solver for promises that depend only on the frequencies of a group's values."""
-    ways, totals = ways_of_writing(denominator), own_groups.totals
-    judged = as_groups(ways, own_groups.column.name)
-    for promise in promises:
-        keeps = ~promise.failing(judged) if len(ways) else np.zeros(0, dtype=bool)
-        ways, judged = ways[keeps], as_groups(ways[keeps], own_groups.column.name)
-
-    def solve(own: np.ndarray) -> np.ndarray | None:
-        return nearest_ranked(own, ways, totals)
-
-    return solve
-
-
-def _aim(
-    own_groups: _OwnGroups, promises: Sequence[PrivacyModel], solve: Solve
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the index of each group's distribution (int64), and the distinct distributions.
+def _aim(own_groups: _OwnGroups, promises: Sequence[PrivacyModel], solve: Solve) -> _Targets:
+    """Return the targets of groups, each one once.
 
     A group that keeps the promises gets its own distribution, any other what `solve` returns.
 
@@ -249,22 +262,22 @@ def _aim(
         of_kind[place] = places.setdefault(tuple(reduced.tolist()), len(weights))
         if of_kind[place] == len(weights):
             weights.append(reduced)
-    return of_kind[own_groups.kind], weights
+    return _Targets(of_kind[own_groups.kind], weights)
 
 
-def _facts(
-    own_groups: _OwnGroups, target: np.ndarray, weights: Sequence[np.ndarray]
-) -> dict[str, int | float]:
-    """Count groups that keep their own distribution, and measure how far other targets are."""
-    moved, own = Fraction(0), 0
-    for group, kind in enumerate(own_groups.kind.tolist()):
-        values, aimed = own_groups.kinds[kind], weights[int(target[group])]
+def _facts(own_groups: _OwnGroups, targets: _Targets) -> dict[str, Any]:
+    """Count groups by what their targets change, and measure how far these are from their own."""
+    moved, own, without = Fraction(0), 0, 0
+    for values, aimed, groups in _uses(own_groups, targets):
         rows, total = int(values.sum()), int(aimed.sum())
         off = Fraction(int(np.abs(total * values - rows * aimed).sum()), 2 * total)
-        own += off == 0
-        moved += off
-    return {
-        "targets": len(weights),
+        own += groups * (off == 0)
+        without += groups * int(((values > 0) & (aimed == 0)).any())
+        moved += groups * off
+    facts: dict[str, Any] = {
+        "targets": len(targets.weights),
         "groups that keep their own distribution": own,
+        "groups with a value that their target lacks": without,
         "rows that targets move": float(moved),
     }
+    return facts if targets.limit is None else {**facts, "held to": str(targets.limit)}
