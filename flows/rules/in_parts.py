@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.shared.arrow import ORDERED, as_number
 from sfumato.flows.rules.leaves import narrows_hierarchy
@@ -77,47 +78,59 @@ def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:
 
 
 def _fault_of_promises(spec: SpecParts) -> str | None:
-    quasi_identifiers = {name for name, c in spec.columns.items() if c.role == "quasi-identifier"}
     if spec.form.declares and not spec.partition.gives_targets:
         return (
             f"partition: declared distributions of groups of {spec.partition.method} need all "
             "rows, and a part knows only its own. Use stratum or exact-qi, or leave parts out"
         )
     for i, promise in enumerate(spec.scoped_promises()):
-        if spec.form.declares and promise.compares_with_all:
-            return (
-                f"promises.{i}: {promise.name} compares the declared distribution of "
-                "each group with those of all groups, and a part knows only its own "
-                "groups. Leave this promise out, or leave parts out"
-            )
-        if isinstance(promise, PPrivacy) and promise.of_groups:
-            return (
-                f"promises.{i}.target: the nearest target of each group is found with "
-                "the values of all rows, and a part knows only its own rows. Name one "
-                "target"
-            )
-        if promise.compares_with_all and spec.partition.chosen_once:
-            return (
-                f"promises.{i}: {promise.name} compares groups with all rows, and "
-                f"partition {spec.partition.method} cannot make one part more similar "
-                "to all rows. Use mondrian"
-            )
-        if promise.reference_uri is not None:
-            return (
-                f"promises.{i}: {promise.name} is about a population, and a part cannot be "
-                "compared with it. Leave this promise out, or leave parts out"
-            )
-        if promise.needs_labels:
-            return (
-                f"promises.{i}: {promise.name} is about labels of the whole table, and a part "
-                "knows only its own. Leave this promise out, or leave parts out"
-            )
-        if promise.judged_jointly and not quasi_identifiers <= set(promise.quasi_identifiers or ()):
-            return (
-                f"promises.{i}: {promise.name} is judged over all groups together. "
-                "Parts can keep it only if it is about all quasi-identifiers, because "
-                "these separate the parts. Leave quasi-identifiers out of the promise"
-            )
+        if fault := _fault_of_whole_table(spec, promise) or _fault_of_other_rows(spec, promise):
+            return f"promises.{i}{fault}"
+    return None
+
+
+def _fault_of_whole_table(spec: SpecParts, promise: PrivacyModel) -> str | None:
+    """Return why a promise is about more than parts, or None."""
+    quasi_identifiers = set(spec.names_with_roles("quasi-identifier"))
+    if promise.reference_uri is not None:
+        return (
+            f": {promise.name} is about a population, and a part cannot be "
+            "compared with it. Leave this promise out, or leave parts out"
+        )
+    if promise.needs_labels:
+        return (
+            f": {promise.name} is about labels of the whole table, and a part "
+            "knows only its own. Leave this promise out, or leave parts out"
+        )
+    if promise.judged_jointly and not quasi_identifiers <= set(promise.quasi_identifiers or ()):
+        return (
+            f": {promise.name} is judged over all groups together. "
+            "Parts can keep it only if it is about all quasi-identifiers, because "
+            "these separate the parts. Leave quasi-identifiers out of the promise"
+        )
+    return None
+
+
+def _fault_of_other_rows(spec: SpecParts, promise: PrivacyModel) -> str | None:
+    """Return why a promise needs the values of all rows, or None."""
+    if spec.form.declares and promise.compares_with_all:
+        return (
+            f": {promise.name} compares the declared distribution of "
+            "each group with those of all groups, and a part knows only its own "
+            "groups. Leave this promise out, or leave parts out"
+        )
+    if isinstance(promise, PPrivacy) and promise.of_groups:
+        return (
+            ".target: the nearest target of each group is found with "
+            "the values of all rows, and a part knows only its own rows. Name one "
+            "target"
+        )
+    if promise.compares_with_all and spec.partition.chosen_once:
+        return (
+            f": {promise.name} compares groups with all rows, and "
+            f"partition {spec.partition.method} cannot make one part more similar "
+            "to all rows. Use mondrian"
+        )
     return None
 
 
