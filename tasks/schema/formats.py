@@ -58,7 +58,7 @@ COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
 """The key of the layout of a release's page, files and ready SQL."""
-_LAYOUT = "9"
+_LAYOUT = "10"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -74,6 +74,7 @@ ToldByPages = Literal[
     "asks likely",  # the factors of likely intervals, for that script
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
     "separators",  # between thousands, in the codebook and in promises; no number has an exponent
+    "spans",  # the accuracy over ranges of a column, by their length, as a chart
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
@@ -90,6 +91,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "asks": 8,
     "asks likely": 9,
     "separators": 9,
+    "spans": 10,
 }
 
 
