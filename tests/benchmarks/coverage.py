@@ -1,8 +1,9 @@
 """Coverage of likely intervals by fresh queries, on releases of every form.
 
-    python -m tests.benchmarks.coverage [--held-out | name …]
+    python -m tests.benchmarks.coverage [--held-out] [--seed N] [name …]
 
-The first releases are those on which families were chosen; `--held-out` measures others.
+The first releases are those on which families were chosen; `--held-out` measures others. Each
+release has a seed of its own unless one is given.
 
 Each release is calibrated as before its publication; then 1,000 fresh queries of each family are
 drawn independently. A cell is a family on a release. Held against it: at least 93 % are met; not
@@ -11,11 +12,12 @@ releases as clusters, with Holm's correction over families; and at most 98 % in 
 intervals have 30 possible values or more. Answers that are exact are never drawn.
 """
 
+import argparse
 import os
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -231,15 +233,28 @@ HELD_OUT: Mapping[str, tuple[dict[str, Any], list[dict[str, Any]], str, str]] = 
 ALL = {**RELEASES, **HELD_OUT}
 
 
-def main(names: Iterable[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Print the cells of some releases, and what the tests say of them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--seed", type=int)
+    chosen = parser.parse_args(arguments)
+    cells = measured_cells(chosen.names or (HELD_OUT if chosen.held_out else RELEASES), chosen.seed)
+    summary(cells)
+    by_family(cells)
+
+
+def measured_cells(names: Iterable[str], seed: int | None) -> list[Cell]:
+    """Measure some releases, and print each cell."""
     print("| release | family | factor | queries | met | of intervals of 30 values or more |")
     print("|---|---|---|---|---|---|")
     cells: list[Cell] = []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             begun = process_time()
-            for cell in measure_release(name, Path(folder), seed=list(ALL).index(name)):
+            own = list(ALL).index(name) if seed is None else seed
+            for cell in measure_release(name, Path(folder), own):
                 wide = f"{cell.wide_met / cell.wide:.1%} of {cell.wide}" if cell.wide else "–"
                 print(
                     f"| {cell.release} | {cell.family} | {cell.factor} | {cell.queries} "
@@ -248,8 +263,7 @@ def main(names: Iterable[str]) -> None:
                 )
                 cells.append(cell)
             print(f"{name}: {process_time() - begun:.0f} s CPU", file=sys.stderr)
-    summary(cells)
-    by_family(cells)
+    return cells
 
 
 def summary(cells: list[Cell]) -> None:
@@ -366,4 +380,4 @@ def release_terms(parts: Parts, folder: Path, seed: int) -> tuple[Declared, Tabl
 
 
 if __name__ == "__main__":
-    main(HELD_OUT if sys.argv[1:] == ["--held-out"] else sys.argv[1:] or RELEASES)
+    main(sys.argv[1:])
