@@ -23,17 +23,10 @@ from tests.script.questions import answer_by_script
 from tests.script.test_same_answers import DIVERSE, FORMS, TYPED, WORLDS, people_of_every_type
 
 pytestmark = pytest.mark.node
-AMBIGUOUS = {
-    "columns": {**TYPED, "wage": {"role": "sensitive", "type": "string", "nulls": "drop-row"}},
-    "promises": DIVERSE,
-    "partition": {"method": "mondrian"},
-    "form": {"method": "ambiguous"},
-}
 AREA = {**TYPED, "wage": {"role": "drop"}, "vip": {"role": "sensitive", "type": "boolean"}}
 AREA |= {"score": {"role": "quasi-identifier", "type": "float"}}
 ALL_FORMS = {
     **FORMS,
-    "ambiguous": AMBIGUOUS,
     "a truth": {
         "columns": AREA,
         "promises": [{**DIVERSE[0], "l": 2}],
