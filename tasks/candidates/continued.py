@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,6 @@ from sfumato.tasks.candidates.followed import (
     slots_as_followed,
 )
 from sfumato.tasks.continued.cohort import Grouping
-from sfumato.tasks.continued.evolve import Evolved, Judge, evolve
 from sfumato.tasks.continued.parameters import ComposedVersions, ContinuedVersions, asks_likelihoods
 from sfumato.tasks.continued.rows import Drawn
 from sfumato.tasks.continued.survivors import LineSoFar, Shape, stack
@@ -48,6 +47,9 @@ from sfumato.tasks.private.people.store import (
 )
 from sfumato.tasks.private.state import LineState, last_digest, read_state
 from sfumato.tasks.terms.terms import Terms
+
+if TYPE_CHECKING:
+    from sfumato.tasks.continued.evolve import Evolved, Judge
 
 _PLACES = 30  # of a share of presence, which is rounded down
 _GROUP = "/group"
@@ -281,7 +283,7 @@ def continue_slots(
     randomness: Randomness,
     wish: ContinuedVersions,
     before: SlotsBefore,
-) -> tuple[Evolved, AnonymizedTable]:
+) -> "tuple[Evolved, AnonymizedTable]":
     """Continue the groups that slots are in with the rows of a table.
 
     Args:
@@ -295,6 +297,8 @@ def continue_slots(
     Raises:
         PromiseError: if groups cannot go on.
     """
+    from sfumato.tasks.continued.evolve import evolve  # few lines go on
+
     line, strata = _line(table, names, terms, before.slots, before.out)
     evolved = evolve(
         line,
@@ -355,7 +359,7 @@ def _shape(terms: Terms) -> Shape:
     return Shape(frozenset(frozen), tuple(compared), vacancies.covers, by_likelihood)
 
 
-def _judge(terms: Terms, shape: Shape) -> Judge:
+def _judge(terms: Terms, shape: Shape) -> "Judge":
     """Return a function that marks the groups that break a promise.
 
     Vacant values count, but k counts only people. Groups that show distributions or covers are as

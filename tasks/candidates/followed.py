@@ -8,13 +8,13 @@ group wait.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.tasks.continued.evolve import Evolved
 from sfumato.tasks.continued.survivors import stack
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.microdata.table import Microdata
@@ -28,6 +28,9 @@ from sfumato.tasks.private.people.slots import SlotMap, groups_ever
 from sfumato.tasks.private.people.store import count_of, person_numbers
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.terms.terms import Terms
+
+if TYPE_CHECKING:
+    from sfumato.tasks.continued.evolve import Evolved
 
 
 def find_followed(line: Line, terms: Terms) -> FollowedLine | None:
@@ -149,7 +152,7 @@ def require_promises_kept(
 
 
 def counts_as_followed(
-    evolved: Evolved, names: np.ndarray, before: SlotMap | None
+    evolved: "Evolved", names: np.ndarray, before: SlotMap | None
 ) -> Mapping[str, int]:
     """Return the counts of a version with groups, and people, that are new only to this line."""
     was_here = np.zeros(len(names), dtype=bool)

@@ -16,6 +16,7 @@ from html.parser import HTMLParser
 
 _HEADS = frozenset(
     {
+        "6a50186719de0d33ec51d11087d569fb11fd91ea7238ec09541f875f49cc9c8a",
         "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
         "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
         "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
@@ -51,6 +52,14 @@ SCRIPTS: dict[str, str] = {
     "S/zsIyNt1eQD5xO0nZ/sCvK22rDL0yxAf8W/p9o2tcM=": "subdomains, fetched",
     "I3Jqc2q9MmpVH+t6WZat7SSO9PYJyfc+jNs+JzwCq2g=": "columns",
     "zvpJs/e2rbuAKYdU+e2lAh5BS4Ge0IdG/sy6ROkPSP0=": "columns, fetched",
+    "9GUdKND20jPeDOv6B3eYUWk57gFGz+Ct0sObLBGSY+A=": "rows",
+    "EgqAiYjLSFfL4ffjSme2OaQfMiWnzD0+Y+Q5G/R+W7A=": "rows, fetched",
+    "OZDw0/xu7zsFGekxltHE1qRcrtTHo/iHMcTuh/KvNgw=": "columns",
+    "+8xyzBLsawt1IPFmAv4rAeHBdLZZcobCTnNjICTxojg=": "columns, fetched",
+    "b6zwy43y95vCUH5e6Xsp8wLqAs0qPA19Ef8IcICEx/A=": "subdomains",
+    "lB4xBSTmQ+X3Yi1L0DzSrOuKyiQCt/Erofn7MhheO8I=": "subdomains, fetched",
+    "8xuMDHAo23aT/zO5FEI0wyGvuVQbyBoUioOYef/2/QY=": "labels",
+    "xvSgyM2WP4hOEqKFpMubP6X+KVaCjjQLQ2WKrJV6Z+E=": "labels, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

@@ -23,6 +23,7 @@ from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.terms.utility import utility
 
 if TYPE_CHECKING:
+    from sfumato.tasks.query.accuracy.spans import Spans
     from sfumato.tasks.query.first_answers import FirstAnswer
 
 
@@ -79,6 +80,9 @@ def _content(directory: Path, assessment: Assessment, helps: Tables | None) -> P
     """Collect the content of the page: promises, verdicts, and the files beside it."""
     declared, groups = assessment.declared, assessment.groups.of_all()
     tables = assessment.tables
+    if helps is None and tells("answers", declared.software):
+        helps = build_help_tables(tables, declared)
+    data = page_data(tables, declared) if tells("asks", declared.software) else None
     return PageContent(
         declared=declared,
         verdicts=assessment.verdicts,
@@ -96,7 +100,8 @@ def _content(directory: Path, assessment: Assessment, helps: Tables | None) -> P
         tables=tables if tells("codebook", declared.software) else None,
         guesses=_guesses(assessment),
         answers=_answers(assessment, helps),
-        data=page_data(tables, declared) if tells("asks", declared.software) else None,
+        spans=_spans(declared, tables, helps) if data else None,
+        data=data,
         warnings=little_left(groups, declared) if tells("little left", declared.software) else (),
         tool=declared.software.get("sfumato") if tells("tool", declared.software) else None,
     )
@@ -105,12 +110,20 @@ def _content(directory: Path, assessment: Assessment, helps: Tables | None) -> P
 def _answers(assessment: Assessment, helps: Tables | None) -> "tuple[FirstAnswer, ...]":
     """Answer three questions, if the page's layout shows them."""
     declared, tables = assessment.declared, assessment.tables
-    if not tells("answers", declared.software):
+    if helps is None or not tells("answers", declared.software):
         return ()
     from sfumato.tasks.query.first_answers import first_answers
 
-    read = build_help_tables(tables, declared) if helps is None else helps
-    return first_answers(declared, {**tables, **read})
+    return first_answers(declared, {**tables, **helps})
+
+
+def _spans(declared: Declared, tables: Tables, helps: Tables | None) -> "Spans | None":
+    """Measure the accuracy over ranges of a column, if the page's layout shows it."""
+    if helps is None or not tells("spans", declared.software):
+        return None
+    from sfumato.tasks.query.accuracy.spans import first_spans
+
+    return first_spans(declared, tables, helps)
 
 
 def _guesses(assessment: Assessment) -> Guesses:

@@ -220,7 +220,7 @@ def whole_percent(share: float | Fraction) -> str:
     return f"{float(share):.0%}".replace("%", " %")
 
 
-def half_width(relative: float | None) -> str:
+def half_width(relative: float | Fraction | None) -> str:
     """Return half the width of bounds, relative to their middle, as `±7 %`.
 
     >>> half_width(0.14), half_width(0.0), half_width(None)
@@ -228,10 +228,10 @@ def half_width(relative: float | None) -> str:
     """
     if relative is None:
         return NOTHING
-    return f"±{percent(relative / 2)}" if relative else "exact"
+    return f"±{percent(float(relative / 2))}" if relative else "exact"
 
 
-def half_widths(relative: Sequence[float | None]) -> list[str]:
+def half_widths(relative: Sequence[float | Fraction | None]) -> list[str]:
     """Return half the widths of a column, relative to their middles, with the same decimals.
 
     >>> half_widths([0.21, 0.14, 0.0, 2.5, None])
@@ -244,7 +244,7 @@ def half_widths(relative: Sequence[float | None]) -> list[str]:
     ]
 
 
-def width_in_words(median: float | None) -> str:
+def width_in_words(median: float | Fraction | None) -> str:
     """Return the median width of bounds in words; None if no answer had a middle other than 0.
 
     >>> width_in_words(0.14), width_in_words(2.5), width_in_words(None)

@@ -36,12 +36,13 @@ from sfumato.tasks.report.promises import (
 from sfumato.tasks.report.rendering import page_script, render, script_sha256
 from sfumato.tasks.report.snippets import SNIPPETS, example_query, pandas_snippet, query_command
 from sfumato.tasks.report.stated import guess_lines, likely_intervals
-from sfumato.tasks.report.utility import UtilityLine, utility_lines
+from sfumato.tasks.report.utility import SpansFigure, UtilityLine, spans_figure, utility_lines
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.terms.terms import Declared
 from sfumato.tasks.terms.utility import Utility
 
 if TYPE_CHECKING:
+    from sfumato.tasks.query.accuracy.spans import Spans
     from sfumato.tasks.query.first_answers import FirstAnswer
     from sfumato.tasks.terms.kept_policy import PolicyFinding
 
@@ -74,6 +75,7 @@ class PageContent:
         guesses: the guesses of each sensitive column by an attacker with only the files.
         over_people: each promise with what its publisher measured over people with several rows.
         answers: the answers that the page shows before anybody asks.
+        spans: the accuracy over ranges of a column, if the page draws it.
         data: the published tables as JSON, if the page answers questions itself.
         warnings: reasons in its files why it may be of no use.
         tool: the version of Sfumato that made it, if the page explains how to get it.
@@ -91,6 +93,7 @@ class PageContent:
     over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
     guesses: Guesses = field(default_factory=dict)
     answers: "tuple[FirstAnswer, ...]" = ()
+    spans: "Spans | None" = None
     data: str | None = None
     tool: str | None = None
     warnings: tuple[str, ...] = ()
@@ -113,6 +116,7 @@ def page(content: PageContent) -> str:
     view = _promises(content) | _tables(content) | _asking(content.declared)
     view["tool"], view["warnings"] = content.tool, content.warnings
     view["answers"] = shown_answers(content.answers)
+    view["spans"] = _spans(content)
     view |= _script(content)
     software = content.declared.software
     view["at_a_glance"] = tells("at a glance", software)
@@ -127,6 +131,11 @@ def page(content: PageContent) -> str:
     tables, draws = content.tables, not view["wide"]
     view["codebook"] = {} if tables is None else codebook(content.declared, tables, draws=draws)
     return render("page.html.j2", declared=content.declared, **view)
+
+
+def _spans(content: PageContent) -> SpansFigure | None:
+    units = "people" if content.declared.rows_are_people else "rows"
+    return None if content.spans is None else spans_figure(content.spans, units)
 
 
 def _policy(content: PageContent) -> dict[str, Any] | None:

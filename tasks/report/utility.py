@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.tasks.report.charts import Chart, Frame, Words, number_axis, ticks_with_room
 from sfumato.tasks.report.numbers import (
@@ -14,6 +14,9 @@ from sfumato.tasks.report.numbers import (
     width_in_words,
 )
 from sfumato.tasks.terms.utility import Utility
+
+if TYPE_CHECKING:
+    from sfumato.tasks.query.accuracy.spans import Spans
 
 _NEEDED = frozenset({"workload", "level", "median"})
 _HEIGHT = 210  # of a chart
@@ -161,18 +164,74 @@ def accuracy_charts(summaries: Sequence[Mapping[str, Any]]) -> list[Chart]:
 
 def _chart(workload: str, points: Sequence[tuple[Fraction, float]]) -> Chart:
     accuracies = half_widths([width for _, width in points])
+    places = [(level, min(50 * Fraction(width), Fraction(100))) for level, width in points]
     texts = [
         f"{text} at {thousands(level)}" for (level, _), text in zip(points, accuracies, strict=True)
     ]
-    places = [(level, min(50 * Fraction(width), Fraction(100))) for level, width in points]
-    x = number_axis(Fraction(0), points[-1][0], whole=True)
+    return _line(workload, _level_name(workload), places, texts, hints=texts)
+
+
+def _line(
+    title: str,
+    x_title: str,
+    places: Sequence[tuple[Fraction, Fraction]],
+    texts: Sequence[str],
+    *,
+    hints: Sequence[str] = (),
+) -> Chart:
+    """Return a line of accuracies.
+
+    Args:
+        title: the heading.
+        x_title: the words below the horizontal axis.
+        places: the levels, ascending, and half the widths of bounds in percent.
+        texts: both in words, for who does not see the chart.
+        hints: the texts that a pointer shows at the dots, if any does.
+    """
+    x = number_axis(Fraction(0), places[-1][0], whole=True)
     y = number_axis(Fraction(0), max(height for _, height in places), whole=False, steps=_STEPS)
     frame = Frame(x, y, _HEIGHT)
-    title = f"How accurate: {workload}"
-    words = Words(workload, f"{title}: {', '.join(texts)}", _level_name(workload), "± %")
+    words = Words(title, f"How accurate: {title}: {', '.join(texts)}", x_title, "± %")
     ticks = ticks_with_room([(frame.x_place(value), label) for value, label in x.ticks])
-    dots = [frame.dot(*place, text) for place, text in zip(places, texts, strict=True)]
+    dots = [
+        frame.dot(*place, text)
+        for place, text in zip(places, hints or [""] * len(places), strict=True)
+    ]
     return frame.chart(words, ticks, [("edges", frame.line(places))], dots)
+
+
+@dataclass(frozen=True)
+class SpansFigure:
+    """The accuracy of an aggregate over ranges of a column, as a chart and as lines of a table.
+
+    Attributes:
+        chart: the chart.
+        lines: the length of ranges, and the median of their accuracy.
+    """
+
+    chart: Chart
+    lines: tuple[tuple[str, str], ...]
+
+
+def spans_figure(spans: "Spans", units: str) -> SpansFigure:
+    """Return the figure of measured accuracies; `units` are what rows count."""
+    measured = spans.measured
+    what = f"Number of {units}"
+    if measured.value is not None:
+        what = f"Share of {units} with {measured.column} = {measured.value}"
+    elif measured.column is not None:
+        what = f"Average of {measured.column}"
+    lengths = [round(100 * span.share) for span in spans.by_length]
+    medians = [span.median for span in spans.by_length]
+    accuracies = half_widths([2 * share for share in medians])
+    chart = _line(
+        f"{what}, over ranges of {spans.over}",
+        "length of the range, %",
+        [(Fraction(n), 100 * share) for n, share in zip(lengths, medians, strict=True)],
+        [f"{text} at {length} %" for length, text in zip(lengths, accuracies, strict=True)],
+    )
+    lines = zip((f"{length} %" for length in lengths), accuracies, strict=True)
+    return SpansFigure(chart, tuple(lines))
 
 
 def _level_name(workload: str) -> str:

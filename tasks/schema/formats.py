@@ -77,6 +77,7 @@ ToldByPages = Literal[
     "outward bounds",  # of means in ready SQL, which were rounded to the nearest float
     "separators",  # between thousands, in the codebook and in promises; no number has an exponent
     "targets",  # that equal ones are not apart, and that the number of fakes depends on values
+    "spans",  # the accuracy over ranges of a column, by their length, as a chart
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
@@ -94,6 +95,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "asks likely": 9,
     "separators": 9,
     "targets": 10,
+    "spans": 10,
 }
 
 

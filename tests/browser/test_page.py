@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato.tasks.query.accuracy.spans import MeasuredAggregate, Span, Spans
 from sfumato.tasks.report.page import PageContent, page
 from sfumato.tasks.report.page_data import page_data
 from sfumato.tasks.terms.utility import Utility
@@ -57,11 +58,19 @@ CROWDED = """() => [...document.querySelectorAll('svg.plot')].flatMap(svg => {
 }).length"""
 
 
+def _spans(column: str | None = None, over: str = "age") -> Spans:
+    """Accuracies from 3.7 % to too wide to use."""
+    medians = {0.05: Fraction(1), 0.1: Fraction(1, 7), 0.2: Fraction(1, 9), 0.4: Fraction(1, 27)}
+    aggregate = MeasuredAggregate("COUNT(*)" if column is None else "AVG(x)", column)
+    return Spans(aggregate, over, tuple(Span(share, (m,)) for share, m in medians.items()))
+
+
 def _random() -> PageContent:
     rng = np.random.default_rng(1)
     sizes, values = randomly_cut(rng.integers(155, 4357, 1427), 5, 500)
     loss = {"capital-loss": pa.array(values)}
-    return content(sizes, loss, promises=[KE], unit="identifier", versions="accepted-risk")
+    made = content(sizes, loss, promises=[KE], unit="identifier", versions="accepted-risk")
+    return replace(made, spans=_spans("capital-loss"))
 
 
 def _hostile() -> PageContent:
@@ -77,7 +86,8 @@ def _hostile() -> PageContent:
         name: pa.array(-np.arange(sum(sizes)) * 10**11 + 7),
         "admitted": pa.array(np.arange(sum(sizes)) * 6_000_000, pa.timestamp("us")),
     }
-    return content(sizes, sensitive, columns=columns, title="Donaudampfschiff" * 12)
+    made = content(sizes, sensitive, columns=columns, title="Donaudampfschiff" * 12)
+    return replace(made, spans=_spans(name, "v" * 90))
 
 
 def _recoded_page() -> PageContent:
@@ -118,7 +128,7 @@ def _coded_page() -> PageContent:
 
 PAGES = {
     "coded": _coded_page,
-    "few": lambda: losses([26, 54, 1130, 209, 8], 3, promises=[KE]),
+    "few": lambda: replace(losses([26, 54, 1130, 209, 8], 3, promises=[KE]), spans=_spans()),
     "random": _random,
     "hostile": _hostile,
     "recoded": _recoded_page,

@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 from tests.guide.page import PAGES
 
 PICTURE = PAGES / "pictures" / "release-page.png"
-WIDTH, HEIGHT, COLOURS = 1100, 960, 128
+WIDTH, HEIGHT, COLOURS = 1100, 990, 128
 QUESTION = 'SELECT sex, AVG("capital-loss") FROM microdata WHERE age >= 30 GROUP BY sex'
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
 

@@ -81,11 +81,13 @@ def _ending(real):
 def _opening_texts(real):
     """Ends of lines become those of Windows, and texts are in its code page."""
 
-    def open_text(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *others):
+    def open_text(
+        file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *others, **options
+    ):
         if "b" not in mode:
             encoding = encoding or "cp1252"
             newline = "\r\n" if newline is None and set(mode) & set("wax+") else newline
-        return real(file, mode, buffering, encoding, errors, newline, *others)
+        return real(file, mode, buffering, encoding, errors, newline, *others, **options)
 
     return open_text
 

@@ -1,6 +1,7 @@
 /**
  * Answer queries as a page does: reads {data, queries} as JSON, writes an answer for each query.
- * Exact numbers are written as "n/d", estimates as floats.
+ * Exact numbers are written as "n/d", estimates as floats. With `over`, each answer is the accuracy
+ * of its query over ranges of this column.
  */
 
 import { readFileSync } from "node:fs";
@@ -8,6 +9,7 @@ import "../../tasks/report/script/columns.js";
 import "../../tasks/report/script/labels.js";
 import "../../tasks/report/script/rows.js";
 import "../../tasks/report/script/subdomains.js";
+import { spansOf } from "../../tasks/report/script/accuracy.js";
 import { asNumber, isFraction } from "../../tasks/report/script/bounds.js";
 import { REST } from "../../tasks/report/script/engine.js";
 import { openRelease, Release } from "../../tasks/report/script/asking.js";
@@ -48,5 +50,6 @@ const readFile = async (path) => {
 const release = asked.data.fetched
   ? new Release(await readTables(asked.data, readFile))
   : await openRelease(asked.data);
-const answers = asked.queries.map((sql) => answer(release, sql));
+const measure = (sql) => spansOf(release, parse(sql, [...release.columns.keys()]), asked.over);
+const answers = asked.queries.map((sql) => (asked.over ? measure(sql) : answer(release, sql)));
 process.stdout.write(JSON.stringify(answers));

@@ -12,14 +12,16 @@ _NUMBERS = ("integer", "decimal", "float")
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
-def answer_by_script(data: str, queries: Sequence[str], directory: Path | None = None) -> list[Any]:
+def answer_by_script(
+    data: str, queries: Sequence[str], directory: Path | None = None, over: str | None = None
+) -> list[Any]:
     """Answer queries as the page's script does; an answer that it refuses has the reason.
 
-    `directory` is that of the release, if the data names its files.
+    `directory` is that of the release, if the data names its files. With `over`, the answers are
+    the accuracy of each query over ranges of this column.
     """
-    question = json.dumps(
-        {"data": json.loads(data), "queries": list(queries), "directory": str(directory)}
-    )
+    request = {"queries": list(queries), "directory": str(directory), "over": over}
+    question = json.dumps({"data": json.loads(data), **request})
     run = subprocess.run(
         ["node", str(_ANSWER)], input=question, capture_output=True, text=True, check=False
     )

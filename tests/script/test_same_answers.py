@@ -17,7 +17,7 @@ from tests.script.same_answers import differences
 
 pytestmark = pytest.mark.node
 QUERIES = int(os.environ.get("SFUMATO_QUESTIONS", "40"))
-"""Questions of each release; with 770 there are 10,010 in all."""
+"""Questions of each release; with 770 there are 13,860 in all."""
 WORLDS = {
     "labels": of_labels,
     "columns": of_marginals,
@@ -55,6 +55,12 @@ FORMS = {
         "promises": [{"model": "p-privacy", "target": "source"}],
         "partition": {"method": "exact-qi"},
         "form": {"method": "redistributed"},
+    },
+    "ambiguous": {
+        "columns": TYPED,
+        "promises": DIVERSE,
+        "partition": {"method": "mondrian"},
+        "form": {"method": "ambiguous"},
     },
     "suppressed": {
         "columns": KNOWN,
