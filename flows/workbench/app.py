@@ -22,7 +22,7 @@ from starlette.routing import Mount, Route, Router
 
 from sfumato.expectations.machine.fault import failure_of
 from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
-from sfumato.flows.workbench import start
+from sfumato.flows.workbench import reading, start
 from sfumato.flows.workbench.desk import ChangedOutsideError
 from sfumato.flows.workbench.pages import WorkStep, render, render_step, static_file
 from sfumato.flows.workbench.results import file_of_job
@@ -55,6 +55,7 @@ def application(bench: Bench) -> Starlette:
     routes = [
         Route("/", pages.home),
         Route("/table", pages.table),
+        Route("/table", pages.read, methods=["POST"]),
         Route("/draft", pages.draft, methods=["POST"]),
         Route("/dropped/{name}", pages.drop, methods=["PUT"]),
         Route("/place", pages.place_dropped, methods=["POST"]),
@@ -85,10 +86,14 @@ class Pages:
 
     async def table(self, request: Request) -> Response:
         """Show how a table is read, and ask what its draft needs."""
-        sent = Sent(tuple(request.query_params.multi_items()))
+        name = request.query_params.get("file", "")
         return await self._page(
-            lambda: render("reading", self._bench, **start.table_view(self._bench, sent))
+            lambda: render("reading", self._bench, **reading.table_view(self._bench, name))
         )
+
+    async def read(self, request: Request) -> Response:
+        """Read a table in another way."""
+        return await self._change(request, lambda sent: reading.read_again(self._bench, sent))
 
     async def draft(self, request: Request) -> Response:
         """Start the draft of a spec."""
@@ -118,7 +123,8 @@ class Pages:
         if job.state == "done" and "stay" not in request.query_params:
             target = start.target_of(self._bench, job)
             return RedirectResponse(target, _SEE_OTHER)
-        return await self._page(lambda: render("job", self._bench, job=job))
+        reason = reading.in_fields(job.message) if job.kind == "init" else job.message
+        return await self._page(lambda: render("job", self._bench, job=job, reason=reason))
 
     async def events(self, request: Request) -> Response:
         """Send what a command writes, as server-sent events, until it ends."""

@@ -95,14 +95,47 @@ class TestTheTable:
 
     def test_it_is_read_again_in_another_way(self, visitor, folder):
         (folder / "odd.csv").write_text("a;b\n1;2\n3;4\n", encoding="utf-8")
-        page = visitor.get("/table?file=odd.csv&delimiter=;&header=no&columns=x,y").text
+        fields = {"file": "odd.csv", "delimiter": ";", "header": "no", "columns": "x, y"}
+        answer = visitor.post("/table", fields)
+        assert answer.headers["location"] == f"{visitor.place}/table?file=odd.csv"
+        page = visitor.get("/table?file=odd.csv").text
         assert '<th scope="col">x</th><th scope="col">y</th>' in page
         assert "<td>a</td><td>b</td>" in page
+        assert visitor.post("/table", {"file": "../odd.csv"}).status_code == 422
 
     def test_a_fault_is_named_with_its_line(self, visitor, folder):
         (folder / "bad.csv").write_text("a,b\n1,2\n1,2,3\n4,5\n", encoding="utf-8")
         page = visitor.get("/table?file=bad.csv").text
         assert "line 3 has 3 fields" in page
+
+    def test_a_file_that_cannot_be_read_is_shown_as_it_is(self, visitor, folder):
+        """The reason names fields of the page, and the draft waits until the file can be read."""
+        text = "Röra;Auszug\nOrt;Alter\nNås;39\nÅre;50\n"
+        (folder / "people.csv").write_bytes(text.encode("windows-1252"))
+        page = visitor.get("/table?file=people.csv").text
+        assert "“first line names the columns: no”" in page
+        assert "--header" not in page
+        assert "1  Röra;Auszug\n" in page
+        assert "Draft the spec</button>" not in page
+        visitor.post("/table", {"file": "people.csv", "skip": "1"})
+        page = visitor.get("/table?file=people.csv").text
+        assert '<th scope="col">Alter</th>' in page
+        assert "<td>Nås</td>" in page
+        assert "Draft the spec</button>" in page
+
+    def test_words_for_missing_values_are_proposed_before_the_draft(self, visitor, folder):
+        rows = [f"{n}.03.19{n:02};{n},5;{n % 3}" for n in range(40, 80)]
+        rows += ["unbekannt;NA;?", "01.04.1950;k.A.;?"]
+        (folder / "odd.csv").write_text("born;cost;ward\n" + "\n".join(rows), encoding="utf-8")
+        page = visitor.get("/table?file=odd.csv").text
+        assert "<code>(empty), ?</code>" in page  # among numbers alone, it is known
+        for word, column in (("unbekannt", "born"), ("k.A.", "cost"), ("NA", "cost")):
+            assert f'value="{word}"> <span><code>{word}</code> in {column}</span>' in page
+        fields = {"file": "odd.csv", "marked-null": ["unbekannt", "k.A."], "null": "none, -9"}
+        visitor.post("/table", fields)
+        page = visitor.get("/table?file=odd.csv").text
+        assert "<code>(empty), unbekannt, k.A., none, -9, NA, ?</code>" in page
+        assert page.count(" checked> <span><code>") == 4
 
     def test_a_dropped_file_goes_only_into_the_work_directory(self, visitor, folder, tmp_path):
         headers = {"cookie": visitor.cookie, "origin": visitor.own}
