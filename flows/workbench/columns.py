@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import ValidationError
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.workbench.counts import CountedTable
@@ -17,7 +18,7 @@ from sfumato.tasks.microdata.suspect_values import far_values
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.report.codebook import CodebookValues, Marginal, marginal
 from sfumato.tasks.report.numbers import percent
-from sfumato.tasks.schema.columns import ColumnType, Role
+from sfumato.tasks.schema.columns import ColumnSpec, ColumnType, Role
 
 MEANINGS: Mapping[str, str] = {
     "identifier": "identifies a person, is never published",
@@ -33,6 +34,7 @@ _NULLS: Mapping[str, str] = {
     "drop-row": "leave these rows out",
     "category": "keep them as a value of their own",
 }
+_CHOSEN = ("role", "type", "nulls")  # settings that a form of the page has for every column
 _ROW = "row"
 _MOST_FAR = 5
 
@@ -237,18 +239,43 @@ def _changed_keys(
     visit: Visit, name: str, keys: Mapping[str, Any], role: str
 ) -> dict[tuple[str | int, ...], Any]:
     """Return the keys of a column that a form has other values for."""
-    changes: dict[tuple[str | int, ...], Any] = {}
-    if role != keys.get("role"):
-        changes[("columns", name, "role")] = role
-        if keys.get("unit") and role != "identifier":
-            changes[("columns", name, "unit")] = None
     kind = _choice(visit.sent.get(f"type:{name}", "string"), get_args(ColumnType))
-    if kind != keys.get("type", "string"):
-        changes[("columns", name, "type")] = None if kind == "string" else kind
     nulls = _choice(visit.sent.get(f"nulls:{name}"), tuple(_NULLS))
+    chosen: dict[str, Any] = {"role": role}
+    if kind != keys.get("type", "string"):
+        chosen["type"] = None if kind == "string" else kind
     if nulls != keys.get("nulls", ""):
-        changes[("columns", name, "nulls")] = nulls or None
-    return changes
+        chosen["nulls"] = nulls or None
+    if role != keys.get("role") or "type" in chosen:
+        new = {key: value for key, value in {**keys, **chosen}.items() if value is not None}
+        chosen |= dict.fromkeys(new.keys() - keys_that_fit(new).keys())
+    return {
+        ("columns", name, key): value for key, value in chosen.items() if value != keys.get(key)
+    }
+
+
+def keys_that_fit(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a column without those that its role or its type does not admit.
+
+    >>> keys_that_fit({"role": "drop", "type": "integer", "hierarchy": {"intervals": [5]}})
+    {'role': 'drop', 'type': 'integer'}
+    """
+    fitting = {key: keys[key] for key in _CHOSEN if key in keys}
+    number = 0
+    while number < len(fitting):
+        number = len(fitting)
+        for key in keys.keys() - fitting.keys():
+            if _is_column({**fitting, key: keys[key]}):
+                fitting[key] = keys[key]
+    return fitting
+
+
+def _is_column(keys: Mapping[str, Any]) -> bool:
+    try:
+        ColumnSpec.model_validate(keys)
+    except ValidationError:
+        return False
+    return True
 
 
 def _choice(value: str, choices: tuple[str, ...]) -> str:

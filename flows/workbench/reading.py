@@ -46,7 +46,7 @@ _FIELDS: Mapping[str, str] = {
 """The names of fields by the options of `sfumato init` that they stand for."""
 _ANSWERS = ("hide", "about", "unit", "policy")
 _ONE_WORD = ("delimiter", "encoding", "header", "skip", "columns", "thousands", "decimal", "sheet")
-_OPTION = re.compile(r"--([a-z][a-z-]*)(?: ('[^']*'|\S+))?")
+_OPTION = re.compile(r"--([a-z][a-z-]*)(?: ('[^']*'|[^\s,;]+))?")
 
 
 def table_view(bench: Bench, name: str) -> dict[str, Any]:

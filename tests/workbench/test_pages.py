@@ -174,10 +174,43 @@ class TestColumns:
     def test_a_role_is_changed_and_everything_else_stays(self, visitor, text):
         fields = {"column": "town", "role:town": "drop", "type:town": "string", "nulls:town": ""}
         assert visitor.act("columns", NAME, "roles", **fields).status_code == 303
-        old = "town: {role: quasi-identifier,"
-        assert text() == SPEC.replace(old, "town: {role: drop,")
+        old = "town: {role: quasi-identifier, hierarchy: hierarchies/town.csv}"
+        assert text() == SPEC.replace(old, "town: {role: drop}")
         assert visitor.post(f"/undo/columns/{NAME}", {}).status_code == 303
         assert text() == SPEC
+
+    def test_settings_that_a_role_does_not_admit_go_with_it(self, visitor, document):
+        fields = {"column": "town", "role:town": "drop", "type:town": "string", "nulls:town": ""}
+        visitor.act("columns", NAME, "roles", **fields)
+        assert document()["columns"]["town"] == {"role": "drop"}
+        fields = {"column": "age", "role:age": "sensitive", "type:age": "string", "nulls:age": ""}
+        visitor.act("columns", NAME, "roles", **fields)
+        assert document()["columns"]["age"] == {"role": "sensitive"}
+
+    def test_roles_that_were_chosen_are_confirmed(self, visitor, folder, document):
+        (folder / NAME).write_text(f"roles: proposed\n{SPEC}", encoding="utf-8")
+        fields = {"column": "sex", "role:sex": "drop", "type:sex": "string", "nulls:sex": ""}
+        answer = visitor.act("columns", NAME, "confirm", **fields)
+        assert answer.headers["location"].endswith(f"/hierarchies/{NAME}")
+        assert document()["roles"] == "confirmed"
+        assert document()["columns"]["sex"] == {"role": "drop"}
+
+    def test_a_dropped_column_has_its_reason_and_comes_back_as_its_values_are(
+        self, visitor, folder, document
+    ):
+        comment = "# Dropped columns, each with the reason:\n#   cost: too\n# private\n"
+        text = SPEC.replace("  cost: {role: sensitive, type: integer}\n", "")
+        text = text.replace("columns:\n", f"{comment}other-columns: drop\ncolumns:\n")
+        text = text.replace("  format:", "  seen: [patient, age, sex, town, cost]\n  format:")
+        (folder / NAME).write_text(text, encoding="utf-8")
+        page = visitor.get(f"/columns/{NAME}").text
+        assert '<p class="meaning">too private</p>' in page
+        section = page[page.index('name="role:cost"') :]
+        assert re.search(r"<option selected>integer</option>", section)
+        fields = {"column": "cost", "role:cost": "sensitive", "type:cost": "decimal"}
+        visitor.act("columns", NAME, "roles", **fields, **{"nulls:cost": "drop-row"})
+        new = {"role": "sensitive", "type": "decimal", "nulls": "drop-row"}
+        assert document()["columns"]["cost"] == new
 
     def test_all_settings_of_a_column_are_written_as_typed(self, visitor, text):
         keys = "{role: quasi-identifier, type: integer, top: 90, hierarchy: {intervals: [10, 20]}}"
