@@ -79,7 +79,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "roles": MEANINGS,
         "types": get_args(ColumnType),
         "nulls": _NULLS,
-        "counting": table is None and not uncounted,
+        "counting": visit.progress_of(table, uncounted),
         "uncounted": uncounted,
         "table": table,
         "groups": None if table is None else table.groups(),
@@ -115,7 +115,8 @@ def _keys_to_begin_with(
 ) -> dict[str, str]:
     """Return the settings that a column has if it is published, and that is not listed yet."""
     nulls = {"nulls": "category"} if facts is not None and facts.missing else {}
-    return {"role": "drop", "type": "" if facts is None else "string", **_type_of(table, name)} | nulls
+    kind = {"type": "" if facts is None else "string", **_type_of(table, name)}
+    return {"role": "drop", **kind, **nulls}
 
 
 def _with_facts(column: ShownColumn, facts: ColumnFacts) -> ShownColumn:

@@ -20,6 +20,7 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.expectations.shared.wording import readable
 from sfumato.flows.inputs.documents import parse_yaml, read_yaml
 from sfumato.flows.inputs.spec import ReleaseSpec, json_schema, spec_of
+from sfumato.tasks.lines.versions import RECORD
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes, read_json, read_text
@@ -127,7 +128,8 @@ class Folder:
         room = _MOST_FILES
         for place, folders, files in os.walk(self.folder):
             depth = len(Path(place).relative_to(self.folder).parts)
-            folders[:] = sorted(f for f in folders if f[0] != "." and depth < _DEEPEST)
+            visible = [f for f in folders if f[0] != "." and depth < _DEEPEST]
+            folders[:] = sorted(f for f in visible if not _is_published(place, f))
             for file in sorted(files):
                 path = Path(place) / file
                 if room and path.resolve().is_relative_to(self.folder) and path.is_file():
@@ -237,6 +239,12 @@ class Folder:
         """Return the private directory with what changes of a spec replaced."""
         key = hashlib.sha256(str(self.folder / name).encode()).hexdigest()[:16]
         return private_directory(private_directory(self.private / "changes") / key)
+
+
+def _is_published(place: str, folder: str) -> bool:
+    """Decide whether a folder is a line, or the catalogue of lines: it has nothing to release."""
+    path = Path(place) / folder
+    return (path / RECORD).exists() or any(path.glob(f"*/{RECORD}"))
 
 
 def hierarchy_files(document: Mapping[str, Any], spec: Path) -> dict[str, Path]:

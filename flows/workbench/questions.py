@@ -68,10 +68,11 @@ def show(visit: Visit) -> dict[str, Any]:
     measured = job.document["accuracy"] if job is not None and is_done else ()
     own = visit.bench.own_questions.get(visit.spec.name, [])
     return {
-        "workloads": [(flow_text(w), KINDS.get(w.get("kind", ""), "")) for w in workloads],
+        "workloads": [(words_of(w), flow_text(w)) for w in workloads if isinstance(w, Mapping)],
         "kinds": KINDS,
         "aggregates": AGGREGATES,
         "known": [n for n, keys in columns.items() if keys.get("role") == "quasi-identifier"],
+        "sensitive": [n for n, keys in columns.items() if keys.get("role") == "sensitive"],
         "job": job,
         "is_present": job is not None and visit.is_present(job),
         "words": accuracy_lines(measured),
@@ -80,6 +81,32 @@ def show(visit: Visit) -> dict[str, Any]:
         "answers": [answer_from(job, sql) for sql in own] if job is not None and is_done else [],
         "asked": own,
     }
+
+
+def words_of(workload: Mapping[str, Any]) -> str:
+    """Return the questions of a workload in words.
+
+    >>> words_of({"kind": "range", "aggregate": "avg", "of": "cost", "over": "age", "spans": [5]})
+    'avg of cost over a range of age, 5 wide'
+    """
+    kind, column = workload.get("kind"), workload.get("of", "the sensitive column")
+    if kind == "counts":
+        number = workload.get("attributes", 1)
+        columns = "1 quasi-identifier" if number == 1 else f"{number} quasi-identifiers"
+        return f"counts of people with ranges of {columns} and a value of {column}"
+    asked = f"{workload.get('aggregate', '')} of {column}"
+    if kind == "range":
+        return f"{asked} over a range of {workload.get('over')}, {_listed(workload, 'spans')} wide"
+    if kind == "arbitrary":
+        return f"{asked} over people picked at random, at least {_listed(workload, 'selected')}"
+    return str(kind)
+
+
+def _listed(workload: Mapping[str, Any], key: str) -> str:
+    numbers = workload.get(key)
+    several = numbers if isinstance(numbers, list | tuple) else [numbers]
+    texts = [f"{n:,}" if isinstance(n, int) else str(n) for n in several]
+    return " or ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))) if texts else ""
 
 
 def answer_from(job: Job, sql: str) -> AnsweredQuestion:
@@ -177,6 +204,8 @@ def add(visit: Visit) -> None:
         keys |= {"aggregate": aggregate}
         keys |= {"over": visit.sent.get("over")} if kind == "range" else {}
         keys[name] = list(_numbers(visit.sent.get("levels")))
+    if visit.sent.get("of"):
+        keys["of"] = visit.sent.get("of")
     evaluate = visit.spec.document.get("evaluate") or {}
     place = len(evaluate.get("workloads") or ())
     where: tuple[str | int, ...] = ("evaluate", "workloads")

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import pyarrow as pa
 
 from sfumato.expectations.shared.errors import SfumatoError
+from sfumato.flows.choice.first_spec import line_of_source
 from sfumato.flows.inputs.policies import policy_names
 from sfumato.flows.workbench.desk import PROJECT_ENDINGS
 from sfumato.flows.workbench.visit import Bench, Sent
@@ -42,6 +43,7 @@ _FIELDS: Mapping[str, str] = {
     "timezone": "time zone",
     "unit": "column that identifies people",
     "sheet": "sheet",
+    "out": "name of the new spec",
 }
 """The names of fields by the options of `sfumato init` that they stand for."""
 _ANSWERS = ("hide", "about", "unit", "policy")
@@ -148,7 +150,7 @@ def _words(sent: Sent, field: str) -> list[str]:
 
 
 def _nulls(sent: Sent) -> list[str]:
-    """Return the words that mean a missing value: the proposed ones that were marked, and others."""
+    """Return the words that mean a missing value: proposed ones that were marked, and others."""
     return list(dict.fromkeys([*sent.all("marked-null"), *_words(sent, "null")]))
 
 
@@ -216,5 +218,5 @@ def _records(text: str, dialect: CsvDialect) -> Iterator[list[str]]:
 
 def _free_name(bench: Bench, stem: str) -> str:
     """Return a name for a spec that no file of the folder has."""
-    names = (f"{stem}.yaml", *(f"{stem}-{number}.yaml" for number in range(2, 100)))
+    names = (f"{line_of_source(stem)}.yaml", *(f"{stem}-{number}.yaml" for number in range(2, 100)))
     return next((name for name in names if not (bench.desk.folder / name).exists()), names[0])

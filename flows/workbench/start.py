@@ -1,11 +1,11 @@
 """The beginning of the work: the tables of the folder, dropped files, and the draft of a spec."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.shared.errors import InputError, SpecError
-from sfumato.flows.workbench.desk import PROJECT_ENDINGS, TABLE_ENDINGS
+from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
+from sfumato.flows.workbench.desk import PROJECT_ENDINGS, TABLE_ENDINGS, hierarchy_files
 from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.reading import address_of, options_of
 from sfumato.flows.workbench.visit import Bench, Sent
@@ -18,13 +18,25 @@ _LARGEST = 1 << 34  # bytes of a dropped file
 
 def home(bench: Bench) -> dict[str, Any]:
     """Return what the first page shows: specs and tables of the folder."""
+    specs = bench.desk.specs()
+    hierarchies = {file for name in specs for file in _hierarchies_of(bench, name)}
+    tables = bench.desk.files(TABLE_ENDINGS)
     return {
         "folder": str(bench.desk.folder),
-        "specs": bench.desk.specs(),
-        "tables": bench.desk.files(TABLE_ENDINGS),
+        "specs": specs,
+        "tables": [name for name in tables if bench.desk.folder / name not in hierarchies],
         "projects": bench.desk.files(PROJECT_ENDINGS),
         "dropped": sorted(path.name for path in _drop_place(bench).iterdir()),
     }
+
+
+def _hierarchies_of(bench: Bench, name: str) -> Iterable[Path]:
+    """Return the hierarchy files of a spec, which are no tables to release."""
+    try:
+        spec = bench.desk.open(name)
+    except SfumatoError:
+        return ()
+    return hierarchy_files(spec.document, spec.path).values()
 
 
 def draft(bench: Bench, sent: Sent) -> str:

@@ -110,6 +110,10 @@ class Visit:
         except SfumatoError as error:
             return None, str(error)
 
+    def progress_of(self, table: CountedTable | None, fault: str) -> str:
+        """Return how far the counting of the table is, in words; empty if it is not counted now."""
+        return "" if table is not None or fault else self.bench.counting.progress(self.spec)
+
     def set(self, changes: Changes, title: str) -> None:
         """Write other values into the spec; None removes a key.
 

@@ -327,6 +327,33 @@ class TestPromise:
         assert "groups of fewer than 3 now" in page
         assert "fewer than 4 values of cost now" in page
 
+    def test_sliders_of_other_promises_are_answered_from_counts_too(self, visitor, folder):
+        promises = """\
+  - {model: t-closeness, t: 0.2, distance: equal}
+  - {model: beta-likeness, beta: 2}
+  - {model: delta-disclosure, delta: 1}
+  - {model: ke-anonymity, k: 2, e: 100}
+  - {model: delta-presence, min: 0.1, max: 0.5}
+"""
+        begin, end = SPEC.index("  - {model: k"), SPEC.index("partition:")
+        (folder / NAME).write_text(SPEC[:begin] + promises + SPEC[end:], encoding="utf-8")
+        page = visitor.get(f"/promise/{NAME}?0.t=1&1.beta=9&2.delta=4&3.e=0").text
+        for numbers in ("t 1", "beta 9", "delta 4", "k 2, e 0"):
+            words = f"rows in groups whose values of cost break it now ({numbers})"
+            assert words in page
+        row = page[page.index("break it now (t 1)") :]
+        assert re.search(r'class="number">(\d+)</td>', row)[1] == "0"
+        assert "<code>delta-presence: min</code>" in page
+        assert re.search(r'type="range" id="r-3-e"[^>]* max="\d+', page)
+
+    def test_a_draft_is_made_in_the_background(self, visitor, monkeypatch):
+        monkeypatch.setattr(jobs, "_COMMAND", "import time; time.sleep(60)")
+        answer = visitor.act("promise", NAME, "draft")
+        assert answer.headers["location"] == f"{visitor.place}/promise/{NAME}"
+        page = visitor.get(f"/promise/{NAME}").text
+        assert "A draft computes it: it begins" in page
+        assert re.search(r'aria-labelledby="after" hx-get="[^"]+"', page)
+
     @pytest.mark.parametrize("text", ["2.5", "-1", "x", "1e999999", "1e-999999", "nan", "", "²"])
     def test_other_texts_than_numbers_do_no_harm(self, visitor, text):
         for path in ("promise", "hierarchies"):
