@@ -8,7 +8,7 @@ private work directory, from where it can be put back.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -195,6 +195,18 @@ class Folder:
         for old in numbers[:-_MOST_CHANGES]:
             (place / f"{old:06}.json").unlink(missing_ok=True)
 
+    def questions(self, name: str) -> list[str]:
+        """Return the steward's own questions about a spec, in SQL; they outlast the workbench."""
+        place = self._questions(name)
+        return [str(sql) for sql in read_json(place, _MOST_BYTES)] if place.exists() else []
+
+    def keep_questions(self, name: str, questions: Sequence[str]) -> None:
+        """Keep the steward's own questions about a spec in the private work directory."""
+        write_atomically(self._questions(name), json.dumps(list(questions)).encode(), 0o600)
+
+    def _questions(self, name: str) -> Path:
+        return private_directory(self.private / "questions") / f"{self._key(name)}.json"
+
     def latest_change(self, name: str) -> str | None:
         """Return the title of the change that can be undone, or None."""
         record = self._latest(name)
@@ -237,8 +249,10 @@ class Folder:
 
     def _changes(self, name: str) -> Path:
         """Return the private directory with what changes of a spec replaced."""
-        key = hashlib.sha256(str(self.folder / name).encode()).hexdigest()[:16]
-        return private_directory(private_directory(self.private / "changes") / key)
+        return private_directory(private_directory(self.private / "changes") / self._key(name))
+
+    def _key(self, name: str) -> str:
+        return hashlib.sha256(str(self.folder / name).encode()).hexdigest()[:16]
 
 
 def _is_published(place: str, folder: str) -> bool:

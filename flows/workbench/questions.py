@@ -66,7 +66,7 @@ def show(visit: Visit) -> dict[str, Any]:
     columns = visit.spec.document.get("columns") or {}
     is_done = job is not None and job.state == "done" and "accuracy" in job.document
     measured = job.document["accuracy"] if job is not None and is_done else ()
-    own = visit.bench.own_questions.get(visit.spec.name, [])
+    own = visit.bench.desk.questions(visit.spec.name)
     return {
         "workloads": [(words_of(w), flow_text(w)) for w in workloads if isinstance(w, Mapping)],
         "kinds": KINDS,
@@ -174,17 +174,15 @@ def ask(visit: Visit) -> None:
     sql = visit.sent.get("sql").strip()
     if not sql:
         raise SpecError("there is no question. Write one, such as SELECT COUNT(*) FROM microdata")
-    own = visit.bench.own_questions.setdefault(visit.spec.name, [])
-    if sql not in own:
-        own.append(sql)
-        del own[:-_MOST_ASKED]
+    others = [each for each in visit.bench.desk.questions(visit.spec.name) if each != sql]
+    visit.bench.desk.keep_questions(visit.spec.name, [*others, sql][-_MOST_ASKED:])
 
 
 def forget(visit: Visit) -> None:
     """Forget a question in SQL."""
-    own = visit.bench.own_questions.get(visit.spec.name, [])
-    if visit.sent.get("sql") in own:
-        own.remove(visit.sent.get("sql"))
+    kept = visit.bench.desk.questions(visit.spec.name)
+    kept = [sql for sql in kept if sql != visit.sent.get("sql")]
+    visit.bench.desk.keep_questions(visit.spec.name, kept)
 
 
 def add(visit: Visit) -> None:

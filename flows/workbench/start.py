@@ -26,7 +26,7 @@ def home(bench: Bench) -> dict[str, Any]:
         "specs": specs,
         "tables": [name for name in tables if bench.desk.folder / name not in hierarchies],
         "projects": bench.desk.files(PROJECT_ENDINGS),
-        "dropped": sorted(path.name for path in _drop_place(bench).iterdir()),
+        "dropped": dropped_files(bench),
     }
 
 
@@ -95,26 +95,50 @@ async def receive(bench: Bench, name: str, pieces: AsyncIterator[bytes]) -> str:
     return f"{bench.place}/"
 
 
+def dropped_files(bench: Bench) -> list[str]:
+    """Return the names of the files that were dropped, and have no place in the folder yet."""
+    return sorted(path.name for path in _drop_place(bench).iterdir())
+
+
 def place_dropped(bench: Bench, sent: Sent) -> str:
-    """Move a dropped file into the folder, under the name that the steward gives it.
+    """Move a dropped file into the folder, or delete it; return the address to go to."""
+    if sent.get("remove"):
+        delete_dropped(bench, sent)
+        return f"{bench.place}/"
+    return address_of(bench, put_into_folder(bench, sent))
+
+
+def delete_dropped(bench: Bench, sent: Sent) -> None:
+    """Delete a dropped file.
+
+    Raises:
+        InputError: where there is no such file.
+    """
+    _dropped_file(bench, sent).unlink()
+
+
+def put_into_folder(bench: Bench, sent: Sent) -> str:
+    """Move a dropped file into the folder, under the name that the steward gives it; return it.
 
     Raises:
         InputError: where there is no such file, or the name is outside the folder or in use.
     """
-    name, target = sent.get("name"), sent.get("target").strip()
-    source = _drop_place(bench) / Path(name).name
+    source, target = _dropped_file(bench, sent), sent.get("target").strip()
     place = (bench.desk.folder / target).resolve()
-    if not source.is_file():
-        raise InputError(f"{name}: was not dropped here. Drop it again")
-    if sent.get("remove"):
-        source.unlink()
-        return f"{bench.place}/"
     if not target or not place.is_relative_to(bench.desk.folder) or not place.parent.is_dir():
         raise InputError(f"{target}: is not in the folder. Write a name such as people.csv")
     _make_file(place)
     copy_atomically(source, place, mode=0o600)
     source.unlink()
-    return address_of(bench, place.relative_to(bench.desk.folder).as_posix())
+    return place.relative_to(bench.desk.folder).as_posix()
+
+
+def _dropped_file(bench: Bench, sent: Sent) -> Path:
+    name = sent.get("name")
+    source = _drop_place(bench) / Path(name.replace("\0", "")).name
+    if not name or not source.is_file():
+        raise InputError(f"{name}: was not dropped here. Drop it again")
+    return source
 
 
 def _make_file(place: Path) -> None:

@@ -28,7 +28,6 @@ class Bench:
         jobs: the commands that run or have run.
         counting: the counted tables.
         place: the secret path that all addresses begin with.
-        own_questions: the steward's own questions in SQL by spec; they go when the workbench ends.
         readings: how the steward chose to read a table, by the table's name.
     """
 
@@ -36,7 +35,6 @@ class Bench:
     jobs: Jobs
     counting: TableCounter
     place: str
-    own_questions: dict[str, list[str]] = field(default_factory=dict)
     readings: "dict[str, Sent]" = field(default_factory=dict)
 
     def address(self, step: str, spec: str) -> str:

@@ -3,16 +3,19 @@
 import hashlib
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
 from sfumato.flows.workbench import app, jobs, pages
+from sfumato.flows.workbench.desk import Folder
 from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.pages import static_file
 from sfumato.flows.workbench.partition import FORMS
 from sfumato.flows.workbench.promise import ADDED, QUESTIONS, numbers_of
+from sfumato.flows.workbench.questions import words_of
 from sfumato.flows.workbench.steps import STEPS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from tests.workbench.conftest import SPEC
@@ -452,6 +455,23 @@ class TestQuestions:
         assert "1 question waits" in visitor.get(f"/questions/{NAME}").text
         assert text() == SPEC
 
+    def test_own_questions_outlast_the_workbench(self, visitor, folder, tmp_path):
+        sql = "SELECT COUNT(*) FROM microdata WHERE town = 'Breda'"
+        for question in (sql, "SELECT 1", sql):
+            visitor.act("questions", NAME, "ask", sql=question)
+        visitor.act("questions", NAME, "forget", sql="SELECT 1")
+        assert Folder(folder, tmp_path / "work").questions(NAME) == [sql]
+        files = list((tmp_path / "work" / ".workbench" / "questions").iterdir())
+        assert [file.stat().st_mode & 0o777 for file in files] == [0o600]
+
+    def test_questions_are_listed_in_words(self):
+        spans = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5, 2000]}
+        assert words_of(spans) == "avg of the sensitive column over a range of age, 5 or 2,000 wide"
+        counts = {"kind": "counts", "attributes": 1, "of": "cost"}
+        assert words_of(counts).endswith("ranges of 1 quasi-identifier and a value of cost")
+        picked = {"kind": "arbitrary", "aggregate": "sum", "of": "cost", "selected": 50}
+        assert words_of(picked) == "sum of cost over people picked at random, at least 50"
+
 
 class TestRelease:
     def test_changes_are_shown_beside_what_was_opened(self, visitor):
@@ -495,6 +515,26 @@ class TestLines:
         assert document()["versions"] == "composed"
         assert "A release would be refused" not in visitor.get(f"/lines/{NAME}").text
         assert visitor.act("lines", NAME, "rule", rule="none").status_code == 422
+
+    def test_a_dropped_table_is_rehearsed(self, visitor, folder, text, monkeypatch):
+        monkeypatch.setattr(jobs, "_COMMAND", "import sys; print(sys.argv, file=sys.stderr)")
+        headers = {"cookie": visitor.cookie, "origin": visitor.own}
+        path = f"{visitor.place}/dropped/june.csv"
+        for _ in range(2):
+            visitor.client.request("PUT", path, content=b"a,b\n1,2\n", headers=headers)
+        page = visitor.get(f"/lines/{NAME}").text
+        assert "Place of june.csv in the folder" in page
+        fields = {"name": "june.csv", "target": "june.csv"}
+        answer = visitor.act("lines", NAME, "rehearse-dropped", **fields)
+        name = answer.headers["location"].rpartition("/")[2]
+        job = visitor.workbench.bench.jobs.job(name)
+        while job.is_running:
+            time.sleep(0.02)
+        assert "--set=source.uri=june.csv" in job.lines[0]
+        assert (folder / "june.csv").read_bytes() == b"a,b\n1,2\n"
+        assert text() == SPEC
+        assert "Place of june.csv" not in visitor.get(f"/lines/{NAME}").text
+        assert visitor.act("lines", NAME, "rehearse-dropped", **fields).status_code == 422
 
     def test_no_other_directory_is_withdrawn(self, visitor):
         fields = {"version": "../..", "reason": "x", "certain": "yes"}

@@ -77,10 +77,12 @@ def test_from_a_file_to_a_release(page, tmp_path, monkeypatch, capfd):
                 page.get_by_role("heading", name=name, level=1).wait_for()
             STAYS.get(name, lambda _: None)(watched)
             watched.look()
-        page.go_back()
+        page.get_by_role("link", name="Back to Release").click()
         page.get_by_role("heading", name="Release", level=1).wait_for()
-        page.go_forward()
+        page.go_back()
         page.get_by_role("heading", name="Lines", level=1).wait_for()
+        page.go_forward()
+        page.get_by_role("heading", name="Release", level=1).wait_for()
         workbench.server.stop()
         serving.join(20)
     assert (folder / "releases" / "patients" / "0001" / "index.html").is_file()
@@ -97,7 +99,8 @@ def test_from_a_file_to_a_release(page, tmp_path, monkeypatch, capfd):
 def without_questions(spec):
     """Leave out the questions of a draft, on which measuring takes most of the time."""
     text = spec.read_text(encoding="utf-8")
-    spec.write_text(text[: text.index("evaluate:")], encoding="utf-8")
+    line = "people: patients\nversions: composed\n"
+    spec.write_text(text[: text.index("evaluate:")] + line, encoding="utf-8")
 
 
 def promise(watched):
@@ -135,6 +138,16 @@ def release(watched):
     watched.page.get_by_role("heading", name="Published").wait_for()
 
 
+def lines(watched):
+    """Take next month's table into the private work directory, and rehearse it."""
+    watched.page.locator("#file").set_input_files(TUTORIAL / "patients-june.csv")
+    watched.page.get_by_label("Place of patients-june.csv in the folder").wait_for()
+    watched.press("Put it there, and rehearse", re.compile("/jobs/"))
+    watched.page.wait_for_url("**/lines/patients.yaml")
+    watched.page.get_by_text("people who stay").wait_for()
+    watched.page.get_by_text("people who wait for a later version").wait_for()
+
+
 def questions(watched):
     watched.page.get_by_label("question", exact=True).fill("SELECT COUNT(*) FROM microdata")
     watched.page.get_by_role("button", name="Ask").click()
@@ -147,4 +160,5 @@ STAYS = {
     "Questions": questions,
     "Preview": preview,
     "Release": release,
+    "Lines": lines,
 }
