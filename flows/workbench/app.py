@@ -30,6 +30,7 @@ from sfumato.flows.workbench.steps import STEPS
 from sfumato.flows.workbench.visit import Bench, Sent, Visit
 
 _MOST_BYTES = 1 << 24  # of a form
+_MOST_FIELDS = 50_000
 _LOOK_SECONDS = 0.3
 _FORM = "application/x-www-form-urlencoded"
 _SEE_OTHER, _NOT_FOUND, _CONFLICT, _REFUSED = 303, 404, 409, 422
@@ -156,8 +157,8 @@ class Pages:
         """Undo the latest change of a spec."""
         step, name = request.path_params["step"], request.path_params["spec"]
 
-        def put_back(_sent: Sent) -> str:
-            self._bench.desk.undo(name)
+        def put_back(sent: Sent) -> str:
+            self._bench.desk.undo(name, sent.get("digest"))
             return self._bench.address(step, name)
 
         return await self._change(request, put_back)
@@ -252,7 +253,10 @@ async def _read_form(request: Request) -> Sent:
         body += piece
         if len(body) > _MOST_BYTES:
             raise InputError("the form is too long. Put long texts into a file")
-    pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+    text = body.decode("utf-8", "replace")
+    if text.count("&") >= _MOST_FIELDS:
+        raise InputError("the form has too many fields. Change the spec as text, or in an editor")
+    pairs = parse_qsl(text, keep_blank_values=True)
     return Sent(tuple((name, value.replace("\r\n", "\n")) for name, value in pairs))
 
 

@@ -132,7 +132,9 @@ class Folder:
             folders[:] = sorted(f for f in visible if not _is_published(place, f))
             for file in sorted(files):
                 path = Path(place) / file
-                if room and path.resolve().is_relative_to(self.folder) and path.is_file():
+                if not room:
+                    return
+                if path.resolve().is_relative_to(self.folder) and path.is_file():
                     room -= 1
                     yield path.relative_to(self.folder).as_posix()
 
@@ -168,12 +170,7 @@ class Folder:
             ChangedOutsideError: where the spec has changed meanwhile; nothing is written.
         """
         with self._lock:
-            spec = self.open(name)
-            if spec.digest != digest:
-                raise ChangedOutsideError(
-                    f"{name}: was changed since this page was made, in another tab or outside the "
-                    "workbench. Nothing was written. Look at the present state, and try again"
-                )
+            self._require_state(name, digest)
             before = {str(path): _text_or_none(path) for path in files}
             if before == {str(path): text for path, text in files.items()}:
                 return
@@ -195,6 +192,13 @@ class Folder:
         for old in numbers[:-_MOST_CHANGES]:
             (place / f"{old:06}.json").unlink(missing_ok=True)
 
+    def _require_state(self, name: str, digest: str) -> None:
+        if self.open(name).digest != digest:
+            raise ChangedOutsideError(
+                f"{name}: was changed since this page was made, in another tab or outside the "
+                "workbench. Nothing was done. Look at the present state, and try again"
+            )
+
     def questions(self, name: str) -> list[str]:
         """Return the steward's own questions about a spec, in SQL; they outlast the workbench."""
         place = self._questions(name)
@@ -212,16 +216,21 @@ class Folder:
         record = self._latest(name)
         return None if record is None else str(record["title"])
 
-    def undo(self, name: str) -> str | None:
+    def undo(self, name: str, digest: str) -> str | None:
         """Put back what the latest change replaced; return its title, or None without one.
 
+        Args:
+            name: of the spec.
+            digest: of the state that the page with the button was made from.
+
         Raises:
-            ChangedOutsideError: where the spec has changed since, outside the workbench.
+            ChangedOutsideError: where the spec has changed since, here or outside the workbench.
         """
         with self._lock:
             record = self._latest(name)
             if record is None:
                 return None
+            self._require_state(name, digest)
             if self.open(name).digest != record["after"]:
                 raise ChangedOutsideError(
                     f"{name}: was changed outside the workbench since the latest change here. So "

@@ -13,6 +13,7 @@ from sfumato.tasks.private.durable import copy_atomically
 from sfumato.tasks.private.workdir import private_directory
 
 _DROPPED = "dropped"
+_PART = ".part"  # of a file that is not complete, or was not when the workbench was killed
 _LARGEST = 1 << 34  # bytes of a dropped file
 
 
@@ -80,18 +81,21 @@ async def receive(bench: Bench, name: str, pieces: AsyncIterator[bytes]) -> str:
     """
     if Path(name).name != name or not name.lower().endswith((*TABLE_ENDINGS, *PROJECT_ENDINGS)):
         raise InputError(f"{name}: is not a table. Drop a file such as people.csv")
-    place, size = _drop_place(bench) / name, 0
-    _make_file(place)
-    with place.open("wb") as file:
-        try:
+    place, part, size = _drop_place(bench) / name, _drop_place(bench) / f"{name}{_PART}", 0
+    _make_file(part)
+    try:
+        _make_file(place)
+        place.unlink()  # until it is complete
+        with part.open("wb") as file:
             async for piece in pieces:
                 size += len(piece)
                 if size > _LARGEST:
                     raise InputError(f"{name}: is too large to be dropped. Copy it into the folder")
                 file.write(piece)
-        except BaseException:
-            place.unlink(missing_ok=True)
-            raise
+        part.rename(place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
     return f"{bench.place}/"
 
 
@@ -124,10 +128,15 @@ def put_into_folder(bench: Bench, sent: Sent) -> str:
         InputError: where there is no such file, or the name is outside the folder or in use.
     """
     source, target = _dropped_file(bench, sent), sent.get("target").strip()
-    place = (bench.desk.folder / target).resolve()
-    if not target or not place.is_relative_to(bench.desk.folder) or not place.parent.is_dir():
-        raise InputError(f"{target}: is not in the folder. Write a name such as people.csv")
-    _make_file(place)
+    if source.suffix == _PART:
+        raise InputError(f"{source.stem}: was not copied completely. Delete it, and drop it again")
+    try:
+        place = (bench.desk.folder / target).resolve()
+        if not target or not place.is_relative_to(bench.desk.folder) or not place.parent.is_dir():
+            raise InputError(f"{target}: is not in the folder. Write a name such as people.csv")
+        _make_file(place)
+    except (OSError, ValueError):
+        raise InputError(f"{target}: cannot be the name of a file. Write another one") from None
     copy_atomically(source, place, mode=0o600)
     source.unlink()
     return place.relative_to(bench.desk.folder).as_posix()
@@ -135,10 +144,9 @@ def put_into_folder(bench: Bench, sent: Sent) -> str:
 
 def _dropped_file(bench: Bench, sent: Sent) -> Path:
     name = sent.get("name")
-    source = _drop_place(bench) / Path(name.replace("\0", "")).name
-    if not name or not source.is_file():
+    if name not in dropped_files(bench):
         raise InputError(f"{name}: was not dropped here. Drop it again")
-    return source
+    return _drop_place(bench) / name
 
 
 def _make_file(place: Path) -> None:

@@ -11,7 +11,7 @@ import yaml
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
 from sfumato.flows.inputs.documents import parse_yaml
 from sfumato.flows.workbench.counts import CountedTable, TableCounter
-from sfumato.flows.workbench.desk import Folder, OpenedSpec
+from sfumato.flows.workbench.desk import ChangedOutsideError, Folder, OpenedSpec
 from sfumato.flows.workbench.jobs import Job, Jobs
 from sfumato.flows.workbench.yaml_edits import Place, removal_of, with_value
 
@@ -148,6 +148,19 @@ class Visit:
             arguments, title, self.here, spec=name, digest=digest, kind=kind
         )
         return f"{self.bench.place}/jobs/{job.id}"
+
+    def require_present(self) -> None:
+        """Refuse to act on a spec that has changed since the page was made.
+
+        Raises:
+            ChangedOutsideError: where it has.
+        """
+        if self.sent.get("digest") != self.spec.digest:
+            raise ChangedOutsideError(
+                f"{self.spec.name}: was changed since this page was made, in another tab or "
+                "outside the workbench. Nothing was started. Look at the present state, and try "
+                "again"
+            )
 
     def latest(self, kind: str) -> Job | None:
         """Return the latest command of a kind about the spec, or None."""

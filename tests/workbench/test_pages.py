@@ -76,7 +76,7 @@ def test_forms_of_strangers_break_nothing(visitor, monkeypatch, garbage):
         for action in (*step.actions, "nothing"):
             answer = visitor.act(step.name, NAME, action, **dict.fromkeys(FIELDS, garbage))
             assert answer.status_code in (303, 422), (step.name, action)
-            visitor.post(f"/undo/columns/{NAME}", {})
+            visitor.undo("columns", NAME)
     assert faults == []
 
 
@@ -179,7 +179,7 @@ class TestColumns:
         assert visitor.act("columns", NAME, "roles", **fields).status_code == 303
         old = "town: {role: quasi-identifier, hierarchy: hierarchies/town.csv}"
         assert text() == SPEC.replace(old, "town: {role: drop}")
-        assert visitor.post(f"/undo/columns/{NAME}", {}).status_code == 303
+        assert visitor.undo("columns", NAME).status_code == 303
         assert text() == SPEC
 
     def test_settings_that_a_role_does_not_admit_go_with_it(self, visitor, document):
@@ -267,7 +267,7 @@ class TestHierarchies:
         rows = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines()]
         assert ["30", "30 to 59", "15 to 59", "*"] in rows
         assert "15, 30, 60" in visitor.get(f"/hierarchies/{NAME}").text
-        visitor.post(f"/undo/hierarchies/{NAME}", {})
+        visitor.undo("hierarchies", NAME)
         assert not file.exists()
         assert "intervals" in document()["columns"]["age"]["hierarchy"]
 

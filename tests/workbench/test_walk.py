@@ -39,6 +39,7 @@ class Watched:
 
     def look(self):
         """Look at the page as on a telephone, in turn in the light and in the dark."""
+        self.page.wait_for_load_state()
         self.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         self.dark = not self.dark
         self.page.emulate_media(color_scheme="dark" if self.dark else "light")
