@@ -13,7 +13,14 @@ from sfumato.flows.inputs.policies import policy_names
 from sfumato.flows.inputs.spec import json_schema
 from sfumato.flows.workbench.counts import CountedTable
 from sfumato.flows.workbench.visit import Visit
-from sfumato.flows.workbench.worth import Worth, is_counted, range_of, reads_as_number, worth_of
+from sfumato.flows.workbench.worth import (
+    Worth,
+    is_counted,
+    range_of,
+    reads_as_number,
+    step_of,
+    worth_of,
+)
 from sfumato.tasks.report.numbers import half_width, percent
 from sfumato.tasks.report.steward.tables import Table, table_of, with_shares
 
@@ -181,16 +188,22 @@ def _schema_of(promise: Keys) -> Keys:
 def _with_ranges(
     promise: Keys, numbers: Iterator[Number], table: CountedTable | None, visit: Visit
 ) -> list[Number]:
-    """Return numbers with sliders for those that are lengths of a column's range."""
+    """Return numbers with sliders for those that are lengths of a column's range.
+
+    Before the table is counted, such a slider ends at four times its value.
+    """
     columns = _columns_of(promise, visit)
-    found = range_of(table, columns[0]) if columns else None
-    if found is None:
-        return list(numbers)
-    length, step = found
+    length = range_of(table, columns[0]) if columns else None
     return [
-        replace(number, high=length, step=step) if number.name == "e" else number
+        replace(number, high=length or _four_times(number.value), step=step_of(length))
+        if number.name == "e"
+        else number
         for number in numbers
     ]
+
+
+def _four_times(value: Any) -> float | None:
+    return 4 * float(value) if reads_as_number(value) and float(value) > 0 else None
 
 
 def _worth(table: CountedTable, promises: Sequence[Keys], visit: Visit) -> Iterator[Worth]:

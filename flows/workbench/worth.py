@@ -7,9 +7,9 @@ release decides it on published groups.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from math import floor, log10
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ValidationError
@@ -20,7 +20,7 @@ from sfumato.flows.workbench.counts import CountedTable
 from sfumato.tasks.report.numbers import percent
 
 _DIGITS = 9  # of a number that is counted with, before and behind its point
-_STEPS = 3  # digits of a step of a slider over a range
+_STEPS = 2  # powers of ten between a range and a step of its slider
 _OF_GROUPS = (
     *("l-diversity", "t-closeness", "beta-likeness", "delta-disclosure", "ke-anonymity"),
     "p-privacy",
@@ -133,16 +133,19 @@ def reads_as_number(value: Any) -> bool:
     return number.is_finite() and (not number or abs(number.adjusted()) <= _DIGITS)
 
 
-def range_of(table: CountedTable | None, column: str) -> tuple[float, float] | None:
-    """Return the length of a column's range, and a fitting step; None if it has none.
-
-    >>> range_of(None, "cost") is None
-    True
-    """
+def range_of(table: CountedTable | None, column: str) -> float | None:
+    """Return the length of a column's range; None if it has none, or is not counted yet."""
     facts = None if table is None else table.facts.get(column)
     if facts is None or not facts.is_number or facts.distinct < 2:
         return None
     ends = pc.min_max(pc.cast(facts.column.values, pa.float64())).as_py()
-    length = float(ends["max"] - ends["min"])
-    digits = int(np.floor(np.log10(length))) + 1
-    return length, float(10.0 ** (digits - _STEPS)) if digits < _STEPS else 10 ** (digits - _STEPS)
+    return float(ends["max"] - ends["min"])
+
+
+def step_of(length: float | None) -> float:
+    """Return the step of a slider over a range: a power of ten.
+
+    >>> step_of(80_000.0), step_of(25.0), step_of(None)
+    (100.0, 0.1, 1.0)
+    """
+    return 1.0 if length is None else float(10.0 ** (floor(log10(length)) - _STEPS))
