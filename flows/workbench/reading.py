@@ -89,8 +89,15 @@ def read_again(bench: Bench, sent: Sent) -> str:
     """
     name = sent.get("file")
     bench.desk.path(name)
-    bench.readings[name] = sent
+    bench.readings[name] = without_header(sent)
     return address_of(bench, name)
+
+
+def without_header(sent: Sent) -> Sent:
+    """Return fields in which names of the columns also say that the file has no header."""
+    if sent.get("columns").strip() and not sent.get("header"):
+        return Sent((*sent.pairs, ("header", "no")))
+    return sent
 
 
 def address_of(bench: Bench, name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.workbench.desk import PROJECT_ENDINGS, TABLE_ENDINGS, hierarchy_files
 from sfumato.flows.workbench.jobs import Job
-from sfumato.flows.workbench.reading import address_of, options_of
+from sfumato.flows.workbench.reading import address_of, options_of, without_header
 from sfumato.flows.workbench.visit import Bench, Sent
 from sfumato.tasks.private.durable import copy_atomically
 from sfumato.tasks.private.workdir import private_directory
@@ -58,8 +58,8 @@ def draft(bench: Bench, sent: Sent) -> str:
         source += [f"--data={_relative(bench, name)}"] if name else []
     else:
         source = ["--", _relative(bench, name)]
-    bench.readings[name] = sent
-    options = list(options_of(sent))
+    reading = bench.readings[name] = without_header(sent)
+    options = list(options_of(reading))
     arguments = ["init", f"--out={spec}", "--json", *options, *source]
     target = address_of(bench, name) if name else f"{bench.place}/"
     job = bench.jobs.start(arguments, f"Draft of {spec}", target, spec=spec)

@@ -41,6 +41,16 @@ def test_tables_and_specs_are_offered_and_nothing_outside(desk, folder, tmp_path
             desk.path(name)
 
 
+def test_nothing_published_is_offered(desk, folder):
+    for place in ("releases/line/0001/data", "line/0001"):
+        (folder / place).mkdir(parents=True)
+        (folder / place / "t.csv").write_text("a\n1\n", encoding="utf-8")
+    for line in ("releases/line", "line"):
+        (folder / line / "releases.json").write_text("{}", encoding="utf-8")
+        (folder / line / "index.html").write_text("", encoding="utf-8")
+    assert desk.files((".csv", ".html")) == ["patients.csv", "hierarchies/town.csv"]
+
+
 def test_a_change_is_undone_step_by_step(desk, folder):
     path, towns = folder / "patients.yaml", folder / "hierarchies" / "town.csv"
     desk.change(

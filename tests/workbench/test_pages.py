@@ -104,6 +104,10 @@ class TestTheTable:
         page = visitor.get("/table?file=odd.csv").text
         assert '<th scope="col">x</th><th scope="col">y</th>' in page
         assert "<td>a</td><td>b</td>" in page
+        visitor.post("/table", {"file": "odd.csv", "columns": "v, w"})
+        page = visitor.get("/table?file=odd.csv").text
+        assert '<th scope="col">v</th><th scope="col">w</th>' in page
+        assert "<td>a</td><td>b</td>" in page  # names mean that there is no header
         assert visitor.post("/table", {"file": "../odd.csv"}).status_code == 422
 
     def test_a_fault_is_named_with_its_line(self, visitor, folder):
@@ -139,6 +143,15 @@ class TestTheTable:
         page = visitor.get("/table?file=odd.csv").text
         assert "<code>(empty), unbekannt, k.A., none, -9, NA, ?</code>" in page
         assert page.count(" checked> <span><code>") == 4
+
+    def test_hierarchies_are_no_tables_and_reserved_names_no_specs(self, visitor, folder):
+        """The directory of people's keys is called `people`, so that no line can be."""
+        page = visitor.get("/").text
+        assert "file=patients.csv" in page
+        assert "town.csv" not in page
+        (folder / "people.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+        page = visitor.get("/table?file=people.csv").text
+        assert 'name="spec" value="people-data.yaml"' in page
 
     def test_a_dropped_file_goes_only_into_the_work_directory(self, visitor, folder, tmp_path):
         headers = {"cookie": visitor.cookie, "origin": visitor.own}
