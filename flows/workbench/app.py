@@ -24,7 +24,7 @@ from sfumato.expectations.machine.fault import failure_of
 from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.workbench import reading, start
 from sfumato.flows.workbench.desk import ChangedOutsideError
-from sfumato.flows.workbench.pages import WorkStep, render, render_step, static_file
+from sfumato.flows.workbench.pages import WorkStep, places_of, render, render_step, static_file
 from sfumato.flows.workbench.results import file_of_job
 from sfumato.flows.workbench.steps import STEPS
 from sfumato.flows.workbench.visit import Bench, Sent, Visit
@@ -125,7 +125,9 @@ class Pages:
             target = start.target_of(self._bench, job)
             return RedirectResponse(target, _SEE_OTHER)
         reason = reading.in_fields(job.message) if job.kind == "init" else job.message
-        return await self._page(lambda: render("job", self._bench, job=job, reason=reason))
+        steps = places_of(self._bench, STEPS, job.spec) if job.kind != "init" else ()
+        view = {"job": job, "reason": reason, "steps": steps}
+        return await self._page(lambda: render("job", self._bench, **view))
 
     async def events(self, request: Request) -> Response:
         """Send what a command writes, as server-sent events, until it ends."""

@@ -93,10 +93,7 @@ def render_step(
         view: what the template shows in addition.
     """
     bench, spec = visit.bench, visit.spec
-    places = [
-        {"title": other.title, "address": bench.address(other.name, spec.name), "name": other.name}
-        for other in steps
-    ]
+    places = places_of(bench, steps, spec.name)
     number = steps.index(step)
     return render(
         step.name,
@@ -113,6 +110,14 @@ def render_step(
         after=places[number + 1] if number + 1 < len(places) else None,
         **{**_standing(spec), **view},
     )
+
+
+def places_of(bench: Bench, steps: tuple[WorkStep, ...], spec: str) -> list[dict[str, str]]:
+    """Return the title, address and name of each step of a spec."""
+    return [
+        {"title": step.title, "address": bench.address(step.name, spec), "name": step.name}
+        for step in steps
+    ]
 
 
 def _standing(spec: OpenedSpec) -> dict[str, Any]:

@@ -77,6 +77,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "chosen_form": form.get("method"),
         "chosen_partition": partition.get("method"),
         "job": job,
+        "has_questions": has_questions(visit),
         "is_present": job is not None and visit.is_present(job),
         "differs": _differs(visit, job),
         "report": page_of_draft(visit.bench.place, job),
@@ -85,6 +86,12 @@ def show(visit: Visit) -> dict[str, Any]:
         "plot": None if job is None else _plot(job),
         "not_admitted": {} if job is None else job.document.get("not-admitted", {}),
     }
+
+
+def has_questions(visit: Visit) -> bool:
+    """Return True if there are questions on which alternatives are compared."""
+    workloads = (visit.spec.document.get("evaluate") or {}).get("workloads")
+    return bool(workloads or visit.bench.desk.questions(visit.spec.name))
 
 
 def alternatives_of(job: Job) -> Iterator[ComparedAlternative]:

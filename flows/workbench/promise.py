@@ -142,6 +142,7 @@ def show(visit: Visit) -> dict[str, Any]:
         ],
         "counting": visit.progress_of(table, uncounted),
         "uncounted": uncounted,
+        "measured": bool((visit.spec.document.get("evaluate") or {}).get("workloads")),
         "sweeps": [name for name in _SWEEPS if any(name in promise for promise in promises)],
         "job": visit.latest("sweep"),
         "drafted": visit.latest("plan"),

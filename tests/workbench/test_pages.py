@@ -444,6 +444,16 @@ class TestFormAndPartition:
         assert "Outdated" in visitor.get(f"/partition/{NAME}").text
         assert visitor.act("partition", NAME, "take").status_code == 422
 
+    def test_without_questions_nothing_is_compared(self, visitor, folder):
+        begin = SPEC.index("evaluate:")
+        (folder / NAME).write_text(SPEC[:begin], encoding="utf-8")
+        for step in ("partition", "promise"):
+            page = visitor.get(f"/{step}/{NAME}").text
+            assert "There are no questions yet" in page
+            assert f'<a href="{visitor.place}/questions/{NAME}">Add some' in page
+        visitor.act("questions", NAME, "ask", sql="SELECT COUNT(*) FROM microdata")
+        assert "Compare alternatives" in visitor.get(f"/partition/{NAME}").text
+
     def test_nothing_is_taken_before_a_comparison(self, visitor, text):
         assert visitor.act("partition", NAME, "take").status_code == 422
         assert text() == SPEC
