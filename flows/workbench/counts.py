@@ -229,13 +229,13 @@ class CountedTable:
             sensitive: the sensitive column whose values are counted in each group.
             names: the quasi-identifiers; all without any.
         """
-        wanted = sensitive, tuple(names)
-        if wanted not in self._groups_of:
+        choice = sensitive, tuple(names)
+        if choice not in self._groups_of:
             columns = [self.rows[name] for name in names or self.quasi_identifiers()]
             keys, bound = key(columns, self.rows.rows)
             coded = {sensitive: self.rows[sensitive].counted_codes()}
-            self._groups_of[wanted] = count(keys, bound, coded)
-        return self._groups_of[wanted]
+            self._groups_of[choice] = count(keys, bound, coded)
+        return self._groups_of[choice]
 
     @cached_property
     def _groups_of(self) -> dict[tuple[str, tuple[str, ...]], Groups]:
@@ -304,8 +304,8 @@ class TableCounter:
 
     def _note(self, identity: str, stage: str) -> None:
         begun = self._stages.get(identity, ("", time.monotonic()))[1]
-        kept = {name: state for name, state in self._stages.items() if name in self._tables}
-        self._stages = {**kept, identity: (stage, begun)}
+        current = {name: state for name, state in self._stages.items() if name in self._tables}
+        self._stages = {**current, identity: (stage, begun)}
 
     def progress(self, spec: OpenedSpec) -> str:
         """Return how far the counting of a spec's table is, in words."""

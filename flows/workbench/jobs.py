@@ -84,7 +84,7 @@ class Job:
 
     @property
     def after_stop(self) -> str:
-        """What becomes of a command that was stopped and is started again, in words."""
+        """The words on what becomes of a stopped command that is started again."""
         if self.kind in _GO_ON:
             return "Start it again to go on: what was tried before it was stopped is kept."
         return "It kept nothing, so it begins anew when you start it again."

@@ -361,12 +361,12 @@ def sweep(visit: Visit) -> str:
     name = visit.sent.get("name")
     if name not in _SWEEPS:
         raise SpecError(f"there is no such number. Choose from {', '.join(_SWEEPS)}")
-    option = f"--sweep={name}={_SWEEPS[name] or _around(visit, name)}"
+    option = f"--sweep={name}={_SWEEPS[name] or _range_around(visit, name)}"
     arguments = ["plan", option, "--format=json", "--", str(visit.spec.path)]
     return visit.start(arguments, f"The sweep over {name}", "sweep")
 
 
-def _around(visit: Visit, name: str) -> str:
+def _range_around(visit: Visit, name: str) -> str:
     """Return a range of values around that of the first promise with a number.
 
     Raises:

@@ -94,15 +94,17 @@ def words_of(workload: Mapping[str, Any]) -> str:
         number = workload.get("attributes", 1)
         columns = "1 quasi-identifier" if number == 1 else f"{number} quasi-identifiers"
         return f"counts of people with ranges of {columns} and a value of {column}"
-    asked = f"{workload.get('aggregate', '')} of {column}"
+    question = f"{workload.get('aggregate', '')} of {column}"
     if kind == "range":
-        return f"{asked} over a range of {workload.get('over')}, {_listed(workload, 'spans')} wide"
+        return (
+            f"{question} over a range of {workload.get('over')}, {_list_of(workload, 'spans')} wide"
+        )
     if kind == "arbitrary":
-        return f"{asked} over people picked at random, at least {_listed(workload, 'selected')}"
+        return f"{question} over people picked at random, at least {_list_of(workload, 'selected')}"
     return str(kind)
 
 
-def _listed(workload: Mapping[str, Any], key: str) -> str:
+def _list_of(workload: Mapping[str, Any], key: str) -> str:
     numbers = workload.get(key)
     several = numbers if isinstance(numbers, list | tuple) else [numbers]
     texts = [f"{n:,}" if isinstance(n, int) else str(n) for n in several]
@@ -180,9 +182,9 @@ def ask(visit: Visit) -> None:
 
 def forget(visit: Visit) -> None:
     """Forget a question in SQL."""
-    kept = visit.bench.desk.questions(visit.spec.name)
-    kept = [sql for sql in kept if sql != visit.sent.get("sql")]
-    visit.bench.desk.keep_questions(visit.spec.name, kept)
+    questions = visit.bench.desk.questions(visit.spec.name)
+    others = [sql for sql in questions if sql != visit.sent.get("sql")]
+    visit.bench.desk.keep_questions(visit.spec.name, others)
 
 
 def add(visit: Visit) -> None:

@@ -1,4 +1,4 @@
-"""What numbers of promises are worth: rows of the table as it is that a promise is about, counted.
+"""Rows that numbers of promises are about, counted in the table as it is.
 
 A promise is decided on the groups of equal quasi-identifiers by the model itself, as a check of a
 release decides it on published groups.
@@ -90,7 +90,7 @@ def worth_of(
             broken = rows_breaking(table, {**promise, **_read(numbers)}, column)
             if broken is not None:
                 written = ", ".join(f"{name} {value}" for name, value in numbers.items())
-                words = f"rows in groups whose values of {column} break it now ({written})"
+                words = f"rows in groups that break it by their values of {column} now ({written})"
                 yield promise["model"], words, broken, percent(broken / rows)
 
 

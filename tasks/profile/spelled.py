@@ -158,7 +158,7 @@ def null_texts(columns: Mapping[str, pa.Array], options: DraftOptions) -> tuple[
     """
     candidates, nulls = pa.array(_NULLS), set()
     for texts in columns.values():
-        others = _without(texts, ("", *options.nulls))
+        others = _drop_texts(texts, ("", *options.nulls))
         missing = pc.is_in(others, value_set=candidates)
         if pc.any(missing).as_py() and _are_typed(others.filter(pc.invert(missing))):
             nulls |= set(others.filter(missing).to_pylist())
@@ -176,7 +176,7 @@ def doubtful_texts(columns: Mapping[str, pa.Array], nulls: Sequence[str]) -> dic
     """
     doubtful: dict[str, list[str]] = {}
     for name, texts in columns.items():
-        others = _without(texts, ("", *nulls))
+        others = _drop_texts(texts, ("", *nulls))
         odd = others.filter(pc.invert(pc.match_substring_regex(others, _NUMBER_OR_DATE)))
         is_odd = 0 < len(odd) <= _FEW and len(others) >= _RARE * len(odd)
         usual = others.filter(pc.is_in(others, value_set=pa.array(_NULLS)))
@@ -185,7 +185,7 @@ def doubtful_texts(columns: Mapping[str, pa.Array], nulls: Sequence[str]) -> dic
     return doubtful
 
 
-def _without(texts: pa.Array, nulls: Sequence[str]) -> pa.Array:
+def _drop_texts(texts: pa.Array, nulls: Sequence[str]) -> pa.Array:
     return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(nulls, pa.string()))))
 
 
@@ -225,7 +225,7 @@ def texts_of(parts: Parts, nulls: Sequence[str]) -> pa.Array:
     several = [text for column in values for text in _as_list(column)]
     if len(values) < len(parts) or not all(isinstance(text, str) for text in several):
         return pa.array([], pa.string())
-    return _without(pc.unique(pa.array(several, pa.string())), nulls)
+    return _drop_texts(pc.unique(pa.array(several, pa.string())), nulls)
 
 
 def _as_list(values: Any) -> Sequence[Any]:

@@ -203,9 +203,9 @@ def _notes_on_words(source: Source, columns: Mapping[str, Parts]) -> tuple[str, 
     names = list(dict.fromkeys(name for columns_of_word in doubtful for name in columns_of_word))
     if not names:
         return ()
-    shown = ", ".join(map(repr, names[:_MOST])) + (", …" if len(names) > _MOST else "")
+    listed = ", ".join(map(repr, names[:_MOST])) + (", …" if len(names) > _MOST else "")
     return (
-        f"a word may mean a missing value in {shown}. If it does, name it by --null WORD, and "
+        f"a word may mean a missing value in {listed}. If it does, name it by --null WORD, and "
         "draft again",
     )
 

@@ -127,5 +127,5 @@ def document_of(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    main(int(given[1]) if given[:1] == ["--rows"] else ROWS)
+    arguments = sys.argv[1:]
+    main(int(arguments[1]) if arguments[:1] == ["--rows"] else ROWS)

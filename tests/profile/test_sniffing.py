@@ -215,9 +215,9 @@ def test_words_among_numbers_are_missing_only_if_the_steward_says_so(tmp_path):
 def test_doubtful_texts_occur_and_are_not_known(columns, nulls):
     texts = {name: pa.array(sorted(set(values)), pa.string()) for name, values in columns.items()}
     options = read_options({}, {}, nulls=tuple(nulls))
-    known = null_texts(texts, options)
-    assert known[: len(nulls)] == tuple(nulls)
-    for word, names in doubtful_texts(texts, known).items():
-        assert word not in ("", *known)
+    missing = null_texts(texts, options)
+    assert missing[: len(nulls)] == tuple(nulls)
+    for word, names in doubtful_texts(texts, missing).items():
+        assert word not in ("", *missing)
         assert names == [name for name in columns if name in names]
         assert all(word in columns[name] for name in names)

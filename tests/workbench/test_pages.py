@@ -355,9 +355,9 @@ class TestPromise:
         (folder / NAME).write_text(SPEC[:begin] + promises + SPEC[end:], encoding="utf-8")
         page = visitor.get(f"/promise/{NAME}?0.t=1&1.beta=9&2.delta=4&3.e=0").text
         for numbers in ("t 1", "beta 9", "delta 4", "k 2, e 0"):
-            words = f"rows in groups whose values of cost break it now ({numbers})"
+            words = f"rows in groups that break it by their values of cost now ({numbers})"
             assert words in page
-        row = page[page.index("break it now (t 1)") :]
+        row = page[page.index("of cost now (t 1)") :]
         assert re.search(r'class="number">(\d+)</td>', row)[1] == "0"
         assert "<code>delta-presence: min</code>" in page
         assert re.search(r'type="range" id="r-3-e"[^>]* max="\d+', page)

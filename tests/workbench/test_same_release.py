@@ -47,7 +47,7 @@ def in_workbench(visitor, answer):
     return job
 
 
-def edited(text):
+def edit(text):
     """Edit a draft as in an editor: the same decisions as by the forms below."""
     begin = text.index("evaluate:")
     replaced = {
@@ -100,7 +100,7 @@ def test_a_spec_and_its_release_are_those_of_a_terminal(visitor, folder, tmp_pat
     work = tmp_path / "work-by-hand"
     by_hand(other, work, 8, "init", TABLE, f"--out={NAME}", "--hide=values", "--about=numbers")
     spec = other / NAME
-    spec.write_text(edited(spec.read_text(encoding="utf-8")), encoding="utf-8")
+    spec.write_text(edit(spec.read_text(encoding="utf-8")), encoding="utf-8")
     typed = json.loads(by_hand(other, work, 8, "release", "--json", NAME).splitlines()[-1])
 
     texts = [(place / NAME).read_text(encoding="utf-8") for place in (folder, other)]

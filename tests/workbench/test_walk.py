@@ -227,7 +227,7 @@ def write_spec(folder, name, columns, table):
 
 
 def test_a_large_table_is_counted_while_the_steward_works(page, tmp_path, monkeypatch):
-    """What was chosen outlasts the counts that come, and is not left without a question."""
+    """Choices outlast the counts that come, and are not left without a question."""
     spec = write_spec(tmp_path, "large", LARGE, large_table(100_000))
     counted = counts._count
 
@@ -251,9 +251,9 @@ def test_a_large_table_is_counted_while_the_steward_works(page, tmp_path, monkey
         assert yaml.safe_load(spec.read_text())["columns"]["town"] == {"role": "insensitive"}
         page.goto(page.url.replace("/columns/", "/promise/"))
         page.get_by_label("t-closeness, t").press("ArrowRight")  # moved before the counts are known
-        page.get_by_text("break it now (t 0.21)").wait_for()
+        page.get_by_text("of illness now (t 0.21)").wait_for()
         page.get_by_label("ke-anonymity, e").press("ArrowRight")
-        page.get_by_text(re.compile(r"break it now \(k 5, e (?!2000\))")).wait_for()
+        page.get_by_text(re.compile(r"of income now \(k 5, e (?!2000\))")).wait_for()
 
 
 def test_sixty_columns_are_decided_in_the_browser(page, tmp_path):
