@@ -100,7 +100,8 @@ def words_of(workload: Mapping[str, Any]) -> str:
             f"{question} over a range of {workload.get('over')}, {_list_of(workload, 'spans')} wide"
         )
     if kind == "arbitrary":
-        return f"{question} over people picked at random, at least {_list_of(workload, 'selected')}"
+        numbers = _list_of(workload, "selected")
+        return f"{question} over people picked at random, at least {numbers}"
     return str(kind)
 
 
