@@ -7,7 +7,7 @@ release. Exposure together with other lines is not judged, and the line does not
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -80,7 +80,15 @@ KEPT_HOURS = 24
 """Hours for which a draft stays, unless the spec retains a run's stages for longer."""
 Advisor = Callable[[Path, Overrides, DraftContent], list[str]]
 """Returns what would answer more narrowly than a draft, given its spec and the changed keys."""
-_OF_GROUPS = ("groups_continued", "groups_new", "groups_retired")
+_OF_A_LINE: Mapping[str, tuple[str, ...]] = {
+    "people_continued": ("continued",),
+    "people_new": ("new", "refilled"),
+    "people_waiting": ("waiting",),
+    "groups_continued": ("groups_continued",),
+    "groups_new": ("groups_new",),
+    "groups_retired": ("groups_retired",),
+}
+"""What a rehearsal says of a line that goes on, by the notes of a candidate that it adds up."""
 
 
 @dataclass(frozen=True)
@@ -296,8 +304,9 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
     """Rehearse the next version of a line; return what it would be, in counts.
 
     Returns:
-        `rows` as a release declares them, and of a composed line which groups would go on, come
-        and be retired; `stands`, a version's number, where this source and spec have one.
+        `rows` as a release declares them; of a composed line also the people who would stay, come
+        and wait for a later version, and the groups that would go on, come and be retired;
+        `stands`, a version's number, where this source and spec have one.
 
     Raises:
         SpecError: where the spec is wrong.
@@ -330,4 +339,9 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
         )
         facts = read_note(candidate, "facts")
         rows = declaration(candidate).rows.model_dump(mode="json")
-        return {"rows": rows, **{name: facts[name] for name in _OF_GROUPS if name in facts}}
+        counts = {
+            name: sum(facts[note] for note in notes)
+            for name, notes in _OF_A_LINE.items()
+            if facts.keys() >= set(notes)
+        }
+        return {"rows": rows, **counts}

@@ -117,7 +117,7 @@ def write_first_spec(
         TransientFault: where a database or a store cannot be reached.
     """
     name = _stem(address or str(project))
-    line = _line_name(place.stem) if place is not None else _line_of_source(name)
+    line = _line_name(place.stem) if place is not None else line_of_source(name)
     spec = place or Path(f"{line}.yaml")
     _require_new(spec)
     drafted_under = None if policy is None else _policy(policy, spec.absolute().parent)
@@ -290,7 +290,7 @@ def _open_question(text: str, base: Path) -> str | None:
     return None
 
 
-def _line_of_source(stem: str) -> str:
+def line_of_source(stem: str) -> str:
     """Return the name of a line for a source, which may be called like a directory beside lines."""
     return _line_name(f"{stem}-data" if stem.lower() in (KEYS, PEOPLE) else stem)
 

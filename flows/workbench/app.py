@@ -22,14 +22,15 @@ from starlette.routing import Mount, Route, Router
 
 from sfumato.expectations.machine.fault import failure_of
 from sfumato.expectations.shared.errors import InputError, SfumatoError, SpecError
-from sfumato.flows.workbench import start
+from sfumato.flows.workbench import reading, start
 from sfumato.flows.workbench.desk import ChangedOutsideError
-from sfumato.flows.workbench.pages import WorkStep, render, render_step, static_file
+from sfumato.flows.workbench.pages import WorkStep, places_of, render, render_step, static_file
 from sfumato.flows.workbench.results import file_of_job
 from sfumato.flows.workbench.steps import STEPS
 from sfumato.flows.workbench.visit import Bench, Sent, Visit
 
 _MOST_BYTES = 1 << 24  # of a form
+_MOST_FIELDS = 50_000
 _LOOK_SECONDS = 0.3
 _FORM = "application/x-www-form-urlencoded"
 _SEE_OTHER, _NOT_FOUND, _CONFLICT, _REFUSED = 303, 404, 409, 422
@@ -55,6 +56,7 @@ def application(bench: Bench) -> Starlette:
     routes = [
         Route("/", pages.home),
         Route("/table", pages.table),
+        Route("/table", pages.read, methods=["POST"]),
         Route("/draft", pages.draft, methods=["POST"]),
         Route("/dropped/{name}", pages.drop, methods=["PUT"]),
         Route("/place", pages.place_dropped, methods=["POST"]),
@@ -85,10 +87,14 @@ class Pages:
 
     async def table(self, request: Request) -> Response:
         """Show how a table is read, and ask what its draft needs."""
-        sent = Sent(tuple(request.query_params.multi_items()))
+        name = request.query_params.get("file", "")
         return await self._page(
-            lambda: render("reading", self._bench, **start.table_view(self._bench, sent))
+            lambda: render("reading", self._bench, **reading.table_view(self._bench, name))
         )
+
+    async def read(self, request: Request) -> Response:
+        """Read a table in another way."""
+        return await self._change(request, lambda sent: reading.read_again(self._bench, sent))
 
     async def draft(self, request: Request) -> Response:
         """Start the draft of a spec."""
@@ -118,7 +124,10 @@ class Pages:
         if job.state == "done" and "stay" not in request.query_params:
             target = start.target_of(self._bench, job)
             return RedirectResponse(target, _SEE_OTHER)
-        return await self._page(lambda: render("job", self._bench, job=job))
+        reason = reading.in_fields(job.message) if job.kind == "init" else job.message
+        steps = places_of(self._bench, STEPS, job.spec) if job.kind != "init" else ()
+        view = {"job": job, "reason": reason, "steps": steps}
+        return await self._page(lambda: render("job", self._bench, **view))
 
     async def events(self, request: Request) -> Response:
         """Send what a command writes, as server-sent events, until it ends."""
@@ -150,8 +159,8 @@ class Pages:
         """Undo the latest change of a spec."""
         step, name = request.path_params["step"], request.path_params["spec"]
 
-        def put_back(_sent: Sent) -> str:
-            self._bench.desk.undo(name)
+        def put_back(sent: Sent) -> str:
+            self._bench.desk.undo(name, sent.get("digest"))
             return self._bench.address(step, name)
 
         return await self._change(request, put_back)
@@ -246,7 +255,10 @@ async def _read_form(request: Request) -> Sent:
         body += piece
         if len(body) > _MOST_BYTES:
             raise InputError("the form is too long. Put long texts into a file")
-    pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+    text = body.decode("utf-8", "replace")
+    if text.count("&") >= _MOST_FIELDS:
+        raise InputError("the form has too many fields. Change the spec as text, or in an editor")
+    pairs = parse_qsl(text, keep_blank_values=True)
     return Sent(tuple((name, value.replace("\r\n", "\n")) for name, value in pairs))
 
 

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import ValidationError
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.workbench.counts import CountedTable
@@ -17,7 +18,7 @@ from sfumato.tasks.microdata.suspect_values import far_values
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.report.codebook import CodebookValues, Marginal, marginal
 from sfumato.tasks.report.numbers import percent
-from sfumato.tasks.schema.columns import ColumnType, Role
+from sfumato.tasks.schema.columns import ColumnSpec, ColumnType, Role
 
 MEANINGS: Mapping[str, str] = {
     "identifier": "identifies a person, is never published",
@@ -33,6 +34,7 @@ _NULLS: Mapping[str, str] = {
     "drop-row": "leave these rows out",
     "category": "keep them as a value of their own",
 }
+_CHOSEN = ("role", "type", "nulls")  # settings that a form of the page has for every column
 _ROW = "row"
 _MOST_FAR = 5
 
@@ -77,23 +79,25 @@ def show(visit: Visit) -> dict[str, Any]:
         "roles": MEANINGS,
         "types": get_args(ColumnType),
         "nulls": _NULLS,
-        "counting": table is None and not uncounted,
+        "counting": visit.progress_of(table, uncounted),
         "uncounted": uncounted,
         "table": table,
         "groups": None if table is None else table.groups(),
         "known": [] if table is None else table.quasi_identifiers(),
         "unit": _unit(visit),
         "null_words": _null_words(visit),
+        "file": _file_of_folder(visit),
     }
 
 
 def _columns(visit: Visit, table: CountedTable | None) -> Iterator[ShownColumn]:
     written = visit.spec.document.get("columns") or {}
     seen = (visit.spec.document.get("source") or {}).get("seen") or ()
-    reasons = reasons_in(visit.spec.text, list(written))
-    for name in dict.fromkeys([*seen, *written]):
-        keys = written.get(name) or {"role": "drop"}
+    names = list(dict.fromkeys([*seen, *written]))
+    reasons = reasons_in(visit.spec.text, names)
+    for name in names:
         facts = None if table is None else table.facts.get(name)
+        keys = written.get(name) or _keys_to_begin_with(table, name, facts)
         column = ShownColumn(
             name,
             str(keys.get("role", "")),
@@ -104,6 +108,15 @@ def _columns(visit: Visit, table: CountedTable | None) -> Iterator[ShownColumn]:
             written=flow_text(keys) if name in written else "",
         )
         yield column if facts is None else _with_facts(column, facts)
+
+
+def _keys_to_begin_with(
+    table: CountedTable | None, name: str, facts: ColumnFacts | None
+) -> dict[str, str]:
+    """Return the settings that a column has if it is published, and that is not listed yet."""
+    nulls = {"nulls": "category"} if facts is not None and facts.missing else {}
+    kind = {"type": "" if facts is None else "string", **_type_of(table, name)}
+    return {"role": "drop", **kind, **nulls}
 
 
 def _with_facts(column: ShownColumn, facts: ColumnFacts) -> ShownColumn:
@@ -135,7 +148,7 @@ def reasons_in(text: str, names: list[str]) -> dict[str, str]:
     >>> reasons_in("columns:\n  # known\n  # to many\n  age: {}\n", ["age"])
     {'age': 'known to many'}
     """
-    reasons: dict[str, str] = {}
+    reasons = _reasons_for_dropping(text, names)
     comment: list[str] = []
     for line in text.splitlines():
         stripped = line.strip()
@@ -150,12 +163,40 @@ def reasons_in(text: str, names: list[str]) -> dict[str, str]:
     return reasons
 
 
+def _reasons_for_dropping(text: str, names: list[str]) -> dict[str, str]:
+    r"""Return the reason for each dropped column in the comment that a draft has on them.
+
+    >>> _reasons_for_dropping("# Dropped columns:\n#   id: its values\n# differ\n", ["id"])
+    {'id': 'its values differ'}
+    """
+    reasons: dict[str, str] = {}
+    name = None
+    for line in text.splitlines():
+        listed = re.match(r"#   (\S.*?): (.+)", line)
+        if listed and listed[1] in names:
+            name = listed[1]
+            reasons[name] = listed[2]
+        elif name is not None and line.startswith("# "):
+            reasons[name] += f" {line[2:].strip()}"
+        else:
+            name = None
+    return reasons
+
+
 def _null_words(visit: Visit) -> str | None:
     """Return the words that mean a missing value, as a text; None if the source is no CSV file."""
     source = visit.spec.document.get("source") or {}
     if source.get("format", "csv") != "csv" or "query" in source:
         return None
     return ", ".join(filter(None, (source.get("csv") or {}).get("null_values") or ()))
+
+
+def _file_of_folder(visit: Visit) -> str | None:
+    """Return the name of the source if it is a file of the folder, from which to draft again."""
+    source = visit.spec.document.get("source") or {}
+    path, folder = visit.spec.path.parent / str(source.get("uri", "")), visit.bench.desk.folder
+    is_inside = path.resolve().is_relative_to(folder) and path.is_file()
+    return path.resolve().relative_to(folder).as_posix() if is_inside else None
 
 
 def _unit(visit: Visit) -> dict[str, Any]:
@@ -168,6 +209,10 @@ def _unit(visit: Visit) -> dict[str, Any]:
 
 def change_roles(visit: Visit) -> None:
     """Write the roles, types and policies for missing values that were chosen."""
+    visit.set(_changes_of_roles(visit), "roles of columns")
+
+
+def _changes_of_roles(visit: Visit) -> dict[tuple[str | int, ...], Any]:
     table, _ = visit.table_or_fault()
     changes: dict[tuple[str | int, ...], Any] = {}
     written = visit.spec.document.get("columns") or {}
@@ -176,28 +221,62 @@ def change_roles(visit: Visit) -> None:
         role = _choice(visit.sent.get(f"role:{name}", "drop"), get_args(Role))
         if keys is None:
             if role != "drop":
-                changes[("columns", name)] = {"role": role, **_type_of(table, name)}
+                changes[("columns", name)] = _new_keys(visit, table, name, role)
             continue
         changes |= _changed_keys(visit, name, keys, role)
-    visit.set(changes, "roles of columns")
+    return changes
+
+
+def _new_keys(visit: Visit, table: CountedTable | None, name: str, role: str) -> dict[str, str]:
+    """Return the settings of a column that was not listed, as the form has them."""
+    kind = visit.sent.get(f"type:{name}")
+    kinds = {"type": _choice(kind, get_args(ColumnType))} if kind else _type_of(table, name)
+    nulls = _choice(visit.sent.get(f"nulls:{name}"), tuple(_NULLS))
+    kinds = {} if kinds.get("type") == "string" else kinds
+    return {"role": role, **kinds, **({"nulls": nulls} if nulls else {})}
 
 
 def _changed_keys(
     visit: Visit, name: str, keys: Mapping[str, Any], role: str
 ) -> dict[tuple[str | int, ...], Any]:
     """Return the keys of a column that a form has other values for."""
-    changes: dict[tuple[str | int, ...], Any] = {}
-    if role != keys.get("role"):
-        changes[("columns", name, "role")] = role
-        if keys.get("unit") and role != "identifier":
-            changes[("columns", name, "unit")] = None
     kind = _choice(visit.sent.get(f"type:{name}", "string"), get_args(ColumnType))
-    if kind != keys.get("type", "string"):
-        changes[("columns", name, "type")] = None if kind == "string" else kind
     nulls = _choice(visit.sent.get(f"nulls:{name}"), tuple(_NULLS))
+    chosen: dict[str, Any] = {"role": role}
+    if kind != keys.get("type", "string"):
+        chosen["type"] = None if kind == "string" else kind
     if nulls != keys.get("nulls", ""):
-        changes[("columns", name, "nulls")] = nulls or None
-    return changes
+        chosen["nulls"] = nulls or None
+    if role != keys.get("role") or "type" in chosen:
+        new = {key: value for key, value in {**keys, **chosen}.items() if value is not None}
+        chosen |= dict.fromkeys(new.keys() - keys_that_fit(new).keys())
+    return {
+        ("columns", name, key): value for key, value in chosen.items() if value != keys.get(key)
+    }
+
+
+def keys_that_fit(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a column without those that its role or its type does not admit.
+
+    >>> keys_that_fit({"role": "drop", "type": "integer", "hierarchy": {"intervals": [5]}})
+    {'role': 'drop', 'type': 'integer'}
+    """
+    fitting = {key: keys[key] for key in _CHOSEN if key in keys}
+    number = 0
+    while number < len(fitting):
+        number = len(fitting)
+        for key in keys.keys() - fitting.keys():
+            if _is_column({**fitting, key: keys[key]}):
+                fitting[key] = keys[key]
+    return fitting
+
+
+def _is_column(keys: Mapping[str, Any]) -> bool:
+    try:
+        ColumnSpec.model_validate(keys)
+    except ValidationError:
+        return False
+    return True
 
 
 def _choice(value: str, choices: tuple[str, ...]) -> str:
@@ -211,7 +290,8 @@ def _type_of(table: CountedTable | None, name: str) -> dict[str, str]:
     if table is None or not table.whole.has(name):
         return {}
     values = table.whole[name].values
-    for kind, arrow in (("integer", pa.int64()), ("float", pa.float64())):
+    kinds = (("integer", pa.int64()), ("float", pa.float64()), ("date", pa.date32()))
+    for kind, arrow in kinds if len(values) else ():
         try:
             pc.cast(pc.utf8_trim_whitespace(pc.cast(values, pa.string())), arrow)
         except pa.ArrowInvalid:
@@ -259,8 +339,9 @@ def write_null_words(visit: Visit) -> None:
 
 
 def confirm(visit: Visit) -> str:
-    """Confirm the roles, which a release needs; go on to the next step."""
-    visit.set({("roles",): "confirmed"}, "confirmation of the roles")
+    """Write the roles that were chosen, and confirm them, which a release needs; go on."""
+    changes = {**_changes_of_roles(visit), ("roles",): "confirmed"}
+    visit.set(changes, "confirmation of the roles")
     return visit.bench.address("hierarchies", visit.spec.name)
 
 

@@ -5,13 +5,14 @@ ask meanwhile are answered at once that it is being counted.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from os import environ
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
 from sfumato.flows.inputs.passphrases import source_secrets
 from sfumato.flows.workbench.desk import OpenedSpec, hierarchy_files
@@ -34,7 +37,7 @@ from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.schema.hierarchy import Hierarchy
 from sfumato.tasks.stages.ingest import FETCHED
 
-_PATIENCE = 2.0  # seconds that a page waits for the counts before it is shown without them
+_PATIENCE = 1.0  # seconds that a page waits for the counts before it is shown without them
 _MOST_TABLES = 2
 
 
@@ -219,6 +222,25 @@ class CountedTable:
         np.maximum.at(largest, pairs // width, times)
         return ValueCounts(sizes, np.bincount(pairs // width, minlength=len(sizes)), largest)
 
+    def groups_of(self, sensitive: str, names: Sequence[str] = ()) -> Groups:
+        """Return the groups of equal quasi-identifiers as privacy models are decided on them.
+
+        Args:
+            sensitive: the sensitive column whose values are counted in each group.
+            names: the quasi-identifiers; all without any.
+        """
+        choice = sensitive, tuple(names)
+        if choice not in self._groups_of:
+            columns = [self.rows[name] for name in names or self.quasi_identifiers()]
+            keys, bound = key(columns, self.rows.rows)
+            coded = {sensitive: self.rows[sensitive].counted_codes()}
+            self._groups_of[choice] = count(keys, bound, coded)
+        return self._groups_of[choice]
+
+    @cached_property
+    def _groups_of(self) -> dict[tuple[str, tuple[str, ...]], Groups]:
+        return {}
+
     def _at_level(self, name: str, level: int) -> Column:
         """Return a column whose codes are those of labels at a level of its hierarchy."""
         column = self.rows[name]
@@ -256,6 +278,7 @@ class TableCounter:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, "counting")
         self._tables: dict[str, Future[CountedTable]] = {}
+        self._stages: dict[str, tuple[str, float]] = {}
 
     def table(self, spec: OpenedSpec, patience: float = _PATIENCE) -> CountedTable | None:
         """Return the table of a spec, or None while it is being counted.
@@ -271,11 +294,25 @@ class TableCounter:
         identity = _identity(spec, declared)
         if identity not in self._tables:
             for old in list(self._tables)[: 1 - _MOST_TABLES]:
-                del self._tables[old]
-            self._tables[identity] = self._pool.submit(_count, declared)
+                self._tables.pop(old).cancel()  # which ends nothing that has begun
+            note = partial(self._note, identity)
+            note("it waits for another table")
+            self._tables[identity] = self._pool.submit(_count, declared, note)
         with suppress(NotYet):
             return self._tables[identity].result(patience)
         return None
+
+    def _note(self, identity: str, stage: str) -> None:
+        begun = self._stages.get(identity, ("", time.monotonic()))[1]
+        current = {name: state for name, state in self._stages.items() if name in self._tables}
+        self._stages = {**current, identity: (stage, begun)}
+
+    def progress(self, spec: OpenedSpec) -> str:
+        """Return how far the counting of a spec's table is, in words."""
+        stage, begun = self._stages.get(
+            _identity(spec, declared_table(spec)), ("it begins", time.monotonic())
+        )
+        return f"{stage} ({time.monotonic() - begun:.0f} s)"
 
     def close(self) -> None:
         """Wait for nothing that is being counted."""
@@ -295,7 +332,9 @@ def _identity(spec: OpenedSpec, declared: DeclaredTable) -> str:
     return json.dumps([str(spec.path), keys, state, files], default=str)
 
 
-def _count(declared: DeclaredTable) -> CountedTable:
+def _count(declared: DeclaredTable, note: Callable[[str], None]) -> CountedTable:
+    """Return the counted table; `note` takes what is being done, in words."""
+    note("the file is being read")
     source, base, fault, represented = declared.source, declared.base, "", None
     with (
         sanitise_errors("count"),
@@ -307,13 +346,17 @@ def _count(declared: DeclaredTable) -> CountedTable:
             whole = read(source, _columns_to_show(declared), base, environment, place)
         except SfumatoError:  # of a column that the spec drops: it may be of no kind that is shown
             whole = read(source, declared.columns, base, environment, place)
+        note(f"{whole.rows:,} rows were read, and those of a release are being found")
         try:
             columns, nulls = declared.columns, declared.nulls
             represented = represented_rows(whole, source, columns, nulls, base).microdata
         except SfumatoError as error:
             fault = str(error)
     table = CountedTable(declared, whole, represented, fault)
-    _ = table.facts, table.groups()
+    note(f"{whole.rows:,} rows were read, and groups are being counted")
+    table.groups()
+    note(f"{whole.rows:,} rows were read, and the values of each column are being counted")
+    _ = table.facts
     return table
 
 

@@ -8,7 +8,7 @@ private work directory, from where it can be put back.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -20,6 +20,7 @@ from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.expectations.shared.wording import readable
 from sfumato.flows.inputs.documents import parse_yaml, read_yaml
 from sfumato.flows.inputs.spec import ReleaseSpec, json_schema, spec_of
+from sfumato.tasks.lines.versions import RECORD
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes, read_json, read_text
@@ -127,10 +128,13 @@ class Folder:
         room = _MOST_FILES
         for place, folders, files in os.walk(self.folder):
             depth = len(Path(place).relative_to(self.folder).parts)
-            folders[:] = sorted(f for f in folders if f[0] != "." and depth < _DEEPEST)
+            visible = [f for f in folders if f[0] != "." and depth < _DEEPEST]
+            folders[:] = sorted(f for f in visible if not _is_published(place, f))
             for file in sorted(files):
                 path = Path(place) / file
-                if room and path.resolve().is_relative_to(self.folder) and path.is_file():
+                if not room:
+                    return
+                if path.resolve().is_relative_to(self.folder) and path.is_file():
                     room -= 1
                     yield path.relative_to(self.folder).as_posix()
 
@@ -166,12 +170,7 @@ class Folder:
             ChangedOutsideError: where the spec has changed meanwhile; nothing is written.
         """
         with self._lock:
-            spec = self.open(name)
-            if spec.digest != digest:
-                raise ChangedOutsideError(
-                    f"{name}: was changed since this page was made, in another tab or outside the "
-                    "workbench. Nothing was written. Look at the present state, and try again"
-                )
+            self._require_state(name, digest)
             before = {str(path): _text_or_none(path) for path in files}
             if before == {str(path): text for path, text in files.items()}:
                 return
@@ -193,21 +192,45 @@ class Folder:
         for old in numbers[:-_MOST_CHANGES]:
             (place / f"{old:06}.json").unlink(missing_ok=True)
 
+    def _require_state(self, name: str, digest: str) -> None:
+        if self.open(name).digest != digest:
+            raise ChangedOutsideError(
+                f"{name}: was changed since this page was made, in another tab or outside the "
+                "workbench. Nothing was done. Look at the present state, and try again"
+            )
+
+    def questions(self, name: str) -> list[str]:
+        """Return the steward's own questions about a spec, in SQL; they outlast the workbench."""
+        place = self._questions(name)
+        return [str(sql) for sql in read_json(place, _MOST_BYTES)] if place.exists() else []
+
+    def keep_questions(self, name: str, questions: Sequence[str]) -> None:
+        """Keep the steward's own questions about a spec in the private work directory."""
+        write_atomically(self._questions(name), json.dumps(list(questions)).encode(), 0o600)
+
+    def _questions(self, name: str) -> Path:
+        return private_directory(self.private / "questions") / f"{self._key(name)}.json"
+
     def latest_change(self, name: str) -> str | None:
         """Return the title of the change that can be undone, or None."""
         record = self._latest(name)
         return None if record is None else str(record["title"])
 
-    def undo(self, name: str) -> str | None:
+    def undo(self, name: str, digest: str) -> str | None:
         """Put back what the latest change replaced; return its title, or None without one.
 
+        Args:
+            name: of the spec.
+            digest: of the state that the page with the button was made from.
+
         Raises:
-            ChangedOutsideError: where the spec has changed since, outside the workbench.
+            ChangedOutsideError: where the spec has changed since, here or outside the workbench.
         """
         with self._lock:
             record = self._latest(name)
             if record is None:
                 return None
+            self._require_state(name, digest)
             if self.open(name).digest != record["after"]:
                 raise ChangedOutsideError(
                     f"{name}: was changed outside the workbench since the latest change here. So "
@@ -235,8 +258,16 @@ class Folder:
 
     def _changes(self, name: str) -> Path:
         """Return the private directory with what changes of a spec replaced."""
-        key = hashlib.sha256(str(self.folder / name).encode()).hexdigest()[:16]
-        return private_directory(private_directory(self.private / "changes") / key)
+        return private_directory(private_directory(self.private / "changes") / self._key(name))
+
+    def _key(self, name: str) -> str:
+        return hashlib.sha256(str(self.folder / name).encode()).hexdigest()[:16]
+
+
+def _is_published(place: str, folder: str) -> bool:
+    """Decide whether a folder is a line, or the catalogue of lines: it has nothing to release."""
+    path = Path(place) / folder
+    return (path / RECORD).exists() or any(path.glob(f"*/{RECORD}"))
 
 
 def hierarchy_files(document: Mapping[str, Any], spec: Path) -> dict[str, Path]:

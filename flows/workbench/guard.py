@@ -10,7 +10,6 @@ import hmac
 import secrets
 from collections.abc import Iterator, Mapping
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -86,13 +85,12 @@ class Keys:
         return True
 
     def has_cookie(self, header: str) -> bool:
-        """Return True if a header of cookies has the cookie of this run."""
-        try:
-            cookies = SimpleCookie(header)
-        except CookieError:
-            return False
-        value = cookies[_COOKIE].value if _COOKIE in cookies else ""
-        return hmac.compare_digest(value.encode(), self._cookie.encode())
+        """Return True if a header of cookies has the cookie of this run.
+
+        Other servers of this machine may set cookies of the same name, which browsers send as well.
+        """
+        own = f"{_COOKIE}={self._cookie}".encode()
+        return any(hmac.compare_digest(part.strip().encode(), own) for part in header.split(";"))
 
     @property
     def cookie(self) -> str:

@@ -71,7 +71,7 @@ def show(visit: Visit) -> dict[str, Any]:
     columns = [_hierarchy_of(visit, table, name, keys) for name, keys in columns_by_name.items()]
     return {
         "columns": columns,
-        "counting": table is None and not uncounted,
+        "counting": visit.progress_of(table, uncounted),
         "uncounted": uncounted,
         "periods": list(PERIODS),
         "files": visit.bench.desk.files((".csv",)),

@@ -25,6 +25,7 @@ _MOST_LINES = 2000
 _MOST_BYTES = 1 << 24  # of output
 _PATIENCE = 10.0  # seconds that a stopped command has to tidy up
 _MOST_JOBS = 100
+_GO_ON = ("compare", "sweep")  # commands that keep results on the way
 _INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL)
 
 
@@ -80,6 +81,13 @@ class Job:
                 answer = json.loads(line)
                 return answer if isinstance(answer, dict) else {}
         return {}
+
+    @property
+    def after_stop(self) -> str:
+        """The words on what becomes of a stopped command that is started again."""
+        if self.kind in _GO_ON:
+            return "Start it again to go on: what was tried before it was stopped is kept."
+        return "It kept nothing, so it begins anew when you start it again."
 
     @property
     def message(self) -> str:

@@ -2,16 +2,21 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
 from sfumato.flows.life.releases import list_lines
 from sfumato.flows.workbench.desk import TABLE_ENDINGS
-from sfumato.flows.workbench.visit import Visit
+from sfumato.flows.workbench.start import delete_dropped, dropped_files, put_into_folder
+from sfumato.flows.workbench.visit import Sent, Visit
 from sfumato.tasks.lines.listing import STATES, ListedLine
 
-_GROUPS = {
+_COUNTS = {
+    "people_continued": "people who stay",
+    "people_new": "people who are new",
+    "people_waiting": "people who wait for a later version",
     "groups_continued": "groups that go on",
     "groups_new": "groups that are new",
     "groups_retired": "groups that are retired",
@@ -41,6 +46,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "rule": _rule(visit),
         "tables": visit.bench.desk.files(TABLE_ENDINGS),
         "source": source,
+        "dropped": dropped_files(visit.bench),
         "job": job,
         "rehearsal": _rehearsal(job.document) if job is not None and rehearsed else None,
         "withdrawal": withdrawal,
@@ -95,7 +101,7 @@ def _rehearsal(document: Any) -> dict[str, Any]:
     """Return what a rehearsed version would be, in words."""
     rows = document.get("rows") or {}
     counts = [(name.replace("_", " "), number) for name, number in rows.items() if number]
-    groups = [(words, document[name]) for name, words in _GROUPS.items() if name in document]
+    groups = [(words, document[name]) for name, words in _COUNTS.items() if name in document]
     return {"stands": document.get("stands"), "counts": counts, "groups": groups}
 
 
@@ -104,6 +110,17 @@ def rehearse(visit: Visit) -> str:
     file = _relative(visit, visit.sent.get("file"))
     arguments = ["release", "--dry", f"--set=source.uri={file}", "--", str(visit.spec.path)]
     return visit.start(arguments, f"The rehearsal with {visit.sent.get('file')}", "rehearsal")
+
+
+def rehearse_dropped(visit: Visit) -> str:
+    """Put a dropped table into the folder, and start to rehearse the next version with it."""
+    file = put_into_folder(visit.bench, visit.sent)
+    return rehearse(replace(visit, sent=Sent((*visit.sent.pairs, ("file", file)))))
+
+
+def remove_dropped(visit: Visit) -> None:
+    """Delete a dropped table, which is in the private work directory only."""
+    delete_dropped(visit.bench, visit.sent)
 
 
 def use_table(visit: Visit) -> str:
@@ -138,5 +155,12 @@ def withdraw(visit: Visit) -> str:
     return visit.start(arguments, f"The withdrawal of version {number}")
 
 
-ACTIONS = {"rule": change_rule, "rehearse": rehearse, "use": use_table, "withdraw": withdraw}
+ACTIONS = {
+    "rule": change_rule,
+    "rehearse": rehearse,
+    "rehearse-dropped": rehearse_dropped,
+    "remove-dropped": remove_dropped,
+    "use": use_table,
+    "withdraw": withdraw,
+}
 """What the forms of the page do."""

@@ -1,9 +1,11 @@
 """Pages of the workbench: one look, their steps in order, and the files that they need."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader
@@ -21,6 +23,14 @@ _STATIC: Mapping[str, tuple[Path, str]] = {
     "htmx.js": (_HERE / "static" / "vendor" / "htmx.min.js", "text/javascript"),
 }
 STYLE = "style.css"
+_STEP_OF: Mapping[str, str] = {
+    **dict.fromkeys(("columns", "unit", "nulls", "source"), "columns"),
+    **dict.fromkeys(("promises", "policy"), "promise"),
+    **dict.fromkeys(("partition", "groups", "form", "strata"), "partition"),
+    **dict.fromkeys(("versions", "people"), "lines"),
+    "evaluate": "questions",
+}
+"""The step in which a key of a spec is decided; others are in the step Release, as text."""
 Show = Callable[[Visit], Mapping[str, Any]]
 Act = Callable[[Visit], str | None]
 
@@ -48,7 +58,7 @@ def templates() -> Environment:
     """Return the templates of the workbench, and those of other private pages."""
     ours = FileSystemLoader(_TEMPLATES, encoding="utf-8")
     environment = environment_of(ChoiceLoader([ours, template_loader()]))
-    environment.filters |= {"percent": percent, "half_width": half_width}
+    environment.filters |= {"percent": percent, "half_width": half_width, "quoted": quote}
     return environment
 
 
@@ -83,10 +93,7 @@ def render_step(
         view: what the template shows in addition.
     """
     bench, spec = visit.bench, visit.spec
-    places = [
-        {"title": other.title, "address": bench.address(other.name, spec.name), "name": other.name}
-        for other in steps
-    ]
+    places = places_of(bench, steps, spec.name)
     number = steps.index(step)
     return render(
         step.name,
@@ -105,6 +112,16 @@ def render_step(
     )
 
 
+def places_of(bench: Bench, steps: tuple[WorkStep, ...], spec: str) -> list[dict[str, str]]:
+    """Return the title, address and name of each step of a spec."""
+    return [
+        {"title": step.title, "address": bench.address(step.name, spec), "name": step.name}
+        for step in steps
+    ]
+
+
 def _standing(spec: OpenedSpec) -> dict[str, Any]:
     """Return what is to be decided of a spec before it can be released."""
-    return {"fault": spec.fault(), "confirmed": spec.is_confirmed}
+    fault = spec.fault()
+    key = re.split(r"[.:]", fault or "")[0]
+    return {"fault": fault, "place_of_fault": _STEP_OF.get(key), "confirmed": spec.is_confirmed}

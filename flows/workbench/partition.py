@@ -1,6 +1,6 @@
 """The step of form and partition: alternatives side by side on the same questions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "chosen_form": form.get("method"),
         "chosen_partition": partition.get("method"),
         "job": job,
+        "has_questions": has_questions(visit),
         "is_present": job is not None and visit.is_present(job),
         "differs": _differs(visit, job),
         "report": page_of_draft(visit.bench.place, job),
@@ -85,6 +86,12 @@ def show(visit: Visit) -> dict[str, Any]:
         "plot": None if job is None else _plot(job),
         "not_admitted": {} if job is None else job.document.get("not-admitted", {}),
     }
+
+
+def has_questions(visit: Visit) -> bool:
+    """Return True if there are questions on which alternatives are compared."""
+    workloads = (visit.spec.document.get("evaluate") or {}).get("workloads")
+    return bool(workloads or visit.bench.desk.questions(visit.spec.name))
 
 
 def alternatives_of(job: Job) -> Iterator[ComparedAlternative]:
@@ -124,19 +131,16 @@ def _plot(job: Job) -> ParetoPlot | None:
 
 def compare(visit: Visit) -> str:
     """Start to compare alternatives; what was tried before on the same rows is not tried again."""
-    own = (
-        []
-        if not visit.bench.own_questions.get(visit.spec.name)
-        else [f"--queries={_queries(visit)}"]
-    )
+    questions = visit.bench.desk.questions(visit.spec.name)
+    own = [f"--queries={_queries(visit, questions)}"] if questions else []
     arguments = ["compare", "--json", *own, "--", str(visit.spec.path)]
     return visit.start(arguments, f"The comparison for {visit.spec.name}")
 
 
-def _queries(visit: Visit) -> Path:
+def _queries(visit: Visit, questions: Sequence[str]) -> Path:
     """Write the steward's own questions into a private file, and return its path."""
     path = visit.bench.desk.private / "queries.sql"
-    text = "".join(f"{sql.rstrip(';')};\n" for sql in visit.bench.own_questions[visit.spec.name])
+    text = "".join(f"{sql.rstrip(';')};\n" for sql in questions)
     write_atomically(path, text.encode(), mode=0o600)
     return path
 

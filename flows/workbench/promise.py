@@ -1,9 +1,8 @@
 """The step of the promise: which one, against whom, and what each value of its numbers is worth."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,29 @@ from sfumato.flows.inputs.policies import policy_names
 from sfumato.flows.inputs.spec import json_schema
 from sfumato.flows.workbench.counts import CountedTable
 from sfumato.flows.workbench.visit import Visit
+from sfumato.flows.workbench.worth import (
+    Worth,
+    is_counted,
+    range_of,
+    reads_as_number,
+    step_of,
+    worth_of,
+)
 from sfumato.tasks.report.numbers import half_width, percent
 from sfumato.tasks.report.steward.tables import Table, table_of, with_shares
 
 _SHARES = ("alpha", "beta", "t", "min", "max", "rho1", "rho2")
 _MOST = {"k": 50, "l": 20}
-_DIGITS = 9  # of a number that is counted with, before and behind its point
-_SWEEPS: Mapping[str, str] = {"k": "2..50", "l": "2..20", "alpha": "0.05..0.9", "t": "0.05..0.5"}
+_LARGEST = {"beta": 10.0, "delta": 5.0, "c": 10.0}
+_SWEEPS: Mapping[str, str] = {
+    "k": "2..50",
+    "l": "2..20",
+    "alpha": "0.05..0.9",
+    "t": "0.05..0.5",
+    "beta": "0.5..8",
+    "delta": "0.2..4",
+    "e": "",  # from a quarter of its value to four times of it
+}
 Keys = Mapping[str, Any]
 
 
@@ -116,13 +131,21 @@ def show(visit: Visit) -> dict[str, Any]:
     promises = [p for p in visit.spec.document.get("promises") or () if isinstance(p, Mapping)]
     return {
         "questions": QUESTIONS,
-        "promises": [(promise, list(numbers_of(promise))) for promise in promises],
+        "promises": [(p, _with_ranges(p, numbers_of(p), table, visit)) for p in promises],
         "added": ADDED,
         "worth": [] if table is None else list(_worth(table, promises, visit)),
-        "counting": table is None and not uncounted,
+        "uncounted_numbers": [
+            f"{p['model']}: {number.name}"
+            for p in promises
+            for number in numbers_of(p)
+            if not is_counted(p, number.name)
+        ],
+        "counting": visit.progress_of(table, uncounted),
         "uncounted": uncounted,
+        "measured": bool((visit.spec.document.get("evaluate") or {}).get("workloads")),
         "sweeps": [name for name in _SWEEPS if any(name in promise for promise in promises)],
         "job": visit.latest("sweep"),
+        "drafted": visit.latest("plan"),
         "swept": _swept(visit),
         "risk": _risk_of_draft(visit),
         "policies": policy_rows(),
@@ -139,7 +162,7 @@ def numbers_of(promise: Keys) -> Iterator[Number]:
         if not whole and not _is_number(schema):
             continue
         is_share = name in _SHARES and promise["model"] != "beta-likeness"
-        high = float(_MOST.get(name, 50)) if whole else 1.0 if is_share else None
+        high = float(_MOST.get(name, 50)) if whole else 1.0 if is_share else _LARGEST.get(name)
         low, step = (float(schema.get("minimum", 1)), 1.0) if whole else (0.0, 0.01)
         yield Number(name, value, schema.get("description", ""), low, high, step)
 
@@ -163,68 +186,38 @@ def _schema_of(promise: Keys) -> Keys:
     return {}
 
 
-Count = Callable[[CountedTable, str, Any], tuple[str, int]]
+def _with_ranges(
+    promise: Keys, numbers: Iterator[Number], table: CountedTable | None, visit: Visit
+) -> list[Number]:
+    """Return numbers with sliders for those that are lengths of a column's range.
 
-
-def _rows_below(table: CountedTable, _column: str, value: Any) -> tuple[str, int]:
-    return f"rows in groups of fewer than {value} now", table.groups().rows_below(int(float(value)))
-
-
-def _fewer(table: CountedTable, column: str, value: Any) -> tuple[str, int]:
-    words = f"rows in groups with fewer than {value} values of {column} now"
-    return words, table.values(column).rows_with_fewer(int(float(value)))
-
-
-def _share(value: Any) -> Fraction:
-    """Return a share as written; one with more decimals than a slider has is rounded."""
-    return Fraction(str(value)).limit_denominator(10**6)
-
-
-def _frequent(table: CountedTable, column: str, value: Any) -> tuple[str, int]:
-    words = f"rows in groups in which a value of {column} is more frequent than {value} now"
-    return words, table.values(column).rows_above(_share(value))
-
-
-_WORTH: Mapping[tuple[str, str], Count] = {
-    ("k-anonymity", "k"): _rows_below,
-    ("alpha-k", "k"): _rows_below,
-    ("alpha-k", "alpha"): _frequent,
-    ("alpha-beta", "beta"): _frequent,
-    ("l-diversity", "l"): _fewer,
-    ("ke-anonymity", "k"): _fewer,
-}
-"""What a number of a promise is about in the table as it is, counted at once."""
-
-
-def _worth(
-    table: CountedTable, promises: Sequence[Keys], visit: Visit
-) -> Iterator[tuple[str, str, int, str]]:
-    """Yield what numbers are worth: a promise, words, rows, and their share.
-
-    The values of sliders that are being moved come with the visit.
+    Before the table is counted, such a slider ends at four times its value.
     """
-    rows = max(table.rows.rows, 1)
+    columns = _columns_of(promise, visit)
+    length = range_of(table, columns[0]) if columns else None
+    return [
+        replace(number, high=length or _four_times(number.value), step=step_of(length))
+        if number.name == "e"
+        else number
+        for number in numbers
+    ]
+
+
+def _four_times(value: Any) -> float | None:
+    return 4 * float(value) if reads_as_number(value) and float(value) > 0 else None
+
+
+def _worth(table: CountedTable, promises: Sequence[Keys], visit: Visit) -> Iterator[Worth]:
+    """Yield what numbers of all promises are worth; those of moved sliders come with the visit."""
     alone = table.groups().alone
-    yield "", "rows that are unique now", alone, percent(alone / rows)
+    yield "", "rows that are unique now", alone, percent(alone / max(table.rows.rows, 1))
     for place, promise in enumerate(promises):
-        for number in numbers_of(promise):
-            count = _WORTH.get((promise["model"], number.name))
-            value = visit.sent.get(f"{place}.{number.name}") or number.value
-            if count is None or not _reads_as_number(value):
-                continue
-            for column in _columns_of(promise, visit) if count is not _rows_below else [""]:
-                if not column or table.rows.has(column):
-                    words, number_of_rows = count(table, column, value)
-                    share = percent(number_of_rows / rows)
-                    yield promise["model"], words, number_of_rows, share
-
-
-def _reads_as_number(value: Any) -> bool:
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        return False
-    return number.is_finite() and (not number or abs(number.adjusted()) <= _DIGITS)
+        numbers = {
+            number.name: visit.sent.get(f"{place}.{number.name}") or number.value
+            for number in numbers_of(promise)
+        }
+        columns = [name for name in _columns_of(promise, visit) if table.rows.has(name)]
+        yield from worth_of(table, promise, numbers, columns)
 
 
 def _columns_of(promise: Keys, visit: Visit) -> list[str]:
@@ -340,7 +333,7 @@ def read_number(name: str, text: str) -> int | float:
     >>> read_number("k", "5"), read_number("t", "0.2")
     (5, 0.2)
     """
-    if not _reads_as_number(text):
+    if not reads_as_number(text):
         raise SpecError(f"{name}: {text!r} is not a number. Write digits, such as 5 or 0.2")
     number = Decimal(text)
     is_whole = number == number.to_integral_value()
@@ -368,9 +361,29 @@ def sweep(visit: Visit) -> str:
     name = visit.sent.get("name")
     if name not in _SWEEPS:
         raise SpecError(f"there is no such number. Choose from {', '.join(_SWEEPS)}")
-    option = f"--sweep={name}={_SWEEPS[name]}"
+    option = f"--sweep={name}={_SWEEPS[name] or _range_around(visit, name)}"
     arguments = ["plan", option, "--format=json", "--", str(visit.spec.path)]
     return visit.start(arguments, f"The sweep over {name}", "sweep")
+
+
+def _range_around(visit: Visit, name: str) -> str:
+    """Return a range of values around that of the first promise with a number.
+
+    Raises:
+        SpecError: where no promise has it, or its value is no number.
+    """
+    promises = visit.spec.document.get("promises") or ()
+    value = next((p[name] for p in promises if isinstance(p, Mapping) and name in p), None)
+    if not reads_as_number(value):
+        raise SpecError(f"no promise has a number {name}. Reload the page, and choose again")
+    number = Decimal(str(value))
+    return f"{max(number // 4, Decimal(1)):f}..{max(4 * number, Decimal(4)):f}"
+
+
+def draft(visit: Visit) -> str:
+    """Start a draft, which computes what a release would leave of the risk; stay on this page."""
+    visit.start(["plan", str(visit.spec.path), "--format=json"], f"Draft of {visit.spec.name}")
+    return visit.here
 
 
 def change_policy(visit: Visit) -> None:
@@ -391,6 +404,7 @@ ACTIONS = {
     "add": add,
     "remove": remove,
     "sweep": sweep,
+    "draft": draft,
     "policy": change_policy,
 }
 """What the forms of the page do."""

@@ -66,12 +66,13 @@ def show(visit: Visit) -> dict[str, Any]:
     columns = visit.spec.document.get("columns") or {}
     is_done = job is not None and job.state == "done" and "accuracy" in job.document
     measured = job.document["accuracy"] if job is not None and is_done else ()
-    own = visit.bench.own_questions.get(visit.spec.name, [])
+    own = visit.bench.desk.questions(visit.spec.name)
     return {
-        "workloads": [(flow_text(w), KINDS.get(w.get("kind", ""), "")) for w in workloads],
+        "workloads": [(words_of(w), flow_text(w)) for w in workloads if isinstance(w, Mapping)],
         "kinds": KINDS,
         "aggregates": AGGREGATES,
         "known": [n for n, keys in columns.items() if keys.get("role") == "quasi-identifier"],
+        "sensitive": [n for n, keys in columns.items() if keys.get("role") == "sensitive"],
         "job": job,
         "is_present": job is not None and visit.is_present(job),
         "words": accuracy_lines(measured),
@@ -80,6 +81,35 @@ def show(visit: Visit) -> dict[str, Any]:
         "answers": [answer_from(job, sql) for sql in own] if job is not None and is_done else [],
         "asked": own,
     }
+
+
+def words_of(workload: Mapping[str, Any]) -> str:
+    """Return the questions of a workload in words.
+
+    >>> words_of({"kind": "range", "aggregate": "avg", "of": "cost", "over": "age", "spans": [5]})
+    'avg of cost over a range of age, 5 wide'
+    """
+    kind, column = workload.get("kind"), workload.get("of", "the sensitive column")
+    if kind == "counts":
+        number = workload.get("attributes", 1)
+        columns = "1 quasi-identifier" if number == 1 else f"{number} quasi-identifiers"
+        return f"counts of people with ranges of {columns} and a value of {column}"
+    question = f"{workload.get('aggregate', '')} of {column}"
+    if kind == "range":
+        return (
+            f"{question} over a range of {workload.get('over')}, {_list_of(workload, 'spans')} wide"
+        )
+    if kind == "arbitrary":
+        numbers = _list_of(workload, "selected")
+        return f"{question} over people picked at random, at least {numbers}"
+    return str(kind)
+
+
+def _list_of(workload: Mapping[str, Any], key: str) -> str:
+    numbers = workload.get(key)
+    several = numbers if isinstance(numbers, list | tuple) else [numbers]
+    texts = [f"{n:,}" if isinstance(n, int) else str(n) for n in several]
+    return " or ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))) if texts else ""
 
 
 def answer_from(job: Job, sql: str) -> AnsweredQuestion:
@@ -147,17 +177,15 @@ def ask(visit: Visit) -> None:
     sql = visit.sent.get("sql").strip()
     if not sql:
         raise SpecError("there is no question. Write one, such as SELECT COUNT(*) FROM microdata")
-    own = visit.bench.own_questions.setdefault(visit.spec.name, [])
-    if sql not in own:
-        own.append(sql)
-        del own[:-_MOST_ASKED]
+    others = [each for each in visit.bench.desk.questions(visit.spec.name) if each != sql]
+    visit.bench.desk.keep_questions(visit.spec.name, [*others, sql][-_MOST_ASKED:])
 
 
 def forget(visit: Visit) -> None:
     """Forget a question in SQL."""
-    own = visit.bench.own_questions.get(visit.spec.name, [])
-    if visit.sent.get("sql") in own:
-        own.remove(visit.sent.get("sql"))
+    questions = visit.bench.desk.questions(visit.spec.name)
+    others = [sql for sql in questions if sql != visit.sent.get("sql")]
+    visit.bench.desk.keep_questions(visit.spec.name, others)
 
 
 def add(visit: Visit) -> None:
@@ -177,6 +205,8 @@ def add(visit: Visit) -> None:
         keys |= {"aggregate": aggregate}
         keys |= {"over": visit.sent.get("over")} if kind == "range" else {}
         keys[name] = list(_numbers(visit.sent.get("levels")))
+    if visit.sent.get("of"):
+        keys["of"] = visit.sent.get("of")
     evaluate = visit.spec.document.get("evaluate") or {}
     place = len(evaluate.get("workloads") or ())
     where: tuple[str | int, ...] = ("evaluate", "workloads")

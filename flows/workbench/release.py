@@ -78,6 +78,7 @@ def run(visit: Visit) -> str:
     Raises:
         SpecError: where roles are not confirmed, or a run would refuse the spec.
     """
+    visit.require_present()
     if not visit.spec.is_confirmed:
         raise SpecError("the roles are only proposed. Confirm them in the step Columns")
     if fault := visit.spec.fault():

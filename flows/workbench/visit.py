@@ -11,7 +11,7 @@ import yaml
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
 from sfumato.flows.inputs.documents import parse_yaml
 from sfumato.flows.workbench.counts import CountedTable, TableCounter
-from sfumato.flows.workbench.desk import Folder, OpenedSpec
+from sfumato.flows.workbench.desk import ChangedOutsideError, Folder, OpenedSpec
 from sfumato.flows.workbench.jobs import Job, Jobs
 from sfumato.flows.workbench.yaml_edits import Place, removal_of, with_value
 
@@ -28,14 +28,14 @@ class Bench:
         jobs: the commands that run or have run.
         counting: the counted tables.
         place: the secret path that all addresses begin with.
-        own_questions: the steward's own questions in SQL by spec; they go when the workbench ends.
+        readings: how the steward chose to read a table, by the table's name.
     """
 
     desk: Folder
     jobs: Jobs
     counting: TableCounter
     place: str
-    own_questions: dict[str, list[str]] = field(default_factory=dict)
+    readings: "dict[str, Sent]" = field(default_factory=dict)
 
     def address(self, step: str, spec: str) -> str:
         """Return the address of a step of a spec."""
@@ -108,6 +108,10 @@ class Visit:
         except SfumatoError as error:
             return None, str(error)
 
+    def progress_of(self, table: CountedTable | None, fault: str) -> str:
+        """Return how far the counting of the table is, in words; empty if it is not counted now."""
+        return "" if table is not None or fault else self.bench.counting.progress(self.spec)
+
     def set(self, changes: Changes, title: str) -> None:
         """Write other values into the spec; None removes a key.
 
@@ -144,6 +148,19 @@ class Visit:
             arguments, title, self.here, spec=name, digest=digest, kind=kind
         )
         return f"{self.bench.place}/jobs/{job.id}"
+
+    def require_present(self) -> None:
+        """Refuse to act on a spec that has changed since the page was made.
+
+        Raises:
+            ChangedOutsideError: where it has.
+        """
+        if self.sent.get("digest") != self.spec.digest:
+            raise ChangedOutsideError(
+                f"{self.spec.name}: was changed since this page was made, in another tab or "
+                "outside the workbench. Nothing was started. Look at the present state, and try "
+                "again"
+            )
 
     def latest(self, kind: str) -> Job | None:
         """Return the latest command of a kind about the spec, or None."""

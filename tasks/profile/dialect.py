@@ -51,6 +51,7 @@ class DraftOptions:
         header: whether the first line of a CSV file names the columns.
         skip: the number of lines above the header of a CSV file.
         columns: the names of the columns of a CSV file, in place of a header.
+        nulls: words of a CSV file that mean a missing value.
         widths: the first character and the length of each of `columns`, for files of fixed width.
         thousands: the mark between thousands of numbers in CSV files.
         timezone: the zone whose local time times without an offset are, beside others with one.
@@ -71,6 +72,7 @@ class DraftOptions:
     header: Literal["yes", "no"] | None = None
     skip: int | None = None
     columns: tuple[str, ...] | None = None
+    nulls: tuple[str, ...] = ()
     widths: tuple[tuple[int, int], ...] | None = None
     thousands: Literal[",", ".", "'", " "] | None = None
     timezone: str | None = None

@@ -23,6 +23,8 @@ from sfumato.tasks.profile.unfit import Parts
 
 _NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "--", ".", "?")
 _THOUSANDS = r"\A[+-]?[0-9]{1,3}(,[0-9]{3})*\z"
+_NUMBER_OR_DATE = r"\A\s*[+-]?[0-9][0-9.,:/'’ T-]*([eE][+-]?[0-9]+)?\s*\z"
+_FEW, _RARE = 5, 10  # words beside numbers or dates, and how many different texts there are for one
 _ENOUGH = 5  # different texts of eight digits, from which they are dates for sure
 
 
@@ -32,7 +34,9 @@ def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftO
     Raises:
         InputError: texts may be read in two ways; the error names the option that decides.
     """
-    met, nulls = FaultsMet(source.uri), _null_texts(columns) if source.format == "csv" else ()
+    met, nulls = FaultsMet(source.uri), tuple[str, ...]()
+    if source.format == "csv":
+        nulls = null_texts(all_texts(columns), options)
     texts = {name: texts_of(parts, (*nulls, "")) for name, parts in columns.items()}
     texts = {name: column for name, column in texts.items() if len(column)}
     with met.noting():
@@ -142,15 +146,47 @@ def _sure_thousands(texts: Mapping[str, pa.Array], decimal: str, source: Source)
     return None
 
 
-def _null_texts(columns: Mapping[str, Parts]) -> tuple[str, ...]:
-    """Return the texts that mean a missing value: all others of a column are numbers or dates."""
+def null_texts(columns: Mapping[str, pa.Array], options: DraftOptions) -> tuple[str, ...]:
+    """Return the texts that mean a missing value, beside the empty one.
+
+    They are those that the steward named, and usual ones of columns whose other texts are numbers
+    or dates.
+
+    Args:
+        columns: the different texts of each column, by name.
+        options: settings that the steward chose.
+    """
     candidates, nulls = pa.array(_NULLS), set()
-    for parts in columns.values():
-        texts = texts_of(parts, ("",))
-        missing = pc.is_in(texts, value_set=candidates)
-        if pc.any(missing).as_py() and _are_typed(texts.filter(pc.invert(missing))):
-            nulls |= set(texts.filter(missing).to_pylist())
-    return tuple(text for text in _NULLS if text in nulls)
+    for texts in columns.values():
+        others = _drop_texts(texts, ("", *options.nulls))
+        missing = pc.is_in(others, value_set=candidates)
+        if pc.any(missing).as_py() and _are_typed(others.filter(pc.invert(missing))):
+            nulls |= set(others.filter(missing).to_pylist())
+    return tuple(dict.fromkeys((*options.nulls, *(text for text in _NULLS if text in nulls))))
+
+
+def doubtful_texts(columns: Mapping[str, pa.Array], nulls: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns of each text that may mean a missing value, and is not known to.
+
+    Such a text is a usual word for it, or one of few words beside numbers or dates.
+
+    Args:
+        columns: the different texts of each column, by name.
+        nulls: the texts that are known to mean a missing value.
+    """
+    doubtful: dict[str, list[str]] = {}
+    for name, texts in columns.items():
+        others = _drop_texts(texts, ("", *nulls))
+        odd = others.filter(pc.invert(pc.match_substring_regex(others, _NUMBER_OR_DATE)))
+        is_odd = 0 < len(odd) <= _FEW and len(others) >= _RARE * len(odd)
+        usual = others.filter(pc.is_in(others, value_set=pa.array(_NULLS)))
+        for text in dict.fromkeys([*usual.to_pylist(), *(odd.to_pylist() if is_odd else ())]):
+            doubtful.setdefault(text, []).append(name)
+    return doubtful
+
+
+def _drop_texts(texts: pa.Array, nulls: Sequence[str]) -> pa.Array:
+    return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(nulls, pa.string()))))
 
 
 def with_nulls(parts: Parts, source: Source) -> Parts:
@@ -175,6 +211,11 @@ def _are_typed(texts: pa.Array) -> bool:
     return bool(same) or is_grouped or bool(date_formats_of(texts))
 
 
+def all_texts(columns: Mapping[str, Parts]) -> dict[str, pa.Array]:
+    """Return the different texts of each column, by name; those of a missing value, too."""
+    return {name: texts_of(parts, ()) for name, parts in columns.items()}
+
+
 def texts_of(parts: Parts, nulls: Sequence[str]) -> pa.Array:
     """Return the different texts of a column without those that mean a missing value.
 
@@ -184,8 +225,7 @@ def texts_of(parts: Parts, nulls: Sequence[str]) -> pa.Array:
     several = [text for column in values for text in _as_list(column)]
     if len(values) < len(parts) or not all(isinstance(text, str) for text in several):
         return pa.array([], pa.string())
-    distinct = pc.unique(pa.array(several, pa.string()))
-    return distinct.filter(pc.invert(pc.is_in(distinct, value_set=pa.array(nulls, pa.string()))))
+    return _drop_texts(pc.unique(pa.array(several, pa.string())), nulls)
 
 
 def _as_list(values: Any) -> Sequence[Any]:

@@ -28,7 +28,13 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.profile.dialect import DraftOptions, sniff_dialect
 from sfumato.tasks.profile.layout import refuse_uneven
 from sfumato.tasks.profile.names import is_postal
-from sfumato.tasks.profile.spelled import texts_of, with_nulls, with_spellings
+from sfumato.tasks.profile.spelled import (
+    all_texts,
+    doubtful_texts,
+    texts_of,
+    with_nulls,
+    with_spellings,
+)
 from sfumato.tasks.profile.unfit import (
     Parts,
     UnfitColumn,
@@ -185,7 +191,23 @@ def _of_files(source: Source, files: SourceFiles, options: DraftOptions) -> Foun
     renamed = {source.rename.get(name, name): column for name, column in parts.items()}
     source, types, unfit = _detect_spelling(source, renamed, reader, options)
     whole = encode_files(files, source, _columns(source, types))
-    return FoundTable(source, types, whole, unfit, (*notes, *_notes_on_names(source)))
+    notes = (*notes, *_notes_on_names(source), *_notes_on_words(source, renamed))
+    return FoundTable(source, types, whole, unfit, notes)
+
+
+def _notes_on_words(source: Source, columns: Mapping[str, Parts]) -> tuple[str, ...]:
+    """Return a note on columns with words that may mean a missing value; it names no word."""
+    if source.format != "csv":
+        return ()
+    doubtful = doubtful_texts(all_texts(columns), source.csv.null_values).values()
+    names = list(dict.fromkeys(name for columns_of_word in doubtful for name in columns_of_word))
+    if not names:
+        return ()
+    listed = ", ".join(map(repr, names[:_MOST])) + (", …" if len(names) > _MOST else "")
+    return (
+        f"a word may mean a missing value in {listed}. If it does, name it by --null WORD, and "
+        "draft again",
+    )
 
 
 def _read(path: Path, called: str, source: Source) -> dict[str, Any]:

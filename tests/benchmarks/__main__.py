@@ -32,6 +32,7 @@ from tests.benchmarks import (
     targets,
     whole,
     wide,
+    workbench,
 )
 
 if __name__ == "__main__":
@@ -41,6 +42,7 @@ if __name__ == "__main__":
     strangers.main()
     whole.main(["--csv", "build/bench/whole.csv"])
     wide.main()
+    workbench.main()
     measure.main()
     ke.main()
     lattice.main()

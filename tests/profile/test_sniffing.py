@@ -2,12 +2,15 @@
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.profile.dialect import read_options
 from sfumato.tasks.profile.facts import facts_of
 from sfumato.tasks.profile.names import sense_of
+from sfumato.tasks.profile.spelled import doubtful_texts, null_texts
 from tests.profile.drafts import document, draft, roles
 from tests.profile.tables import write_csv
 
@@ -187,3 +190,34 @@ def test_names_that_lines_cannot_have(tmp_path, name):
     else:
         write_first_spec(str(tmp_path / "t.csv"), place, DraftOptions(), private)
         assert document(type("W", (), {"spec": place}))["name"] in ("1", "aou")
+
+
+def test_words_among_numbers_are_missing_only_if_the_steward_says_so(tmp_path):
+    rows = [f"{n}.{n % 12 + 1:02}.1950;{n},50" for n in range(10, 29)] * 3
+    content = "\n".join(["born;cost", *rows, "unknown;k.A.", "unknown;12,50"]).encode()
+    noted = draft(tmp_path / "first", content)
+    (note,) = [note for note in noted.notes if "--null" in note]
+    assert "'born', 'cost'" in note
+    assert "unknown" not in note
+    assert "null_values" not in document(noted)["source"].get("csv", {})
+    written = draft(tmp_path / "second", content, nulls=("unknown", "k.A."))
+    source = document(written)["source"]
+    assert source["csv"]["null_values"] == ["", "unknown", "k.A."]
+    assert source["decimal"] == ","
+    assert source["date-formats"] == {"born": "%d.%m.%Y"}
+    assert not any("--null" in note for note in written.notes)
+
+
+@given(
+    st.dictionaries(st.text("ab", max_size=3), st.lists(st.text("0NA-x", max_size=3)), max_size=3),
+    st.lists(st.text("NAx-", min_size=1, max_size=2), max_size=2, unique=True),
+)
+def test_doubtful_texts_occur_and_are_not_known(columns, nulls):
+    texts = {name: pa.array(sorted(set(values)), pa.string()) for name, values in columns.items()}
+    options = read_options({}, {}, nulls=tuple(nulls))
+    missing = null_texts(texts, options)
+    assert missing[: len(nulls)] == tuple(nulls)
+    for word, names in doubtful_texts(texts, missing).items():
+        assert word not in ("", *missing)
+        assert names == [name for name in columns if name in names]
+        assert all(word in columns[name] for name in names)

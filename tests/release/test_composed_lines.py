@@ -436,6 +436,8 @@ def test_a_rehearsal_tells_what_would_be_retired_and_leaves_nothing(line, work):
         rehearsal["groups_new"],
         rehearsal["rows"]["published"],
     ) == (0, 6, 24)
+    assert (rehearsal["people_new"], rehearsal["people_waiting"]) == (24, 0)
+    assert rehearsal["people_continued"] == 0
     assert files() == before
     assert [path.name for path in line.versions[0].parent.glob("0*")] == ["0001"]
 

@@ -91,9 +91,17 @@ class Visitor:
 
     def act(self, step, spec, action, **fields):
         """Send a form of a step's page, as the page has it."""
+        fields = {"action": action, "digest": self.digest(step, spec), **fields}
+        return self.post(f"/{step}/{spec}", fields)
+
+    def digest(self, step, spec):
+        """Return the state of a spec that a page was made from."""
         page = self.get(f"/{step}/{spec}").text
-        digest = re.search(r'name="digest" value="(\w+)"', page)[1]
-        return self.post(f"/{step}/{spec}", {"action": action, "digest": digest, **fields})
+        return re.search(r'name="digest" value="(\w+)"', page)[1]
+
+    def undo(self, step, spec):
+        """Press the button that undoes the latest change."""
+        return self.post(f"/undo/{step}/{spec}", {"digest": self.digest(step, spec)})
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Counts behind the sliders, beside counting row by row."""
 
+import math
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.flows.workbench.counts import CountedTable, DeclaredTable
 from sfumato.flows.workbench.hierarchies import rows_of_cuts
+from sfumato.flows.workbench.worth import rows_breaking
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.schema.columns import ColumnSpec
@@ -27,18 +29,19 @@ COLUMNS = {
 }
 
 
-def table_of(rows):
+def table_of(rows, declared=None):
     """The table of some rows."""
-    specs = {name: ColumnSpec.model_validate(keys) for name, keys in COLUMNS.items()}
+    written = declared or COLUMNS
+    specs = {name: ColumnSpec.model_validate(keys) for name, keys in written.items()}
     kinds = (pa.int64(), pa.string(), pa.string())
     values = zip(*rows, strict=True)
     columns = tuple(
         encode(name, specs[name].role, pa.array(list(column), kind))
-        for name, column, kind in zip(COLUMNS, values, kinds, strict=True)
+        for name, column, kind in zip(written, values, kinds, strict=True)
     )
-    declared = DeclaredTable(Source(uri="x.csv"), specs, "refuse", Path())
+    table = DeclaredTable(Source(uri="x.csv"), specs, "refuse", Path())
     microdata = Microdata(columns, len(rows))
-    return CountedTable(declared, microdata, microdata, "")
+    return CountedTable(table, microdata, microdata, "")
 
 
 def label(age, level):
@@ -67,6 +70,70 @@ def test_values_are_those_of_counting_row_by_row(rows, number, tenths):
         sum(g.values()) for g in groups.values() if 10 * max(g.values()) > tenths * sum(g.values())
     )
     assert values.rows_above(Fraction(tenths, 10)) == above
+
+
+def broken_by(promise, shares, common):
+    """Decide from the shares of values in a group and in all rows whether a promise is broken."""
+    model = promise["model"]
+    if model == "t-closeness":
+        apart = sum(abs(shares.get(v, 0) - common[v]) for v in common) / 2
+        return apart > Fraction(str(promise["t"]))
+    if model == "beta-likeness":
+        gains = [shares[v] / common[v] - 1 for v in shares]
+        return max(gains) > Fraction(str(promise["beta"]))
+    lacking = any(v not in shares for v in common)
+    logarithms = [abs(math.log(shares[v] / common[v])) for v in shares]
+    return lacking or max(logarithms) > promise["delta"] + 1e-9
+
+
+PROMISES = st.one_of(
+    st.integers(0, 10).map(lambda n: {"model": "t-closeness", "distance": "equal", "t": n / 10}),
+    st.integers(1, 30).map(
+        lambda n: {"model": "beta-likeness", "variant": "basic", "beta": n / 10}
+    ),
+    st.integers(1, 30).map(lambda n: {"model": "delta-disclosure", "delta": n / 10}),
+)
+
+
+@given(ROWS, PROMISES)
+def test_rows_of_broken_groups_are_those_of_the_definition(rows, promise):
+    groups: dict = {}
+    for age, sex, ill in rows:
+        groups.setdefault((age, sex), Counter())[ill] += 1
+    common = {v: Fraction(n, len(rows)) for v, n in Counter(row[2] for row in rows).items()}
+    breaking = 0
+    for group in groups.values():
+        size = sum(group.values())
+        shares = {value: Fraction(n, size) for value, n in group.items()}
+        breaking += size if broken_by(promise, shares, common) else 0
+    assert rows_breaking(table_of(rows), promise, "ill") == breaking
+
+
+@given(ROWS, st.integers(1, 4), st.integers(0, 30))
+def test_rows_without_the_range_of_ke_anonymity(rows, number, length):
+    """The ages are the sensitive numbers here, in groups of equal sexes."""
+    groups: dict = {}
+    for age, sex, _ in rows:
+        groups.setdefault(sex, []).append(age)
+    breaking = sum(
+        len(ages)
+        for ages in groups.values()
+        if len(set(ages)) < number or max(ages) - min(ages) < length
+    )
+    others = {name: COLUMNS[name] for name in ("sex", "ill")}
+    columns = {"age": {"role": "sensitive", "type": "integer"}, **others}
+    promise = {"model": "ke-anonymity", "k": number, "e": length}
+    assert rows_breaking(table_of(rows, columns), promise, "age") == breaking
+
+
+def test_what_counts_cannot_decide_is_left_to_a_draft():
+    rows = [(1, "a", "x"), (2, "b", "y")]
+    for promise in (
+        {"model": "t-closeness", "distance": "nothing", "t": 0.2},
+        {"model": "beta-likeness", "beta": -1},
+        {"model": "delta-disclosure", "delta": "x"},
+    ):
+        assert rows_breaking(table_of(rows), promise, "ill") is None
 
 
 @given(ROWS, st.integers(0, 3))

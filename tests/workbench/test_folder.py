@@ -15,6 +15,10 @@ def desk(folder, tmp_path):
     return Folder(folder, tmp_path / "work")
 
 
+def undo(desk):
+    return desk.undo("patients.yaml", desk.open("patients.yaml").digest)
+
+
 def test_tables_and_specs_are_offered_and_nothing_outside(desk, folder, tmp_path):
     (tmp_path / "secret.csv").write_text("a\n1\n", encoding="utf-8")
     (folder / "out.csv").symlink_to(tmp_path / "secret.csv")
@@ -37,6 +41,16 @@ def test_tables_and_specs_are_offered_and_nothing_outside(desk, folder, tmp_path
             desk.path(name)
 
 
+def test_nothing_published_is_offered(desk, folder):
+    for place in ("releases/line/0001/data", "line/0001"):
+        (folder / place).mkdir(parents=True)
+        (folder / place / "t.csv").write_text("a\n1\n", encoding="utf-8")
+    for line in ("releases/line", "line"):
+        (folder / line / "releases.json").write_text("{}", encoding="utf-8")
+        (folder / line / "index.html").write_text("", encoding="utf-8")
+    assert desk.files((".csv", ".html")) == ["patients.csv", "hierarchies/town.csv"]
+
+
 def test_a_change_is_undone_step_by_step(desk, folder):
     path, towns = folder / "patients.yaml", folder / "hierarchies" / "town.csv"
     desk.change(
@@ -45,12 +59,12 @@ def test_a_change_is_undone_step_by_step(desk, folder):
     new = {path: SPEC + "nulls: drop-row\n", towns: TOWNS.replace("south", "SOUTH")}
     desk.change("patients.yaml", desk.open("patients.yaml").digest, new, "towns")
     assert desk.latest_change("patients.yaml") == "towns"
-    assert desk.undo("patients.yaml") == "towns"
+    assert undo(desk) == "towns"
     assert path.read_text(encoding="utf-8") == SPEC + "strata: []\n"
     assert towns.read_text(encoding="utf-8") == TOWNS
-    assert desk.undo("patients.yaml") == "strata"
+    assert undo(desk) == "strata"
     assert path.read_text(encoding="utf-8") == SPEC
-    assert desk.undo("patients.yaml") is None
+    assert undo(desk) is None
     assert desk.latest_change("patients.yaml") is None
 
 
@@ -58,7 +72,7 @@ def test_a_new_file_goes_when_it_is_undone(desk, folder):
     path = folder / "hierarchies" / "sex.csv"
     desk.change("patients.yaml", desk.open("patients.yaml").digest, {path: "f,*\nm,*\n"}, "sex")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    desk.undo("patients.yaml")
+    undo(desk)
     assert not path.exists()
 
 
@@ -67,7 +81,7 @@ def test_what_changed_outside_is_never_overwritten(desk, folder, file):
     spec = desk.open("patients.yaml")
     text = (folder / file).read_text(encoding="utf-8") + "# by an editor\n"
     (folder / file).write_text(text, encoding="utf-8")
-    with pytest.raises(ChangedOutsideError, match="Nothing was written"):
+    with pytest.raises(ChangedOutsideError, match="Nothing was done"):
         desk.change("patients.yaml", spec.digest, {spec.path: "lost: 1\n"}, "a change")
     assert (folder / file).read_text(encoding="utf-8") == text
     assert desk.latest_change("patients.yaml") is None
@@ -79,7 +93,7 @@ def test_what_changed_outside_is_not_undone(desk, folder):
     text = SPEC + "strata: [sex]\n"
     spec.path.write_text(text, encoding="utf-8")
     with pytest.raises(ChangedOutsideError, match="outside the workbench"):
-        desk.undo("patients.yaml")
+        undo(desk)
     assert spec.path.read_text(encoding="utf-8") == text
 
 

@@ -18,6 +18,8 @@ from threading import Thread
 import pytest
 
 from sfumato.expectations.shared.errors import InputError
+from sfumato.flows.workbench import jobs, start
+from sfumato.flows.workbench.desk import ChangedOutsideError
 from sfumato.flows.workbench.guard import Guard, Keys
 from sfumato.flows.workbench.serve import open_workbench
 from sfumato.flows.workbench.server import Activity, open_port, opening_file
@@ -66,6 +68,22 @@ class TestTheDoor:
         for path in ("/", "/guess/", f"{visitor.place}x/", "/../", f"/x{visitor.place}/"):
             answer = visitor.client.get(path, headers={"cookie": visitor.cookie})
             assert answer.status_code == 404, path
+
+    @pytest.mark.parametrize(
+        "order", [("own", "other"), ("other", "own"), ("other", "own", "other")]
+    )
+    def test_a_cookie_of_another_server_does_not_shut_the_steward_out(self, visitor, order):
+        """Browsers send the cookies that any server of this machine has set for the path /."""
+        cookies = {"own": visitor.cookie, "other": "sfumato-workbench=evil"}
+        header = "; ".join(cookies[name] for name in order)
+        answer = visitor.client.get(f"{visitor.place}/", headers={"cookie": header})
+        assert answer.status_code == 200
+
+    def test_a_huge_cookie_takes_no_time(self):
+        """The library's parser took time by the square of the length for quoted backslashes."""
+        started = time.process_time()
+        assert not Keys().has_cookie('a="' + "\\012" * 500_000 + '"; ' * 1000)
+        assert time.process_time() - started < 2
 
     def test_two_runs_have_other_secrets(self):
         first, second = Keys(), Keys()
@@ -178,6 +196,143 @@ class TestAnswers:
         answer = visitor.get("/")
         assert answer.status_code == 422
         assert "CANARY" not in answer.text
+
+
+class TestTwoTabsAndAnEditor:
+    """Pages that are older than the spec decide nothing."""
+
+    NAME = "patients.yaml"
+
+    def test_an_older_page_does_not_undo_what_it_has_not_seen(self, visitor, folder):
+        visitor.act("columns", self.NAME, "unit", unit="row")
+        seen = visitor.digest("columns", self.NAME)
+        visitor.act("lines", self.NAME, "rule", rule="composed")
+        before = (folder / self.NAME).read_bytes()
+        for digest in (seen, "", "guess"):
+            answer = visitor.post(f"/undo/columns/{self.NAME}", {"digest": digest})
+            assert answer.status_code == 409
+        assert (folder / self.NAME).read_bytes() == before
+
+    def test_a_spec_that_changed_outside_is_not_released_unseen(self, visitor, folder, monkeypatch):
+        started = []
+        monkeypatch.setattr(jobs.Jobs, "start", lambda *arguments, **_: started.append(arguments))
+        seen = visitor.digest("release", self.NAME)
+        path = folder / self.NAME
+        path.write_text(path.read_text(encoding="utf-8").replace("k: 5", "k: 1"), encoding="utf-8")
+        fields = {"action": "release", "digest": seen}
+        answer = visitor.post(f"/release/{self.NAME}", fields)
+        assert answer.status_code == 409
+        assert "Nothing was started" in answer.text
+        assert started == []
+
+    def test_many_tabs_at_once_lose_no_change(self, visitor, workbench, folder):
+        """Of changes that are made from the same state, one is written; each can be undone."""
+        desk, path = workbench.bench.desk, folder / self.NAME
+        first = path.read_text(encoding="utf-8")
+        digest, outcomes = desk.open(self.NAME).digest, []
+
+        def change(number):
+            try:
+                desk.change(self.NAME, digest, {path: f"{first}# {number}\n"}, str(number))
+                outcomes.append(number)
+            except ChangedOutsideError:
+                pass
+
+        tabs = [Thread(target=change, args=(number,)) for number in range(8)]
+        for tab in tabs:
+            tab.start()
+        for tab in tabs:
+            tab.join()
+        (number,) = outcomes
+        assert path.read_text(encoding="utf-8") == f"{first}# {number}\n"
+        assert desk.undo(self.NAME, desk.open(self.NAME).digest) == str(number)
+        assert path.read_text(encoding="utf-8") == first
+
+
+class TestFilesOfOthers:
+    def test_a_link_that_appears_after_the_page_leads_nowhere(self, visitor, folder):
+        """A file of the folder becomes a link to a secret between two requests."""
+        secret = folder.parent / "secret.csv"
+        secret.write_text("CANARY,x\n1,2\n", encoding="utf-8")
+        (folder / "june.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+        assert visitor.get("/table?file=june.csv").status_code == 200
+        (folder / "june.csv").unlink()
+        (folder / "june.csv").symlink_to(secret)
+        assert "CANARY" not in visitor.get("/table?file=june.csv").text
+        (folder / "patients.yaml").unlink()
+        (folder / "patients.yaml").symlink_to(secret)
+        assert "CANARY" not in visitor.get("/columns/patients.yaml").text
+
+    def test_a_hierarchy_that_became_a_link_is_not_written_through(self, visitor, folder):
+        secret = folder.parent / "secret.csv"
+        secret.write_text("secret\n", encoding="utf-8")
+        towns = folder / "hierarchies" / "town.csv"
+        towns.unlink()
+        towns.symlink_to(secret)
+        text = "Breda,s,*\nDelft,w,*\nGouda,w,*\nLeiden,w,*\nUtrecht,m,*\n"
+        visitor.act("hierarchies", "patients.yaml", "text", column="town", text=text)
+        assert secret.read_text(encoding="utf-8") == "secret\n"
+
+    def test_a_bomb_of_aliases_is_refused_at_once(self, visitor, folder):
+        levels = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
+        text = f"a0: &a0 [x, x]\n{levels}source: *a11\ncolumns: *a11\n"
+        (folder / "bomb.yaml").write_text(text, encoding="utf-8")
+        deep = "[" * 100_000
+        started = time.monotonic()
+        assert "bomb.yaml" not in visitor.get("/").text
+        assert visitor.get("/columns/bomb.yaml").status_code == 422
+        answer = visitor.act("columns", "patients.yaml", "keys", column="age", keys=deep)
+        assert answer.status_code == 422
+        assert visitor.act("release", "patients.yaml", "text", text=deep).status_code == 422
+        assert time.monotonic() - started < 30
+
+    def test_a_form_with_very_many_fields_is_refused(self, visitor):
+        answer = visitor.post("/draft", {"a": ["b"] * 60_000})
+        assert answer.status_code == 422
+        assert "too many fields" in answer.text
+
+    def test_an_upload_that_breaks_off_leaves_no_table(self, workbench, monkeypatch):
+        async def pieces(ends):
+            yield b"a,b\n1,2\n"
+            if ends is not None:
+                raise ends
+            yield b"3,4\n"
+
+        bench = workbench.bench
+        with pytest.raises(ConnectionError):
+            asyncio.run(start.receive(bench, "june.csv", pieces(ConnectionError())))
+        assert start.dropped_files(bench) == []
+        monkeypatch.setattr(start, "_LARGEST", 10)
+        with pytest.raises(InputError, match="too large"):
+            asyncio.run(start.receive(bench, "june.csv", pieces(None)))
+        assert start.dropped_files(bench) == []
+
+    def test_what_a_killed_upload_left_is_no_table(self, workbench, visitor, folder):
+        place = workbench.bench.desk.private / "dropped"
+        visitor.get("/")
+        (place / "june.csv.part").write_text("a,b\n1,", encoding="utf-8")
+        fields = {"name": "june.csv.part", "target": "june.csv"}
+        answer = visitor.post("/place", fields)
+        assert answer.status_code == 422
+        assert "not copied completely" in answer.text
+        assert not (folder / "june.csv").exists()
+        assert visitor.post("/place", {**fields, "remove": "yes"}).status_code == 303
+        assert start.dropped_files(workbench.bench) == []
+
+    def test_a_slow_upload_keeps_no_one_waiting(self, workbench):
+        visitor = Visitor(workbench).enter()
+        head = (
+            f"PUT {visitor.place}/dropped/june.csv HTTP/1.1\r\nHost: 127.0.0.1:{visitor.port}\r\n"
+        )
+        head += f"Origin: {visitor.own}\r\nCookie: {visitor.cookie}\r\nContent-Length: 99\r\n\r\n"
+        with serving(workbench):
+            slow = socket.create_connection(("127.0.0.1", visitor.port))
+            slow.sendall(f"{head}a,b".encode())
+            connection = HTTPConnection("127.0.0.1", visitor.port, timeout=10)
+            connection.request("GET", f"{visitor.place}/", headers={"cookie": visitor.cookie})
+            assert connection.getresponse().status == 200
+            connection.close()
+            slow.close()
 
 
 class TestOnARealSocket:

@@ -86,7 +86,10 @@ def test_a_command_is_stopped_by_a_button(visitor, workbench, monkeypatch):
     assert visitor.post(f"{path}/stop", {}).status_code == 303
     job = workbench.bench.jobs.job(path.rpartition("/")[2])
     wait_for(lambda: not job.is_running)
-    assert "was stopped" in visitor.get(path).text
+    assert "It kept nothing, so it begins anew" in visitor.get(path).text
+    assert "It kept nothing, so it begins anew" in visitor.get("/preview/patients.yaml").text
+    compared = Job("id", "compare", "A comparison", "patients.yaml", "", "/", None, code=130)
+    assert "Start it again to go on" in compared.after_stop
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,19 @@
 import hashlib
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
 from sfumato.flows.workbench import app, jobs, pages
+from sfumato.flows.workbench.desk import Folder
 from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.pages import static_file
 from sfumato.flows.workbench.partition import FORMS
 from sfumato.flows.workbench.promise import ADDED, QUESTIONS, numbers_of
+from sfumato.flows.workbench.questions import words_of
 from sfumato.flows.workbench.steps import STEPS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from tests.workbench.conftest import SPEC
@@ -73,7 +76,7 @@ def test_forms_of_strangers_break_nothing(visitor, monkeypatch, garbage):
         for action in (*step.actions, "nothing"):
             answer = visitor.act(step.name, NAME, action, **dict.fromkeys(FIELDS, garbage))
             assert answer.status_code in (303, 422), (step.name, action)
-            visitor.post(f"/undo/columns/{NAME}", {})
+            visitor.undo("columns", NAME)
     assert faults == []
 
 
@@ -95,14 +98,60 @@ class TestTheTable:
 
     def test_it_is_read_again_in_another_way(self, visitor, folder):
         (folder / "odd.csv").write_text("a;b\n1;2\n3;4\n", encoding="utf-8")
-        page = visitor.get("/table?file=odd.csv&delimiter=;&header=no&columns=x,y").text
+        fields = {"file": "odd.csv", "delimiter": ";", "header": "no", "columns": "x, y"}
+        answer = visitor.post("/table", fields)
+        assert answer.headers["location"] == f"{visitor.place}/table?file=odd.csv"
+        page = visitor.get("/table?file=odd.csv").text
         assert '<th scope="col">x</th><th scope="col">y</th>' in page
         assert "<td>a</td><td>b</td>" in page
+        visitor.post("/table", {"file": "odd.csv", "columns": "v, w"})
+        page = visitor.get("/table?file=odd.csv").text
+        assert '<th scope="col">v</th><th scope="col">w</th>' in page
+        assert "<td>a</td><td>b</td>" in page  # names mean that there is no header
+        assert visitor.post("/table", {"file": "../odd.csv"}).status_code == 422
 
     def test_a_fault_is_named_with_its_line(self, visitor, folder):
         (folder / "bad.csv").write_text("a,b\n1,2\n1,2,3\n4,5\n", encoding="utf-8")
         page = visitor.get("/table?file=bad.csv").text
         assert "line 3 has 3 fields" in page
+
+    def test_a_file_that_cannot_be_read_is_shown_as_it_is(self, visitor, folder):
+        """The reason names fields of the page, and the draft waits until the file can be read."""
+        text = "Röra;Auszug\nOrt;Alter\nNås;39\nÅre;50\n"
+        (folder / "people.csv").write_bytes(text.encode("windows-1252"))
+        page = visitor.get("/table?file=people.csv").text
+        assert "“first line names the columns: no”" in page
+        assert "--header" not in page
+        assert "1  Röra;Auszug\n" in page
+        assert "Draft the spec</button>" not in page
+        visitor.post("/table", {"file": "people.csv", "skip": "1"})
+        page = visitor.get("/table?file=people.csv").text
+        assert '<th scope="col">Alter</th>' in page
+        assert "<td>Nås</td>" in page
+        assert "Draft the spec</button>" in page
+
+    def test_words_for_missing_values_are_proposed_before_the_draft(self, visitor, folder):
+        rows = [f"{n}.03.19{n:02};{n},5;{n % 3}" for n in range(40, 80)]
+        rows += ["unbekannt;NA;?", "01.04.1950;k.A.;?"]
+        (folder / "odd.csv").write_text("born;cost;ward\n" + "\n".join(rows), encoding="utf-8")
+        page = visitor.get("/table?file=odd.csv").text
+        assert "<code>(empty), ?</code>" in page  # among numbers alone, it is known
+        for word, column in (("unbekannt", "born"), ("k.A.", "cost"), ("NA", "cost")):
+            assert f'value="{word}"> <span><code>{word}</code> in {column}</span>' in page
+        fields = {"file": "odd.csv", "marked-null": ["unbekannt", "k.A."], "null": "none, -9"}
+        visitor.post("/table", fields)
+        page = visitor.get("/table?file=odd.csv").text
+        assert "<code>(empty), unbekannt, k.A., none, -9, NA, ?</code>" in page
+        assert page.count(" checked> <span><code>") == 4
+
+    def test_hierarchies_are_no_tables_and_reserved_names_no_specs(self, visitor, folder):
+        """The directory of people's keys is called `people`, so that no line can be."""
+        page = visitor.get("/").text
+        assert "file=patients.csv" in page
+        assert "town.csv" not in page
+        (folder / "people.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+        page = visitor.get("/table?file=people.csv").text
+        assert 'name="spec" value="people-data.yaml"' in page
 
     def test_a_dropped_file_goes_only_into_the_work_directory(self, visitor, folder, tmp_path):
         headers = {"cookie": visitor.cookie, "origin": visitor.own}
@@ -141,10 +190,43 @@ class TestColumns:
     def test_a_role_is_changed_and_everything_else_stays(self, visitor, text):
         fields = {"column": "town", "role:town": "drop", "type:town": "string", "nulls:town": ""}
         assert visitor.act("columns", NAME, "roles", **fields).status_code == 303
-        old = "town: {role: quasi-identifier,"
-        assert text() == SPEC.replace(old, "town: {role: drop,")
-        assert visitor.post(f"/undo/columns/{NAME}", {}).status_code == 303
+        old = "town: {role: quasi-identifier, hierarchy: hierarchies/town.csv}"
+        assert text() == SPEC.replace(old, "town: {role: drop}")
+        assert visitor.undo("columns", NAME).status_code == 303
         assert text() == SPEC
+
+    def test_settings_that_a_role_does_not_admit_go_with_it(self, visitor, document):
+        fields = {"column": "town", "role:town": "drop", "type:town": "string", "nulls:town": ""}
+        visitor.act("columns", NAME, "roles", **fields)
+        assert document()["columns"]["town"] == {"role": "drop"}
+        fields = {"column": "age", "role:age": "sensitive", "type:age": "string", "nulls:age": ""}
+        visitor.act("columns", NAME, "roles", **fields)
+        assert document()["columns"]["age"] == {"role": "sensitive"}
+
+    def test_roles_that_were_chosen_are_confirmed(self, visitor, folder, document):
+        (folder / NAME).write_text(f"roles: proposed\n{SPEC}", encoding="utf-8")
+        fields = {"column": "sex", "role:sex": "drop", "type:sex": "string", "nulls:sex": ""}
+        answer = visitor.act("columns", NAME, "confirm", **fields)
+        assert answer.headers["location"].endswith(f"/hierarchies/{NAME}")
+        assert document()["roles"] == "confirmed"
+        assert document()["columns"]["sex"] == {"role": "drop"}
+
+    def test_a_dropped_column_has_its_reason_and_comes_back_as_its_values_are(
+        self, visitor, folder, document
+    ):
+        comment = "# Dropped columns, each with the reason:\n#   cost: too\n# private\n"
+        text = SPEC.replace("  cost: {role: sensitive, type: integer}\n", "")
+        text = text.replace("columns:\n", f"{comment}other-columns: drop\ncolumns:\n")
+        text = text.replace("  format:", "  seen: [patient, age, sex, town, cost]\n  format:")
+        (folder / NAME).write_text(text, encoding="utf-8")
+        page = visitor.get(f"/columns/{NAME}").text
+        assert '<p class="meaning">too private</p>' in page
+        section = page[page.index('name="role:cost"') :]
+        assert re.search(r"<option selected>integer</option>", section)
+        fields = {"column": "cost", "role:cost": "sensitive", "type:cost": "decimal"}
+        visitor.act("columns", NAME, "roles", **fields, **{"nulls:cost": "drop-row"})
+        new = {"role": "sensitive", "type": "decimal", "nulls": "drop-row"}
+        assert document()["columns"]["cost"] == new
 
     def test_all_settings_of_a_column_are_written_as_typed(self, visitor, text):
         keys = "{role: quasi-identifier, type: integer, top: 90, hierarchy: {intervals: [10, 20]}}"
@@ -198,7 +280,7 @@ class TestHierarchies:
         rows = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines()]
         assert ["30", "30 to 59", "15 to 59", "*"] in rows
         assert "15, 30, 60" in visitor.get(f"/hierarchies/{NAME}").text
-        visitor.post(f"/undo/hierarchies/{NAME}", {})
+        visitor.undo("hierarchies", NAME)
         assert not file.exists()
         assert "intervals" in document()["columns"]["age"]["hierarchy"]
 
@@ -260,6 +342,33 @@ class TestPromise:
         page = visitor.get(f"/promise/{NAME}?0.k=3&1.l=4").text
         assert "groups of fewer than 3 now" in page
         assert "fewer than 4 values of cost now" in page
+
+    def test_sliders_of_other_promises_are_answered_from_counts_too(self, visitor, folder):
+        promises = """\
+  - {model: t-closeness, t: 0.2, distance: equal}
+  - {model: beta-likeness, beta: 2}
+  - {model: delta-disclosure, delta: 1}
+  - {model: ke-anonymity, k: 2, e: 100}
+  - {model: delta-presence, min: 0.1, max: 0.5}
+"""
+        begin, end = SPEC.index("  - {model: k"), SPEC.index("partition:")
+        (folder / NAME).write_text(SPEC[:begin] + promises + SPEC[end:], encoding="utf-8")
+        page = visitor.get(f"/promise/{NAME}?0.t=1&1.beta=9&2.delta=4&3.e=0").text
+        for numbers in ("t 1", "beta 9", "delta 4", "k 2, e 0"):
+            words = f"rows in groups that break it by their values of cost now ({numbers})"
+            assert words in page
+        row = page[page.index("of cost now (t 1)") :]
+        assert re.search(r'class="number">(\d+)</td>', row)[1] == "0"
+        assert "<code>delta-presence: min</code>" in page
+        assert re.search(r'type="range" id="r-3-e"[^>]* max="\d+', page)
+
+    def test_a_draft_is_made_in_the_background(self, visitor, monkeypatch):
+        monkeypatch.setattr(jobs, "_COMMAND", "import time; time.sleep(60)")
+        answer = visitor.act("promise", NAME, "draft")
+        assert answer.headers["location"] == f"{visitor.place}/promise/{NAME}"
+        page = visitor.get(f"/promise/{NAME}").text
+        assert "A draft computes it: it begins" in page
+        assert re.search(r'aria-labelledby="after" hx-get="[^"]+"', page)
 
     @pytest.mark.parametrize("text", ["2.5", "-1", "x", "1e999999", "1e-999999", "nan", "", "²"])
     def test_other_texts_than_numbers_do_no_harm(self, visitor, text):
@@ -335,6 +444,16 @@ class TestFormAndPartition:
         assert "Outdated" in visitor.get(f"/partition/{NAME}").text
         assert visitor.act("partition", NAME, "take").status_code == 422
 
+    def test_without_questions_nothing_is_compared(self, visitor, folder):
+        begin = SPEC.index("evaluate:")
+        (folder / NAME).write_text(SPEC[:begin], encoding="utf-8")
+        for step in ("partition", "promise"):
+            page = visitor.get(f"/{step}/{NAME}").text
+            assert "There are no questions yet" in page
+            assert f'<a href="{visitor.place}/questions/{NAME}">Add some' in page
+        visitor.act("questions", NAME, "ask", sql="SELECT COUNT(*) FROM microdata")
+        assert "Compare alternatives" in visitor.get(f"/partition/{NAME}").text
+
     def test_nothing_is_taken_before_a_comparison(self, visitor, text):
         assert visitor.act("partition", NAME, "take").status_code == 422
         assert text() == SPEC
@@ -358,6 +477,23 @@ class TestQuestions:
         visitor.act("questions", NAME, "ask", sql="SELECT COUNT(*) FROM microdata")
         assert "1 question waits" in visitor.get(f"/questions/{NAME}").text
         assert text() == SPEC
+
+    def test_own_questions_outlast_the_workbench(self, visitor, folder, tmp_path):
+        sql = "SELECT COUNT(*) FROM microdata WHERE town = 'Breda'"
+        for question in (sql, "SELECT 1", sql):
+            visitor.act("questions", NAME, "ask", sql=question)
+        visitor.act("questions", NAME, "forget", sql="SELECT 1")
+        assert Folder(folder, tmp_path / "work").questions(NAME) == [sql]
+        files = list((tmp_path / "work" / ".workbench" / "questions").iterdir())
+        assert [file.stat().st_mode & 0o777 for file in files] == [0o600]
+
+    def test_questions_are_listed_in_words(self):
+        spans = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5, 2000]}
+        assert words_of(spans) == "avg of the sensitive column over a range of age, 5 or 2,000 wide"
+        counts = {"kind": "counts", "attributes": 1, "of": "cost"}
+        assert words_of(counts).endswith("ranges of 1 quasi-identifier and a value of cost")
+        picked = {"kind": "arbitrary", "aggregate": "sum", "of": "cost", "selected": 50}
+        assert words_of(picked) == "sum of cost over people picked at random, at least 50"
 
 
 class TestRelease:
@@ -402,6 +538,26 @@ class TestLines:
         assert document()["versions"] == "composed"
         assert "A release would be refused" not in visitor.get(f"/lines/{NAME}").text
         assert visitor.act("lines", NAME, "rule", rule="none").status_code == 422
+
+    def test_a_dropped_table_is_rehearsed(self, visitor, folder, text, monkeypatch):
+        monkeypatch.setattr(jobs, "_COMMAND", "import sys; print(sys.argv, file=sys.stderr)")
+        headers = {"cookie": visitor.cookie, "origin": visitor.own}
+        path = f"{visitor.place}/dropped/june.csv"
+        for _ in range(2):
+            visitor.client.request("PUT", path, content=b"a,b\n1,2\n", headers=headers)
+        page = visitor.get(f"/lines/{NAME}").text
+        assert "Place of june.csv in the folder" in page
+        fields = {"name": "june.csv", "target": "june.csv"}
+        answer = visitor.act("lines", NAME, "rehearse-dropped", **fields)
+        name = answer.headers["location"].rpartition("/")[2]
+        job = visitor.workbench.bench.jobs.job(name)
+        while job.is_running:
+            time.sleep(0.02)
+        assert "--set=source.uri=june.csv" in job.lines[0]
+        assert (folder / "june.csv").read_bytes() == b"a,b\n1,2\n"
+        assert text() == SPEC
+        assert "Place of june.csv" not in visitor.get(f"/lines/{NAME}").text
+        assert visitor.act("lines", NAME, "rehearse-dropped", **fields).status_code == 422
 
     def test_no_other_directory_is_withdrawn(self, visitor):
         fields = {"version": "../..", "reason": "x", "certain": "yes"}

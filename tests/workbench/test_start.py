@@ -33,6 +33,7 @@ def test_other_commands_load_no_web_layer(command):
 
 def test_a_draft_is_the_same_as_by_hand(visitor, workbench, folder, monkeypatch):
     fields = {"file": "patients.csv", "spec": "costs.yaml", "hide": "values", "about": "numbers"}
+    fields["null"] = "none, 999"
     answer = visitor.post("/draft", fields)
     assert answer.status_code == 303
     path = answer.headers["location"].removeprefix(visitor.place)
@@ -45,7 +46,7 @@ def test_a_draft_is_the_same_as_by_hand(visitor, workbench, folder, monkeypatch)
     drafted = (folder / "costs.yaml").read_text(encoding="utf-8")
     (folder / "costs.yaml").unlink()
     monkeypatch.chdir(folder)
-    options = read_options({}, {}, hide="values", about="numbers")
+    options = read_options({}, {}, hide="values", about="numbers", nulls=("none", "999"))
     write_first_spec("patients.csv", Path("costs.yaml"), options, os.environ)
     assert (folder / "costs.yaml").read_text(encoding="utf-8") == drafted
 

@@ -69,6 +69,13 @@ _QUESTIONS = (
     "--columns", metavar="A,B,…", help="names of the columns, in place of a CSV file's header"
 )
 @click.option(
+    "--null",
+    "nulls",
+    multiple=True,
+    metavar="WORD",
+    help="a word of a CSV file that means a missing value, like an empty field",
+)
+@click.option(
     "--thousands", type=click.Choice([",", ".", "'", " "]), help="the mark between thousands"
 )
 @click.option("--decimal", type=click.Choice([".", ","]), help="the mark before decimals")
@@ -103,6 +110,7 @@ def init(
     roles: Any,
     dates: Any,
     columns: str | None,
+    nulls: tuple[str, ...],
     policy: str | None,
     as_json: bool,
     **settings: Any,
@@ -128,6 +136,7 @@ def init(
         date_formats=pairs("--date-format", dates),
         format=settings.pop("format_"),
         columns=names(columns) or None,
+        nulls=nulls,
         **settings,
     )
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}

@@ -7,6 +7,43 @@ for (const name of ["load", "htmx:afterSettle", "pagehide"]) {
   addEventListener(name, () => sessionStorage.clear());
 }
 
+// What was chosen and not saved yet outlasts a part of the page that comes anew, and is not left
+// without a question.
+const unsaved = new Set();
+const isSaved = (field) => !field.form || field.form.method !== "post" || field.type === "file";
+document.addEventListener("input", (event) => {
+  if (!isSaved(event.target)) unsaved.add(event.target);
+});
+document.addEventListener("submit", (event) => {
+  for (const field of unsaved) if (field.form === event.target) unsaved.delete(field);
+});
+addEventListener("beforeunload", (event) => {
+  for (const field of unsaved) if (!field.isConnected) unsaved.delete(field);
+  if (unsaved.size) event.preventDefault();
+});
+// A field is the same if it has the same name, in a form with the same hidden fields.
+const keyOf = (field) => {
+  const hidden = [...field.form.querySelectorAll("input[type=hidden]:not([name=digest])")];
+  const choice = field.type === "checkbox" || field.type === "radio" ? field.value : "";
+  return JSON.stringify([field.name, field.type, choice, hidden.map((part) => part.value)]);
+};
+let chosen = [];
+document.addEventListener("htmx:beforeSwap", (event) => {
+  chosen = [...unsaved].filter((field) => event.detail.target.contains(field));
+});
+document.addEventListener("htmx:afterSettle", () => {
+  for (const old of chosen.filter((field) => !field.isConnected)) {
+    const fields = document.querySelectorAll(`[name="${CSS.escape(old.name)}"]`);
+    const same = [...fields].find((field) => field.form && keyOf(field) === keyOf(old));
+    unsaved.delete(old);
+    if (!same) continue;
+    same.value = old.value;
+    same.checked = old.checked;
+    unsaved.add(same);
+  }
+  chosen = [];
+});
+
 const lines = document.getElementById("lines");
 if (lines && lines.dataset.events) {
   const events = new EventSource(lines.dataset.events);
