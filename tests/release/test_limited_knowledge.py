@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from sfumato.expectations.models.limited_knowledge import LKCPrivacy
 from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.tasks.forms.order import canonical_table
 from sfumato.tasks.microdata.table import load, seeded_keys
@@ -94,7 +95,9 @@ def test_a_stronger_promise_than_is_kept_is_refused(publish, tmp_path):
     copy = tmp_path / "forged"
     shutil.copytree(publish(*WAYS["stars"][:2], {**LKC, "k": 10}), copy)
     opened = open_release(copy)
-    stronger = replace(opened.declared.promises[0], k=50)
+    (promise,) = opened.declared.promises
+    assert isinstance(promise, LKCPrivacy)
+    stronger = replace(promise, k=50)
     terms = opened.declared.model_copy(update={"promises": (stronger,)})
     reseal(copy, opened.table("microdata"), terms)
     with pytest.raises(PromiseError, match="lkc-privacy"):
