@@ -70,6 +70,10 @@ def test_published_checked_asked_and_evaluated(publish, small, way):
     assert declared["sfumato"]["format"] == 13
     page = (directory / "index.html").read_text(encoding="utf-8")
     assert "Every combination of labels of any" in page
+    words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert f"knows at most {promise.knowledge} of a person's quasi-identifiers" in words
+    assert f"who knows more than {promise.knowledge} of a person's quasi-identifiers" in words
+    assert "who knows a person's quasi-identifiers and looks for the row" not in words
     plan, original = small.plan(), load(small.folder / "one" / "deidentified")
     evaluate_release(
         directory, original, plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
