@@ -1347,7 +1347,7 @@ export default {
         "rows": {
          "minimum": 1,
          "type": "integer",
-         "description": "fewest rows of a group, only with p-privacy of `target: {nearest: own}`",
+         "description": "fewest rows of a group, with a partition other than stratum and exact-qi",
          "x-since-format": 6
         }
        },
