@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from sfumato.tasks.query.accuracy.noise import DELTA, EPSILON, concentrate, noise_reference
+from sfumato.tasks.query.accuracy.noise import DELTA, EPSILON, largest_rho, noise_reference
 
 CLAMPS = {"pay": (Fraction(-10), Fraction(30))}
 
@@ -17,8 +17,8 @@ def by_words(reference):
 
 
 def test_measurements_share_the_budget():
-    queries = {("count", None): 60, ("sum", "pay"): 10, ("avg", "pay"): 15, ("median", "pay"): 5}
-    reference = noise_reference(queries, CLAMPS, 1)
+    questions = {("count", None): 60, ("sum", "pay"): 10, ("avg", "pay"): 15, ("median", "pay"): 5}
+    reference = noise_reference(questions, CLAMPS, 1)
     lines = by_words(reference)
     assert reference.without == ["MEDIAN(pay)"]
     assert [line.measurements for line in reference.lines] == [60, 10, 15, 15]
@@ -30,9 +30,9 @@ def test_measurements_share_the_budget():
 
 
 def test_several_rows_of_a_person_multiply_the_noise():
-    single, triple = (noise_reference({("count", None): 7}, {}, rows).lines[0] for rows in (1, 3))
-    assert triple.laplace == pytest.approx(3 * single.laplace)
-    assert triple.gaussian == pytest.approx(3 * single.gaussian)
+    single, three = (noise_reference({("count", None): 7}, {}, rows).lines[0] for rows in (1, 3))
+    assert three.laplace == pytest.approx(3 * single.laplace)
+    assert three.gaussian == pytest.approx(3 * single.gaussian)
 
 
 def test_without_clamps_only_counts_have_noise():
@@ -60,7 +60,7 @@ def test_a_rho_is_the_largest_that_keeps_epsilon_and_delta(epsilon, delta):
         exponent = (order - 1) * (order * rho - epsilon) + order * np.log1p(-1 / order)
         return np.exp((exponent - np.log(order - 1)).min())
 
-    rho = concentrate(epsilon, delta)
+    rho = largest_rho(epsilon, delta)
     assert least(rho * 0.999) <= delta < least(rho * 1.001)
     simple = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2
     assert rho > simple  # the bound of Bun and Steinke is not tight

@@ -98,33 +98,33 @@ MEASUREMENTS: Mapping[str, Callable[[Clamps | None], list[tuple[str, Fraction]]]
 
 
 def noise_reference(
-    queries: Mapping[Asked, int], clamps: Mapping[str, Clamps], rows_per_person: int
+    questions: Mapping[Asked, int], clamps: Mapping[str, Clamps], rows_per_person: int
 ) -> NoiseReference:
     """Return the noise of queries that share the budget `EPSILON`.
 
     Args:
-        queries: the number of queries of each kind.
+        questions: the number of queries of each kind.
         clamps: the least and the greatest value, by column.
         rows_per_person: the number of rows that one person has at most.
     """
     parts: list[tuple[str, int, Fraction]] = []
     without = []
-    for (aggregate, column), number in queries.items():
+    for (aggregate, column), queries in questions.items():
         words = f"{aggregate.upper()}({column or '*'})"
         limits = clamps.get(column) if column else None
         measured = MEASUREMENTS[aggregate](limits) if aggregate in MEASUREMENTS else []
         without += [] if measured else [words]
-        parts += [(words + more, number, change * rows_per_person) for more, change in measured]
-    every = sum(number for _, number, _ in parts)
-    used = {column: clamps[column] for _, column in queries if column and column in clamps}
+        parts += [(words + more, queries, change * rows_per_person) for more, change in measured]
+    every = sum(queries for _, queries, _ in parts)
+    used = {column: clamps[column] for _, column in questions if column and column in clamps}
     lines = [_line(*part, every) for part in parts]
     return NoiseReference(lines, rows_per_person, used, without)
 
 
-def concentrate(epsilon: float, delta: float) -> float:
+def largest_rho(epsilon: float, delta: float) -> float:
     """Return the largest ρ for which ρ-zCDP is (ε,δ)-differentially private.
 
-    >>> round(concentrate(1.0, 1e-6), 5)
+    >>> round(largest_rho(1.0, 1e-6), 5)
     0.02436
     """
     low, high = 0.0, epsilon
@@ -152,7 +152,7 @@ def _line(words: str, queries: int, sensitivity: Fraction, measurements: int) ->
     """Return the noise of one kind, if so many measurements share the budget."""
     change = float(sensitivity)
     laplace = change * measurements / EPSILON
-    gaussian = change * sqrt(measurements / (2 * concentrate(EPSILON, DELTA)))
+    gaussian = change * sqrt(measurements / (2 * largest_rho(EPSILON, DELTA)))
     return NoiseLine(
         words,
         queries,
@@ -174,11 +174,11 @@ def reference_of(workloads: Sequence[Workload], table: Microdata) -> NoiseRefere
         table: the rows, with their sensitive columns.
     """
     sensitive = {column.name: column for column in table.with_roles("sensitive")}
-    queries: dict[Asked, int] = {}
+    questions: dict[Asked, int] = {}
     for workload in workloads:
         column = None if workload.aggregate == "count" else workload.of or next(iter(sensitive))
         kind = workload.aggregate, column
-        queries[kind] = queries.get(kind, 0) + len(workload.levels) * workload.queries
+        questions[kind] = questions.get(kind, 0) + len(workload.levels) * workload.queries
     clamps = {
         name: (numbers.fraction(min(units)), numbers.fraction(max(units)))
         for name, column in sensitive.items()
@@ -186,4 +186,4 @@ def reference_of(workloads: Sequence[Workload], table: Microdata) -> NoiseRefere
         for numbers in [exact(column.values, name)]
         for units in [numbers.units.tolist()]
     }
-    return noise_reference(queries, clamps, 1)
+    return noise_reference(questions, clamps, 1)
