@@ -74,6 +74,14 @@ QUESTIONS: Mapping[str, AskedThreat] = {
         {"method": "mondrian"},
         {"method": "generalized"},
     ),
+    "few": AskedThreat(
+        "Are there many such columns, and does nobody know more than two of a person's?",
+        "Single cells are hidden until any two columns together show each person like k - 1 "
+        "others, and no sensitive value is more than a share c of them.",
+        ({"model": "lkc-privacy", "l": 2, "k": 5, "c": 0.7},),
+        {"method": "local-suppression"},
+        {"method": "suppressed"},
+    ),
     "numbers": AskedThreat(
         "Is the sensitive column a number of which averages and sums are wanted?",
         "Exact ages and towns are published. In each group, sensitive numbers are shuffled: at "
@@ -101,7 +109,7 @@ ADDED: Mapping[str, Keys] = {
     "delta-disclosure": {"model": "delta-disclosure", "delta": 1},
 }
 """Promises that can be added to others, with numbers to begin with."""
-_PROTECTING_NO_VALUE = ("k-anonymity", "k-map")
+_PROTECTING_NO_VALUE = ("k-anonymity", "k-map", "km-anonymity")
 
 
 @dataclass(frozen=True)
@@ -162,6 +170,7 @@ def numbers_of(promise: Keys) -> Iterator[Number]:
         if not whole and not _is_number(schema):
             continue
         is_share = name in _SHARES and promise["model"] != "beta-likeness"
+        is_share |= (promise["model"], name) == ("lkc-privacy", "c")
         high = float(_MOST.get(name, 50)) if whole else 1.0 if is_share else _LARGEST.get(name)
         low, step = (float(schema.get("minimum", 1)), 1.0) if whole else (0.0, 0.01)
         yield Number(name, value, schema.get("description", ""), low, high, step)
