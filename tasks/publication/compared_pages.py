@@ -16,7 +16,7 @@ from html.parser import HTMLParser
 
 _HEADS = frozenset(
     {
-        "6a50186719de0d33ec51d11087d569fb11fd91ea7238ec09541f875f49cc9c8a",
+        "b47d8e7aba61c55349e45b940d39eb242b17a1da748000e93bd9b515fa5cdc8e",
         "4b99cb2f89fd1d3acdf0d05c79c57b5da89fcf246f3fe6ac776fdca950df5c9c",
         "66b48b8da4658f90385458169b776bebe28efebf129a31be3200d2fb4a4e7bec",
         "754d447e36d2e9563624edc31f73f39acf4d49fa0cc0eebd2155f7455e86c49e",
