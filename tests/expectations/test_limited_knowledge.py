@@ -201,6 +201,14 @@ def test_people_are_counted_once(rows, knowledge, data):
     assert verdict.holds == (min(map(len, owners.values())) >= 2)
 
 
+def test_a_person_in_two_groups_of_a_combination_is_one_person():
+    groups = groups_of([(1, 1, "x"), (1, 2, "x"), (2, 1, "x"), (2, 2, "x")], "ab")
+    people = count_people(np.arange(4), np.array([0, 0, 1, 2]), groups, {})
+    verdict = KMAnonymity(k=2, m=1).check(replace(groups, people=people))
+    assert verdict.observed == {"k": 1}
+    assert KMAnonymity(k=2, m=1).failing_over_people(people).tolist() == [True, True, False, False]
+
+
 def test_a_share_of_the_people_of_two_combinations_is_larger_than_in_each():
     """Why it is refused: {1: s, 2: t} and {2: t, 3: s} have s in half, of all three two do."""
     first, second = {1: "s", 2: "t"}, {2: "t", 3: "s"}
