@@ -31,7 +31,7 @@ from sfumato.expectations.machine.imports import compiled_templates
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.report.minified import minify, minify_styles, shorten_names
-from sfumato.tasks.report.numbers import size, thousands
+from sfumato.tasks.report.numbers import rough, size, thousands
 from sfumato.tasks.schema.files import read_text
 from sfumato.tasks.schema.formats import tells
 
@@ -174,6 +174,7 @@ def environment_of(templates: BaseLoader) -> Environment:
         "size": size,
         "address": _address,
         "whole": _whole,
+        "rough": rough,
     }
     environment.filters.update(filters)
     environment.globals["tells"] = tells
