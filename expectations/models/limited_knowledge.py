@@ -287,8 +287,8 @@ class LKCPrivacy(LimitedKnowledge):
             return None
         return (
             f"values: no row of {self.sensitive!r} has {len(missing)} of these "
-            f"{len(self.values or ())} values. Write values as the table has them, and leave out "
-            "those that nobody has"
+            f"{len(self.values or ())} values. Write values as the table has them, and leave the "
+            "others out"
         )
 
     def required(self) -> Mapping[str, Number]:

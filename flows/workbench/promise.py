@@ -75,9 +75,9 @@ QUESTIONS: Mapping[str, AskedThreat] = {
         {"method": "generalized"},
     ),
     "few": AskedThreat(
-        "Are there many such columns, and does nobody know more than two of a person's?",
+        "Are there many such columns, and do others know at most two of a person's?",
         "Single cells are hidden until any two columns together show each person like k - 1 "
-        "others, and no sensitive value is more than a share c of them.",
+        "others. No sensitive value is more than a share c of them.",
         ({"model": "lkc-privacy", "l": 2, "k": 5, "c": 0.7},),
         {"method": "local-suppression"},
         {"method": "suppressed"},

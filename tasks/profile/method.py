@@ -45,12 +45,12 @@ _CATEGORIES = (
 )
 _FEW_KNOWN = (
     "Cells are hidden until every combination of values of any l quasi-identifiers is shown by k "
-    "rows, and no sensitive value by more than a share c of them."
+    "rows. No sensitive value is shown by more than a share c of these."
 )
 _BEFORE_FEW_KNOWN = (
-    "With so many quasi-identifiers, labels against who knows all of them say little. If nobody "
-    "knows more than two of a person's, whichever they are, hide single cells with this in place "
-    "of the lines above:"
+    "With so many quasi-identifiers, labels that protect from who knows all of them are very wide. "
+    "If others know at most two of a person's, whichever they are, hide single cells with this in "
+    "place of the lines above:"
 )
 _MANY = 8  # quasi-identifiers, of which hardly anybody knows all
 _OTHER = {

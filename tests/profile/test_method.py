@@ -136,7 +136,7 @@ def test_many_quasi_identifiers_are_offered_the_promise_against_who_knows_two(
     confirm(written)
     text = written.spec.read_text(encoding="utf-8")
     words = " ".join(text.replace("#", " ").split())
-    assert "If nobody knows more than two of a person's" in words
+    assert "If others know at most two of a person's" in words
     first = re.search(r"^# promises:\n(?:# .*\n)+?# form: .*$", text, re.MULTILINE)
     other = yaml.safe_load(first.group().replace("# ", ""))
     assert other["promises"] == [{"model": "lkc-privacy", "l": 2, "k": 5, "c": 0.7}]
