@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.l_diversity import (
-    DistinctLDiversity,
     EntropyLDiversity,
-    RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.partitions.distribution.choices import LeastChoice, NearestChoice
 from sfumato.tasks.partitions.targets import least
 from sfumato.tasks.partitions.targets.least import RangeTree
 from sfumato.tasks.partitions.targets.tree import balanced_tree
+from tests.laws.test_nearest_targets import PROMISES as RANKED
 from tests.laws.test_nearest_targets import earth_mover_distance, keeps, targets, variation
 
 SALARIES = np.array([30, 40, 50, 60])
@@ -68,15 +67,6 @@ def test_one_denominator_alone_is_worse_the_larger_it_is_only_sometimes(denomina
     assert min(costs) == LEAST_WITH_EXACTLY[denominator]
 
 
-RANKED = st.one_of(
-    st.builds(DistinctLDiversity, l=st.integers(1, 4)),
-    st.builds(EntropyLDiversity, l=st.sampled_from(["1", "1.5", "2", "3"]).map(Decimal)),
-    st.builds(
-        RecursiveLDiversity,
-        l=st.integers(1, 3),
-        c=st.sampled_from(["0.5", "1", "2", "3"]).map(Decimal),
-    ),
-)
 COMPARING = st.one_of(
     st.builds(
         TCloseness,

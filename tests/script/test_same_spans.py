@@ -86,15 +86,15 @@ def test_what_a_page_draws_is_what_its_script_measures(form, tmp_path, monkeypat
     same_as_script(spans, data)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("form", WORLDS)
-def test_what_a_small_page_draws_is_what_its_script_measures(form, seed):
-    tables, declared, _ = WORLDS[form](seed)
+@pytest.mark.parametrize("seed", range(7))
+def test_what_a_small_page_draws_is_what_its_script_measures(seed):
+    """Only small tables of labels have a column with four values in order."""
+    tables, declared, _ = WORLDS["labels"](seed)
     tables_shown = {name: table for name, table in tables.items() if not name.startswith("help_")}
     helps = {name: table for name, table in tables.items() if name.startswith("help_")}
     spans = first_spans(declared, tables_shown, helps)
-    if spans is not None:
-        same_as_script(spans, page_data(tables_shown, declared))
+    assert spans is not None
+    same_as_script(spans, page_data(tables_shown, declared))
 
 
 @pytest.mark.parametrize("form", [form for form in ALL_FORMS if form != "suppressed"])

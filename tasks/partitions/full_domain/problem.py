@@ -166,7 +166,7 @@ class LatticeProblem:
         )
         self.over_people = microdata.person is not None
         self.scopes = [self._scope(promise, microdata, place) for promise in promises]
-        domains = tuple(map(partial(_domain, counts), columns, self.levels))
+        domains = tuple(map(partial(domain_of, counts), columns, self.levels))
         self.original = Original(domains, self.rows.counts)
         self.k = largest_k(promises)
 
@@ -242,8 +242,11 @@ def _levels(column: Column, strata: Sequence[str]) -> np.ndarray:
     return levels[:1] if column.name in strata else levels
 
 
-def _domain(counts: np.ndarray, column: Column, levels: np.ndarray) -> MetricDomain:
-    """Return the domain of a column; a null, alone below the root, does not affect ranges."""
+def domain_of(counts: np.ndarray, column: Column, levels: np.ndarray) -> MetricDomain:
+    """Return the domain of a column; a null, alone below the root, does not affect ranges.
+
+    `counts` is how many rows each row represents (int64).
+    """
     units = None
     if is_ordered(column.values.type) and len(column.values):
         units = exact(column.values, column.name).units

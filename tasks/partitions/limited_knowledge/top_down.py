@@ -21,10 +21,9 @@ import numpy as np
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.limited_knowledge import LimitedKnowledge
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.shared.exact import exact, is_ordered
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, Randomness
-from sfumato.tasks.partitions.full_domain.metrics import domain
+from sfumato.tasks.partitions.full_domain.problem import domain_of
 from sfumato.tasks.partitions.limited_knowledge.labels import (
     LabelAxis,
     RowsWithLabels,
@@ -130,11 +129,8 @@ def _gains(column: Column, axis: LabelAxis) -> list[list[Fraction]]:
 
     The result is by level and node; nothing is gained at the values.
     """
-    units = None
-    if is_ordered(column.values.type) and len(column.values):
-        units = exact(column.values, column.name).units
-        units = np.concatenate([units[:1], units]) if column.has_null else units
-    measured, present = domain(axis.codes, axis.levels, units), distinct(axis.codes)
+    ones, present = np.ones(len(axis.codes), dtype=np.int64), distinct(axis.codes)
+    measured = domain_of(ones, column, axis.levels)
     lost = [(level.rows * level.penalty).tolist() for level in measured.levels]
     gains, whole = [[Fraction(0)] * len(lost[0])], max(measured.whole, 1)
     for level in range(1, len(lost)):
