@@ -6,7 +6,7 @@ no key is null, a key that came with a later format is not at its default, and a
 
     python -m deployments.guide.generated.manifest_schema
 
-writes the file in the guide.
+writes the file in the guide, and the module of the second verifier that has the same value.
 """
 
 import json
@@ -23,6 +23,11 @@ from sfumato.tasks.terms.terms import Declared, LineName, Title, Word
 
 PLACE = (
     Path(__file__).parents[1] / "pages" / "reference" / "release-format" / "datapackage.schema.json"
+)
+_MODULE = Path(__file__).parents[2] / "verifier" / "modules" / "schema.js"
+_MODULE_HEAD = (
+    "/** The JSON Schema of the specification, as a module: the same value as in "
+    "datapackage.schema.json. */\nexport default "
 )
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -79,8 +84,10 @@ def manifest_schema() -> Node:
 
 
 def write() -> None:
-    """Write the schema beside the pages of the specification."""
-    PLACE.write_text(text_of(manifest_schema()), encoding="utf-8")
+    """Write the schema beside the pages of the specification, and as a module of the verifier."""
+    text = text_of(manifest_schema())
+    PLACE.write_text(text, encoding="utf-8")
+    _MODULE.write_text(_MODULE_HEAD + text, encoding="utf-8")
 
 
 def text_of(schema: Node) -> str:
