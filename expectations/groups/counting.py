@@ -16,6 +16,7 @@ from sfumato.expectations.groups.groups import (
     Joint,
     People,
     Population,
+    RelatedRows,
     Subdomains,
 )
 from sfumato.expectations.shared.exact import INT64_MAX, Exact, exact, is_ordered
@@ -204,6 +205,7 @@ def merge(groups: Groups, into: np.ndarray) -> Groups:
         total(groups.live),
         None if groups.people is None else _merge_people(groups.people, into, sensitive),
         _merge_labels(groups.labels, into, number),
+        None if groups.related is None else _merge_related(groups.related, into),
     )
 
 
@@ -268,6 +270,15 @@ def _merge_labels(
         if np.array_equal(of_group[into], label):
             merged[name] = of_group
     return merged
+
+
+def _merge_related(related: RelatedRows, into: np.ndarray) -> RelatedRows:
+    """Merge the groups of related rows; all rows of a person are in one of the merged groups."""
+    merged = into[related.group]
+    inner, number = dense(merged)
+    most = np.zeros(number, dtype=np.int64)
+    np.maximum.at(most, inner, related.most)
+    return RelatedRows(np.unique(merged), merge(related.rows, inner), most)
 
 
 def _merge_population(population: Population, into: np.ndarray, number: int) -> Population:

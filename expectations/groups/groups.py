@@ -142,6 +142,22 @@ class Subdomains:
 
 
 @dataclass(frozen=True, eq=False)
+class RelatedRows:
+    """Rows of a second table that belong to the people of groups, such as patients' stays.
+
+    Attributes:
+        group: the groups that have such rows (int64, ascending, each once).
+        rows: the rows of each of these groups, one group per entry of `group`, with the counts of
+            their values; its `people` are their owners, which no published table shows.
+        most: the rows of whoever has the most in each of these groups (int64).
+    """
+
+    group: np.ndarray
+    rows: "Groups"
+    most: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Groups:
     """The sizes of the groups (int64, one per group, in group order) and what is visible of them.
 
@@ -152,6 +168,7 @@ class Groups:
     people who are gone. `people` has the person of each row, which no published table shows; it is
     present if promises are to be judged over people who have several rows. `labels` numbers the
     labels of each quasi-identifier (int64, one per group): groups with equal numbers show the same.
+    `related` has the rows of a second table that belong to the people of the groups.
     """
 
     sizes: np.ndarray
@@ -162,6 +179,7 @@ class Groups:
     live: np.ndarray = field(default_factory=lambda: _ALL)
     people: People | None = None
     labels: Mapping[str, np.ndarray] = field(default_factory=dict)
+    related: RelatedRows | None = None
 
     def __post_init__(self) -> None:
         if self.live is _ALL:

@@ -1,0 +1,241 @@
+"""Promises about people who have rows in a second table, such as patients and their stays.
+
+People are grouped by their own quasi-identifiers, and their related rows are published beside the
+group. Everybody is assumed to know everyone's quasi-identifiers, and so everyone's group.
+
+`numbers: known` is about those who also know how many related rows each person has; `insiders: 1`
+about people of a group who know their own rows as well. Nobody is assumed to know values of related
+rows that are not their own, nor dates of them.
+
+Source: this project (the guide's page on related tables); the starting point is Nergiz, Clifton and
+Nergiz, Multirelational k-anonymity (TKDE 2009).
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.groups.groups import Groups, RelatedRows
+from sfumato.expectations.groups.related import (
+    NOBODY,
+    Insiders,
+    most_common,
+    surely_of_owner,
+    surely_of_somebody,
+)
+from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.shared.exact import are_above, largest
+from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
+
+Numbers = Annotated[
+    Literal["hidden", "known"],
+    Field(description="whether the number of everybody's related rows is known to an adversary"),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelatedPromise(PrivacyModel):
+    """A promise about the people of groups and their related rows."""
+
+    ways: ClassVar[frozenset[Way]] = frozenset({"apart"})
+    monotone: ClassVar[bool] = True
+    since: ClassVar[int] = 15
+
+    @property
+    def needs_owners(self) -> bool:
+        """True if it is decided exactly only by who knows the owners of related rows."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleInGroups(RelatedPromise):
+    """Each group has at least k people, so that each related row may be of any of k.
+
+    Who knows everybody's number of rows can leave out people without any: k people with rows.
+    """
+
+    name: ClassVar[str] = "people"
+    title: ClassVar[str] = "k people"
+    protects: ClassVar[bool] = False
+    unbroken_by_rows: ClassVar[bool] = True
+    meanings: ClassVar[Mapping[str, str]] = {"k": "people of a group, at least"}
+    meanings_over_people: ClassVar[Mapping[str, str]] = {
+        "k": "people of a group to whom a related row may belong, at least",
+    }
+    example: ClassVar[Mapping[str, Any]] = {"k": 3}
+
+    model: Literal["people"] = "people"
+    k: Annotated[int, Field(ge=1, description="smallest number of people in a group")]
+    numbers: Numbers = "hidden"
+
+    @property
+    def needs_owners(self) -> bool:
+        """True if numbers are known: how many people have rows is not published."""
+        return self.numbers == "known"
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`k`: the people of each group to whom a related row may belong (int64)."""
+        people, related = groups.sizes.copy(), groups.related
+        if self.needs_owners and related is not None and related.rows.people is not None:
+            people[related.group] = related.rows.people.sizes
+        return {"k": people}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Mark the groups with fewer than k people (bool, one per group)."""
+        return np.asarray(self.measure(groups)["k"] < self.k)
+
+    def worst(self, groups: Groups) -> Worst:
+        """Return the fewest people of a group."""
+        people = self.measure(groups)["k"]
+        return {"k": int(people.min()) if len(people) else None}, int(self.failing(groups).sum())
+
+    def required(self) -> Mapping[str, Number]:
+        """Return the promised numbers by the parameters of a verdict."""
+        return {"k": self.k}
+
+    def sentence(self) -> str:
+        """Return the promise in words."""
+        if self.numbers == "known":
+            return (
+                f"each row may belong to any of at least {self.k} people, also for those who know "
+                "how many rows everyone has"
+            )
+        return f"each row may belong to any of at least {self.k} people"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelatedDiversity(RelatedPromise):
+    """Everyone with related rows may have at least l values there, and surely has none of them."""
+
+    name: ClassVar[str] = "related-l-diversity"
+    title: ClassVar[str] = "distinct l-diversity of related rows"
+    protects: ClassVar[bool] = True
+    by_candidates: ClassVar[bool] = True
+    meanings: ClassVar[Mapping[str, str]] = {
+        "l": "values that each person may have in related rows, and none of which surely, at least",
+    }
+    example: ClassVar[Mapping[str, Any]] = {"l": 2}
+
+    model: Literal["related-l-diversity"] = "related-l-diversity"
+    l: Annotated[int, Field(ge=1, description="smallest number of values that a person may have")]
+    numbers: Numbers = "known"
+    insiders: Annotated[
+        Literal[0, 1],
+        Field(description="1 also protects from people of the group who know their own rows"),
+    ] = 0
+
+    @model_validator(mode="after")
+    def _insiders_know_numbers(self) -> Self:
+        if self.insiders and self.numbers == "hidden":
+            raise ValueError("insiders: 1 is about people who know the numbers: numbers: known")
+        return self
+
+    @property
+    def needs_owners(self) -> bool:
+        """True if insiders are promised against: what they learn depends on who has which rows."""
+        return self.insiders > 0
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`l`: the values that people with rows may have, 1 if one is certain (int64 per group).
+
+        It is a large number in a group without related rows.
+        """
+        faced = np.full(len(groups), NOBODY)
+        if groups.related is not None:
+            faced[groups.related.group] = self._faced(groups.sizes, groups.related)
+        return {"l": faced}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Mark the groups in which somebody may have too few values (bool, one per group)."""
+        if groups.related is None:
+            return np.ones(len(groups), dtype=bool)
+        return np.asarray(self.measure(groups)["l"] < self.l)
+
+    def worst(self, groups: Groups) -> Worst:
+        """Return the fewest values, 1 where one is certain; None if there are no related rows."""
+        faced = self.measure(groups)["l"]
+        least = int(faced.min(initial=NOBODY))
+        return {"l": None if least == NOBODY else least}, int(self.failing(groups).sum())
+
+    def required(self) -> Mapping[str, Number]:
+        """Return the promised numbers by the parameters of a verdict."""
+        return {"l": self.l}
+
+    def sentence(self) -> str:
+        """Return the promise in words."""
+        knows = " and how many rows everyone has" if self.numbers == "known" else ""
+        own = "; this also holds for people of the group, who know their own rows too"
+        return (
+            f"whoever knows a person's group{knows} still faces at least {self.l} different values "
+            f"of {self.sensitive}, none of which is certain{own if self.insiders else ''}"
+        )
+
+    def _faced(self, sizes: np.ndarray, related: RelatedRows) -> np.ndarray:
+        name = str(self.sensitive)
+        known = surely_of_owner(related, name) if self.numbers == "known" else None
+        certain = surely_of_somebody(sizes, related, name) if known is None else known
+        faced = np.where(certain, 1, related.rows.counts_of(name).distinct)
+        if not self.insiders or related.rows.people is None:
+            return faced
+        left = Insiders(related, name).faced()
+        # the insider's own values count as one that anyone else may have
+        return np.minimum(faced, np.where(left == NOBODY, left, left + (left > 1)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelatedAlpha(RelatedPromise):
+    """Of the people of a group, at most a share α can have any one value in related rows.
+
+    Where all that is published of related rows is published of the group, this share bounds the
+    belief that a person has the value, under every prior that treats the people of a group alike.
+    """
+
+    name: ClassVar[str] = "related-alpha"
+    title: ClassVar[str] = "α of people"
+    protects: ClassVar[bool] = True
+    at_most: ClassVar[frozenset[str]] = frozenset({"alpha"})
+    meanings: ClassVar[Mapping[str, str]] = {
+        "alpha": "share of a group's people who can have any one value in related rows, at most",
+    }
+    example: ClassVar[Mapping[str, Any]] = {"alpha": 0.5}
+
+    model: Literal["related-alpha"] = "related-alpha"
+    alpha: Annotated[
+        ExactNumber, Field(gt=0, le=1, description="largest share of people with one value")
+    ]
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`most`: the people who can have the most frequent value; `size`: all people (int64)."""
+        most = np.zeros(len(groups), dtype=np.int64)
+        if (related := groups.related) is not None:
+            rows = most_common(related, str(self.sensitive))
+            most[related.group] = np.minimum(rows, groups.sizes[related.group])
+        return {"most": most, "size": groups.sizes}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Mark the groups in which too many people can have one value (bool, one per group)."""
+        if groups.related is None:
+            return np.ones(len(groups), dtype=bool)
+        scores = self.measure(groups)
+        return np.asarray(are_above(scores["most"], scores["size"], Fraction(self.alpha)))
+
+    def worst(self, groups: Groups) -> Worst:
+        """Return the largest share of a group's people who can have one value."""
+        scores = self.measure(groups)
+        return {"alpha": largest(scores["most"], scores["size"])}, int(self.failing(groups).sum())
+
+    def required(self) -> Mapping[str, Number]:
+        """Return the promised numbers by the parameters of a verdict."""
+        return {"alpha": Fraction(self.alpha)}
+
+    def sentence(self) -> str:
+        """Return the promise in words."""
+        return (
+            f"at most a share {plain(self.alpha)} of the people of each group can have any one "
+            f"value of {self.sensitive}"
+        )
+
