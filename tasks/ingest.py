@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sfumato.expectations.rules.owned import OwnedRule, columns_of_rules
 from sfumato.expectations.shared.errors import InputError
-from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.declared import RelatedSource, Source
 from sfumato.tasks.microdata.source import require
 from sfumato.tasks.microdata.table import count_rows
 from sfumato.tasks.policy import private_task, say_in_run
@@ -17,9 +17,11 @@ from sfumato.tasks.stages.ingest import (
     rows_of_one_person,
     source_table,
     write_ingested,
+    write_related_source,
     write_source,
+    write_with_related,
 )
-from sfumato.tasks.stages.stage import gate_documents
+from sfumato.tasks.stages.stage import RELATED, gate_documents, read_note
 
 
 @private_task(retries=2)
@@ -69,3 +71,33 @@ def ingest(
             raise InputError(fault)
         say_in_run(f"warning: {fault}")
     return ingested
+
+
+@private_task(retries=2)
+def ingest_related(
+    ingested: Path,
+    related: RelatedSource,
+    columns: Mapping[str, ColumnSpec],
+    nulls: NullPolicy,
+    base: Path,
+    run: Path,
+    name: str,
+    show_counts: bool,
+) -> Path:
+    """Read the rows that belong to people, hold them to their declaration, match them by key.
+
+    `columns` are those of the related table, its key among them.
+    """
+    from sfumato.expectations.rules import verdicts as judged
+    from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
+
+    whole = write_related_source(related, columns, base, run)
+    table, rules = source_table(whole, columns)
+    findings = judge_source(name, table, rules, gate_documents(run, "related"))
+    require(columns, table, related.source.uri)
+    judged.require(findings)
+    stage = write_with_related(ingested, whole, related, columns, nulls, base, run)
+    counts = read_note(stage, RELATED)
+    message = f"ingest: {counts['read']:,} related rows read, {counts['published']:,} kept"
+    say_in_run(message, counts, logged=show_counts)
+    return stage

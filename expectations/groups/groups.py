@@ -189,6 +189,12 @@ class Groups:
         return len(self.sizes)
 
     @property
+    def has_owners(self) -> bool:
+        """True if it is known whose the rows are, or the related rows."""
+        related = self.related
+        return self.people is not None or (related is not None and related.rows.people is not None)
+
+    @property
     def rows(self) -> int:
         """Number of rows in all groups."""
         return int(self.sizes.sum())

@@ -10,28 +10,37 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.expectations.groups.counting import Coded, count, count_people, dense
+from sfumato.expectations.groups.counting import Coded, count, count_people
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import HeldValues, People, RelatedRows
-from sfumato.expectations.shared.sorting import starts
+from sfumato.expectations.shared.sorting import distinct, starts
 
 
 def count_related(
-    group: np.ndarray, owner: np.ndarray, sensitive: Mapping[str, Coded]
+    group: np.ndarray,
+    owner: np.ndarray,
+    sensitive: Mapping[str, Coded],
+    *,
+    owners: bool = True,
 ) -> RelatedRows:
-    """Count the related rows of groups, with their owners.
+    """Count the related rows of groups.
 
     Args:
         group: the group of each related row's owner (int64).
         owner: the person to whom each related row belongs (integers from 0).
         sensitive: the attributes of related rows that are counted, by name.
+        owners: whether the counts have the owners of rows.
     """
-    occupied = np.unique(group)
-    inner, number = dense(group)
-    rows = count(inner, number, sensitive)
-    codes = {name: coded.codes for name, coded in sensitive.items()}
-    people = count_people(inner, owner, rows, codes)
-    return RelatedRows(occupied, replace(rows, people=people), people.most_rows)
+    occupied = distinct(group)
+    inner = np.searchsorted(occupied, group)
+    rows = count(inner, len(occupied), sensitive)
+    of_person = np.bincount(owner) if len(owner) else owner
+    most = np.zeros(len(occupied), dtype=np.int64)
+    np.maximum.at(most, inner, of_person[owner])
+    if owners:
+        codes = {name: coded.codes for name, coded in sensitive.items()}
+        rows = replace(rows, people=count_people(inner, owner, rows, codes))
+    return RelatedRows(occupied, rows, most)
 
 
 def most_common(related: RelatedRows, name: str) -> np.ndarray:

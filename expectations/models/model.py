@@ -117,6 +117,7 @@ class PrivacyModel(ABC):
         by_candidates: it depends on which values are possible, and not on how likely each is.
         at_most: the parameters of its verdicts that are worse the larger they are.
         unbroken_by_rows: a group that keeps the promise keeps it with whatever rows are added.
+        of_related: it is about people and rows of a second table that belong to them.
         weighs: it sums weights, which it counts as a sensitive attribute, and protects none.
         readings: in which it means something over people who have several rows; none: nothing.
         why_not_over_people: where there are none, why, and what to promise in its place.
@@ -145,6 +146,7 @@ class PrivacyModel(ABC):
     by_candidates: ClassVar[bool] = False
     at_most: ClassVar[frozenset[str]] = frozenset()
     unbroken_by_rows: ClassVar[bool] = False
+    of_related: ClassVar[bool] = False
     weighs: ClassVar[bool] = False
     readings: ClassVar[tuple[Reading, ...]] = ()
     why_not_over_people: ClassVar[str] = "it does not define how rows of one person count"
@@ -197,6 +199,11 @@ class PrivacyModel(ABC):
     @property
     def judged_jointly(self) -> bool:
         """True if groups are judged together, not each by itself."""
+        return False
+
+    @property
+    def needs_owners(self) -> bool:
+        """True if it is decided exactly only by who knows the owners of related rows."""
         return False
 
     @property

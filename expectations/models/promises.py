@@ -35,6 +35,9 @@ PROMISES: Mapping[str, Any] = Entries(
         "p-privacy": "p_privacy:PPrivacy",
         "delta-presence": "delta_presence:DeltaPresence",
         "bayes-optimal": "bayes_optimal:BayesOptimal",
+        "people": "related:PeopleInGroups",
+        "related-l-diversity": "related:RelatedDiversity",
+        "related-alpha": "related:RelatedAlpha",
     },
 )
 Promise = Annotated[PrivacyModel, Registered("model", PROMISES)]

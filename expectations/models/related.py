@@ -43,12 +43,8 @@ class RelatedPromise(PrivacyModel):
 
     ways: ClassVar[frozenset[Way]] = frozenset({"apart"})
     monotone: ClassVar[bool] = True
+    of_related: ClassVar[bool] = True
     since: ClassVar[int] = 15
-
-    @property
-    def needs_owners(self) -> bool:
-        """True if it is decided exactly only by who knows the owners of related rows."""
-        return False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -141,7 +141,7 @@ def judge_rule(name: str, rule: Rule, table: pa.Table) -> Finding:
 
 def judged_on(groups: Groups) -> str:
     """Return the word in place of a table's name for promises that are judged on these groups."""
-    return GROUPS if groups.people is None else PEOPLE
+    return PEOPLE if groups.has_owners else GROUPS
 
 
 def examine(

@@ -8,6 +8,7 @@ from sfumato.flows.rules import (
     in_parts,
     owned,
     references,
+    related,
     release,
     source,
     versions,
@@ -15,6 +16,7 @@ from sfumato.flows.rules import (
 from sfumato.flows.rules.spec_parts import SpecParts
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
+    *related.RULES,
     *columns.RULES,
     *release.RULES,
     *source.RULES,

@@ -10,12 +10,13 @@ from sfumato.expectations.models.promises import Promise, with_columns
 from sfumato.expectations.rules.owned import OwnedRules
 from sfumato.expectations.shared.registered import Deferred
 from sfumato.flows.rules.defaults import WORDS, SpecVersion, resolve
+from sfumato.flows.rules.two_tables import as_one_spec
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.candidates.wished import PartitionWish
 from sfumato.tasks.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.forms.parameters import FormChoice
-from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.declared import RelatedSource, Source
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
 from sfumato.tasks.query.accuracy.parameters import Evaluation
@@ -205,6 +206,10 @@ class SpecParts(StrictPart):
             )
         ),
     ] = None
+    related: Annotated[
+        RelatedSource | None,
+        Field(description="the table of rows that belong to people; written under `tables`"),
+    ] = None
     form: Annotated[FormChoice, Field(description="what is shown of a group")]
     publish: Publish
     unit: Annotated[
@@ -327,12 +332,24 @@ class SpecParts(StrictPart):
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_its_version(cls, document: Any) -> Any:
-        return resolve(document)
+        return resolve(as_one_spec(document))
 
     @property
     def partition(self) -> PartitionParameters:
         """The partition, or the line whose groups replace it."""
         return self.grouping or GroupsOfLine(line=str(self.groups))
+
+    @property
+    def related_columns(self) -> dict[str, ColumnSpec]:
+        """The columns of the related table, without its key; none without such a table."""
+        names = () if self.related is None else self.related.columns
+        return {name: self.columns[name] for name in names}
+
+    @property
+    def own_columns(self) -> dict[str, ColumnSpec]:
+        """The columns of the people's table: all, unless a second table belongs to it."""
+        related = self.related_columns
+        return {name: column for name, column in self.columns.items() if name not in related}
 
     @property
     def approval_wish(self) -> ApprovalWish | None:

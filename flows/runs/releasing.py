@@ -25,7 +25,7 @@ from sfumato.tasks.candidates.wished import WishedTerms
 from sfumato.tasks.deidentify import choose, deidentify
 from sfumato.tasks.evaluate import evaluate, evaluate_before, record_evaluated
 from sfumato.tasks.hold import find_candidate, hold
-from sfumato.tasks.ingest import ingest
+from sfumato.tasks.ingest import ingest, ingest_related
 from sfumato.tasks.lines.line import require_writable
 from sfumato.tasks.lines.versions import is_measured, pending_versions
 from sfumato.tasks.outcomes import RunOutcome, pending_outcome, published_outcome, standing_outcome
@@ -36,6 +36,7 @@ from sfumato.tasks.publish import publish
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.attack import can_be_attacked, keep_attacks
 from sfumato.tasks.stages.hold import report_place
+from sfumato.tasks.stages.ingest import key_column
 from sfumato.tasks.validate import attack, validate
 from sfumato.tasks.verify import verify
 
@@ -144,9 +145,7 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     spec, terms, line = resolved.spec, resolved.terms, resolved.line
     raw = spec.artifacts == "all"
     owned = spec.expectations
-    read = (spec.source, spec.columns, spec.nulls, resolved.base)
-    tells_people = spec.version > 1
-    ingested = ingest(*read, run, line.name, raw, owned.source, tells_people=tells_people)
+    ingested = _ingest(resolved, run, raw)
     whose, remember = resolved.identifiers, spec.remember
     deidentified = deidentify(ingested, terms, whose, line, run, remember, spec.columns)
     if isinstance(terms, WishedTerms):
@@ -163,6 +162,18 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     if can_be_attacked(terms):
         attack(candidate, deidentified, spec.attacks.with_local_registers(resolved.base), line, raw)
     return JudgedCandidate(candidate, deidentified)
+
+
+def _ingest(resolved: ResolvedRun, run: Path, raw: bool) -> Path:
+    """Return the stage of the rows that were read: people, with rows that belong to them."""
+    spec, name, base = resolved.spec, resolved.line.name, resolved.base
+    read, tells_people = (spec.source, spec.own_columns, spec.nulls, base), spec.version > 1
+    ingested = ingest(*read, run, name, raw, spec.expectations.source, tells_people=tells_people)
+    if spec.related is None:
+        return ingested
+    key = {spec.related.key: key_column(spec.columns[spec.related.key])}
+    columns = {**key, **spec.related_columns}
+    return ingest_related(ingested, spec.related, columns, spec.nulls, base, run, name, raw)
 
 
 def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:

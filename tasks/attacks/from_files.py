@@ -112,7 +112,7 @@ def guess_from_files(
     """Return the scores of attacks on each sensitive column, by its name, if the form shows values.
 
     Shares are shares of the published rows. There are no scores of composed versions, of releases
-    in parts, or if some values are made up.
+    in parts, of related rows, or if some values are made up.
 
     Args:
         declared: the release's declaration.
@@ -120,7 +120,8 @@ def guess_from_files(
         seen: the groups of the tables.
         attacks: the attacks to run, by their names.
     """
-    if declared.is_composed or declared.parts is not None or declared.rows.fakes:
+    unshown = declared.is_composed or declared.parts is not None or declared.rows.fakes
+    if unshown or declared.has_related_rows:
         return {}
     nobody, named = Microdata((), 0), declared.names_with_roles("sensitive")
     targets = [AttackedRelease(declared, tables, nobody, name, seen) for name in named]

@@ -142,7 +142,7 @@ def publish_with_ids(
     draw: Randomness,
 ) -> tuple[Tables, np.ndarray]:
     """Return the tables of a form of exact rows, and the group id of each row (int64, -1: none)."""
-    of_rows = str(parameters.rows_table)
+    of_rows = parameters.table_of_rows
     marks = encode(MARK, "insensitive", pa.array(partition.group))
     marked = replace(microdata, columns=(*microdata.columns, marks))
     tables = form.publish(marked, partition, parameters, draw)

@@ -77,6 +77,26 @@ class FormParameters(Part):
         return () if cls.shows == "labels" else (GROUP_ID,)
 
     @property
+    def table_of_rows(self) -> str:
+        """The table of exact rows, one for each person."""
+        return str(self.rows_table)
+
+    @property
+    def related_columns(self) -> tuple[str, ...]:
+        """The published columns of a second table, whose rows belong to people."""
+        return ()
+
+    @property
+    def related_table(self) -> str:
+        """The table of rows that belong to people; empty without one."""
+        return ""
+
+    @property
+    def person_key(self) -> str:
+        """The column by which related rows name people, which is not published; empty without."""
+        return ""
+
+    @property
     def protects_values(self) -> bool:
         """False if the form hides who people are, and has no values to protect."""
         return True

@@ -14,5 +14,6 @@ FORMS: Mapping[str, Form] = Entries(
         "split": "split",
         "ambiguous": "ambiguous",
         "redistributed": "redistributed",
+        "apart": "apart",
     },
 )

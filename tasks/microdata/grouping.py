@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counting import count, count_people, cover, with_labels
-from sfumato.expectations.groups.groups import Groups, Joint, Population
+from sfumato.expectations.groups.groups import Groups, Joint, Population, RelatedRows
 from sfumato.expectations.shared.arrow import distinct_values, places_among
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.sorting import distinct
-from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+from sfumato.tasks.microdata.table import Column, Microdata, OwnedRows, encode, key
 
 _BETWEEN, _NULL = "\x1f", "\\0"
 
@@ -29,12 +29,17 @@ def groups_of(
     Args:
         microdata: the table.
         columns: the columns whose values tell groups apart; nulls are a value.
-        sensitive: the attributes whose values are counted.
+        sensitive: the attributes whose values are counted, of the table or of its related rows.
         covered: the columns whose values in each group are recorded.
         labelled: those of `columns` whose values are the labels of groups.
     """
     keys, bound = key([microdata[name] for name in columns], microdata.rows)
-    counted = count(keys, bound, {name: microdata[name].counted_codes() for name in sensitive})
+    own = [name for name in sensitive if microdata.has(name)]
+    counted = count(keys, bound, {name: microdata[name].counted_codes() for name in own})
+    if microdata.related is not None:
+        group = np.searchsorted(distinct(keys), keys)
+        of_others = [name for name in sensitive if name not in own]
+        counted = replace(counted, related=related_rows(microdata.related, group, of_others))
     if labelled:
         counted = with_labels(counted, keys, {n: microdata[n].category()[0] for n in labelled})
     if not covered:
@@ -42,6 +47,20 @@ def groups_of(
     group = np.searchsorted(distinct(keys), keys)
     covers = {name: cover(group, *microdata[name].category()) for name in covered}
     return replace(counted, covers=covers)
+
+
+def related_rows(related: OwnedRows, group: np.ndarray, sensitive: Sequence[str]) -> RelatedRows:
+    """Count the related rows of groups, with their owners.
+
+    Args:
+        related: the rows.
+        group: the group of each owner (int64).
+        sensitive: the attributes of the rows that are counted.
+    """
+    from sfumato.expectations.groups.related import count_related  # few tables have such rows
+
+    coded = {name: related.table[name].counted_codes() for name in sensitive}
+    return count_related(group[related.owner], related.owner, coded)
 
 
 def groups_of_people(

@@ -19,7 +19,8 @@ from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.files import read_json
 
-_PERSONS = "persons.parquet"
+_PERSONS, _OWNERS = "persons.parquet", "owners.parquet"
+_RELATED = "related"
 Randomness = Callable[[int], np.ndarray]
 
 
@@ -106,18 +107,45 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
+class OwnedRows:
+    """The rows of a second table, each of which belongs to a row of a table about people.
+
+    `owner` is the position of that row (int64, one per owned row).
+    """
+
+    owner: np.ndarray
+    table: "Microdata"
+
+    def of_owners(self, positions: np.ndarray, rows: int) -> "OwnedRows":
+        """Return the owned rows of some of the owners, whose positions are renumbered.
+
+        Args:
+            positions: of the owners that stay, each once (int64).
+            rows: the number of owners before.
+        """
+        place = np.full(rows, -1, dtype=np.int64)
+        place[positions] = np.arange(len(positions))
+        kept = np.flatnonzero(place[self.owner] >= 0)
+        return OwnedRows(place[self.owner[kept]], self.table.take(kept))
+
+
+@dataclass(frozen=True, eq=False)
 class Microdata:
     """A table about people: columns with their roles, all of the same length.
 
     `person` is the number of each row's person (integers from 0), if people have several rows.
+    `related` has the rows of a second table, with column names of its own.
     """
 
     columns: tuple[Column, ...]
     rows: int
     person: np.ndarray | None = None
+    related: OwnedRows | None = None
 
     def __getitem__(self, name: str) -> Column:
-        return next(column for column in self.columns if column.name == name)
+        if self.related is None or any(column.name == name for column in self.columns):
+            return next(column for column in self.columns if column.name == name)
+        return self.related.table[name]
 
     def has(self, name: str) -> bool:
         """Return whether there is such a column."""
@@ -130,11 +158,22 @@ class Microdata:
     def take(self, rows: np.ndarray) -> "Microdata":
         """Return some rows (positions, int64), in the given order."""
         person = None if self.person is None else self.person[rows]
-        return Microdata(tuple(column.take(rows) for column in self.columns), len(rows), person)
+        related = None if self.related is None else self.related.of_owners(rows, self.rows)
+        columns = tuple(column.take(rows) for column in self.columns)
+        return Microdata(columns, len(rows), person, related)
 
     def keep(self, columns: Iterable[Column]) -> "Microdata":
-        """Return the same rows with only these columns."""
-        return Microdata(tuple(columns), self.rows, self.person)
+        """Return the same rows with only these columns; related rows keep theirs."""
+        return Microdata(tuple(columns), self.rows, self.person, self.related)
+
+    def with_columns(self, columns: Sequence[Column]) -> "Microdata":
+        """Return the same rows with only these columns, each of the people or of related rows."""
+        own = [column for column in columns if self.has(column.name)]
+        if self.related is None:
+            return self.keep(own)
+        of_related = [column for column in columns if not self.has(column.name)]
+        related = replace(self.related, table=self.related.table.keep(of_related))
+        return replace(self, columns=tuple(own), related=related)
 
     def table(self) -> pa.Table:
         """Return the rows decoded, as an Arrow table."""
@@ -166,6 +205,11 @@ def save(microdata: Microdata, directory: Path) -> None:
     write_stage_table(values, directory / "values.parquet")
     roles = {"rows": microdata.rows, "roles": {c.name: c.role for c in microdata.columns}}
     (directory / "microdata.json").write_text(json.dumps(roles), encoding="utf-8", newline="\n")
+    if microdata.related is not None:
+        owners = pa.table({"owner": microdata.related.owner})
+        write_stage_table(owners, directory / _OWNERS)
+        (directory / _RELATED).mkdir(exist_ok=True)
+        save(microdata.related.table, directory / _RELATED)
 
 
 def count_rows(directory: Path) -> int:
@@ -188,12 +232,22 @@ def load(directory: Path) -> Microdata:
         )
         for name, role in described["roles"].items()
     )
-    return Microdata(columns, described["rows"], _persons(directory / _PERSONS))
+    persons, related = _persons(directory / _PERSONS), _related(directory)
+    return Microdata(columns, described["rows"], persons, related)
 
 
 def _persons(place: Path) -> np.ndarray | None:
     """Return the number of each row's person, or None if the stage has none."""
     return read_stage_table(place)["person"].to_numpy() if place.exists() else None
+
+
+def _related(directory: Path) -> OwnedRows | None:
+    """Return the related rows, or None if the stage has none."""
+    place = directory / _OWNERS
+    if not place.exists():
+        return None
+    owner = read_stage_table(place)["owner"].to_numpy()
+    return OwnedRows(owner, load(directory / _RELATED))
 
 
 def _as_one_list(values: pa.Array) -> pa.Array:

@@ -34,6 +34,7 @@ class Snippet:
         aggregates: the aggregates that it selects in each group.
         place_of: the place of a quasi-identifier, empty if rows contain it unchanged.
         counted: the unit of a table of a quasi-identifier: a row, or a group.
+        source: the tables that the example query reads, in SQL.
     """
 
     lines: Callable[[Declared], Sequence[str]]
@@ -41,6 +42,7 @@ class Snippet:
     aggregates: Callable[[Declared], Sequence[str]]
     place_of: Callable[[str], str] = lambda _: ""
     counted: str = "row"
+    source: Callable[[Declared], str] = lambda _: TABLE
 
 
 def line_of_table(table: str, declared: Declared) -> str:
@@ -198,6 +200,34 @@ subdomains = Snippet(
 )
 
 
+def _lines_of_groups(declared: Declared) -> list[str]:
+    """Return the lines that read two related tables, and put rows beside the people of groups."""
+    people, related = (form := declared.form).table_of_rows, form.related_table
+    return [
+        line_of_table(people, declared),
+        line_of_table(related, declared),
+        f"{related}[{quoted_name(form.related_columns[0])}].value_counts()",
+        f'{people}.merge({related}, on="group_id")',
+    ]
+
+
+def _joined_tables(declared: Declared) -> str:
+    form = declared.form
+    return f"{form.table_of_rows} JOIN {form.related_table} USING ({identifier(form.person_key)})"
+
+
+apart = Snippet(
+    lines=_lines_of_groups,
+    group_columns=lambda declared: words(declared)[:1],
+    aggregates=lambda declared: [
+        "COUNT(*)",
+        f"COUNT(DISTINCT {identifier(declared.form.person_key)})",
+    ],
+    place_of=lambda _: "",
+    source=_joined_tables,
+)
+
+
 SNIPPETS: Mapping[str, Snippet] = Entries(
     "sfumato.tasks.report",
     {
@@ -205,6 +235,7 @@ SNIPPETS: Mapping[str, Snippet] = Entries(
         "columns": "snippets:columns",
         "subdomains": "snippets:subdomains",
         "labels": "snippets:labels",
+        "apart": "snippets:apart",
     },
 )
 
@@ -215,7 +246,7 @@ def example_query(declared: Declared) -> str:
     group_columns = [identifier(name) for name in snippet.group_columns(declared)]
     select = ", ".join([*group_columns, *snippet.aggregates(declared)])
     grouped = [f"GROUP BY {name}" for name in group_columns]
-    return " ".join(["SELECT", select, "FROM", TABLE, *grouped])
+    return " ".join(["SELECT", select, "FROM", snippet.source(declared), *grouped])
 
 
 def query_command(query: str) -> str:

@@ -198,7 +198,8 @@ def little_left(groups: Groups, declared: Declared) -> tuple[str, ...]:
 def _wide_means(groups: Groups, declared: Declared) -> Iterator[str]:
     for name in declared.names_with_roles("sensitive"):
         number = declared.columns[name].type in ("integer", "decimal", "float")
-        share = mean_by_range(groups.sensitive[name]) if number else None
+        counted = groups.sensitive.get(name) if number else None
+        share = None if counted is None else mean_by_range(counted)
         if share is not None and share >= TRIVIAL:
             yield (
                 f"the mean of {name} over one in twenty rows of every group is known only within "

@@ -1,5 +1,6 @@
 """Anonymize: group the rows, and write the tables that will be shown of the groups."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,9 @@ from sfumato.tasks.publication.divergence import divergence
 from sfumato.tasks.query.help_tables.registry import with_chosen_help
 from sfumato.tasks.schema.files import read_bytes
 from sfumato.tasks.schema.formats import software
-from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note
+from sfumato.tasks.stages.stage import CHOICE, RELATED, new_stage, read_note, write_note
 from sfumato.tasks.terms.tables import TABLES, form_of, write_tables
-from sfumato.tasks.terms.terms import Declared, RowCounts, Terms
+from sfumato.tasks.terms.terms import Declared, RelatedCounts, RowCounts, Terms
 
 RELEASE = "release"  # the folder of a candidate with what would be published, and nothing else
 SUPPRESSED = "left_out.npy"
@@ -88,6 +89,8 @@ def write_candidate(
             "rows_apart": line.rows_apart,
         }
         declared = declared.model_copy(update={**updates, "exposure": exposed})
+    if terms.has_related_rows:
+        declared = _with_related_counts(declared, made, read_note(deidentified, RELATED))
     declared = with_chosen_help(declared, made.tables)
     if intervals:
         from sfumato.tasks.candidates.calibrate import with_calibrated_intervals
@@ -165,6 +168,23 @@ def make_candidate_of_part(
     microdata = with_hierarchies(table, terms.hierarchies)
     made = anonymize_alone(microdata, None, terms, randomness, partitioner=partitioner)
     return _make_declared(terms, table, made, _counts_of_part(table)), made.tables
+
+
+def _with_related_counts(
+    declared: Declared, made: AnonymizedTable, counts: Mapping[str, int]
+) -> Declared:
+    """Return a declaration with the counts of related rows; suppressed people take theirs along."""
+    represented = made.microdata.take(np.flatnonzero(made.shown)).related
+    published = 0 if represented is None else represented.table.rows
+    left_out = counts["published"] - published
+    related = RelatedCounts(
+        **{
+            **counts,
+            "published": published,
+            "dropped_with_people": counts["dropped_with_people"] + left_out,
+        }
+    )
+    return declared.model_copy(update={"related_rows": related})
 
 
 def _counts_of_part(table: Microdata) -> dict[str, int]:

@@ -30,7 +30,7 @@ from sfumato.tasks.private.people.lines import rows_as_written, units_met
 from sfumato.tasks.private.people.source_rows import Rows, RowsInFile, hashed_rows, normal_rows
 from sfumato.tasks.private.people.spelled import spelled_units
 from sfumato.tasks.schema.columns import ColumnSpec
-from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note, write_private_list
+from sfumato.tasks.stages.stage import CHOICE, RELATED, new_stage, read_note, write_note, write_private_list
 from sfumato.tasks.terms.people import Identifiers
 from sfumato.tasks.terms.terms import Terms
 
@@ -86,6 +86,8 @@ def write_deidentified(
     published = replace(published, person=persons_counted(microdata, terms, identifiers))
     save(published, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
+    if microdata.related is not None:
+        write_note(stage, RELATED, read_note(ingested, RELATED))
     names, met, people = None, dict[str, int](), people_key(line.parent)
     if unit is not None:
         np.save(stage / UNITS, unit_hashes(microdata[unit], secret))
@@ -95,7 +97,7 @@ def write_deidentified(
         met = units_met(line.parent, line.name, microdata[unit], names)
         if remember == "map" and not terms.over_people:
             write_names(stage, names)
-    as_read = microdata.keep(microdata[name] for name in terms.columns)
+    as_read = microdata.keep(microdata[name] for name in terms.columns if microdata.has(name))
     write_stage_table(normal_rows(as_read, people, names), stage / ROWS_NORMAL)
     if rows_as_written(line.parent, line.name):
         write_stage_table(hashed_rows(as_read, people), stage / ROWS_AS_WRITTEN)
@@ -110,8 +112,9 @@ def write_deidentified(
 
 
 def persons_counted(source: Microdata, terms: Terms, identifiers: Identifiers) -> np.ndarray | None:
-    """Return the person of each row (int32, from 0), None if promises are kept only over rows."""
-    if identifiers.counted_column is None or not terms.over_people:
+    """Return the person of each row (int32, from 0), None if each row is a different person."""
+    several = terms.over_people and not terms.has_related_rows
+    if identifiers.counted_column is None or not several:
         return None
     return source[identifiers.counted_column].codes
 

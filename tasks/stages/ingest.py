@@ -12,16 +12,26 @@ from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.arrays.at_rest import is_encrypted
 from sfumato.tasks.microdata.hierarchies import absent_leaves
-from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.declared import RelatedSource, Source
+from sfumato.tasks.microdata.related import match_rows, require_keys
 from sfumato.tasks.microdata.rows import repeated_identifiers
 from sfumato.tasks.microdata.source import as_table, read, represented_rows, rules_as_declared
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.stages.stage import new_stage, write_note, write_private_list
+from sfumato.tasks.stages.stage import (
+    RELATED,
+    new_stage,
+    read_note,
+    write_note,
+    write_private_list,
+)
+from sfumato.tasks.terms.terms import RelatedCounts
 
 FETCHED = "fetched"
 """The folder of a run in which objects of a store lie while they are read."""
+SOURCE = "source"
+"""The stage of a run with its whole source."""
 ABSENT = "absent-leaves.csv"
 """The file of a line with values that its hierarchies lack."""
 Columns = Mapping[str, ColumnSpec]
@@ -36,7 +46,7 @@ def write_source(
     """
     with place_of_objects(run) as fetched:
         whole = read(source, columns, base, with_secrets(os.environ), fetched, judged)
-    stage = new_stage(run, "source")
+    stage = new_stage(run, SOURCE)
     save(whole, stage)
     return stage
 
@@ -89,6 +99,71 @@ def accepted_rows(ingested: Path, columns: Columns) -> list[str]:
         for name in repeated_identifiers(load(ingested), apart)
         if (why := reasons[name])
     ]
+
+
+def key_column(unit: ColumnSpec) -> ColumnSpec:
+    """Return the column by which related rows name people, of the type of these people's unit."""
+    return ColumnSpec(role="identifier", type=unit.type, nulls="category")
+
+
+def write_related_source(
+    related: RelatedSource, columns: Columns, base: Path, run: Path, judged: Collection[str] = ()
+) -> Path:
+    """Read the whole source of related rows, its key among `columns`, into a stage of `run`.
+
+    Raises:
+        InputError: if rows name no person.
+    """
+    with place_of_objects(run) as fetched:
+        whole = read(related.source, columns, base, with_secrets(os.environ), fetched, judged)
+    stage = new_stage(run, "related-source")
+    save(whole, stage)
+    return stage
+
+
+def write_with_related(
+    ingested: Path,
+    whole: Path,
+    related: RelatedSource,
+    columns: Columns,
+    nulls: NullPolicy,
+    base: Path,
+    run: Path,
+) -> Path:
+    """Write people with the related rows that are represented, into a stage of `run`.
+
+    Args:
+        ingested: the stage of the people who are represented.
+        whole: the stage of all related rows.
+        related: how they are read.
+        columns: of the related rows, their key among them.
+        nulls: the null policy of columns that name none.
+        base: the directory that paths are relative to.
+        run: the run's directory.
+
+    Raises:
+        InputError: if rows break a null policy, name nobody, or no row is left.
+    """
+    where, key = related.source.uri, related.key
+    rows = represented_rows(load(whole), related.source, columns, nulls, base)
+    require_keys(rows.microdata, key, where)
+    everybody = load(run / SOURCE)[key]
+    people = load(ingested)
+    matched = match_rows(people, everybody, rows.microdata, key, where, related.orphans)
+    stage = new_stage(run, "with-related")
+    save(matched.microdata, stage)
+    write_note(stage, "counts", read_note(ingested, "counts"))
+    published = matched.microdata.related
+    counts = RelatedCounts(
+        read=rows.read,
+        dropped_by_filter=rows.dropped_by_filter,
+        dropped_for_nulls=rows.dropped_for_nulls,
+        dropped_as_orphans=matched.orphans,
+        dropped_with_people=matched.with_people,
+        published=0 if published is None else published.table.rows,
+    )
+    write_note(stage, RELATED, counts.model_dump())
+    return stage
 
 
 def write_ingested(

@@ -17,10 +17,13 @@ from sfumato.tasks.schema.files import read_json
 
 CHOICE = "choice"
 """The note of a stage with the choice for the line and the scores of all candidates."""
-Judged = Literal["release", "source", "composition", "attacks"]
+RELATED = "related"
+"""The note of a stage with the counts of related rows."""
+Judged = Literal["release", "source", "related", "composition", "attacks"]
 _FOLDERS: Mapping[Judged, str] = {
     "release": "great-expectations",
     "source": "great-expectations-source",
+    "related": "great-expectations-related",
     "composition": "great-expectations-composition",
     "attacks": "great-expectations-attacks",
 }

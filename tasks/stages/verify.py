@@ -90,6 +90,7 @@ def _stake(
             f"{numbers(best.observed)} in {best.failing} of {best.groups} strata{attribute}"
         )
     today, failing = promise.worst(groups)
+    counted = promise.sensitive in groups.sensitive
     return {
         "promise": promise.name,
         "about": promise.sensitive or "",
@@ -98,7 +99,7 @@ def _stake(
         **_prefix_names("required", promise.required()),
         **_prefix_names("today", today),
         **({} if best is None else _prefix_names("at best", best.observed)),
-        **({"eligible l": eligible(groups, promise.sensitive)} if promise.sensitive else {}),
+        **({"eligible l": eligible(groups, promise.sensitive)} if counted else {}),
     }
 
 

@@ -10,7 +10,8 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.grouping import related_rows
+from sfumato.tasks.microdata.table import Microdata, OwnedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +39,44 @@ class WhoseRows:
         Raises:
             PromiseError: where the groups are not those of the published tables.
         """
+        if self.rows.related is not None:
+            return self._with_owners(self.rows.related, promise, seen)
         counted = promise.counts_values() and promise.sensitive is not None
         named = [str(promise.sensitive)] if counted else []
         coded = {name: self.rows[name].counted_codes() for name in named}
         groups = count(self.group, int(self.group.max(initial=-1)) + 1, coded)
         if self.rows.person is None or not _alike(groups, seen):
-            raise PromiseError(
-                "the record of which rows belong to which people is about other groups "
-                "than the published ones"
-            )
+            raise _other_groups()
         codes = {name: column.codes for name, column in coded.items()}
         people = count_people(self.group, self.rows.person, seen, codes)
         return replace(seen, people=people)
+
+
+    def _with_owners(self, related: OwnedRows, promise: PrivacyModel, seen: Groups) -> Groups:
+        """Return the groups with the owners of their related rows.
+
+        Raises:
+            PromiseError: where these are not the groups of the published tables.
+        """
+        counted = related_rows(related, self.group, [promise.sensitive] if promise.sensitive else [])
+        people = np.bincount(self.group, minlength=len(seen))
+        if seen.related is None or not np.array_equal(people, seen.sizes):
+            raise _other_groups()
+        same = (
+            np.array_equal(counted.group, seen.related.group)
+            and np.array_equal(counted.most, seen.related.most)
+            and _alike(counted.rows, seen.related.rows)
+        )
+        if not same:
+            raise _other_groups()
+        return replace(seen, related=counted)
+
+
+def _other_groups() -> PromiseError:
+    return PromiseError(
+        "the record of which rows belong to which people is about other groups than the published "
+        "ones"
+    )
 
 
 def _alike(groups: Groups, seen: Groups) -> bool:

@@ -119,6 +119,25 @@ class RowCounts(_Frozen):
     )
 
 
+class RelatedCounts(Part):
+    """The number of related rows read, and what became of them."""
+
+    read: Count
+    dropped_by_filter: Count
+    dropped_for_nulls: Count
+    dropped_as_orphans: Annotated[Count, Field(description="rows of nobody in the table of people")]
+    dropped_with_people: Annotated[Count, Field(description="rows of people who were left out")]
+    published: Count
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> "RelatedCounts":
+        dropped = self.dropped_by_filter + self.dropped_for_nulls
+        dropped += self.dropped_as_orphans + self.dropped_with_people
+        if self.read != dropped + self.published:
+            raise ValueError("its counts of related rows contradict each other")
+        return self
+
+
 def _as_list(columns: dict[str, DeclaredColumn]) -> list[dict[str, Any]]:
     return [
         {"name": name, **column.model_dump(mode="json", by_alias=True, exclude_none=True)}
@@ -176,9 +195,17 @@ class Terms(_Frozen):
         return isinstance(self.versions, ComposedVersions)
 
     @property
+    def has_related_rows(self) -> bool:
+        """True if a second table has rows that belong to people."""
+        return bool(self.form.related_columns)
+
+    @property
     def over_people(self) -> bool:
-        """True if promises are kept over people with several rows, or over households."""
-        return self.rows_per_unit == "several" or self.households
+        """True if promises are kept over people with several rows, or over households.
+
+        These rows may be those of a second table.
+        """
+        return self.rows_per_unit == "several" or self.households or self.has_related_rows
 
     @property
     def kept_over(self) -> Literal["people", "households"]:
@@ -257,6 +284,9 @@ class Declared(Terms):
         11,
         {},
         "the rounds for which the frequencies of a column's values were fitted, if not 100",
+    )
+    related_rows: RelatedCounts | None = field_since(
+        15, None, "the number of related rows read, and what became of them"
     )
     made_of: tuple[PublishedPart, ...] = field_since(
         3, (), "the parts of a release in parts, in order"

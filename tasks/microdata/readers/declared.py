@@ -2,9 +2,9 @@
 
 from collections import ChainMap
 from collections.abc import Mapping
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from sfumato.tasks.microdata.notation.address import (
     UNSAFE_ADDRESS,
@@ -153,3 +153,19 @@ class Source(FileDialect):
         """The variables of the environment that may hold its secrets."""
         stored = scheme_of(self.uri) == "s3" or self.uri.startswith("${")
         return [*variables_in(self.uri), *(_OF_STORES if stored and self.query is None else ())]
+
+
+class RelatedSource(BaseModel):
+    """The source of the rows that belong to people."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: Source
+    key: Annotated[str, Field(description="the column that names the person of each row")]
+    columns: Annotated[
+        tuple[str, ...], Field(description="the columns of the table without its key")
+    ]
+    orphans: Annotated[
+        Literal["refuse", "drop"],
+        Field(description="what happens to rows whose person is not in the table of people"),
+    ] = "refuse"

@@ -17,7 +17,7 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
-from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.microdata.table import Microdata, OwnedRows, key
 
 Category = tuple[np.ndarray, int]
 """The value of each row (int64), and the number of values."""
@@ -30,7 +30,8 @@ class PartJudge:
     `person` is the number of each row's person, if promises are to be kept over people, too.
     `totals` are the counts of each attribute's values in all rows, if all rows are more than those
     in `sensitive`. `admitted` are the quasi-identifiers of promises about presence: a part admits
-    the values that its rows have, and is judged as one group by itself.
+    the values that its rows have, and is judged as one group by itself. `related` has the rows of
+    a second table that belong to the people of parts.
     """
 
     promises: Sequence[PrivacyModel]
@@ -39,6 +40,7 @@ class PartJudge:
     person: np.ndarray | None = None
     totals: Mapping[str, np.ndarray] | None = None
     admitted: Mapping[str, Category] = field(default_factory=dict)
+    related: OwnedRows | None = None
 
     @classmethod
     def from_microdata(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "PartJudge":
@@ -56,10 +58,18 @@ class PartJudge:
                 )
         named = {promise.sensitive for promise in promises if promise.sensitive}
         named |= {name for promise in promises for name in promise.known_columns}
-        coded = {name: microdata[name].counted_codes() for name in sorted(named)}
+        own = sorted(name for name in named if microdata.has(name))
+        coded = {name: microdata[name].counted_codes() for name in own}
         covered = {n for p in promises if p.needs_covers for n in p.quasi_identifiers or ()}
         admitted = {name: microdata[name].category() for name in sorted(covered)}
-        return cls(promises, coded, microdata.rows, microdata.person, admitted=admitted)
+        return cls(
+            promises,
+            coded,
+            microdata.rows,
+            microdata.person,
+            admitted=admitted,
+            related=microdata.related,
+        )
 
     def require(self, part: np.ndarray, parts: int) -> None:
         """Make sure that the strata, which are the first parts, keep every promise.
@@ -87,11 +97,44 @@ class PartJudge:
         """
         broken = np.zeros(parts, dtype=bool)
         for promise in self.promises:
+            if promise.of_related:
+                broken |= promise.failing(self._with_related(promise, rows, part, parts))
+                continue
             groups, owner = self._groups(promise, rows, part, parts)
             broken[owner[promise.failing(groups)[: len(owner)]]] = True
             if self.person is not None:
                 broken |= self._broken_over_people(promise, rows, part, parts)
         return broken
+
+    def _with_related(
+        self, promise: PrivacyModel, rows: np.ndarray, part: np.ndarray, parts: int
+    ) -> Groups:
+        """Return parts as groups of people, with the related rows of these.
+
+        Raises:
+            PromiseError: if the table has no related rows.
+        """
+        from sfumato.expectations.groups.related import count_related  # few tables have such rows
+
+        if self.related is None:
+            raise PromiseError(f"{promise.name}: the table has no related rows")
+        part_of_person = np.full(self.rows, -1, dtype=np.int64)
+        part_of_person[rows] = part
+        inside = np.flatnonzero(part_of_person[self.related.owner] >= 0)
+        owner, named = self.related.owner[inside], [promise.sensitive] if promise.sensitive else []
+        coded = {name: self._related_codes[name] for name in named}
+        counted = count_related(
+            part_of_person[owner],
+            owner,
+            {name: column._replace(codes=column.codes[inside]) for name, column in coded.items()},
+            owners=promise.needs_owners,
+        )
+        return Groups(np.bincount(part, minlength=parts), {}, related=counted)
+
+    @cached_property
+    def _related_codes(self) -> Mapping[str, Coded]:
+        columns = () if self.related is None else self.related.table.columns
+        return {column.name: column.counted_codes() for column in columns}
 
     def _broken_over_people(
         self, promise: PrivacyModel, rows: np.ndarray, part: np.ndarray, parts: int

@@ -112,9 +112,8 @@ class Coder:
                 computations.append(ColumnComputation(column=name, codings=codings, found=computed))
             columns.append(self._fit(column))
         mark = mark_of_shift(self._line) if self._shift else None
-        return CodedRows(
-            microdata.keep(columns), FrozenCodings(shift=mark, columns=tuple(computations))
-        )
+        used = FrozenCodings(shift=mark, columns=tuple(computations))
+        return CodedRows(microdata.with_columns(columns), used)
 
     def _days(self, microdata: Microdata) -> Mapping[str, Any]:
         if self._shift is None or self._unit is None:

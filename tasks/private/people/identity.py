@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.expectations.shared.errors import Fault
 from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.expectations.shared.sorting import stable_order
-from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.microdata.table import Column, Microdata, OwnedRows, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import HASH_BYTES, hashes_of, keyed_hashes
 from sfumato.tasks.private.workdir import private_directory
@@ -82,7 +83,29 @@ def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = 
     if names is not None:
         order = np.lexsort([names, *(column.codes for column in microdata.columns)])
         digest.update(names[order].tobytes())
+    if microdata.related is not None:
+        _add_related(digest, microdata.related, names)
     return digest.hexdigest()
+
+
+def _add_related(digest: hmac.HMAC, related: OwnedRows, names: np.ndarray | None) -> None:
+    """Add related rows to a digest, each with the name of its owner, as a multiset.
+
+    Raises:
+        Fault: if the owners have no names.
+    """
+    if names is None:
+        raise Fault("related rows belong to people, and these have no names")
+    columns = related.table.columns
+    for column in columns:
+        values = [str(value) for value in column.values.to_pylist()]
+        described = [column.name, str(column.values.type), values]
+        digest.update(json.dumps(described).encode())
+    owner = names[related.owner]
+    order = np.lexsort([*(column.codes for column in columns), owner])
+    digest.update(owner[order].tobytes())
+    for column in columns:
+        digest.update(column.codes[order].astype("<i4").tobytes())
 
 
 def _sorted_rows(microdata: Microdata) -> bytes:

@@ -94,6 +94,8 @@ def first_spans(declared: Declared, tables: Tables, helps: Tables) -> Spans | No
         tables: the published tables.
         helps: the help tables of these.
     """
+    if declared.has_related_rows:
+        return None
     read = {**tables, **helps}
     with ENGINES[declared.form.shows](read, declared, "weighted") as engine:
         opened = open_tables(read, declared, engine)

@@ -12,5 +12,6 @@ ENGINES: Mapping[str, Opening] = Entries(
         "columns": "direct_counts:open_direct_counts",
         "subdomains": "direct_subdomains:open_direct_subdomains",
         "labels": "labels:open_labels",
+        "apart": "related:open_related",
     },
 )

@@ -15,6 +15,7 @@ HELP_TABLES: Mapping[str, HelpTables] = Entries(
         "columns": "columns:COLUMNS",
         "subdomains": "subdomains:SUBDOMAINS",
         "labels": "labels:LABELS",
+        "apart": "apart:APART",
     },
 )
 

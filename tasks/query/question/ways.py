@@ -57,9 +57,9 @@ def relations(declared: Terms) -> Relations:
     Raises:
         TypeError: if its form shows no rows.
     """
-    if declared.form.rows_table is None:
+    if declared.form.rows_table is None and not declared.has_related_rows:
         raise TypeError(declared.form.method)
-    return Relations(declared.form.rows_table, declared)
+    return Relations(declared.form.table_of_rows, declared)
 
 
 def tables_of_counts(declared: Terms) -> Mapping[tuple[str, ...], str]:
@@ -200,6 +200,17 @@ subdomains = Way(
 )
 
 
+def _beside_people(declared: Terms) -> dict[str, tuple[str, ...]]:
+    """Return the related columns, which stand together; calculated ones stand beside their own."""
+    related = set(declared.form.related_columns)
+    derived = {name for name, column in declared.columns.items() if _base(declared, name) & related}
+    names = tuple(name for name in declared.columns if name in related | derived)
+    return dict.fromkeys(names, names)
+
+
+apart = Way(bundles=_beside_people, aggregated=of_sensitive, shows_rows=True)
+
+
 WAYS: Mapping[str, Way] = Entries(
     "sfumato.tasks.query.question",
     {
@@ -207,5 +218,6 @@ WAYS: Mapping[str, Way] = Entries(
         "columns": "ways:columns",
         "subdomains": "ways:subdomains",
         "labels": "ways:labels",
+        "apart": "ways:apart",
     },
 )

@@ -12,5 +12,6 @@ SQL_WAYS: Mapping[str, SqlWay] = Entries(
         "columns": "columns:columns",
         "subdomains": "subdomains:subdomains",
         "labels": "labels:labels",
+        "apart": "apart:apart",
     },
 )

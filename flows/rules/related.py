@@ -1,0 +1,52 @@
+"""The rules of a spec of two related tables: what they do not go with yet."""
+
+from collections.abc import Callable
+
+from sfumato.flows.rules.spec_parts import SpecParts
+from sfumato.flows.rules.two_tables import APART
+from sfumato.tasks.forms.apart_parameters import ApartParameters
+from sfumato.tasks.schema.columns import ColumnSpec
+
+
+def _related(spec: SpecParts) -> None:
+    """Refuse what two related tables do not go with yet."""
+    form = spec.form
+    if (spec.related is None) != (form.shows != APART):
+        raise ValueError("form: apart is made of two tables. Write them under `tables`")
+    if spec.related is None or not isinstance(form, ApartParameters):
+        return
+    refused = {
+        "parts": (spec.parts is not None, "people and their rows are released as a whole"),
+        "household": (spec.household is not None, "promises are kept over people"),
+        "groups": (spec.groups is not None, "groups are made of these people"),
+        "people": (spec.people is not None, "other lines are not compared with related rows yet"),
+        "policy": (spec.policy is not None, "policies say nothing about related rows yet"),
+        "versions": (
+            spec.versions != "disjoint",
+            "what several versions tell together about related rows is not known yet. Write "
+            "`versions: disjoint`",
+        ),
+    }
+    for key, (stands, why) in refused.items():
+        if stands:
+            raise ValueError(f"{key}: cannot be used with two related tables, because {why}")
+    if spec.grouping is None or spec.grouping.method != "mondrian":
+        raise ValueError("partition: two related tables are grouped by `{method: mondrian}` alone")
+    for name, column in spec.columns.items():
+        _require_fitting(form, name, column)
+
+
+def _require_fitting(form: ApartParameters, name: str, column: ColumnSpec) -> None:
+    """Refuse a column that two related tables cannot have yet."""
+    if column.repeat != "refuse":
+        raise ValueError(f"columns.{name}.repeat: each person has one row in {form.people}")
+    if column.role == "weight":
+        raise ValueError(f"columns.{name}: weights of people beside related rows are not known")
+    if name in form.columns and column.role == "insensitive":
+        raise ValueError(
+            f"columns.{name}: every column of {form.related} is published beside the others. "
+            "Give it role sensitive, with a promise or with `unprotected: REASON`"
+        )
+
+
+RULES: tuple[Callable[[SpecParts], None], ...] = (_related,)

@@ -1,0 +1,128 @@
+"""A spec of two related tables as one spec with the columns of both.
+
+`tables` names a table of people and one of rows that belong to them. The spec that everything else
+reads has the columns of both, the source of the people, and the related table beside it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+_TABLE = frozenset({"source", "columns"})
+_RELATED = frozenset({*_TABLE, "of", "show", "numbers", "maximum", "orphans"})
+_ONLY = {"show": "apart", "numbers": "hidden", "maximum": "of-groups"}
+_INSTEAD = ("source", "columns", "unit", "form", "related")
+APART = "apart"
+
+
+def as_one_spec(document: Any) -> Any:
+    """Return a spec with `tables` as one with the columns of both; anything else unchanged.
+
+    Raises:
+        ValueError: where the two tables cannot be told apart, or their columns clash.
+    """
+    if not isinstance(document, Mapping) or "tables" not in document:
+        return document
+    people, related = _names_of_tables(document["tables"])
+    for key in _INSTEAD:
+        if key in document:
+            raise ValueError(f"{key}: is written for each table, under tables. Leave it out here")
+    tables = document["tables"]
+    of_people, of_related = tables[people], tables[related]
+    key = _key(tables, people, related)
+    rows = {name: column for name, column in of_related["columns"].items() if name != key}
+    if clash := sorted(rows.keys() & of_people["columns"].keys()):
+        raise ValueError(
+            f"tables.{related}.columns.{clash[0]}: {people} has a column of this name. Give it "
+            f"another one: `source.rename: {{{clash[0]}: {related}_{clash[0]}}}`"
+        )
+    published = [n for n, column in rows.items() if _role(column) not in ("drop", "identifier")]
+    form = {
+        "method": APART,
+        "people": people,
+        "related": related,
+        "key": key,
+        "columns": published,
+    }
+    without = {name: value for name, value in document.items() if name != "tables"}
+    orphans = {"orphans": of_related["orphans"]} if "orphans" in of_related else {}
+    return {
+        **without,
+        "source": of_people["source"],
+        "columns": {**of_people["columns"], **rows},
+        "unit": key,
+        "form": form,
+        "related": {
+            "source": of_related["source"],
+            "key": key,
+            "columns": list(rows),
+            **orphans,
+        },
+    }
+
+
+def _names_of_tables(tables: Any) -> tuple[str, str]:
+    """Return the table of people and the related one.
+
+    Raises:
+        ValueError: where there are not exactly these two, or a key is none of theirs.
+    """
+    if not isinstance(tables, Mapping) or len(tables) != 2:
+        raise ValueError(
+            "tables: write two tables, one of people and one of rows that belong to them "
+            "(of: NAME)"
+        )
+    for name, table in tables.items():
+        if not isinstance(table, Mapping):
+            raise ValueError(f"tables.{name}: must be a mapping of keys")
+    related = [name for name, table in tables.items() if "of" in table]
+    if len(related) != 1:
+        raise ValueError(
+            "tables: exactly one table belongs to the other. Write `of: NAME` in the table of "
+            "rows, with the name of the table of people"
+        )
+    (people,) = (name for name in tables if name != related[0])
+    if tables[related[0]]["of"] != people:
+        raise ValueError(f"tables.{related[0]}.of: must be {people}, the other table")
+    for name, keys in ((people, _TABLE), (related[0], _RELATED)):
+        _require_keys(name, tables[name], keys)
+    return str(people), str(related[0])
+
+
+def _require_keys(name: object, table: Mapping[str, Any], keys: frozenset[str]) -> None:
+    for key in table:
+        if key not in keys:
+            raise ValueError(f"tables.{name}.{key}: is no key here. Use {', '.join(sorted(keys))}")
+    for key in sorted(_TABLE):
+        if not isinstance(table.get(key), Mapping):
+            raise ValueError(f"tables.{name}.{key}: must be a mapping of keys")
+    for key, value in _ONLY.items():
+        if key in table and table[key] != value:
+            raise ValueError(f"tables.{name}.{key}: must be {value!r}; nothing else is offered yet")
+
+
+def _key(tables: Mapping[str, Any], people: str, related: str) -> str:
+    """Return the column by which related rows name people.
+
+    Raises:
+        ValueError: where the related table has none, or it is not the unit of the people.
+    """
+    columns = tables[related]["columns"]
+    keys = [name for name, column in columns.items() if _role(column) == "key"]
+    if len(keys) != 1:
+        raise ValueError(
+            f"tables.{related}.columns: exactly one column names the person of each row. Give it "
+            "`role: key`"
+        )
+    if len(columns[keys[0]]) > 1:
+        raise ValueError(f"tables.{related}.columns.{keys[0]}: a key has no key but `role`")
+    unit = tables[people]["columns"].get(keys[0])
+    if _role(unit) != "identifier" or unit.get("unit") is not True:
+        raise ValueError(
+            f"tables.{people}.columns.{keys[0]}: must be the identifier of people, `{{role: "
+            f"identifier, unit: true}}`, because {related} names them by it"
+        )
+    return str(keys[0])
+
+
+def _role(column: Any) -> Any:
+    return column.get("role") if isinstance(column, Mapping) else None

@@ -1,0 +1,88 @@
+"""The parameters of the form of two related tables, as a release declares them."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sfumato.tasks.forms.declared import Companions, FormParameters
+from sfumato.tasks.schema.names import GROUP_ID
+
+GROUPS = "group_counts"
+"""The table of groups."""
+_REPORTS = ("groups", "people", "attacks")  # what reports call what is no table
+PEOPLE, ROWS, MOST = "people", "related_rows", "most_rows"
+"""Its columns: people, related rows, and the most related rows of one person."""
+TableName = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=63, description="the name of a table")
+]
+
+
+class ApartParameters(FormParameters):
+    """People with their quasi-identifiers, and related rows beside their groups."""
+
+    shows: ClassVar[str] = "apart"
+    values_apart: ClassVar[bool] = True
+    keeps_nulls: ClassVar[bool] = True
+    since: ClassVar[int] = 15
+
+    method: Literal["apart"]
+    people: TableName
+    related: TableName
+    key: Annotated[
+        str, Field(min_length=1, description="the column by which both tables name people")
+    ]
+    columns: Annotated[
+        tuple[str, ...], Field(min_length=1, description="the columns of the related table")
+    ]
+
+    @property
+    def table_of_rows(self) -> str:
+        """The table with a row for each person."""
+        return self.people
+
+    @property
+    def related_columns(self) -> tuple[str, ...]:
+        """The published columns of the related table."""
+        return self.columns
+
+    @property
+    def related_table(self) -> str:
+        """The table of rows that belong to people."""
+        return self.related
+
+    @property
+    def person_key(self) -> str:
+        """The column by which related rows name people."""
+        return self.key
+
+    @property
+    def together(self) -> bool:
+        """True: the values of one related row are in one row."""
+        return True
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [self.people, self.related, GROUPS]
+        if len(set(names)) < len(names):
+            raise ValueError(f"tables: {names[0]}, {names[1]} and {GROUPS} must differ")
+        if taken := sorted({*names} & {*_REPORTS}):
+            raise ValueError(f"tables: {taken[0]} cannot be the name of a table, because reports use it")
+        if GROUP_ID in self.columns:
+            raise ValueError(f"tables: no column can have the name {GROUP_ID}")
+        return self
+
+    def fault_in(self, spec: Companions) -> str | None:
+        """Refuse columns whose values would stand beside a person's, or related rows', unjudged."""
+        for name, column in spec.columns.items():
+            related = name in self.columns
+            if related and column.role == "quasi-identifier":
+                return (
+                    f"columns.{name}: known values of related rows would single out people's rows. "
+                    "Give the column role drop, or sensitive with a promise"
+                )
+            if not related and column.role == "sensitive":
+                return (
+                    f"columns.{name}: sensitive columns of {self.people} are not published beside "
+                    f"{self.related} yet. Give the column role drop"
+                )
+        return None

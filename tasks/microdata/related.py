@@ -1,0 +1,86 @@
+"""Rows of a second table that belong to the people of the first: read, matched, and left out."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.expectations.shared.arrow import distinct_values, places_among
+from sfumato.expectations.shared.errors import InputError
+from sfumato.tasks.microdata.table import Column, Microdata, OwnedRows
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedRows:
+    """People with their related rows, and the counts of rows that were left out.
+
+    Attributes:
+        microdata: the people.
+        orphans: rows whose person is in no row of the people's source.
+        with_people: rows of people who are in the source and not represented.
+    """
+
+    microdata: Microdata
+    orphans: int
+    with_people: int
+
+
+def require_keys(rows: Microdata, key: str, where: str) -> None:
+    """Refuse rows that name no person.
+
+    Raises:
+        InputError: with their number.
+    """
+    missing = int((rows[key].codes < 0).sum())
+    if missing:
+        raise InputError(
+            f"{where}: {missing:,} of {rows.rows:,} rows have no {key!r}, so that they belong to "
+            f"nobody. Leave them out with a filter (source.where: {key} IS NOT NULL), or mend them"
+        )
+
+
+def match_rows(
+    people: Microdata, everybody: Column, rows: Microdata, key: str, where: str, orphans: str
+) -> MatchedRows:
+    """Give related rows to the people whom their key names.
+
+    Args:
+        people: those who are represented, with their identifier `key`.
+        everybody: the identifiers of all people of the source.
+        rows: the related rows, each with a key.
+        key: the column by which both tables name people.
+        where: the source of the rows, for messages.
+        orphans: "refuse" or "drop": what happens to rows of nobody.
+
+    Raises:
+        InputError: if there are orphans that are refused, or no row is left.
+    """
+    names = rows[key]
+    row_of = _rows_of(people[key], names)
+    exists = _rows_of(everybody, names) >= 0
+    lost = int((~exists).sum())
+    if lost and orphans == "refuse":
+        raise InputError(
+            f"{where}: {lost:,} of {rows.rows:,} rows have a {key!r} that no row of the table of "
+            "people has. Write `orphans: drop` to leave them out, or mend the tables"
+        )
+    kept = np.flatnonzero(row_of >= 0)
+    if not len(kept):
+        raise InputError(
+            f"{where}: no row belongs to a person of the release. Check the column {key!r}, the "
+            "filters and the null policies"
+        )
+    table = rows.take(kept)
+    without_key = table.keep(column for column in table.columns if column.name != key)
+    related = OwnedRows(row_of[kept].astype(np.int64), without_key)
+    with_people = rows.rows - len(kept) - lost
+    return MatchedRows(replace(people, related=related), lost, with_people)
+
+
+def _rows_of(people: Column, names: Column) -> np.ndarray:
+    """Return the row of the person whom each row names (int64), -1 for nobody."""
+    values = distinct_values([people.values, names.values])
+    row = np.full(len(values) + 1, -1, dtype=np.int64)
+    named = np.flatnonzero(people.codes >= 0)
+    row[places_among(people.values, values)[people.codes[named]]] = named
+    return np.asarray(row[places_among(names.values, values)[names.codes]])
+
