@@ -234,4 +234,3 @@ class RelatedAlpha(RelatedPromise):
             f"at most a share {plain(self.alpha)} of the people of each group can have any one "
             f"value of {self.sensitive}"
         )
-

@@ -68,8 +68,7 @@ def _names_of_tables(tables: Any) -> tuple[str, str]:
     """
     if not isinstance(tables, Mapping) or len(tables) != 2:
         raise ValueError(
-            "tables: write two tables, one of people and one of rows that belong to them "
-            "(of: NAME)"
+            "tables: write two tables, one of people and one of rows that belong to them (of: NAME)"
         )
     for name, table in tables.items():
         if not isinstance(table, Mapping):

@@ -124,7 +124,7 @@ def _require_agreement(
     if not np.array_equal(numbers[GROUP_ID], np.arange(groups)):
         raise PromiseError(f"{GROUPS}: its groups are not 0, 1, … in order")
     for name, ids in ((PEOPLE, people), (ROWS, rows)):
-        inside = not len(ids) or (0 <= ids.min() and ids.max() < groups)
+        inside = not len(ids) or (ids.min() >= 0 and ids.max() < groups)
         if not inside or not np.array_equal(np.bincount(ids, minlength=groups), numbers[name]):
             raise PromiseError(f"{GROUPS}: {name} of a group differs from the tables")
     sizes, times, most = numbers[PEOPLE], numbers[ROWS], numbers[MOST]

@@ -66,7 +66,9 @@ class ApartParameters(FormParameters):
         if len(set(names)) < len(names):
             raise ValueError(f"tables: {names[0]}, {names[1]} and {GROUPS} must differ")
         if taken := sorted({*names} & {*_REPORTS}):
-            raise ValueError(f"tables: {taken[0]} cannot be the name of a table, because reports use it")
+            raise ValueError(
+                f"tables: {taken[0]} cannot be the name of a table, because reports use it"
+            )
         if GROUP_ID in self.columns:
             raise ValueError(f"tables: no column can have the name {GROUP_ID}")
         return self

@@ -83,4 +83,3 @@ def _rows_of(people: Column, names: Column) -> np.ndarray:
     named = np.flatnonzero(people.codes >= 0)
     row[places_among(people.values, values)[people.codes[named]]] = named
     return np.asarray(row[places_among(names.values, values)[names.codes]])
-

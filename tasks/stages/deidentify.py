@@ -30,7 +30,14 @@ from sfumato.tasks.private.people.lines import rows_as_written, units_met
 from sfumato.tasks.private.people.source_rows import Rows, RowsInFile, hashed_rows, normal_rows
 from sfumato.tasks.private.people.spelled import spelled_units
 from sfumato.tasks.schema.columns import ColumnSpec
-from sfumato.tasks.stages.stage import CHOICE, RELATED, new_stage, read_note, write_note, write_private_list
+from sfumato.tasks.stages.stage import (
+    CHOICE,
+    RELATED,
+    new_stage,
+    read_note,
+    write_note,
+    write_private_list,
+)
 from sfumato.tasks.terms.people import Identifiers
 from sfumato.tasks.terms.terms import Terms
 

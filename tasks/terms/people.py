@@ -51,14 +51,15 @@ class WhoseRows:
         people = count_people(self.group, self.rows.person, seen, codes)
         return replace(seen, people=people)
 
-
     def _with_owners(self, related: OwnedRows, promise: PrivacyModel, seen: Groups) -> Groups:
         """Return the groups with the owners of their related rows.
 
         Raises:
             PromiseError: where these are not the groups of the published tables.
         """
-        counted = related_rows(related, self.group, [promise.sensitive] if promise.sensitive else [])
+        counted = related_rows(
+            related, self.group, [promise.sensitive] if promise.sensitive else []
+        )
         people = np.bincount(self.group, minlength=len(seen))
         if seen.related is None or not np.array_equal(people, seen.sizes):
             raise _other_groups()

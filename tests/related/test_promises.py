@@ -77,9 +77,9 @@ class TestTheToy:
         assert verdict.observed == {"l": 3}
 
     def test_insiders_face_three_values(self):
-        assert RelatedDiversity(l=3, sensitive="s", insiders=1).check(
-            groups_of([FIRST, SECOND])
-        ).holds
+        assert (
+            RelatedDiversity(l=3, sensitive="s", insiders=1).check(groups_of([FIRST, SECOND])).holds
+        )
 
     def test_a_group_of_two_people_shows_everything_to_an_insider(self):
         two = SmallGroup(2, ("flu", "gout", "cancer", "cancer", "gout"), (0, 0, 1, 1, 1))
@@ -162,7 +162,9 @@ def test_merging_groups_that_keep_a_promise_cannot_break_it(promise):
     whole = list(drawn_groups(31, 3_000))
     kept = groups_of([whole[i] for i in keeping])
     for _ in range(20):
-        into = np.unique(random.integers(0, len(keeping) // 2, len(keeping)), return_inverse=True)[1]
+        into = np.unique(random.integers(0, len(keeping) // 2, len(keeping)), return_inverse=True)[
+            1
+        ]
         assert promise.check(merge(kept, into)).holds
         assert promise.check(merge(kept, np.zeros(len(keeping), dtype=np.int64))).holds
 

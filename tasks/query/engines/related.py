@@ -30,7 +30,7 @@ from sfumato.tasks.query.bounds.related import (
     mean_of_hits,
     sum_of_hits,
 )
-from sfumato.tasks.query.engines.engine import Files
+from sfumato.tasks.query.engines.engine import Engine, Files
 from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.question.related import MARK, PersonHas, RelatedScope
@@ -245,7 +245,7 @@ class RelatedEngine:
         for matching in question.matching:
             for part in _conjuncts(matching.condition):
                 negated = isinstance(part, exp.Not)
-                column = part.this.unnest() if negated else part
+                column = _without_null_test(part.this if negated else part)
                 if not isinstance(column, exp.Column) or not column.name.startswith(MARK):
                     raise QueryError(
                         "a condition on related rows needs EXISTS, or a join with their table"
@@ -299,11 +299,28 @@ class RelatedEngine:
         return Bounds(least, greatest, min(max(expected, Fraction(least)), Fraction(greatest)))
 
 
+def counting(engine: Engine, scope: RelatedScope) -> Engine:
+    """Return an engine of two related tables that counts the rows of a scope.
+
+    Raises:
+        Fault: if the engine is of other tables.
+    """
+    if not isinstance(engine, RelatedEngine):
+        raise Fault("only an engine of two related tables counts people or their rows")
+    return engine.counting(scope)
+
+
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     inner = node.unnest()
     if isinstance(inner, exp.And):
         return [*_conjuncts(inner.this), *_conjuncts(inner.expression)]
     return [inner]
+
+
+def _without_null_test(node: exp.Expr) -> exp.Expr:
+    """Return a mark, which is never null, without COALESCE around it."""
+    bare = node.unnest()
+    return bare.this.unnest() if isinstance(bare, exp.Coalesce) else bare
 
 
 def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
@@ -339,4 +356,3 @@ def _expected(
         return Fraction(total)
     rows = float((share * counted).sum())
     return Fraction(total / rows) if rows else None
-

@@ -34,6 +34,7 @@ from sfumato.tasks.query.question.formulas import Formula, PartAggregate
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry, RowWindow
 from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
+from sfumato.tasks.query.question.related import RelatedScope
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.sql.parse import literal
@@ -96,6 +97,8 @@ def answer_inquiry(
 @contextmanager
 def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTables]:
     """Open the tables with calculated and joined columns, if there are any."""
+    if inquiry.related is not None:
+        published = _counting(published, inquiry.related)
     if not inquiry.calculated and not inquiry.joins:
         yield published
         return
@@ -112,6 +115,18 @@ def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTa
     declared = extend_terms(published.declared, [*inquiry.joins, *inquiry.calculated])
     with published.opening(tables, declared) as engine:
         yield replace(published, tables=tables, declared=declared, engine=engine)
+
+
+def _counting(published: OpenTables, scope: RelatedScope) -> OpenTables:
+    """Return the tables with engines that count people, or related rows, as an inquiry asks."""
+    from sfumato.tasks.query.engines.related import counting
+
+    @contextmanager
+    def opening(tables: Files, declared: Declared) -> Iterator[Engine]:
+        with published.opening(tables, declared) as engine:
+            yield counting(engine, scope)
+
+    return replace(published, engine=counting(published.engine, scope), opening=opening)
 
 
 class _Cells:

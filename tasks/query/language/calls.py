@@ -207,7 +207,37 @@ class AggregateCalls:
             return self._of_case(call, narrowed)
         if call.argument is None:
             return self._count(call.where)
+        if self._calculations.terms.has_related_rows:
+            people = self._people_with_rows(call, call.argument)
+            if people is not None:
+                return people
         return self._of_column(call, call.argument)
+
+    def _people_with_rows(self, call: Call, argument: exp.Expr) -> Formula | None:
+        """Return the number of people with related rows; None for other calls of two tables.
+
+        Raises:
+            QueryError: for an aggregate of people's columns over related rows.
+        """
+        terms = self._calculations.terms
+        key, related = terms.form.person_key, set(terms.form.related_columns)
+        if isinstance(argument, exp.Column) and argument.name == key:
+            parts = self._parts.parts_where(call.where)
+            if len(parts) > 1:
+                raise QueryError(
+                    "people are not counted where OR joins conditions on both tables. Ask for each "
+                    "condition separately"
+                )
+            people = Aggregate("count", key, f"count(distinct {key})", distinct=True)
+            return Plain(self._parts.ask(parts[0], people))
+        names = {column.name for column in argument.find_all(exp.Column)}
+        counts = call.kind.counts_rows and not call.distinct
+        if not counts and related & terms.columns.keys() and not names <= related:
+            raise QueryError(
+                f"{call.kind.sql_name} of people's columns over {terms.form.related_table} would "
+                f"count a person once for each row. Ask it of {terms.form.table_of_rows} alone"
+            )
+        return None
 
     def _of_column(self, call: Call, argument: exp.Expr) -> Formula:
         """Return the formula of an aggregate of a column, or of a calculation with columns."""

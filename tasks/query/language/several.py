@@ -63,6 +63,8 @@ def headers(texts: Sequence[str | None], labels: Sequence[str]) -> tuple[str, ..
 
 
 def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
+    if declared.has_related_rows and not isinstance(tree, exp.Union):
+        return _of_two_tables(tree, declared)
     summarized = _of_groups(tree, declared, own)
     if summarized is not None:
         return summarized
@@ -85,6 +87,24 @@ def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
         raise QueryError("UNION ALL: each SELECT must show as many columns as the first")
     order = [_by_label(item, labels) for item in order_items(tree)]
     return SeveralInquiries(tuple(inquiries), tuple(order))
+
+
+def _of_two_tables(tree: exp.Expr, declared: Terms) -> SeveralInquiries:
+    """Return the inquiry of a query over people and their related rows."""
+    from sfumato.tasks.query.language.two_tables import as_one_table
+
+    if not isinstance(tree, exp.Select):
+        raise refusal(tree)
+    asked = as_one_table(tree, declared)
+    clauses = read_clauses(asked.select, asked.terms.columns, {})
+    if len(clauses.groupings) > 1:
+        raise QueryError("several groupings of two tables are not answered. Ask each by itself")
+    inquiry = replace(read_one(clauses, asked.terms), related=asked.scope)
+    if asked.scope.marks and any(part.exact for part in inquiry.parts):
+        raise QueryError(
+            "only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)"
+        )
+    return SeveralInquiries((inquiry,))
 
 
 def _of_groups(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries | None:

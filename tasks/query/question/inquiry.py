@@ -14,6 +14,7 @@ from sfumato.tasks.query.question.question import (
     Matching,
     Question,
 )
+from sfumato.tasks.query.question.related import RelatedScope
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class Inquiry:
         limit: the greatest number of rows; None for all.
         offset: the number of first rows that are left out.
         joins: tables of the analyst's that the microdata is joined with.
+        related: the rows that are counted, if two related tables are asked; otherwise None.
     """
 
     shown: tuple[GroupColumn | Measure | ConstantColumn, ...]
@@ -138,6 +140,7 @@ class Inquiry:
     limit: int | None = None
     offset: int = 0
     joins: tuple[JoinedTable, ...] = ()
+    related: RelatedScope | None = None
 
     @property
     def formulas(self) -> tuple[Formula, ...]:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 Counted = Literal["people", "rows"]
 """The rows of a question: people, or related rows, each with the columns of its person."""
-MARK = "\x03"
+MARK = "\x04"
 """The beginning of the name of a column of truth values, which no published column has."""
 
 

@@ -8,6 +8,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.forms.counts_table import names_of_tables
 from sfumato.tasks.query.aggregates.kind import AggregateKind
+from sfumato.tasks.query.question.related import MARK
 from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
 from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.terms.terms import Terms
@@ -202,10 +203,12 @@ subdomains = Way(
 
 def _beside_people(declared: Terms) -> dict[str, tuple[str, ...]]:
     """Return the related columns, which stand together; calculated ones stand beside their own."""
+    marks = {name: (name,) for name in declared.columns if name.startswith(MARK)}
     related = set(declared.form.related_columns)
     derived = {name for name, column in declared.columns.items() if _base(declared, name) & related}
-    names = tuple(name for name in declared.columns if name in related | derived)
-    return dict.fromkeys(names, names)
+    apart = (related | derived) - marks.keys()
+    names = tuple(name for name in declared.columns if name in apart)
+    return {**dict.fromkeys(names, names), **marks}
 
 
 apart = Way(bundles=_beside_people, aggregated=of_sensitive, shows_rows=True)

@@ -1,0 +1,371 @@
+"""SQL over people and their related rows, as the original tables had them, as SQL over one table.
+
+Nothing links related rows to people but `USING (key)`, although no file has the key. The query that
+is left counts people, or related rows with the columns of their people. A condition on the related
+rows of a person (EXISTS, IN, or a count of them) becomes a column of truth values, a *mark*.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.tasks.forms.apart_parameters import ApartParameters
+from sfumato.tasks.query.language.sources import named_queries
+from sfumato.tasks.query.question.conditions import conjuncts
+from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.query.question.related import MARK, Counted, PersonHas, RelatedScope
+from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
+from sfumato.tasks.sql.parse import number_of, quote_name
+from sfumato.tasks.sql.refusals import refusal
+from sfumato.tasks.terms.terms import Terms
+
+_SHAPES = (
+    "{people} alone; {related} alone; {people} JOIN {related} USING ({key}); EXISTS (SELECT 1 FROM "
+    "{related} WHERE {related}.{key} = {people}.{key} AND …); or WITH n AS (SELECT {key}, COUNT(*) "
+    "AS times FROM {related} GROUP BY {key}) … {people} JOIN n USING ({key}) WHERE times >= 2"
+)
+_COUNTING = frozenset({"expressions", "from_", "where", "group", "having"})
+_PLAIN = frozenset({"expressions", "from_", "where"})
+_JOIN = frozenset({"this", "on", "using", "kind"})
+
+
+@dataclass(frozen=True)
+class _CountOfRows:
+    """A query that counts the related rows of each person: the name of the count, and its rows."""
+
+    count: str | None
+    has: PersonHas
+
+
+@dataclass(frozen=True)
+class OneTable:
+    """A query over one table, and the rows that it counts."""
+
+    select: exp.Select
+    scope: RelatedScope
+    terms: Terms
+
+
+def as_one_table(select: exp.Select, declared: Terms) -> OneTable:
+    """Return a query over two related tables as one over the rows that it counts.
+
+    Raises:
+        QueryError: naming what is not allowed, with the shapes that are.
+    """
+    return _Reader(select, declared).read()
+
+
+@dataclass
+class _Reader:
+    """Reads one query over two related tables."""
+
+    select: exp.Select
+    declared: Terms
+    _marks: dict[str, PersonHas] = field(default_factory=dict)
+    _called: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def form(self) -> ApartParameters:
+        """The form of the release, which names the tables."""
+        form = self.declared.form
+        if not isinstance(form, ApartParameters):
+            raise TypeError(form.method)
+        return form
+
+    def read(self) -> OneTable:
+        """Return the query over one table."""
+        select = self.select.copy()
+        counting = {n: self._count(q) for n, q in named_queries(select).items()}
+        names = [self._table(node, counting) for node in self._tables(select)]
+        counted = self._counted(names, counting)
+        where = self._where(select, [counting[name] for name in names if name in counting])
+        select.set("from_", exp.From(this=exp.to_table(TABLE)))
+        for key in ("joins", "with_"):
+            select.set(key, None)
+        select.set("where", None if where is None else exp.Where(this=where))
+        self._name_columns(select, counted)
+        scope = RelatedScope(counted, self.form.key, dict(self._marks))
+        return OneTable(select, scope, self._terms(counted))
+
+    def _refused(self, why: str) -> QueryError:
+        form = self.form
+        names = {"people": form.people, "related": form.related, "key": form.key}
+        return QueryError(f"{why}. Ask {_SHAPES.format(**names)}")
+
+    def _tables(self, select: exp.Select) -> list[exp.Table]:
+        """Return the tables that a query reads, joined by the key.
+
+        Raises:
+            QueryError: where it reads anything else, or joins otherwise.
+        """
+        from_ = select.args.get("from_")
+        joins = select.args.get("joins") or []
+        nodes = [None if from_ is None else from_.this, *(join.this for join in joins)]
+        tables = [node for node in nodes if isinstance(node, exp.Table) and not node.args.get("db")]
+        if len(tables) < len(nodes) or len(tables) > 2:
+            raise self._refused("not allowed: this FROM")
+        for join in joins:
+            self._require_joined_by_key(join)
+        return tables
+
+    def _require_joined_by_key(self, join: exp.Join) -> None:
+        if join.side or join.kind.upper() not in ("", "INNER"):
+            raise self._refused(
+                f"not allowed: {join.side or join.kind} JOIN. Count people without rows by NOT EXISTS"
+            )
+        for key, value in join.args.items():
+            if value and key not in _JOIN:
+                raise refusal(key, " in a join")
+        using, on = join.args.get("using"), join.args.get("on")
+        named = [identifier.name for identifier in using or ()]
+        if on is not None and isinstance(on.unnest(), exp.EQ):
+            sides = on.unnest().this, on.unnest().expression
+            if all(isinstance(side, exp.Column) for side in sides):
+                named = [side.name for side in sides]
+        if not named or any(not self._is_key(name) for name in named):
+            raise self._refused(f"tables are joined by their key alone, {self.form.key}")
+
+    def _is_key(self, name: str) -> bool:
+        return name.casefold() == self.form.key.casefold()
+
+    def _table(self, node: exp.Table, counting: Mapping[str, _CountOfRows]) -> str:
+        """Return the table, or the query that counts rows, that a node names; note its alias."""
+        choices = (self.form.people, self.form.related, *counting)
+        name = next((c for c in choices if c.casefold() == node.name.casefold()), None)
+        if name is None:
+            raise self._refused(f"unknown table {quote_name(node.name)}")
+        self._called[(node.alias or node.name).casefold()] = name
+        return name
+
+    def _counted(self, names: Sequence[str], counting: Mapping[str, _CountOfRows]) -> Counted:
+        """Return the rows that a query over some tables counts.
+
+        Raises:
+            QueryError: where a table is joined with itself, or with a count of its own rows.
+        """
+        if len(set(names)) < len(names) or (self.form.related in names and {*names} & {*counting}):
+            raise self._refused("not allowed: a join of related rows with each other")
+        if len([name for name in names if name in counting]) > 1:
+            raise self._refused("not allowed: several counts of related rows at once")
+        return "rows" if self.form.related in names else "people"
+
+    def _count(self, query: exp.Expr) -> _CountOfRows:
+        """Return the count of each person's related rows that a query makes.
+
+        Raises:
+            QueryError: where it is any other query.
+        """
+        if not isinstance(query, exp.Select):
+            raise refusal(query, " in WITH")
+        has = self._rows_of_person(query, _COUNTING)
+        counts = [item for item in query.expressions if item.unalias().find(exp.Count)]
+        others = [item for item in query.expressions if item not in counts]
+        keys = all(isinstance(o.unalias(), exp.Column) and self._is_key(o.name) for o in others)
+        grouped = query.args.get("group")
+        by_key = grouped is not None and [self._is_key(g.name) for g in grouped.expressions] == [
+            True
+        ]
+        if not keys or len(counts) > 1 or not by_key:
+            raise self._refused("not allowed: this query in WITH")
+        if counts and not _counts_rows(counts[0].unalias()):
+            raise self._refused("not allowed: this query in WITH, which may only COUNT(*)")
+        return _CountOfRows(counts[0].alias_or_name if counts else None, has)
+
+    def _rows_of_person(self, query: exp.Select, allowed: frozenset[str]) -> PersonHas:
+        """Return the condition that a query of related rows finds some of a person's.
+
+        Raises:
+            QueryError: where it reads anything else.
+        """
+        for key, value in query.args.items():
+            if value and key not in allowed:
+                raise refusal(key, " in a query of related rows")
+        from_ = query.args.get("from_")
+        table = None if from_ is None else from_.this
+        if not isinstance(table, exp.Table) or table.name.casefold() != self.form.related:
+            raise self._refused("not allowed: this subquery")
+        where = query.args.get("where")
+        conditions = [] if where is None else conjuncts(where.this)
+        called = (table.alias or table.name).casefold()
+        rest = [part for part in conditions if not self._links_person(part)]
+        for part in rest:
+            self._require_related(part, called)
+        condition = exp.and_(*(_bare(part) for part in rest)) if rest else None
+        having = query.args.get("having")
+        times = 1 if having is None else self._least(having.this)
+        return PersonHas(condition, times)
+
+    def _links_person(self, part: exp.Expr) -> bool:
+        """Decide whether a condition is that a related row belongs to the person."""
+        bare = part.unnest()
+        sides = (bare.this, bare.expression) if isinstance(bare, exp.EQ) else ()
+        return bool(sides) and all(
+            isinstance(side, exp.Column) and self._is_key(side.name) for side in sides
+        )
+
+    def _require_related(self, part: exp.Expr, called: str) -> None:
+        for column in part.find_all(exp.Column):
+            if column.table.casefold() not in ("", called):
+                raise self._refused(
+                    "a condition on related rows compares them with constants, not with people"
+                )
+            if column.name.casefold() not in {c.casefold() for c in self.form.columns}:
+                raise QueryError(
+                    f"unknown column {quote_name(column.name)} of {self.form.related}. It has "
+                    f"{', '.join(self.form.columns)}"
+                )
+
+    def _least(self, having: exp.Expr) -> int:
+        """Return the least number of rows in HAVING COUNT(*) >= r."""
+        bare = having.unnest()
+        if isinstance(bare, exp.GTE | exp.GT) and _counts_rows(bare.this):
+            number = number_of(bare.expression)
+            if number is not None and number.denominator == 1:
+                return max(int(number) + isinstance(bare, exp.GT), 1)
+        raise self._refused("HAVING of related rows needs COUNT(*) >= a whole number")
+
+    def _mark(self, has: PersonHas) -> exp.Column:
+        """Return the column that stands for a condition on a person's related rows."""
+        name = next((n for n, other in self._marks.items() if other == has), None)
+        if name is None:
+            name = f"{MARK}{len(self._marks)}"
+            self._marks[name] = has
+        return exp.column(name, quoted=True)
+
+    def _where(self, select: exp.Select, counts: Sequence[_CountOfRows]) -> exp.Expr | None:
+        """Return the condition with marks in place of conditions on a person's rows."""
+        where = select.args.get("where")
+        root = exp.Paren(this=exp.true() if where is None else where.this.copy())
+        for count in counts:
+            self._compare_counts(root, count)
+        self._replace_subqueries(root)
+        for node in (*select.expressions, select.args.get("having"), select.args.get("order")):
+            if node is not None:
+                self._replace_subqueries(node)
+        condition = None if where is None else root.this
+        joined = [self._mark(count.has) for count in counts]
+        parts = [part for part in (condition, *joined) if part is not None]
+        return exp.and_(*parts) if parts else None
+
+    def _replace_subqueries(self, root: exp.Expr) -> None:
+        """Put marks in place of EXISTS and IN, below a node."""
+        for node in list(root.find_all(exp.Exists, exp.In)):
+            if isinstance(node, exp.Exists):
+                query = node.this
+                allowed = _PLAIN
+            else:
+                if node.args.get("query") is None:
+                    continue
+                query, allowed = node.args["query"].unnest(), _COUNTING
+                if not isinstance(node.this, exp.Column) or not self._is_key(node.this.name):
+                    raise self._refused(f"IN with a query needs {self.form.key} before it")
+            if not isinstance(query, exp.Select):
+                raise refusal(query)
+            if isinstance(node, exp.Exists) and not self._is_linked(query):
+                raise self._refused("EXISTS must say that the rows belong to the person")
+            node.replace(self._mark(self._rows_of_person(query, allowed)))
+        if root.find(exp.Subquery, exp.Select) is not None:
+            raise self._refused("not allowed: this subquery")
+
+    def _is_linked(self, query: exp.Select) -> bool:
+        where = query.args.get("where")
+        return where is not None and any(map(self._links_person, conjuncts(where.this)))
+
+    def _compare_counts(self, root: exp.Expr, count: _CountOfRows) -> None:
+        """Put marks in place of comparisons of a count of rows with whole numbers."""
+        for column in list(root.find_all(exp.Column)):
+            if count.count is None or column.name.casefold() != count.count.casefold():
+                continue
+            comparison = column.parent
+            number = (
+                number_of(comparison.expression) if isinstance(comparison, exp.Binary) else None
+            )
+            if comparison is None or comparison.this is not column or number is None:
+                raise self._refused(f"{count.count} may only be compared with a whole number")
+            comparison.replace(exp.paren(self._as_marks(comparison, int(number), count.has)))
+
+    def _as_marks(self, comparison: exp.Expr, number: int, has: PersonHas) -> exp.Expr:
+        """Return a comparison of a count with a whole number, as conditions of at least so many."""
+
+        def at_least(times: int) -> exp.Expr:
+            least = max(times, has.times)
+            return self._mark(PersonHas(has.condition, least))
+
+        def fewer(times: int) -> exp.Expr:
+            return exp.Not(this=at_least(times)) if times > has.times else exp.false()
+
+        match comparison:
+            case exp.GTE():
+                return at_least(number)
+            case exp.GT():
+                return at_least(number + 1)
+            case exp.LT():
+                return fewer(number)
+            case exp.LTE():
+                return fewer(number + 1)
+            case exp.EQ():
+                return exp.and_(at_least(number), fewer(number + 1))
+        raise self._refused("a count of related rows is compared by =, <, <=, > or >=")
+
+    def _name_columns(self, select: exp.Select, counted: Counted) -> None:
+        """Take the names of tables from columns; the key may only be counted.
+
+        Raises:
+            QueryError: where a column is of no table of the query, or the key is used otherwise.
+        """
+        for column in list(select.find_all(exp.Column)):
+            table = column.table.casefold()
+            if table and table not in self._called:
+                raise QueryError(
+                    f"column {quote_name(column.name)}: there is no table "
+                    f"{quote_name(column.table)} in this query"
+                )
+            column.set("table", None)
+            if self._is_key(column.name):
+                self._count_key(column, counted)
+
+    def _count_key(self, column: exp.Column, counted: Counted) -> None:
+        """Turn a count of the key into a count of people or rows."""
+        parent = column.parent
+        distinct = isinstance(parent, exp.Distinct)
+        call = parent.parent if distinct and parent is not None else parent
+        if not isinstance(call, exp.Count):
+            raise QueryError(
+                f"column {quote_name(self.form.key)} is in no published table. Count people by "
+                f"COUNT(DISTINCT {self.form.key})"
+            )
+        if counted == "rows" and distinct:
+            column.replace(exp.column(self.form.key, quoted=True))
+        else:
+            call.set("this", exp.Star())
+
+    def _terms(self, counted: Counted) -> Terms:
+        """Return the terms with the columns that the query may name."""
+        related = set(self.form.columns)
+        columns: dict[str, DeclaredColumn] = {
+            name: column
+            for name, column in self.declared.columns.items()
+            if counted == "rows" or name not in related
+        }
+        first = self.form.columns[0]
+        added = {
+            name: DerivedColumn(role="sensitive", type="boolean", of=(first,))
+            for name in self._marks
+        }
+        if counted == "rows":
+            added[self.form.key] = DerivedColumn(role="sensitive", type="string", of=(first,))
+        return self.declared.model_copy(update={"columns": {**columns, **added}})
+
+
+def _counts_rows(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Count) and isinstance(node.this, exp.Star | exp.Literal)
+
+
+def _bare(part: exp.Expr) -> exp.Expr:
+    """Return a condition without the names of tables before its columns."""
+    bare = part.copy()
+    for column in bare.find_all(exp.Column):
+        column.set("table", None)
+    return bare
