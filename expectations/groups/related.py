@@ -125,7 +125,7 @@ class Insiders:
         most = people.rows[descending[first]][people.group]
         has_most = np.zeros(len(people.group), dtype=bool)
         has_most[descending[first]] = True
-        return np.where(has_most, second[people.group], most)
+        return np.asarray(np.where(has_most, second[people.group], most))
 
 
 class _HeldByPeople:
@@ -147,13 +147,13 @@ class _HeldByPeople:
         if not len(self._own):
             return self._own
         of_held = np.maximum.reduceat(self._all - self._own, self._first)
-        return np.maximum(of_held, self._most_not_held())
+        return np.asarray(np.maximum(of_held, self._most_not_held()))
 
     def values_of_nobody_else(self) -> np.ndarray:
         """Return how many values only this person has."""
         if not len(self._own):
             return self._own
-        return np.add.reduceat((self._all == self._own).astype(np.int64), self._first)
+        return np.asarray(np.add.reduceat((self._all == self._own).astype(np.int64), self._first))
 
     def _most_not_held(self) -> np.ndarray:
         """Return the rows of the most frequent value that the person does not hold, 0 for none.

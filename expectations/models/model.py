@@ -19,8 +19,8 @@ from sfumato.expectations.shared.registered import adapter_of
 
 Way = Literal["labels", "rows", "columns", "subdomains", "apart"]
 """How a form shows people: as rows under labels, or under their exact quasi-identifiers beside
-grouped sensitive values; each quasi-identifier by itself; with subdomains for sensitive values; or as people beside the rows
-of a second table that belong to their group.
+grouped sensitive values; each quasi-identifier by itself; with subdomains for sensitive values; or
+as people beside the rows of a second table that belong to their group.
 """
 
 Reading = Literal["any-of", "weight-one"]

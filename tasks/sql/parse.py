@@ -188,14 +188,15 @@ def _typed_items(sql: str) -> Iterator[str]:
 
 def _tokens_of_items(sql: str) -> Iterator[tuple[Any, int]]:
     """Yield the tokens after the first SELECT, each with the number of parentheses around it."""
-    depth, selected = 0, False
+    depth, selected, first = 0, False, False
     for token in _DUCKDB.tokenize(sql):
         depth -= token.token_type in _CLOSING
         if selected and depth == 0 and token.token_type in _AFTER_ITEMS:
             return
-        if selected and token.token_type != TokenType.DISTINCT:
+        if selected and not (first and token.token_type == TokenType.DISTINCT):
             yield token, depth
-        selected |= depth == 0 and token.token_type == TokenType.SELECT
+        first = not selected and depth == 0 and token.token_type == TokenType.SELECT
+        selected |= first
         depth += token.token_type in _OPENING
 
 

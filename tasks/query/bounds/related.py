@@ -227,4 +227,4 @@ def _best(values: HitValues, choices: Choices, mean: Fraction) -> np.ndarray:
             for option in (first, second)
         ]
         best = np.where(both & (costs[1] < costs[0]).astype(bool), second, best)
-    return best
+    return np.asarray(best)

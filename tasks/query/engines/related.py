@@ -244,14 +244,13 @@ class RelatedEngine:
         asked = []
         for matching in question.matching:
             for part in _conjuncts(matching.condition):
-                negated = isinstance(part, exp.Not)
-                column = _without_null_test(part.this if negated else part)
+                column, negated = _signed(part)
                 if not isinstance(column, exp.Column) or not column.name.startswith(MARK):
                     raise QueryError(
                         "a condition on related rows needs EXISTS, or a join with their table"
                     )
                 asked.append((marks[column.name], negated))
-        return asked
+        return _without_implied(asked)
 
     def _people(
         self, hit: _HitPeople, marks: list[tuple[PersonHas, bool]], estimates: bool
@@ -317,10 +316,35 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     return [inner]
 
 
-def _without_null_test(node: exp.Expr) -> exp.Expr:
-    """Return a mark, which is never null, without COALESCE around it."""
+def _without_implied(asked: list[tuple[PersonHas, bool]]) -> list[tuple[PersonHas, bool]]:
+    """Return conditions without those that others imply: three rows are also two."""
+    return [
+        (has, negated)
+        for place, (has, negated) in enumerate(asked)
+        if not any(
+            _implies(other, has, negated)
+            for there, (other, also) in enumerate(asked)
+            if also == negated and (other != has or there < place)
+        )
+    ]
+
+
+def _implies(other: PersonHas, has: PersonHas, negated: bool) -> bool:
+    """Decide whether a condition, or that it is not met, implies the same of another one."""
+    if other.condition != has.condition:
+        return False
+    return other.times <= has.times if negated else other.times >= has.times
+
+
+def _signed(node: exp.Expr) -> tuple[exp.Expr, bool]:
+    """Return an expression without NOT, and COALESCE of what is never null, and if it is negated."""
     bare = node.unnest()
-    return bare.this.unnest() if isinstance(bare, exp.Coalesce) else bare
+    if isinstance(bare, exp.Coalesce):
+        return _signed(bare.this)
+    if not isinstance(bare, exp.Not):
+        return bare, False
+    inner, negated = _signed(bare.this)
+    return inner, not negated
 
 
 def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:

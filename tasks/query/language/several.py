@@ -63,16 +63,10 @@ def headers(texts: Sequence[str | None], labels: Sequence[str]) -> tuple[str, ..
 
 
 def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
-    if declared.has_related_rows and not isinstance(tree, exp.Union):
-        return _of_two_tables(tree, declared)
-    summarized = _of_groups(tree, declared, own)
-    if summarized is not None:
-        return summarized
     if not isinstance(tree, exp.Union):
-        clauses = read_clauses(tree, declared.columns, own)
-        if len(clauses.groupings) == 1:
-            return SeveralInquiries((read_one(clauses, declared),))
-        return _of_groupings(clauses, declared)
+        if declared.has_related_rows:
+            return _of_two_tables(tree, declared)
+        return _of_groups(tree, declared, own) or _of_select(tree, declared, own)
     inquiries: list[Inquiry] = []
     for select in _selects(tree):
         part = _read(select, declared, own)
@@ -87,6 +81,14 @@ def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
         raise QueryError("UNION ALL: each SELECT must show as many columns as the first")
     order = [_by_label(item, labels) for item in order_items(tree)]
     return SeveralInquiries(tuple(inquiries), tuple(order))
+
+
+def _of_select(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
+    """Return the inquiry of a SELECT, or one for each of its groupings."""
+    clauses = read_clauses(tree, declared.columns, own)
+    if len(clauses.groupings) == 1:
+        return SeveralInquiries((read_one(clauses, declared),))
+    return _of_groupings(clauses, declared)
 
 
 def _of_two_tables(tree: exp.Expr, declared: Terms) -> SeveralInquiries:

@@ -81,6 +81,10 @@ class _Reader:
         names = [self._table(node, counting) for node in self._tables(select)]
         counted = self._counted(names, counting)
         where = self._where(select, [counting[name] for name in names if name in counting])
+        if counted == "rows" and self._marks:
+            raise self._refused(
+                "rows of people who are chosen by their other rows (EXISTS, IN) have no bounds"
+            )
         select.set("from_", exp.From(this=exp.to_table(TABLE)))
         for key in ("joins", "with_"):
             select.set(key, None)
@@ -113,7 +117,7 @@ class _Reader:
     def _require_joined_by_key(self, join: exp.Join) -> None:
         if join.side or join.kind.upper() not in ("", "INNER"):
             raise self._refused(
-                f"not allowed: {join.side or join.kind} JOIN. Count people without rows by NOT EXISTS"
+                f"not allowed: {join.side or join.kind} JOIN. People without rows: NOT EXISTS"
             )
         for key, value in join.args.items():
             if value and key not in _JOIN:
