@@ -1,6 +1,6 @@
 """A made-up hospital: patients and their stays, as files and as a spec."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -21,6 +21,11 @@ class Hospital:
     stays: pa.Table
 
 
+def columns_of(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """The columns of rows."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
 def made_up(seed: int, patients: int, most: int = 4, ages: int = 60) -> Hospital:
     """A hospital whose patients have up to so many stays each; at least one has one."""
     random = Random(seed)
@@ -35,8 +40,8 @@ def made_up(seed: int, patients: int, most: int = 4, ages: int = 60) -> Hospital
         rows.append(("p0", "flu", 7))
     random.shuffle(rows)
     return Hospital(
-        pa.table(dict(zip(("patient", "age", "sex"), map(list, zip(*people)), strict=True))),
-        pa.table(dict(zip(("patient", "diagnosis", "cost"), map(list, zip(*rows)), strict=True))),
+        pa.table(dict(zip(("patient", "age", "sex"), columns_of(people), strict=True))),
+        pa.table(dict(zip(("patient", "diagnosis", "cost"), columns_of(rows), strict=True))),
     )
 
 
@@ -53,8 +58,8 @@ def toy() -> Hospital:
         *(("p7", "asthma", 1500), ("p8", "gout", 1000), ("p8", "asthma", 1300)),
     ]
     return Hospital(
-        pa.table(dict(zip(("patient", "age", "sex"), map(list, zip(*patients)), strict=True))),
-        pa.table(dict(zip(("patient", "diagnosis", "cost"), map(list, zip(*stays)), strict=True))),
+        pa.table(dict(zip(("patient", "age", "sex"), columns_of(patients), strict=True))),
+        pa.table(dict(zip(("patient", "diagnosis", "cost"), columns_of(stays), strict=True))),
     )
 
 

@@ -33,7 +33,7 @@ from sfumato.tasks.query.bounds.related import (
 from sfumato.tasks.query.engines.engine import Engine, Files
 from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.query.question.question import Aggregate, Key, Question
-from sfumato.tasks.query.question.related import MARK, PersonHas, RelatedScope
+from sfumato.tasks.query.question.related import PersonHas, RelatedScope
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.sql.session import fetch, fetch_table, session
@@ -234,8 +234,10 @@ class RelatedEngine:
         values = HitValues(group[order], kept[order], len(hit.groups))
         return values, numbers.digits, np.bincount(group, minlength=len(hit.groups))
 
-    def _marks(self, question: Question) -> list[tuple[PersonHas, bool]]:
-        """Return the conditions on related rows that people must meet, and whether they must not.
+    def _marks(self, question: Question) -> list[tuple[PersonHas, bool]] | None:
+        """Return the conditions on related rows that people must meet, or must not if true.
+
+        Returns None if nobody can meet them.
 
         Raises:
             QueryError: where a condition on related rows is none of these.
@@ -243,19 +245,25 @@ class RelatedEngine:
         marks = {} if self.scope is None else self.scope.marks
         asked = []
         for matching in question.matching:
-            for part in _conjuncts(matching.condition):
-                column, negated = _signed(part)
-                if not isinstance(column, exp.Column) or not column.name.startswith(MARK):
-                    raise QueryError(
-                        "a condition on related rows needs EXISTS, or a join with their table"
-                    )
-                asked.append((marks[column.name], negated))
+            (name,) = matching.columns if len(matching.columns) == 1 else ("",)
+            if name not in marks:
+                raise QueryError(
+                    "a condition on related rows needs EXISTS, or a join with their table"
+                )
+            # a condition on one mark is true where the mark is, or where it is not, or both
+            met, unmet = (_is_true(matching.condition, mark=mark) for mark in (True, False))
+            if met != unmet:
+                asked.append((marks[name], unmet))
+            elif not met:
+                return None
         return _without_implied(asked)
 
     def _people(
-        self, hit: _HitPeople, marks: list[tuple[PersonHas, bool]], estimates: bool
+        self, hit: _HitPeople, marks: list[tuple[PersonHas, bool]] | None, estimates: bool
     ) -> Bounds:
         """Return the number of hit people who meet all conditions on their related rows."""
+        if marks is None:
+            return Bounds(0, 0, 0)
         total = int(hit.people.sum())
         if not marks:
             return Bounds(total, total, total)
@@ -309,13 +317,6 @@ def counting(engine: Engine, scope: RelatedScope) -> Engine:
     return engine.counting(scope)
 
 
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    inner = node.unnest()
-    if isinstance(inner, exp.And):
-        return [*_conjuncts(inner.this), *_conjuncts(inner.expression)]
-    return [inner]
-
-
 def _without_implied(asked: list[tuple[PersonHas, bool]]) -> list[tuple[PersonHas, bool]]:
     """Return conditions without those that others imply: three rows are also two."""
     return [
@@ -336,15 +337,24 @@ def _implies(other: PersonHas, has: PersonHas, negated: bool) -> bool:
     return other.times <= has.times if negated else other.times >= has.times
 
 
-def _signed(node: exp.Expr) -> tuple[exp.Expr, bool]:
-    """Return an expression without NOT, and COALESCE of what is never null, and if it is negated."""
-    bare = node.unnest()
-    if isinstance(bare, exp.Coalesce):
-        return _signed(bare.this)
-    if not isinstance(bare, exp.Not):
-        return bare, False
-    inner, negated = _signed(bare.this)
-    return inner, not negated
+def _is_true(node: exp.Expr, *, mark: bool) -> bool:
+    """Decide whether a condition on one mark, which is never null, holds.
+
+    Raises:
+        QueryError: if the condition is more than a combination of that mark.
+    """
+    match node.unnest():
+        case exp.Column():
+            return mark
+        case exp.Boolean(this=value):
+            return bool(value)
+        case exp.Not(this=inner) | exp.Coalesce(this=inner) as whole:
+            return _is_true(inner, mark=mark) != isinstance(whole, exp.Not)
+        case exp.And(this=first, expression=second):
+            return _is_true(first, mark=mark) and _is_true(second, mark=mark)
+        case exp.Or(this=first, expression=second):
+            return _is_true(first, mark=mark) or _is_true(second, mark=mark)
+    raise QueryError("a condition on people's related rows may only be joined by AND, OR and NOT")
 
 
 def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
