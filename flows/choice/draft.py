@@ -62,7 +62,9 @@ from sfumato.tasks.stages.ingest import (
     rows_of_one_person,
     source_table,
     write_ingested,
+    write_related_source,
     write_source,
+    write_with_related,
 )
 from sfumato.tasks.stages.stage import gate_documents, read_note
 from sfumato.tasks.stages.validate import (
@@ -228,7 +230,7 @@ def _judge_whole(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
         assessment = _judge(candidate, resolved)
 
     def content(measured: MeasuredBounds) -> DraftContent:
-        removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
+        removed = removed_rows(load(whole), spec.source, spec.own_columns, spec.nulls)
         refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base).root
         return draft_content(
             deidentified, candidate, assessment, removed, measured, bars, refuses=refuses
@@ -275,18 +277,30 @@ def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
     """Return the stage of the whole source, judged as in a release, and of the kept rows."""
     from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
 
-    spec, owned = resolved.spec, resolved.spec.expectations
-    judged = columns_of_rules(owned.source, spec.columns)
-    whole = write_source(spec.source, spec.columns, resolved.base, run, judged)
-    table, rules = source_table(whole, spec.columns)
+    spec, owned, base = resolved.spec, resolved.spec.expectations, resolved.base
+    columns = spec.own_columns
+    judged = columns_of_rules(owned.source, columns)
+    whole = write_source(spec.source, columns, base, run, judged)
+    table, rules = source_table(whole, columns)
     documents = gate_documents(run, "source")
     findings = judge_source(resolved.line.name, table, rules, documents, owned.source)
-    require(spec.columns, table, spec.source.uri)
+    require(columns, table, spec.source.uri)
     verdicts.require(findings)
-    ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
-    if spec.version > 1 and (fault := rows_of_one_person(ingested, spec.columns)):
+    ingested = write_ingested(whole, spec.source, columns, spec.nulls, base, run)
+    if spec.version > 1 and (fault := rows_of_one_person(ingested, columns)):
         raise InputError(fault)
-    return whole, ingested
+    if spec.related is None:
+        return whole, ingested
+    of_related = spec.columns_with_key
+    rows = write_related_source(spec.related, of_related, base, run)
+    table, rules = source_table(rows, of_related)
+    documents = gate_documents(run, "related")
+    findings = judge_source(resolved.line.name, table, rules, documents)
+    require(of_related, table, spec.related.source.uri)
+    verdicts.require(findings)
+    return whole, write_with_related(
+        ingested, rows, spec.related, of_related, spec.nulls, base, run
+    )
 
 
 def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:

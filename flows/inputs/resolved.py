@@ -83,7 +83,12 @@ class ResolvedRun:
                 "can never be released; where a column tells people apart, name it under columns: "
                 "<column>: {role: identifier, unit: true}, in the place of unit: row"
             )
-        if self.terms.over_people:
+        if self.terms.has_related_rows:
+            messages.append(
+                "tables: who is in which group is not kept, so that each version must be about "
+                "other people"
+            )
+        elif self.terms.over_people:
             key, whom = _HOUSEHOLDS if self.terms.households else _SEVERAL
             messages.append(
                 f"{key}: promises are kept over rows, which anyone can verify, and "
@@ -158,11 +163,16 @@ def with_references(resolved: ResolvedRun, secret: bytes | None = None) -> Resol
 
 
 def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
-    """Return the run if its table is held in memory as a whole.
+    """Return the run if it is about one table, which is held in memory as a whole.
 
     Raises:
-        SpecError: where it is released in parts.
+        SpecError: where it is released in parts, or is about two related tables.
     """
+    if resolved.spec.related is not None:
+        raise SpecError(
+            "tables: this command reads one table, and the spec has two related ones. Use release, "
+            "plan, check or query, which read both"
+        )
     if resolved.terms.parts is not None:
         raise SpecError(
             "parts: this command reads the whole table into memory, and the spec makes "

@@ -20,6 +20,11 @@ def _related(spec: SpecParts) -> None:
         "household": (spec.household is not None, "promises are kept over people"),
         "groups": (spec.groups is not None, "groups are made of these people"),
         "people": (spec.people is not None, "other lines are not compared with related rows yet"),
+        "attacks": (bool(spec.attacks.root), "no attack on related rows can be limited yet"),
+        "evaluate": (
+            bool(spec.evaluate.workloads) or spec.evaluate.intervals is not None,
+            "the accuracy of answers across both is not measured yet",
+        ),
         "policy": (spec.policy is not None, "policies say nothing about related rows yet"),
         "versions": (
             spec.versions != "disjoint",

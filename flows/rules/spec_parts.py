@@ -346,6 +346,15 @@ class SpecParts(StrictPart):
         return {name: self.columns[name] for name in names}
 
     @property
+    def columns_with_key(self) -> dict[str, ColumnSpec]:
+        """The columns of the related table, with its key, which has the type of people's unit."""
+        if self.related is None:
+            return {}
+        unit = self.columns[self.related.key]
+        key = ColumnSpec(role="identifier", type=unit.type, nulls="category")
+        return {self.related.key: key, **self.related_columns}
+
+    @property
     def own_columns(self) -> dict[str, ColumnSpec]:
         """The columns of the people's table: all, unless a second table belongs to it."""
         related = self.related_columns

@@ -1,7 +1,7 @@
 """The run of a release: from a source that nobody may see to a version that everybody may."""
 
 import logging
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import environ
@@ -36,7 +36,6 @@ from sfumato.tasks.publish import publish
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.attack import can_be_attacked, keep_attacks
 from sfumato.tasks.stages.hold import report_place
-from sfumato.tasks.stages.ingest import key_column
 from sfumato.tasks.validate import attack, validate
 from sfumato.tasks.verify import verify
 
@@ -114,12 +113,19 @@ def _run(resolved: ResolvedRun) -> tuple[Path, bool] | HeldCandidate:
         imports_apart(),
         passphrases(environ),
         source_secrets(resolved.spec.source, environ),
+        _secrets_of_related(resolved),
         run_directory(resolved.line.private, resolved.spec.retain) as run,
         encrypted_below(run) if resolved.spec.stages == "encrypted" else nullcontext(),
     ):
         resolved = with_references(resolved)
         make = _make if resolved.terms.parts is None else _make_in_parts
         return _finish(resolved, make(resolved, run), run)
+
+
+def _secrets_of_related(resolved: ResolvedRun) -> AbstractContextManager[None]:
+    """Provide the secrets of the source of related rows, if there is one."""
+    related = resolved.spec.related
+    return nullcontext() if related is None else source_secrets(related.source, environ)
 
 
 @dataclass(frozen=True)
@@ -171,8 +177,7 @@ def _ingest(resolved: ResolvedRun, run: Path, raw: bool) -> Path:
     ingested = ingest(*read, run, name, raw, spec.expectations.source, tells_people=tells_people)
     if spec.related is None:
         return ingested
-    key = {spec.related.key: key_column(spec.columns[spec.related.key])}
-    columns = {**key, **spec.related_columns}
+    columns = spec.columns_with_key
     return ingest_related(ingested, spec.related, columns, spec.nulls, base, run, name, raw)
 
 

@@ -101,11 +101,6 @@ def accepted_rows(ingested: Path, columns: Columns) -> list[str]:
     ]
 
 
-def key_column(unit: ColumnSpec) -> ColumnSpec:
-    """Return the column by which related rows name people, of the type of these people's unit."""
-    return ColumnSpec(role="identifier", type=unit.type, nulls="category")
-
-
 def write_related_source(
     related: RelatedSource, columns: Columns, base: Path, run: Path, judged: Collection[str] = ()
 ) -> Path:
