@@ -32,7 +32,12 @@ from sfumato.tasks.private.references import (
 )
 from sfumato.tasks.publication.files import page_beside, write_release
 from sfumato.tasks.publication.made_again import Checked, compare_made_again
-from sfumato.tasks.publication.manifest import manifest, require_counts, require_declaration
+from sfumato.tasks.publication.manifest import (
+    manifest,
+    require_counts,
+    require_declaration,
+    require_related,
+)
 from sfumato.tasks.publication.parts import findings_of, observations_of, rule_findings_of_whole
 from sfumato.tasks.query.intervals.shapes import fault_of_stated
 from sfumato.tasks.schema.codings import fault_of_codings
@@ -270,6 +275,7 @@ def _verify(
     _names_are_columns(declared)
     tables = read_tables(declared, release.directory / "data")
     require_usual_values(tables)
+    require_related(declared, tables)
     assessed = assess(declared, tables, references=references)
     assessment, stated = with_statements(assessed, release.manifest, references)
     require(assessment.findings)

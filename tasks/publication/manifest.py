@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.schema.files import regular, sha256_of
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import safe_name
@@ -244,3 +245,20 @@ def require_counts(rows: RowCounts) -> None:
     lost += rows.suppressed + rows.not_represented_versions
     if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
         raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
+
+
+def require_related(declared: Declared, tables: Tables) -> None:
+    """Make sure that a release says what became of related rows if it has some, and only then.
+
+    Raises:
+        PromiseError: where its counts, or the columns of the related table, differ from the tables.
+    """
+    counts, form = declared.related_rows, declared.form
+    if (counts is None) == declared.has_related_rows:
+        raise PromiseError(f"{MANIFEST}: related_rows does not fit the form {form.method}")
+    if counts is None:
+        return
+    if counts.published != tables[form.related_table].num_rows:
+        raise PromiseError(f"{MANIFEST}: its counts of related rows differ from the tables")
+    if missing := [name for name in form.related_columns if name not in declared.columns]:
+        raise PromiseError(f"{MANIFEST}: form.columns names {missing[0]!r}, which is no column")

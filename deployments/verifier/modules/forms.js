@@ -7,7 +7,7 @@ import { compareTexts, safe } from './text.js'
  * @typedef {object} Plan a table that a release must have
  * @property {string} name
  * @property {Field[]} fields
- * @property {'value' | 'value-group' | 'group' | 'targets'} order
+ * @property {'value' | 'value-group' | 'group' | 'groups' | 'targets'} order `groups`: as `group`, but groups may have no row
  * @property {number} [rows] the number of rows, where it is fixed
  * @property {string[]} besides columns that may number the rows (F1.4)
  * @property {boolean} [counts] whether it is a table of counts (F2)
@@ -75,6 +75,15 @@ export function plansOf(d) {
       return [...Q.map((/** @type {any} */ q) => ({
         name: `at_${safe(q.name)}`, fields: [own(q), number('group_id')], order: 'group', besides: [q.name, 'group_id'],
       })), ...countTables(d), ...more]
+    case 'apart': {
+      const related = new Set(d.form.columns), isRelated = (/** @type {any} */ c) => related.has(c.name)
+      const numbers = ['group_id', 'people', 'related_rows', 'most_rows'].map(name => number(name))
+      return [
+        { name: d.form.people, fields: [...d.columns.filter((/** @type {any} */ c) => !isRelated(c)).map(own), number('group_id')], order: 'value-group', rows: published, besides: ['group_id'] },
+        { name: d.form.related, fields: [number('group_id'), ...d.columns.filter(isRelated).map(own)], order: 'groups', besides: ['group_id'] },
+        { name: 'group_counts', fields: numbers, order: 'group', besides: numbers.map(f => f.name) },
+      ]
+    }
     default: { // redistributed
       const s = S[0], bound = (/** @type {string} */ name) => ({ name, type: typeOf(s), nullable: false })
       const all = (/** @type {Field[]} */ fields) => fields.map(f => f.name)
@@ -132,6 +141,6 @@ export function numberingTables(d) {
     case 'generalized': case 'suppressed': return composed ? ['microdata', 'lineage'] : []
     case 'redistributed': return ['qit', 'st', 'aims', ...(composed ? ['lineage'] : [])]
     case 'ambiguous': return [...names].sort(compareTexts)
-    default: return names // microdata, vacant, lineage; qit, counts, lineage
+    default: return names // microdata, vacant, lineage; qit, counts, lineage; people, related rows, group_counts
   }
 }

@@ -173,7 +173,7 @@ function count(release, promise) {
 }
 
 /** Whether a promise is about values (P1.1). @param {any} promise */
-export const aboutValues = promise => !['k-anonymity', 'k-map', 'km-anonymity', 'delta-presence'].includes(promise.model)
+export const aboutValues = promise => !['k-anonymity', 'k-map', 'km-anonymity', 'delta-presence', 'people'].includes(promise.model)
 
 /**
  * Sums of a column of weights by group (P3), in units of 10^−scale; undefined if they cannot be summed.

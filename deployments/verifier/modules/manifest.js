@@ -107,7 +107,7 @@ export function checkManifest(manifest) {
     if (p.model === 'bayes-optimal') holds(compare(/** @type {any} */(exact(p.rho1)), /** @type {any} */(exact(p.rho2))) < 0, 'P15', 'rho1 is not below rho2')
     if (p.model === 'delta-presence') holds(compare(/** @type {any} */(exact(p.min)), /** @type {any} */(exact(p.max))) <= 0, 'P15', 'min is above max')
   }
-  const people = d.households ? 'households' : d.rows_per_unit === 'several' ? 'people' : undefined
+  const people = d.households ? 'households' : d.rows_per_unit === 'several' || d.form.method === 'apart' ? 'people' : undefined
   for (const o of d.observed) {
     for (const key of ['people', 'households']) holds((o[key] !== undefined) === (key === people), 'M6.4', `observed, ${key}`)
   }

@@ -21,6 +21,9 @@ export function verdictParameters(p) {
     case 'lkc-privacy': return { k: p.k, c: p.c }
     case 'ke-anonymity': return { k: p.k, e: p.e }
     case 'alpha-beta': return { alpha: p.alpha, beta: p.beta }
+    case 'people': return { k: p.k }
+    case 'related-l-diversity': return { l: p.l }
+    case 'related-alpha': return { alpha: p.alpha }
     case 'p-privacy': return { tolerance: p.tolerance }
     case 'delta-presence': return { min: p.min, max: p.max }
     default: return { rho2: p.rho2 }

@@ -18,8 +18,8 @@ export function checkRowOrder(table, plan, where) {
   if (plan.order === 'targets') return // F5.3
   const others = table.columns.filter(c => c.name !== 'group_id' || plan.order === 'value').map(c => c.ranks)
   const group = plan.order === 'value' ? [] : [table.column('group_id').ranks]
-  const keys = plan.order === 'group' ? [...group, ...others] : [...others, ...group]
-  const rule = { value: 'T6.2', 'value-group': 'T6.3', group: 'T6.4' }[plan.order]
+  const keys = plan.order.startsWith('group') ? [...group, ...others] : [...others, ...group]
+  const rule = { value: 'T6.2', 'value-group': 'T6.3', group: 'T6.4', groups: 'T6.4' }[plan.order]
   for (let i = 1; i < table.length; i++) must(compareRows(keys, i - 1, i) <= 0, 'order-wrong', rule, where, 'rows in another order')
 }
 

@@ -7,6 +7,7 @@ import { isNumeric, numberOf, textOf } from './values.js'
 import { overCombinations } from './combinations.js'
 import { presence } from './presence.js'
 import { judgeRedistributed } from './redistributed.js'
+import { judgeRelated } from './related.js'
 
 /** @typedef {import('./grouping.js').Counts} Counts */
 /** @typedef {import('./fractions.js').Fraction} Fraction */
@@ -23,7 +24,7 @@ import { judgeRedistributed } from './redistributed.js'
 const AT_MOST = {
   't-closeness': ['t'], 'delta-disclosure': ['delta'], 'beta-likeness': ['beta'], 'alpha-k': ['alpha'],
   'alpha-beta': ['alpha', 'beta'], 'p-privacy': ['tolerance'], 'delta-presence': ['max'], 'bayes-optimal': ['rho2'], 'l-diversity': ['c'],
-  'lkc-privacy': ['c'],
+  'lkc-privacy': ['c'], 'related-alpha': ['alpha'],
 }
 
 /** Whether a number of an observation must not be larger than promised. @param {any} promise @param {string} name */
@@ -75,6 +76,7 @@ export function meantRanks(list, column, totals) {
  */
 export function judge(release, promise) {
   if (release.d.form.method === 'redistributed') return judgeRedistributed(release, promise)
+  if (release.d.form.method === 'apart') return judgeRelated(release, promise)
   const counts = countsOf(release, promise)
   return judgeCounts(release, promise, counts)
 }

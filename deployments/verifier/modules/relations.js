@@ -6,6 +6,7 @@ import { hasLabels, isComposed, numberingTables, columnsOf } from './forms.js'
 import { labelReader } from './labels.js'
 import { safe } from './text.js'
 import { Targets } from './targets.js'
+import { checkRelated } from './related.js'
 
 /**
  * @typedef {object} Release what was read of a release that is not in parts
@@ -35,7 +36,7 @@ export function checkRelations(release) {
   const get = (/** @type {string} */ name) => /** @type {import('./column.js').Table} */(tables.get(name))
   if (!isComposed(d) || d.form.method === 'redistributed') must(d.rows.vacant === undefined, 'row-count-wrong', 'M4.3', 'datapackage.json', 'rows.vacant')
   if (hasLabels(d)) checkLabels(d, get('microdata'))
-  const first = { generalized: 'microdata', suppressed: 'microdata', permuted: 'microdata', split: 'qit', redistributed: 'qit', ambiguous: '' }[/** @type {'split'} */(d.form.method)]
+  const first = { generalized: 'microdata', suppressed: 'microdata', permuted: 'microdata', split: 'qit', redistributed: 'qit', ambiguous: '', apart: d.form.people }[/** @type {'split'} */(d.form.method)]
     || release.plans.find(p => p.counts)?.name || ''
   if (!get(first).has('group_id')) return
   const groups = checkGroupIds(get(first), `data/${first}.parquet`)
@@ -68,7 +69,8 @@ export function checkRelations(release) {
       before = sums
     }
     if (d.form.method === 'ambiguous') checkAdmitted(d, grouped, groups, /** @type {Float64Array} */(before))
-  } else if (d.form.method === 'redistributed') checkRedistributed(release, grouped, groups, rowsOf, vacantOf)
+  } else if (d.form.method === 'apart') checkRelated(d, grouped, groups)
+  else if (d.form.method === 'redistributed') checkRedistributed(release, grouped, groups, rowsOf, vacantOf)
   else if (rowsOf) {
     for (let g = 0; g < groups; g++) {
       const size = grouped('microdata').size(g)

@@ -890,6 +890,130 @@ export default {
          "smoothing",
          "quasi-identifiers"
         ]
+       },
+       {
+        "additionalProperties": false,
+        "type": "object",
+        "properties": {
+         "quasi-identifiers": {
+          "items": {
+           "type": "string"
+          },
+          "minItems": 1,
+          "type": "array",
+          "description": "columns by which rows are grouped (all if left out)"
+         },
+         "sensitive": {
+          "type": "string",
+          "description": "the protected column; not needed if there is only one"
+         },
+         "model": {
+          "const": "people",
+          "type": "string"
+         },
+         "k": {
+          "description": "smallest number of people in a group",
+          "minimum": 1,
+          "type": "integer"
+         },
+         "numbers": {
+          "description": "whether the number of everybody's related rows is known to an adversary",
+          "enum": [
+           "hidden",
+           "known"
+          ],
+          "type": "string"
+         }
+        },
+        "required": [
+         "model",
+         "k",
+         "numbers",
+         "quasi-identifiers"
+        ]
+       },
+       {
+        "additionalProperties": false,
+        "type": "object",
+        "properties": {
+         "quasi-identifiers": {
+          "items": {
+           "type": "string"
+          },
+          "minItems": 1,
+          "type": "array",
+          "description": "columns by which rows are grouped (all if left out)"
+         },
+         "sensitive": {
+          "type": "string",
+          "description": "the protected column; not needed if there is only one"
+         },
+         "model": {
+          "const": "related-l-diversity",
+          "type": "string"
+         },
+         "l": {
+          "description": "smallest number of values that a person may have",
+          "minimum": 1,
+          "type": "integer"
+         },
+         "numbers": {
+          "description": "whether the number of everybody's related rows is known to an adversary",
+          "enum": [
+           "hidden",
+           "known"
+          ],
+          "type": "string"
+         },
+         "insiders": {
+          "description": "1 also protects from people of the group who know their own rows",
+          "enum": [
+           0,
+           1
+          ],
+          "type": "integer"
+         }
+        },
+        "required": [
+         "model",
+         "l",
+         "numbers",
+         "insiders",
+         "quasi-identifiers"
+        ]
+       },
+       {
+        "additionalProperties": false,
+        "type": "object",
+        "properties": {
+         "quasi-identifiers": {
+          "items": {
+           "type": "string"
+          },
+          "minItems": 1,
+          "type": "array",
+          "description": "columns by which rows are grouped (all if left out)"
+         },
+         "sensitive": {
+          "type": "string",
+          "description": "the protected column; not needed if there is only one"
+         },
+         "model": {
+          "const": "related-alpha",
+          "type": "string"
+         },
+         "alpha": {
+          "$ref": "#/$defs/ExactNumber",
+          "x-above": 0,
+          "x-at-most": 1,
+          "description": "largest share of people with one value"
+         }
+        },
+        "required": [
+         "model",
+         "alpha",
+         "quasi-identifiers"
+        ]
        }
       ]
      },
@@ -1482,6 +1606,48 @@ export default {
         "denominator",
         "fakes"
        ]
+      },
+      {
+       "additionalProperties": false,
+       "type": "object",
+       "properties": {
+        "method": {
+         "const": "apart",
+         "type": "string"
+        },
+        "people": {
+         "description": "the name of a table",
+         "maxLength": 63,
+         "pattern": "^[a-z][a-z0-9_]*$",
+         "type": "string"
+        },
+        "related": {
+         "description": "the name of a table",
+         "maxLength": 63,
+         "pattern": "^[a-z][a-z0-9_]*$",
+         "type": "string"
+        },
+        "key": {
+         "description": "the column by which both tables name people",
+         "minLength": 1,
+         "type": "string"
+        },
+        "columns": {
+         "description": "the columns of the related table",
+         "items": {
+          "type": "string"
+         },
+         "minItems": 1,
+         "type": "array"
+        }
+       },
+       "required": [
+        "method",
+        "people",
+        "related",
+        "key",
+        "columns"
+       ]
       }
      ]
     },
@@ -1632,7 +1798,8 @@ export default {
               "permuted",
               "split",
               "ambiguous",
-              "redistributed"
+              "redistributed",
+              "apart"
              ],
              "type": "string"
             },
@@ -1951,6 +2118,11 @@ export default {
       "const": {}
      }
     },
+    "related_rows": {
+     "$ref": "#/$defs/RelatedCounts",
+     "description": "the number of related rows read, and what became of them",
+     "x-since-format": 15
+    },
     "made_of": {
      "description": "the parts of a release in parts, in order",
      "items": {
@@ -1965,7 +2137,7 @@ export default {
     "format": {
      "type": "integer",
      "minimum": 1,
-     "maximum": 13
+     "maximum": 15
     },
     "observed": {
      "type": "array",
@@ -3095,6 +3267,46 @@ export default {
    "required": [
     "below",
     "into"
+   ]
+  },
+  "RelatedCounts": {
+   "additionalProperties": false,
+   "type": "object",
+   "properties": {
+    "read": {
+     "minimum": 0,
+     "type": "integer"
+    },
+    "dropped-by-filter": {
+     "minimum": 0,
+     "type": "integer"
+    },
+    "dropped-for-nulls": {
+     "minimum": 0,
+     "type": "integer"
+    },
+    "dropped-as-orphans": {
+     "description": "rows of nobody in the table of people",
+     "minimum": 0,
+     "type": "integer"
+    },
+    "dropped-with-people": {
+     "description": "rows of people who were left out",
+     "minimum": 0,
+     "type": "integer"
+    },
+    "published": {
+     "minimum": 0,
+     "type": "integer"
+    }
+   },
+   "required": [
+    "read",
+    "dropped-by-filter",
+    "dropped-for-nulls",
+    "dropped-as-orphans",
+    "dropped-with-people",
+    "published"
    ]
   },
   "Rounding": {

@@ -10,6 +10,7 @@ const FORMS = {
   'l-diversity': [...LABELS, ...EXACT, 'ambiguous', 'redistributed'],
   't-closeness': [...LABELS, ...EXACT, 'redistributed'], 'beta-likeness': [...LABELS, ...EXACT, 'redistributed'],
   'delta-disclosure': [...LABELS, ...EXACT, 'redistributed'], 'ke-anonymity': [...LABELS, ...EXACT, 'ambiguous'],
+  people: ['apart'], 'related-l-diversity': ['apart'], 'related-alpha': ['apart'],
   'alpha-beta': ['ambiguous'], 'p-privacy': ['redistributed'],
 }
 
