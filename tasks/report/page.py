@@ -181,7 +181,10 @@ def _promises(content: PageContent) -> dict[str, Any]:
     declared = content.declared
     promises = [with_sensitive(promise, declared) for promise, _ in content.verdicts]
     verdicts = [verdict for _, verdict in content.verdicts]
-    people: list[Verdict | None] = [verdict for _, verdict in content.over_people]
+    people: list[Verdict | None] = [
+        verdict if promise.needs_owners or not declared.has_related_rows else None
+        for promise, verdict in content.over_people
+    ]
     return {
         "promises": [
             state_promise(p, v, declared, over)
@@ -210,9 +213,16 @@ def _vacancies(declared: Declared) -> dict[str, Any]:
     rows = declared.rows
     nobodys = rows.vacant + rows.fakes
     return {
-        "counted": "values" if rows.vacant and not declared.is_recoded else "rows",
+        "counted": _counted_noun(declared),
         "vacant": percentage(nobodys, rows.published + nobodys),
     }
+
+
+def _counted_noun(declared: Declared) -> str:
+    """Return the noun counted in a group."""
+    if declared.has_related_rows:
+        return "people"
+    return "values" if declared.rows.vacant and not declared.is_recoded else "rows"
 
 
 def _asking(declared: Declared) -> dict[str, Any]:
@@ -252,9 +262,11 @@ def _plots(groups: Groups, declared: Declared, promises: list[PrivacyModel]) -> 
     if not len(groups):
         return []
     note = ", people who have left included" if declared.rows.vacant else ""
-    plots = [sizes_plot(groups.sizes, f"Size of the groups{note}", "row")]
-    for name in sorted(groups.sensitive):
-        counts = groups.sensitive[name]
+    noun = "person" if declared.has_related_rows else "row"
+    plots = [sizes_plot(groups.sizes, f"Size of the groups{note}", noun)]
+    counted = groups.sensitive if groups.related is None else groups.related.rows.sensitive
+    for name in sorted(counted):
+        counts = counted[name]
         plots.append(
             _sensitive_plot(name, kind_of(declared, name), counts, widest_e(promises, name))
         )

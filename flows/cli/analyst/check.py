@@ -329,13 +329,16 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
         f"{promise.name}{' of all members' if promise.of_whole_people else ''} "
         f"({numbers(v.observed)})"
         for promise, v in checked.over_people
+        if promise.needs_owners or not promise.of_related
     ]
-    over = {"people": "people, who have several rows,", "households": "households"}[checked.over]
-    return (
-        (f"that these promises are kept over {over}: {'; '.join(statements)}",)
-        if statements
-        else ()
-    )
+    if not statements:
+        return ()
+    if any(promise.of_related for promise, _ in checked.over_people):
+        who = "against those who know their own rows, or how many everyone has"
+    else:
+        over = {"people": "people, who have several rows,", "households": "households"}
+        who = f"over {over[checked.over]}"
+    return (f"that these promises are kept {who}: {'; '.join(statements)}",)
 
 
 def _unseen_references(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]:
