@@ -1,10 +1,9 @@
 """A made-up hospital: patients and their stays, as files and as a spec."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pc
@@ -13,8 +12,7 @@ import yaml
 DIAGNOSES = ("asthma", "cancer", "flu", "gout")
 
 
-@dataclass(frozen=True)
-class Hospital:
+class Hospital(NamedTuple):
     """Patients, and the stays of some of them."""
 
     patients: pa.Table
