@@ -44,7 +44,21 @@ class RelatedPromise(PrivacyModel):
     ways: ClassVar[frozenset[Way]] = frozenset({"apart"})
     monotone: ClassVar[bool] = True
     of_related: ClassVar[bool] = True
+    why_not_over_people: ClassVar[str] = (
+        "it is about people and rows of a second table; promise k-anonymity or distinct-l-diversity"
+    )
     since: ClassVar[int] = 15
+
+    def _counted(self, related: RelatedRows) -> str:
+        """Return the attribute of related rows that the promise is about: named, or the only one.
+
+        Raises:
+            PromiseError: where it was not counted.
+        """
+        names = list(related.rows.sensitive)
+        name = names[0] if self.sensitive is None and len(names) == 1 else str(self.sensitive)
+        related.rows.counts_of(name)
+        return name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +71,6 @@ class PeopleInGroups(RelatedPromise):
     name: ClassVar[str] = "people"
     title: ClassVar[str] = "k people"
     protects: ClassVar[bool] = False
-    unbroken_by_rows: ClassVar[bool] = True
     meanings: ClassVar[Mapping[str, str]] = {"k": "people of a group, at least"}
     meanings_over_people: ClassVar[Mapping[str, str]] = {
         "k": "people of a group to whom a related row may belong, at least",
@@ -82,12 +95,15 @@ class PeopleInGroups(RelatedPromise):
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups with fewer than k people (bool, one per group)."""
+        if groups.related is None:
+            return np.ones(len(groups), dtype=bool)
         return np.asarray(self.measure(groups)["k"] < self.k)
 
     def worst(self, groups: Groups) -> Worst:
-        """Return the fewest people of a group."""
-        people = self.measure(groups)["k"]
-        return {"k": int(people.min()) if len(people) else None}, int(self.failing(groups).sum())
+        """Return the fewest people of a group; None if it has no related table."""
+        people, failing = self.measure(groups)["k"], int(self.failing(groups).sum())
+        measured = len(people) and groups.related is not None
+        return {"k": int(people.min()) if measured else None}, failing
 
     def required(self) -> Mapping[str, Number]:
         """Return the promised numbers by the parameters of a verdict."""
@@ -171,7 +187,7 @@ class RelatedDiversity(RelatedPromise):
         )
 
     def _faced(self, sizes: np.ndarray, related: RelatedRows) -> np.ndarray:
-        name = str(self.sensitive)
+        name = self._counted(related)
         known = surely_of_owner(related, name) if self.numbers == "known" else None
         certain = surely_of_somebody(sizes, related, name) if known is None else known
         faced = np.where(certain, 1, related.rows.counts_of(name).distinct)
@@ -208,7 +224,7 @@ class RelatedAlpha(RelatedPromise):
         """`most`: the people who can have the most frequent value; `size`: all people (int64)."""
         most = np.zeros(len(groups), dtype=np.int64)
         if (related := groups.related) is not None:
-            rows = most_common(related, str(self.sensitive))
+            rows = most_common(related, self._counted(related))
             most[related.group] = np.minimum(rows, groups.sizes[related.group])
         return {"most": most, "size": groups.sizes}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sfumato.flows.inputs.spec import ReleaseSpec
-from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS, OF_ONE_TABLE
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 
 Grid = Mapping[str, Any]
@@ -50,14 +50,14 @@ def usual_grids(document: Mapping[str, Any], spec: ReleaseSpec) -> Iterator[Usua
         spec: the same, read.
     """
     partitions = _each(PARTITION_PARAMETERS)
-    yield UsualGrid({"partition": partitions, "form": _each(FORM_PARAMETERS)})
-    wished = [{"method": name} for name in FORM_PARAMETERS]
+    yield UsualGrid({"partition": partitions, "form": _each(OF_ONE_TABLE)})
+    wished = [{"method": name} for name in OF_ONE_TABLE]
     yield UsualGrid({"partition": [_AUTO], "form": wished})
     if strata := _strata(document):
         yield UsualGrid({"strata": strata})
     reworded = _as_ke_anonymity(list(document["promises"]), spec)
     if reworded != document["promises"]:
-        grid = {"partition": _each([_KE]), "form": _each(FORM_PARAMETERS), "promises": [reworded]}
+        grid = {"partition": _each([_KE]), "form": _each(OF_ONE_TABLE), "promises": [reworded]}
         yield UsualGrid(grid, equivalent=True)
     if spec.form.protects_values:
         yield from map(UsualGrid, _grids_of_other_promises(document, spec))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.candidates.wished import AutoParameters, Choice, Choosing
 from sfumato.tasks.forms.declared import FormParameters
-from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS, OF_ONE_TABLE
 from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
 from sfumato.tasks.partitions.aimed.parameters import (
     Aim,
@@ -143,9 +143,9 @@ def _forms(spec: SpecParts, wish: AutoParameters) -> Iterator[FormParameters]:
 
 
 def _form_named(name: str) -> FormParameters:
-    if name not in FORM_PARAMETERS:
+    if name not in OF_ONE_TABLE:
         raise ValueError(
-            f"partition: forms: no form {name!r}; choose from {', '.join(FORM_PARAMETERS)}"
+            f"partition: forms: no form {name!r}; choose from {', '.join(OF_ONE_TABLE)}"
         )
     return FORM_PARAMETERS[name].model_validate({"method": name})
 

@@ -11,7 +11,7 @@ from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.results import page_of_draft
 from sfumato.flows.workbench.visit import Visit, read_mapping
 from sfumato.flows.workbench.yaml_edits import flow_text
-from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.forms.parameters import OF_ONE_TABLE
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.numbers import half_width, percent
@@ -154,7 +154,7 @@ def choose(visit: Visit) -> None:
     changes: dict[tuple[str | int, ...], Any] = {}
     for key, methods in (
         ("partition", [AUTO, *PARTITION_PARAMETERS]),
-        ("form", list(FORM_PARAMETERS)),
+        ("form", list(OF_ONE_TABLE)),
     ):
         method = visit.sent.get(key)
         if method not in methods:

@@ -19,5 +19,8 @@ FORM_PARAMETERS: Mapping[str, type[FormParameters]] = Entries(
     },
 )
 
+OF_ONE_TABLE = tuple(name for name in FORM_PARAMETERS if name != "apart")
+"""The forms of a single table; the other one is made of two tables, under `tables`."""
+
 FormChoice = Annotated[FormParameters, Registered("method", FORM_PARAMETERS)]
 """A form as a spec writes it: its method and that method's parameters."""

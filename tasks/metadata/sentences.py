@@ -30,6 +30,10 @@ FORM_SENTENCES = {
         "Each quasi-identifier is in a table of its own, by group: no file shows which values "
         "belong to the same person."
     ),
+    "apart": (
+        "People and the rows that belong to them are in two tables, linked by group: no file shows "
+        "which row belongs to which person of a group."
+    ),
     "redistributed": (
         "Ranges replace sensitive values, with counts by group that may include fake values."
     ),

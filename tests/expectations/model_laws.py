@@ -13,7 +13,18 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.groups.counting import Coded, count, cover, merge, numbers_of
-from sfumato.expectations.groups.groups import Cover, Groups, Joint, Population, Subdomains, Target
+from sfumato.expectations.groups.groups import (
+    Cover,
+    Groups,
+    HeldValues,
+    Joint,
+    People,
+    Population,
+    RelatedRows,
+    Subdomains,
+    Target,
+)
+from sfumato.expectations.groups.related import count_related
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
@@ -32,6 +43,7 @@ from sfumato.expectations.models.limited_knowledge import KMAnonymity, LKCPrivac
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.promises import PROMISE
+from sfumato.expectations.models.related import PeopleInGroups, RelatedAlpha, RelatedDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.expectations.rules.structure import RowCount
 from sfumato.expectations.rules.verdicts import examine, expectation_type, verdict_of
@@ -101,6 +113,15 @@ EXAMPLES: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = {
     DeltaPresence: lambda some: [
         DeltaPresence(min=some("0", "0.3"), max=some("0.6", "1"), reference="p.csv")
     ],
+    PeopleInGroups: lambda some: [
+        PeopleInGroups(k=int(some("1", "2", "4")), numbers=numbers)
+        for numbers in ("hidden", "known")
+    ],
+    RelatedDiversity: lambda some: [
+        RelatedDiversity(l=int(some("1", "2", "3")), numbers="hidden"),
+        RelatedDiversity(l=int(some("1", "2", "3")), insiders=int(some("0", "1"))),
+    ],
+    RelatedAlpha: lambda some: [RelatedAlpha(alpha=some("0.4", "0.75", "1"))],
     BayesOptimal: lambda some: [
         BayesOptimal(rho1=Decimal("0.3"), rho2=some("0.5", "0.9"), reference="p.csv")
     ],
@@ -138,7 +159,43 @@ def release(rng):
         Population(people.sum(axis=(1, 2)), int(rng.integers(0, 2)), {"s": joint}),
         {"s": subdomains},
         labels={name: rng.integers(0, size, number) for name, size in (("age", 3), ("zip", 2))},
+        related=related(rng, counted.sizes, coded),
     )
+
+
+def related(rng, sizes, like):
+    """Rows of a second table that belong to the people of groups, some of which have none."""
+    person = np.repeat(np.arange(len(sizes)), sizes)
+    owner = np.sort(rng.integers(0, len(person), int(rng.integers(1, 60))))
+    coded = like._replace(codes=rng.integers(0, 5, len(owner)))
+    return count_related(person[owner], owner, {"s": coded})
+
+
+def only_related(related, number):
+    """The rows of one of the groups, which is then the first."""
+    here = np.flatnonzero(related.group == number)
+    if not len(here):
+        return RelatedRows(
+            here, Groups(here, {"s": part_of(related.rows.counts_of("s"), -1)}), here
+        )
+    (place,) = here
+    people, counts = related.rows.people, part_of(related.rows.counts_of("s"), place)
+    own, held = people.group == place, people.held["s"]
+    has = held.group == place
+    zeros = np.zeros(own.sum(), int)
+    values = HeldValues(
+        np.zeros(has.sum(), int), held.person[has], held.value[has], held.rows[has], counts
+    )
+    owners = People(zeros, people.person[own], people.rows[own], 1, {"s": values})
+    rows = Groups(related.rows.sizes[[place]], {"s": counts}, people=owners)
+    return RelatedRows(np.array([0]), rows, related.most[[place]])
+
+
+def part_of(counts, number):
+    """The counts of one group, as the first."""
+    here = counts.group == number
+    zeros = np.zeros(here.sum(), int)
+    return replace(counts, group=zeros, value=counts.value[here], count=counts.count[here])
 
 
 def only(groups, number):
@@ -154,7 +211,8 @@ def only(groups, number):
         for own in [cover.group == number]
     }
     labels = {name: label[[number]] for name, label in groups.labels.items()}
-    return Groups(groups.sizes[[number]], {"s": one_group}, covers, labels=labels)
+    second = only_related(groups.related, number)
+    return Groups(groups.sizes[[number]], {"s": one_group}, covers, labels=labels, related=second)
 
 
 class ModelLaws:
@@ -247,7 +305,7 @@ class ModelLaws:
         rng, differs = np.random.default_rng(8), False
         for _ in range(RELEASES):
             groups = release(rng)
-            groups = Groups(groups.sizes, groups.sensitive, groups.covers, labels=groups.labels)
+            groups = replace(groups, population=None, subdomains={})
             apart = [only(groups, number) for number in range(len(groups))]
             for promise in self.some(model, rng):
                 alone = [bool(promise.failing(part)[0]) for part in apart]
@@ -260,7 +318,7 @@ class ModelLaws:
         beside_others = model.compares_with_all or model.needs_labels
         for _ in range(0 if beside_others else RELEASES):
             groups = release(rng)
-            groups = Groups(groups.sizes, groups.sensitive, groups.covers)
+            groups = replace(groups, population=None, subdomains={}, labels={})
             apart = [only(groups, number) for number in range(len(groups))]
             for promise in self.some(model, rng):
                 if not promise.judged_jointly:

@@ -241,6 +241,9 @@ UNDEFINED = {
     "lkc-privacy": {"l": 1, "k": 2, "c": 0.5},
     "delta-presence": {"min": 0, "max": 1, "reference": "r.csv"},
     "bayes-optimal": {"rho1": 0.1, "rho2": 0.9, "reference": "r.csv"},
+    "people": {"k": 2},
+    "related-l-diversity": {"l": 2},
+    "related-alpha": {"alpha": 0.5},
 }
 
 

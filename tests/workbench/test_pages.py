@@ -17,7 +17,7 @@ from sfumato.flows.workbench.partition import FORMS
 from sfumato.flows.workbench.promise import ADDED, QUESTIONS, numbers_of
 from sfumato.flows.workbench.questions import words_of
 from sfumato.flows.workbench.steps import STEPS
-from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.forms.parameters import OF_ONE_TABLE
 from tests.workbench.conftest import SPEC
 
 NAME = "patients.yaml"
@@ -401,7 +401,7 @@ class TestPromise:
 
 class TestFormAndPartition:
     def test_every_form_is_explained(self):
-        assert FORMS.keys() == FORM_PARAMETERS.keys()
+        assert FORMS.keys() == {*OF_ONE_TABLE}
 
     def test_a_form_is_chosen(self, visitor, document):
         visitor.act("partition", NAME, "choose", form="suppressed", partition="mondrian")
