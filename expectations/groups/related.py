@@ -80,7 +80,7 @@ def surely_of_owner(related: RelatedRows, name: str) -> np.ndarray:
 
 
 class Insiders:
-    """What people of a group learn about the others from their own rows and all numbers of rows.
+    """Knowledge of people of a group about the others, from their own rows and all numbers of rows.
 
     An insider takes the own rows away. Whoever else has n of the rows that are left, surely has one
     with a value if n is more than the rows left without it.
@@ -98,7 +98,7 @@ class Insiders:
         self._counts, self._rows = related.rows.counts_of(name), related.rows.sizes
         self._held = _HeldByPeople(self._people, self._people.held[name], self._counts)
 
-    def faced(self) -> np.ndarray:
+    def count_values(self) -> np.ndarray:
         """Return how many values somebody of each group may have, as the best insider sees it.
 
         It is 1 where an insider is sure of a value, otherwise the fewest values that are left for
@@ -134,12 +134,12 @@ class _HeldByPeople:
     Results have one entry per pair of a group and a person, as `People` has them (int64).
     """
 
-    def __init__(self, people: People, held: HeldValues, counts: Counts) -> None:
+    def __init__(self, people: People, holdings: HeldValues, counts: Counts) -> None:
         keys = counts.group * counts.values + counts.value
-        entry = np.searchsorted(keys, held.group * counts.values + held.value)
+        entry = np.searchsorted(keys, holdings.group * counts.values + holdings.value)
         self._counts, self._entry, self._group = counts, entry, people.group
-        self._own, self._all = held.rows, counts.count[entry]
-        pair = held.group * (int(people.person.max(initial=0)) + 1) + held.person
+        self._own, self._all = holdings.rows, counts.count[entry]
+        pair = holdings.group * (int(people.person.max(initial=0)) + 1) + holdings.person
         self._first = starts(pair)
 
     def most_left(self) -> np.ndarray:
@@ -170,15 +170,15 @@ class _HeldByPeople:
         )
         of_held = rank[self._entry]
         along = np.lexsort((of_held, pair))
-        place = np.arange(len(along)) - self._first[pair]
-        misses = of_held[along] != place
+        rank_expected = np.arange(len(along)) - self._first[pair]
+        misses = of_held[along] != rank_expected
         size = np.bincount(pair, minlength=len(self._first))
         missing = size.copy()  # where the first ranks are all held, it is the next one
-        np.minimum.at(missing, pair[misses], place[misses])
+        np.minimum.at(missing, pair[misses], rank_expected[misses])
         group = self._group
         exists = missing < counts.distinct[group]
-        at = np.where(exists, counts.starts[group] + missing, 0)
-        return np.where(exists, counts.count[descending[at]], 0)
+        place = np.where(exists, counts.starts[group] + missing, 0)
+        return np.where(exists, counts.count[descending[place]], 0)
 
 
 NOBODY = np.iinfo(np.int64).max

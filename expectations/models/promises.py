@@ -35,7 +35,7 @@ PROMISES: Mapping[str, Any] = Entries(
         "p-privacy": "p_privacy:PPrivacy",
         "delta-presence": "delta_presence:DeltaPresence",
         "bayes-optimal": "bayes_optimal:BayesOptimal",
-        "people": "related:PeopleInGroups",
+        "people": "related:KPeople",
         "related-l-diversity": "related:RelatedDiversity",
         "related-alpha": "related:RelatedAlpha",
     },

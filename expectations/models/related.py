@@ -33,7 +33,7 @@ from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 
 Numbers = Annotated[
     Literal["hidden", "known"],
-    Field(description="whether the number of everybody's related rows is known to an adversary"),
+    Field(description="whether an adversary knows how many related rows each person has"),
 ]
 
 
@@ -49,7 +49,7 @@ class RelatedPromise(PrivacyModel):
     )
     since: ClassVar[int] = 15
 
-    def _counted(self, related: RelatedRows) -> str:
+    def _attribute(self, related: RelatedRows) -> str:
         """Return the attribute of related rows that the promise is about: named, or the only one.
 
         Raises:
@@ -62,7 +62,7 @@ class RelatedPromise(PrivacyModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeopleInGroups(RelatedPromise):
+class KPeople(RelatedPromise):
     """Each group has at least k people, so that each related row may be of any of k.
 
     Who knows everybody's number of rows can leave out people without any: k people with rows.
@@ -143,7 +143,7 @@ class RelatedDiversity(RelatedPromise):
     @model_validator(mode="after")
     def _insiders_know_numbers(self) -> Self:
         if self.insiders and self.numbers == "hidden":
-            raise ValueError("insiders: 1 is about people who know the numbers: numbers: known")
+            raise ValueError("insiders: 1 needs `numbers: known`: insiders know the numbers")
         return self
 
     @property
@@ -158,7 +158,7 @@ class RelatedDiversity(RelatedPromise):
         """
         faced = np.full(len(groups), NOBODY)
         if groups.related is not None:
-            faced[groups.related.group] = self._faced(groups.sizes, groups.related)
+            faced[groups.related.group] = self._count_values(groups.sizes, groups.related)
         return {"l": faced}
 
     def failing(self, groups: Groups) -> np.ndarray:
@@ -186,16 +186,18 @@ class RelatedDiversity(RelatedPromise):
             f"of {self.sensitive}, none of which is certain{own if self.insiders else ''}"
         )
 
-    def _faced(self, sizes: np.ndarray, related: RelatedRows) -> np.ndarray:
-        name = self._counted(related)
-        known = surely_of_owner(related, name) if self.numbers == "known" else None
-        certain = surely_of_somebody(sizes, related, name) if known is None else known
+    def _count_values(self, sizes: np.ndarray, related: RelatedRows) -> np.ndarray:
+        name = self._attribute(related)
+        of_owner = surely_of_owner(related, name) if self.numbers == "known" else None
+        certain = surely_of_somebody(sizes, related, name) if of_owner is None else of_owner
         faced = np.where(certain, 1, related.rows.counts_of(name).distinct)
         if not self.insiders or related.rows.people is None:
             return faced
-        left = Insiders(related, name).faced()
+        by_insiders = Insiders(related, name).count_values()
         # the insider's own values count as one that anyone else may have
-        return np.minimum(faced, np.where(left == NOBODY, left, left + (left > 1)))
+        return np.minimum(
+            faced, np.where(by_insiders == NOBODY, NOBODY, by_insiders + (by_insiders > 1))
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +226,7 @@ class RelatedAlpha(RelatedPromise):
         """`most`: the people who can have the most frequent value; `size`: all people (int64)."""
         most = np.zeros(len(groups), dtype=np.int64)
         if (related := groups.related) is not None:
-            rows = most_common(related, self._counted(related))
+            rows = most_common(related, self._attribute(related))
             most[related.group] = np.minimum(rows, groups.sizes[related.group])
         return {"most": most, "size": groups.sizes}
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.flows.rules.two_tables import APART
-from sfumato.tasks.forms.apart_parameters import ApartParameters
+from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.schema.columns import ColumnSpec
 
 
-def _related(spec: SpecParts) -> None:
+def _two_tables(spec: SpecParts) -> None:
     """Refuse what two related tables do not go with yet."""
     form = spec.form
     if (spec.related is None) != (form.shows != APART):
@@ -25,10 +25,10 @@ def _related(spec: SpecParts) -> None:
             bool(spec.evaluate.workloads) or spec.evaluate.intervals is not None,
             "the accuracy of answers across both is not measured yet",
         ),
-        "policy": (spec.policy is not None, "policies say nothing about related rows yet"),
+        "policy": (spec.policy is not None, "policies have no rules about related rows yet"),
         "versions": (
             spec.versions != "disjoint",
-            "what several versions tell together about related rows is not known yet. Write "
+            "what several versions reveal together about related rows is not known yet. Write "
             "`versions: disjoint`",
         ),
     }
@@ -36,7 +36,7 @@ def _related(spec: SpecParts) -> None:
         if stands:
             raise ValueError(f"{key}: cannot be used with two related tables, because {why}")
     if spec.grouping is None or spec.grouping.method != "mondrian":
-        raise ValueError("partition: two related tables are grouped by `{method: mondrian}` alone")
+        raise ValueError("partition: two related tables need `{method: mondrian}`")
     for name, column in spec.columns.items():
         _require_fitting(form, name, column)
 
@@ -54,4 +54,4 @@ def _require_fitting(form: ApartParameters, name: str, column: ColumnSpec) -> No
         )
 
 
-RULES: tuple[Callable[[SpecParts], None], ...] = (_related,)
+RULES: tuple[Callable[[SpecParts], None], ...] = (_two_tables,)

@@ -96,7 +96,7 @@ def _require_keys(name: object, table: Mapping[str, Any], keys: frozenset[str]) 
             raise ValueError(f"tables.{name}.{key}: must be a mapping of keys")
     for key, value in _ONLY.items():
         if key in table and table[key] != value:
-            raise ValueError(f"tables.{name}.{key}: must be {value!r}; nothing else is offered yet")
+            raise ValueError(f"tables.{name}.{key}: must be {value!r}. There is no other way yet")
 
 
 def _key(tables: Mapping[str, Any], people: str, related: str) -> str:

@@ -173,8 +173,8 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
 def _ingest(resolved: ResolvedRun, run: Path, raw: bool) -> Path:
     """Return the stage of the rows that were read: people, with rows that belong to them."""
     spec, name, base = resolved.spec, resolved.line.name, resolved.base
-    read, tells_people = (spec.source, spec.own_columns, spec.nulls, base), spec.version > 1
-    ingested = ingest(*read, run, name, raw, spec.expectations.source, tells_people=tells_people)
+    read, owned = (spec.source, spec.own_columns, spec.nulls, base), spec.expectations
+    ingested = ingest(*read, run, name, raw, owned.source, tells_people=spec.version > 1)
     if spec.related is None:
         return ingested
     columns = spec.columns_with_key

@@ -15,7 +15,7 @@ FORM_PARAMETERS: Mapping[str, type[FormParameters]] = Entries(
         "split": "form_parameters:SplitParameters",
         "ambiguous": "form_parameters:AmbiguousParameters",
         "redistributed": "redistributed_parameters:RedistributedParameters",
-        "apart": "apart_parameters:ApartParameters",
+        "apart": "related.parameters:ApartParameters",
     },
 )
 

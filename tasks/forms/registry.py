@@ -14,6 +14,6 @@ FORMS: Mapping[str, Form] = Entries(
         "split": "split",
         "ambiguous": "ambiguous",
         "redistributed": "redistributed",
-        "apart": "apart",
+        "apart": "related.apart",
     },
 )

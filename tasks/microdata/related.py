@@ -34,7 +34,7 @@ def require_keys(rows: Microdata, key: str, where: str) -> None:
     if missing:
         raise InputError(
             f"{where}: {missing:,} of {rows.rows:,} rows have no {key!r}, so that they belong to "
-            f"nobody. Leave them out with a filter (source.where: {key} IS NOT NULL), or mend them"
+            f"no person. Leave them out (source.where: {key} IS NOT NULL), or mend them"
         )
 
 
@@ -63,16 +63,16 @@ def match_rows(
             f"{where}: {lost:,} of {rows.rows:,} rows have a {key!r} that no row of the table of "
             "people has. Write `orphans: drop` to leave them out, or mend the tables"
         )
-    kept = np.flatnonzero(row_of >= 0)
-    if not len(kept):
+    positions = np.flatnonzero(row_of >= 0)
+    if not len(positions):
         raise InputError(
             f"{where}: no row belongs to a person of the release. Check the column {key!r}, the "
             "filters and the null policies"
         )
-    table = rows.take(kept)
+    table = rows.take(positions)
     without_key = table.keep(column for column in table.columns if column.name != key)
-    related = OwnedRows(row_of[kept].astype(np.int64), without_key)
-    with_people = rows.rows - len(kept) - lost
+    related = OwnedRows(row_of[positions].astype(np.int64), without_key)
+    with_people = rows.rows - len(positions) - lost
     return MatchedRows(replace(people, related=related), lost, with_people)
 
 

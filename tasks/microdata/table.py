@@ -125,8 +125,8 @@ class OwnedRows:
         """
         place = np.full(rows, -1, dtype=np.int64)
         place[positions] = np.arange(len(positions))
-        kept = np.flatnonzero(place[self.owner] >= 0)
-        return OwnedRows(place[self.owner[kept]], self.table.take(kept))
+        staying = np.flatnonzero(place[self.owner] >= 0)
+        return OwnedRows(place[self.owner[staying]], self.table.take(staying))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +232,7 @@ def load(directory: Path) -> Microdata:
         )
         for name, role in described["roles"].items()
     )
-    persons, related = _persons(directory / _PERSONS), _related(directory)
+    persons, related = _persons(directory / _PERSONS), _load_related(directory)
     return Microdata(columns, described["rows"], persons, related)
 
 
@@ -241,7 +241,7 @@ def _persons(place: Path) -> np.ndarray | None:
     return read_stage_table(place)["person"].to_numpy() if place.exists() else None
 
 
-def _related(directory: Path) -> OwnedRows | None:
+def _load_related(directory: Path) -> OwnedRows | None:
     """Return the related rows, or None if the stage has none."""
     place = directory / _OWNERS
     if not place.exists():

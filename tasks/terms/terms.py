@@ -125,7 +125,9 @@ class RelatedCounts(Part):
     read: Count
     dropped_by_filter: Count
     dropped_for_nulls: Count
-    dropped_as_orphans: Annotated[Count, Field(description="rows of nobody in the table of people")]
+    dropped_as_orphans: Annotated[
+        Count, Field(description="rows of no person in the table of people")
+    ]
     dropped_with_people: Annotated[Count, Field(description="rows of people who were left out")]
     published: Count
 

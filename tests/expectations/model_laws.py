@@ -43,7 +43,7 @@ from sfumato.expectations.models.limited_knowledge import KMAnonymity, LKCPrivac
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.expectations.models.related import PeopleInGroups, RelatedAlpha, RelatedDiversity
+from sfumato.expectations.models.related import KPeople, RelatedAlpha, RelatedDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.expectations.rules.structure import RowCount
 from sfumato.expectations.rules.verdicts import examine, expectation_type, verdict_of
@@ -113,9 +113,8 @@ EXAMPLES: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = {
     DeltaPresence: lambda some: [
         DeltaPresence(min=some("0", "0.3"), max=some("0.6", "1"), reference="p.csv")
     ],
-    PeopleInGroups: lambda some: [
-        PeopleInGroups(k=int(some("1", "2", "4")), numbers=numbers)
-        for numbers in ("hidden", "known")
+    KPeople: lambda some: [
+        KPeople(k=int(some("1", "2", "4")), numbers=numbers) for numbers in ("hidden", "known")
     ],
     RelatedDiversity: lambda some: [
         RelatedDiversity(l=int(some("1", "2", "3")), numbers="hidden"),
@@ -159,11 +158,11 @@ def release(rng):
         Population(people.sum(axis=(1, 2)), int(rng.integers(0, 2)), {"s": joint}),
         {"s": subdomains},
         labels={name: rng.integers(0, size, number) for name, size in (("age", 3), ("zip", 2))},
-        related=related(rng, counted.sizes, coded),
+        related=related_rows(rng, counted.sizes, coded),
     )
 
 
-def related(rng, sizes, like):
+def related_rows(rng, sizes, like):
     """Rows of a second table that belong to the people of groups, some of which have none."""
     person = np.repeat(np.arange(len(sizes)), sizes)
     owner = np.sort(rng.integers(0, len(person), int(rng.integers(1, 60))))
@@ -180,11 +179,15 @@ def only_related(related, number):
         )
     (place,) = here
     people, counts = related.rows.people, part_of(related.rows.counts_of("s"), place)
-    own, held = people.group == place, people.held["s"]
-    has = held.group == place
-    zeros = np.zeros(own.sum(), int)
+    own, holdings = people.group == place, people.held["s"]
+    has = holdings.group == place
+    of_values, zeros = np.zeros(has.sum(), int), np.zeros(own.sum(), int)
     values = HeldValues(
-        np.zeros(has.sum(), int), held.person[has], held.value[has], held.rows[has], counts
+        np.zeros(has.sum(), int),
+        holdings.person[has],
+        holdings.value[has],
+        holdings.rows[has],
+        counts,
     )
     owners = People(zeros, people.person[own], people.rows[own], 1, {"s": values})
     rows = Groups(related.rows.sizes[[place]], {"s": counts}, people=owners)

@@ -45,7 +45,7 @@ class SmallGroup:
         """Return the values of a person's rows in a world."""
         return [value for value, owner in zip(self.values, owners, strict=True) if owner == person]
 
-    def faced(self, person: int, worlds: Sequence[Owners]) -> int | None:
+    def count_faced(self, person: int, worlds: Sequence[Owners]) -> int | None:
         """Return how many values a person may have, 1 if one is certain; None without any row."""
         sets = [set(self.values_of(person, world)) for world in worlds]
         possible, certain = set.union(*sets), set.intersection(*sets)

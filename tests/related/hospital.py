@@ -61,19 +61,19 @@ def toy() -> Hospital:
     )
 
 
-def written(place: Path, hospital: Hospital, **changes: Any) -> Path:
+def spec_with(place: Path, hospital: Hospital, **changes: Any) -> Path:
     """Write a hospital's tables and its spec; `changes` replace keys of the spec."""
     place.mkdir(parents=True, exist_ok=True)
     pc.write_csv(hospital.patients, place / "patients.csv")
     pc.write_csv(hospital.stays, place / "stays.csv")
     spec = place / "hospital.yaml"
-    document = {**described(place), **changes}
+    document = {**spec_of_hospital(place), **changes}
     document = {key: value for key, value in document.items() if value is not None}
     spec.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     return spec
 
 
-def described(place: Path) -> dict[str, Any]:
+def spec_of_hospital(place: Path) -> dict[str, Any]:
     """The spec of a hospital."""
     return {
         "version": 2,

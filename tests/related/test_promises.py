@@ -12,7 +12,7 @@ from sfumato.expectations.groups.counting import merge
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.ranks import rank, sensitive_codes
 from sfumato.expectations.groups.related import count_related
-from sfumato.expectations.models.related import PeopleInGroups, RelatedAlpha, RelatedDiversity
+from sfumato.expectations.models.related import KPeople, RelatedAlpha, RelatedDiversity
 from tests.related.all_worlds import SmallGroup
 
 # six people of the specification's toy, in two groups of four: (values, owners)
@@ -55,11 +55,11 @@ def least(faced: list[int | None]) -> int | None:
 def by_worlds(small: SmallGroup, promise: RelatedDiversity) -> int | None:
     """The fewest values that somebody with rows may have, as all worlds show it."""
     worlds = small.worlds_with_numbers if promise.numbers == "known" else small.worlds
-    outside = [small.faced(person, worlds) for person in range(small.people)]
+    outside = [small.count_faced(person, worlds) for person in range(small.people)]
     if not promise.insiders:
         return least(outside)
     inside = [
-        small.faced(person, small.worlds_of(insider))
+        small.count_faced(person, small.worlds_of(insider))
         for insider in range(small.people)
         for person in range(small.people)
         if person != insider
@@ -89,9 +89,9 @@ class TestTheToy:
 
     def test_people_and_people_with_rows(self):
         groups = groups_of([FIRST, SECOND])
-        assert PeopleInGroups(k=4).check(groups).holds
-        known = PeopleInGroups(k=4, numbers="known").check(groups)
-        assert (known.failing, known.observed) == (1, {"k": 3})
+        assert KPeople(k=4).check(groups).holds
+        with_rows = KPeople(k=4, numbers="known").check(groups)
+        assert (with_rows.failing, with_rows.observed) == (1, {"k": 3})
 
     def test_the_share_of_people_with_a_value(self):
         verdict = RelatedAlpha(alpha=Decimal("0.5"), sensitive="s").check(
@@ -140,14 +140,14 @@ def test_groups_without_rows_break_nothing():
     groups = groups_of([empty, FIRST])
     assert RelatedDiversity(l=3, sensitive="s", insiders=1).check(groups).holds
     assert RelatedAlpha(alpha=Decimal("0.5"), sensitive="s").check(groups).holds
-    assert PeopleInGroups(k=4).check(groups).failing == 1
+    assert KPeople(k=4).check(groups).failing == 1
 
 
 @pytest.mark.parametrize(
     "promise",
     [
-        PeopleInGroups(k=2),
-        PeopleInGroups(k=2, numbers="known"),
+        KPeople(k=2),
+        KPeople(k=2, numbers="known"),
         RelatedAlpha(alpha=Decimal("0.5"), sensitive="s"),
         RelatedDiversity(l=2, sensitive="s", numbers="hidden"),
         RelatedDiversity(l=2, sensitive="s"),
@@ -160,24 +160,24 @@ def test_merging_groups_that_keep_a_promise_cannot_break_it(promise):
     assert len(keeping) > 100
     random = np.random.default_rng(5)
     whole = list(drawn_groups(31, 3_000))
-    kept = groups_of([whole[i] for i in keeping])
+    keeping_groups = groups_of([whole[i] for i in keeping])
     for _ in range(20):
         into = np.unique(random.integers(0, len(keeping) // 2, len(keeping)), return_inverse=True)[
             1
         ]
-        assert promise.check(merge(kept, into)).holds
-        assert promise.check(merge(kept, np.zeros(len(keeping), dtype=np.int64))).holds
+        assert promise.check(merge(keeping_groups, into)).holds
+        assert promise.check(merge(keeping_groups, np.zeros(len(keeping), dtype=np.int64))).holds
 
 
 def test_merged_groups_are_those_counted_whole():
-    one, other = FIRST, SECOND
+    first, second = FIRST, SECOND
     both = SmallGroup(
-        8, (*one.values, *other.values), (*one.owners, *(4 + owner for owner in other.owners))
+        8, (*first.values, *second.values), (*first.owners, *(4 + owner for owner in second.owners))
     )
-    merged, whole = merge(groups_of([one, other]), np.array([0, 0])), groups_of([both])
+    merged, whole = merge(groups_of([first, second]), np.array([0, 0])), groups_of([both])
     for promise in (
         RelatedDiversity(l=3, sensitive="s", insiders=1),
         RelatedAlpha(alpha=Decimal("0.5"), sensitive="s"),
-        PeopleInGroups(k=2, numbers="known"),
+        KPeople(k=2, numbers="known"),
     ):
         assert promise.check(merged) == promise.check(whole)

@@ -7,7 +7,7 @@ import pytest
 from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.tasks.terms.opened import open_release
 from tests.flow_here import release_here
-from tests.related.hospital import Hospital, made_up, patients, stays, toy, written
+from tests.related.hospital import Hospital, made_up, patients, spec_with, stays, toy
 
 EASY = [
     {"model": "people", "k": 1},
@@ -33,20 +33,20 @@ def counts(release):
 
 
 def test_stays_of_nobody_are_refused_with_their_number(tmp_path):
-    spec = written(tmp_path, with_stays(toy(), ("p9", "flu", 1), ("p9", "flu", 2)), promises=EASY)
+    spec = spec_with(tmp_path, with_stays(toy(), ("p9", "flu", 1), ("p9", "flu", 2)), promises=EASY)
     with pytest.raises(InputError, match=r"2 of 14 rows have a 'patient'.*orphans: drop"):
         release_here(spec)
 
 
 def test_stays_of_nobody_can_be_dropped_and_are_counted(tmp_path):
     both = {"patients": patients(), "stays": stays(orphans="drop")}
-    spec = written(tmp_path, with_stays(toy(), ("p9", "flu", 1)), promises=EASY, tables=both)
+    spec = spec_with(tmp_path, with_stays(toy(), ("p9", "flu", 1)), promises=EASY, tables=both)
     seen = counts(release_here(spec))
     assert (seen["read"], seen["dropped_as_orphans"], seen["published"]) == (13, 1, 12)
 
 
 def test_stays_without_a_patient_are_refused(tmp_path):
-    spec = written(tmp_path, with_stays(toy(), (None, "flu", 1)), promises=EASY)
+    spec = spec_with(tmp_path, with_stays(toy(), (None, "flu", 1)), promises=EASY)
     with pytest.raises(InputError, match="belong to nobody"):
         release_here(spec)
 
@@ -55,12 +55,14 @@ def test_a_patient_twice_is_refused(tmp_path):
     hospital = toy()
     twice = Hospital(pa.concat_tables([hospital.patients, hospital.patients]), hospital.stays)
     with pytest.raises(InputError, match="the same unit"):
-        release_here(written(tmp_path, twice, promises=EASY))
+        release_here(spec_with(tmp_path, twice, promises=EASY))
 
 
 def test_no_stay_at_all_is_refused(tmp_path):
     hospital = toy()
-    spec = written(tmp_path, Hospital(hospital.patients, hospital.stays.slice(0, 0)), promises=EASY)
+    spec = spec_with(
+        tmp_path, Hospital(hospital.patients, hospital.stays.slice(0, 0)), promises=EASY
+    )
     with pytest.raises(InputError, match="has no rows"):
         release_here(spec)
 
@@ -68,7 +70,7 @@ def test_no_stay_at_all_is_refused(tmp_path):
 def test_stays_go_with_patients_who_are_filtered(tmp_path):
     people = patients()
     people["source"]["where"] = "age < 60"
-    spec = written(tmp_path, toy(), promises=EASY, tables={"patients": people, "stays": stays()})
+    spec = spec_with(tmp_path, toy(), promises=EASY, tables={"patients": people, "stays": stays()})
     release = open_release(release_here(spec))
     assert release.declared.related_rows.dropped_with_people == 7
     assert release.declared.rows.published == 4
@@ -78,7 +80,9 @@ def test_stays_go_with_patients_who_are_filtered(tmp_path):
 def test_a_filter_on_stays_drops_no_patient(tmp_path):
     table = stays()
     table["source"]["where"] = "diagnosis = 'gout'"
-    spec = written(tmp_path, toy(), promises=EASY, tables={"patients": patients(), "stays": table})
+    spec = spec_with(
+        tmp_path, toy(), promises=EASY, tables={"patients": patients(), "stays": table}
+    )
     release = open_release(release_here(spec))
     assert release.declared.rows.published == 8
     assert release.declared.related_rows.dropped_by_filter == 8
@@ -89,7 +93,7 @@ def test_a_filter_on_stays_drops_no_patient(tmp_path):
 def test_a_missing_diagnosis_is_left_out_or_a_value_of_its_own(tmp_path, policy, published):
     table = stays()
     table["columns"]["diagnosis"]["nulls"] = policy
-    spec = written(
+    spec = spec_with(
         tmp_path,
         with_stays(toy(), ("p1", None, 1)),
         promises=EASY,
@@ -101,7 +105,7 @@ def test_a_missing_diagnosis_is_left_out_or_a_value_of_its_own(tmp_path, policy,
 def test_one_patient_with_most_stays_cannot_keep_the_promise(tmp_path):
     many = [("p1", value, 1) for value in ("flu", "gout", "asthma", "cancer") * 10]
     promises = [{"model": "related-l-diversity", "l": 2, "sensitive": "diagnosis"}]
-    spec = written(tmp_path, with_stays(toy(), *many), promises=promises)
+    spec = spec_with(tmp_path, with_stays(toy(), *many), promises=promises)
     with pytest.raises(PromiseError, match="related-l-diversity"):
         release_here(spec)
 
@@ -112,7 +116,7 @@ def test_the_order_of_rows_says_nothing(tmp_path, monkeypatch):
     places = []
     for name, tables in (("forwards", hospital), ("backwards", backwards)):
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / f"work-{name}"))
-        places.append(release_here(written(tmp_path / name, tables)) / "data")
+        places.append(release_here(spec_with(tmp_path / name, tables)) / "data")
     for name in ("patients", "stays", "group_counts"):
         first, second = ((place / f"{name}.csv").read_bytes() for place in places)
         assert first == second
@@ -120,7 +124,7 @@ def test_the_order_of_rows_says_nothing(tmp_path, monkeypatch):
 
 def test_the_same_two_tables_are_the_same_version(tmp_path):
     hospital = made_up(4, 50)
-    spec = written(tmp_path, hospital)
+    spec = spec_with(tmp_path, hospital)
     assert release_here(spec) == release_here(spec)
     changed = hospital.stays.set_column(2, "cost", pa.array([1] * hospital.stays.num_rows))
     pc.write_csv(changed, tmp_path / "stays.csv")

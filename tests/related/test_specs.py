@@ -1,4 +1,4 @@
-"""How two related tables are written in a spec, and what is refused with what to write instead."""
+"""The spec of two related tables, and what is refused with what to write instead."""
 
 from copy import deepcopy
 
@@ -6,14 +6,14 @@ import pytest
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.inputs.spec import read_spec
-from tests.related.hospital import described, patients, stays, toy, written
+from tests.related.hospital import patients, spec_of_hospital, spec_with, stays, toy
 
 DIVERSE = {"model": "related-l-diversity", "l": 2, "sensitive": "diagnosis"}
 
 
-def refused(tmp_path, **changes):
+def words_of_refusal(tmp_path, **changes):
     with pytest.raises(SpecError) as error:
-        read_spec(written(tmp_path, toy(), **changes))
+        read_spec(spec_with(tmp_path, toy(), **changes))
     return str(error.value)
 
 
@@ -27,7 +27,7 @@ def columns_of_stays(**columns):
 
 
 def test_two_tables_are_one_spec_with_the_columns_of_both(tmp_path):
-    spec = read_spec(written(tmp_path, toy()))
+    spec = read_spec(spec_with(tmp_path, toy()))
     assert list(spec.own_columns) == ["patient", "age", "sex"]
     assert list(spec.related_columns) == ["diagnosis", "cost"]
     assert spec.columns_with_key["patient"].type == "string"
@@ -38,7 +38,7 @@ def test_two_tables_are_one_spec_with_the_columns_of_both(tmp_path):
 
 def test_dropped_columns_are_read_and_not_published(tmp_path):
     table = columns_of_stays(day={"role": "drop"})
-    spec = read_spec(written(tmp_path, toy(), tables={"patients": patients(), "stays": table}))
+    spec = read_spec(spec_with(tmp_path, toy(), tables={"patients": patients(), "stays": table}))
     assert "day" in spec.related_columns
     assert "day" not in spec.form.related_columns
 
@@ -54,8 +54,8 @@ def test_dropped_columns_are_read_and_not_published(tmp_path):
         ({"tables": tables(numbers="published")}, "must be 'hidden'"),
         ({"tables": tables(maximum="hidden")}, "must be 'of-groups'"),
         ({"tables": tables(rows=3)}, "is no key here"),
-        ({"source": {"uri": "x.csv"}}, "is written for each table"),
-        ({"form": {"method": "permuted"}}, "is written for each table"),
+        ({"source": {"uri": "x.csv"}}, "is spec_with for each table"),
+        ({"form": {"method": "permuted"}}, "is spec_with for each table"),
         ({"partition": {"method": "anatomy"}}, "mondrian"),
         ({"versions": "composed"}, "versions: disjoint"),
         ({"versions": "accepted-risk"}, "versions: disjoint"),
@@ -74,12 +74,12 @@ def test_dropped_columns_are_read_and_not_published(tmp_path):
     ],
 )
 def test_what_does_not_go_with_two_tables(tmp_path, changes, words):
-    assert words in refused(tmp_path, **changes)
+    assert words in words_of_refusal(tmp_path, **changes)
 
 
 def test_promises_over_rows_mean_nothing_there(tmp_path):
-    promises = described(tmp_path)["promises"]
-    words = refused(tmp_path, promises=[*promises, {"model": "k-anonymity", "k": 2}])
+    promises = spec_of_hospital(tmp_path)["promises"]
+    words = words_of_refusal(tmp_path, promises=[*promises, {"model": "k-anonymity", "k": 2}])
     assert "k-anonymity" in words
     assert "apart" in words
 
@@ -96,13 +96,13 @@ def test_promises_over_rows_mean_nothing_there(tmp_path):
 )
 def test_columns_of_the_related_table(tmp_path, column, words):
     both = {"patients": patients(), "stays": columns_of_stays(**column)}
-    assert words in refused(tmp_path, tables=both)
+    assert words in words_of_refusal(tmp_path, tables=both)
 
 
 def test_the_key_is_the_unit_of_people(tmp_path):
     people = patients()
     people["columns"]["patient"] = {"role": "identifier", "unprotected": "rows are people"}
-    assert "identifier, unit: true" in refused(
+    assert "identifier, unit: true" in words_of_refusal(
         tmp_path, tables={"patients": people, "stays": stays()}
     )
 
@@ -110,18 +110,18 @@ def test_the_key_is_the_unit_of_people(tmp_path):
 def test_people_have_no_sensitive_columns_yet(tmp_path):
     people = patients()
     people["columns"]["income"] = {"role": "sensitive", "type": "integer", "unprotected": "public"}
-    assert "role drop" in refused(tmp_path, tables={"patients": people, "stays": stays()})
+    assert "role drop" in words_of_refusal(tmp_path, tables={"patients": people, "stays": stays()})
 
 
 @pytest.mark.parametrize("name", ["people", "groups", "group_counts", "Patients"])
 def test_names_of_tables(tmp_path, name):
     both = {name: patients(), "stays": stays(of=name)}
-    assert refused(tmp_path, tables=both)
+    assert words_of_refusal(tmp_path, tables=both)
 
 
 def test_the_form_is_made_of_tables_alone(tmp_path):
-    document = deepcopy(described(tmp_path))
-    one = {"version": 2, "unit": "patient", **document["tables"]["patients"]}
+    document = deepcopy(spec_of_hospital(tmp_path))
+    people = {"version": 2, "unit": "patient", **document["tables"]["patients"]}
     form = {"method": "apart", "people": "p", "related": "s", "key": "patient", "columns": ["age"]}
-    changes = {**one, "tables": None, "form": form}
-    assert "under `tables`" in refused(tmp_path, **changes)
+    changes = {**people, "tables": None, "form": form}
+    assert "under `tables`" in words_of_refusal(tmp_path, **changes)

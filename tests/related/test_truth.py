@@ -10,7 +10,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answers
 from sfumato.tasks.terms.opened import open_release
 from tests.flow_here import release_here
-from tests.related.hospital import DIAGNOSES, made_up, written
+from tests.related.hospital import DIAGNOSES, made_up, spec_with
 
 _JOIN = "FROM patients JOIN stays USING (patient)"
 _OF_ROWS = ("COUNT(*)", "COUNT(DISTINCT patient)", "SUM(cost)", "AVG(cost)")
@@ -67,22 +67,22 @@ def drawn_query(random: Random) -> str:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
+def hospital(tmp_path_factory):
     """A release, and a database with the original tables."""
     place = tmp_path_factory.mktemp("hospital")
-    hospital = made_up(5, 300)
+    tables = made_up(5, 300)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFUMATO_WORK", str(place / "work"))
-        release = release_here(written(place, hospital))
+        release = release_here(spec_with(place, tables))
     connection = duckdb.connect()
-    connection.register("patients", hospital.patients)
-    connection.register("stays", hospital.stays)
+    connection.register("patients", tables.patients)
+    connection.register("stays", tables.stays)
     yield open_release(release), connection
     connection.close()
 
 
-def test_truths_lie_within_bounds(asked):
-    release, connection = asked
+def test_truths_lie_within_bounds(hospital):
+    release, connection = hospital
     random = Random(11)
     queries = [drawn_query(random) for _ in range(700)]
     answered, narrow = 0, 0
@@ -130,14 +130,14 @@ def test_truths_lie_within_bounds(asked):
         ("SELECT COUNT(DISTINCT patient) FROM stays WHERE dose > 3", "unknown column"),
     ],
 )
-def test_other_queries_are_refused_with_what_to_ask(asked, query, why):
-    (answer,) = answers(asked[0], [query])
+def test_other_queries_are_refused_with_what_to_ask(hospital, query, why):
+    (answer,) = answers(hospital[0], [query])
     assert isinstance(answer, QueryError)
     assert why in str(answer)
 
 
-def test_one_table_alone_is_exact(asked):
-    release, connection = asked
+def test_one_table_alone_is_exact(hospital):
+    release, connection = hospital
     for query in (
         "SELECT COUNT(*) FROM stays WHERE diagnosis = 'flu'",
         "SELECT AVG(cost) FROM stays",

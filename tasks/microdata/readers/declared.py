@@ -167,5 +167,5 @@ class RelatedSource(BaseModel):
     ]
     orphans: Annotated[
         Literal["refuse", "drop"],
-        Field(description="what happens to rows whose person is not in the table of people"),
+        Field(description="what happens to rows of a person who is not in the table of people"),
     ] = "refuse"

@@ -23,7 +23,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class HitGroups:
-    """What a question hits in each group.
+    """The people and the related rows that a question hits in each group.
 
     Attributes:
         people: the people of each group, m.
@@ -68,7 +68,7 @@ class HitGroups:
         greatest = np.minimum(np.minimum(hit, matching // times), (rows - most) // times + 1)
         return least, np.where(most < times, 0, greatest)
 
-    def choices(self) -> "Choices":
+    def choices(self) -> "RowChoices":
         """Return how many of the hit rows hit people can have: each number that some world has."""
         (least, greatest), missing = self.totals, self.rows - self.hit_rows
         some, all_ = self.hit_people > 0, self.hit_people == self.people
@@ -77,7 +77,7 @@ class HitGroups:
         without = np.maximum(least - missing, 0), np.minimum(self.hit_rows, fewer)
         least_with = np.maximum(np.maximum(least, self.most) - missing, 0)
         with_ = least_with, np.minimum(self.hit_rows, greatest)
-        return Choices(
+        return RowChoices(
             _unless(all_ & (self.rows > 0), without),
             _unless(~some | (self.rows == 0), with_),
         )
@@ -90,7 +90,7 @@ def _unless(never: np.ndarray, ends: Ends) -> Ends:
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class RowChoices:
     """The numbers of hit rows that hit people can have: those of two ranges, of which one exists.
 
     An end below its start means that a range does not exist.
@@ -126,7 +126,7 @@ class HitValues:
         kind = np.int64 if largest <= INT64_MAX else object
         return np.concatenate([np.zeros(1, dtype=kind), np.cumsum(self.units.astype(kind))])
 
-    def below(self, limit: int) -> np.ndarray:
+    def count_below(self, limit: int) -> np.ndarray:
         """Return how many values of each group are below a number (int64)."""
         return np.bincount(self.group[self.units < limit], minlength=self.groups)
 
@@ -136,13 +136,13 @@ class HitValues:
         return np.asarray(self.sums[first + number] - self.sums[first])
 
     @property
-    def negated(self) -> "HitValues":
+    def with_opposite_sign(self) -> "HitValues":
         """The values with the other sign, ascending again."""
         order = np.lexsort((-self.units, self.group))
         return HitValues(self.group, -self.units[order], self.groups)
 
 
-def sum_of_hits(values: HitValues, choices: Choices) -> tuple[int, int] | None:
+def sum_of_hits(values: HitValues, choices: RowChoices) -> tuple[int, int] | None:
     """Return the least and the greatest sum of the hit values of hit people, in units.
 
     The sum is over all groups together, and over the worlds in which there is a value. Returns None
@@ -150,10 +150,10 @@ def sum_of_hits(values: HitValues, choices: Choices) -> tuple[int, int] | None:
     """
     if not _possible(choices).any():
         return None
-    return _least_sum(values, choices), -_least_sum(values.negated, choices)
+    return _least_sum(values, choices), -_least_sum(values.with_opposite_sign, choices)
 
 
-def _least_sum(values: HitValues, choices: Choices) -> int:
+def _least_sum(values: HitValues, choices: RowChoices) -> int:
     """Return the least sum: as many of the lowest values as are below 0, or as can be."""
     best = _best(values, choices, Fraction(0))
     if best.any():
@@ -161,12 +161,12 @@ def _least_sum(values: HitValues, choices: Choices) -> int:
     return int(values.lowest(_fewest(choices))[_possible(choices)].min())
 
 
-def _possible(choices: Choices) -> np.ndarray:
+def _possible(choices: RowChoices) -> np.ndarray:
     """Mark the groups of which hit people can have a hit row (bool)."""
     return np.asarray(np.maximum(choices.first[1], choices.second[1]) > 0)
 
 
-def _fewest(choices: Choices) -> np.ndarray:
+def _fewest(choices: RowChoices) -> np.ndarray:
     """Return the least positive number of hit rows that hit people can have, 0 if there is none."""
     fewest = np.zeros(len(choices.first[0]), dtype=np.int64)
     for least, greatest in (choices.second, choices.first):
@@ -176,18 +176,18 @@ def _fewest(choices: Choices) -> np.ndarray:
     return fewest
 
 
-def mean_of_hits(values: HitValues, choices: Choices) -> tuple[Fraction, Fraction] | None:
+def mean_of_hits(values: HitValues, choices: RowChoices) -> tuple[Fraction, Fraction] | None:
     """Return the least and the greatest mean of the hit values of hit people, in units.
 
     The mean is over all groups together, and over the worlds in which there is a value. Returns
     None if there is none in any world.
     """
     least = _least_mean(values, choices)
-    greatest = _least_mean(values.negated, choices)
+    greatest = _least_mean(values.with_opposite_sign, choices)
     return None if least is None or greatest is None else (least, -greatest)
 
 
-def _least_mean(values: HitValues, choices: Choices) -> Fraction | None:
+def _least_mean(values: HitValues, choices: RowChoices) -> Fraction | None:
     """Return the least mean by Dinkelbach's method, exactly.
 
     For a mean λ each group takes the number of its lowest values for which their sum is least, λ
@@ -208,13 +208,13 @@ def _least_mean(values: HitValues, choices: Choices) -> Fraction | None:
         mean = better
 
 
-def _best(values: HitValues, choices: Choices, mean: Fraction) -> np.ndarray:
+def _best(values: HitValues, choices: RowChoices, mean: Fraction) -> np.ndarray:
     """Return how many of its lowest values each group takes, so that sum - mean · number is least.
 
     Sums of the lowest values are convex in their number: the best one of a range is the number of
     values below the mean, or the end of the range that is nearest to it.
     """
-    wished = values.below(-(-mean.numerator // mean.denominator))
+    wished = values.count_below(-(-mean.numerator // mean.denominator))
     options = [np.clip(wished, ends[0], ends[1]) for ends in (choices.first, choices.second)]
     exist = [ends[0] <= ends[1] for ends in (choices.first, choices.second)]
     first, second = (np.maximum(option, 0) for option in options)

@@ -21,19 +21,18 @@ from sqlglot import exp
 from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.errors import Fault, QueryError
 from sfumato.expectations.shared.exact import exact
-from sfumato.tasks.forms.apart_parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
+from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.related import (
-    Choices,
     HitGroups,
     HitValues,
+    RowChoices,
     mean_of_hits,
     sum_of_hits,
 )
 from sfumato.tasks.query.engines.engine import Engine, Files
 from sfumato.tasks.query.question.conditions import all_of
-from sfumato.tasks.query.question.question import Aggregate, Key, Question
-from sfumato.tasks.query.question.related import PersonHas, RelatedScope
+from sfumato.tasks.query.question.question import Aggregate, Key, PersonHas, Question, RelatedScope
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.sql.session import fetch, fetch_table, session
@@ -93,7 +92,7 @@ class RelatedEngine:
     scope: RelatedScope | None = None
     _kept: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def counting(self, scope: RelatedScope) -> "RelatedEngine":
+    def with_scope(self, scope: RelatedScope) -> "RelatedEngine":
         """Return an engine of the same tables for questions that count other rows."""
         return RelatedEngine(
             self.connection, self.declared, self.form, self.numbers, scope, self._kept
@@ -166,26 +165,26 @@ class RelatedEngine:
         estimates: bool,
     ) -> Bounds:
         """Return the bounds of an aggregate of related rows of some people."""
-        asked = self.numbers.hit(hit.groups, hit.people, rows[hit.groups])
+        hits = self.numbers.hit(hit.groups, hit.people, rows[hit.groups])
         if aggregate.distinct:
-            return self._count_people(asked, 1, estimates)
+            return self._count_people(hits, 1, estimates)
         if aggregate.counts_all_rows:
-            least, greatest = asked.shared_rows()
-            expected = _total_share(asked.hit_rows, asked) if estimates else None
+            least, greatest = hits.shared_rows()
+            expected = _total_share(hits.hit_rows, hits) if estimates else None
             return Bounds(int(least.sum()), int(greatest.sum()), expected)
         if aggregate.kind.name not in ("sum", "avg"):
             raise QueryError(
                 f"{aggregate.kind.sql_name} of related rows has no bounds yet. Ask for COUNT, SUM "
                 "or AVG"
             )
-        return self._of_values(aggregate, hit, condition, asked.choices(), estimates)
+        return self._of_values(aggregate, hit, condition, hits.choices(), estimates)
 
     def _of_values(
         self,
         aggregate: Aggregate,
         hit: _HitPeople,
         condition: exp.Expr | None,
-        choices: Choices,
+        choices: RowChoices,
         estimates: bool,
     ) -> Bounds:
         """Return the bounds of a sum or mean of the hit rows of hit people."""
@@ -206,7 +205,7 @@ class RelatedEngine:
             bounds = Bounds(int(low), int(high), may_be_empty=bounds.may_be_empty)
         if not estimates:
             return bounds
-        estimate = _expected(aggregate, values, counted, hit, self.numbers, scale)
+        estimate = _estimate(aggregate, values, counted, hit, self.numbers, scale)
         inside = None if estimate is None else min(max(estimate, low), high)
         return Bounds(bounds.lower, bounds.upper, inside, may_be_empty=bounds.may_be_empty)
 
@@ -229,9 +228,9 @@ class RelatedEngine:
         place = np.full(len(self.numbers.rows), -1, dtype=np.int64)
         place[hit.groups] = np.arange(len(hit.groups))
         inside = place[groups] >= 0
-        group, kept = place[groups[inside]], units[inside]
-        order = np.lexsort((kept, group))
-        values = HitValues(group[order], kept[order], len(hit.groups))
+        group, units = place[groups[inside]], units[inside]
+        order = np.lexsort((units, group))
+        values = HitValues(group[order], units[order], len(hit.groups))
         return values, numbers.digits, np.bincount(group, minlength=len(hit.groups))
 
     def _marks(self, question: Question) -> list[tuple[PersonHas, bool]] | None:
@@ -243,7 +242,7 @@ class RelatedEngine:
             QueryError: where a condition on related rows is none of these.
         """
         marks = {} if self.scope is None else self.scope.marks
-        asked = []
+        hits = []
         for matching in question.matching:
             (name,) = matching.columns if len(matching.columns) == 1 else ("",)
             if name not in marks:
@@ -253,10 +252,10 @@ class RelatedEngine:
             # a condition on one mark is true where the mark is, or where it is not, or both
             met, unmet = (_is_true(matching.condition, mark=mark) for mark in (True, False))
             if met != unmet:
-                asked.append((marks[name], unmet))
+                hits.append((marks[name], unmet))
             elif not met:
                 return None
-        return _without_implied(asked)
+        return _without_implied(hits)
 
     def _people(
         self, hit: _HitPeople, marks: list[tuple[PersonHas, bool]] | None, estimates: bool
@@ -286,9 +285,9 @@ class RelatedEngine:
     ) -> tuple[np.ndarray, np.ndarray, Bounds]:
         """Return the least and greatest number of hit people per group, and the bounds of all."""
         rows = self._rows_in_groups(has.condition)
-        asked = self.numbers.hit(hit.groups, hit.people, rows[hit.groups])
-        least, greatest = asked.people_with(has.times)
-        bounds = self._count_people(asked, has.times, estimates)
+        hits = self.numbers.hit(hit.groups, hit.people, rows[hit.groups])
+        least, greatest = hits.people_with(has.times)
+        bounds = self._count_people(hits, has.times, estimates)
         if not negated:
             return least, greatest, bounds
         total = int(hit.people.sum())
@@ -296,17 +295,17 @@ class RelatedEngine:
         low, high = total - int(greatest.sum()), total - int(least.sum())
         return hit.people - greatest, hit.people - least, Bounds(low, high, expected)
 
-    def _count_people(self, asked: HitGroups, times: int, estimates: bool) -> Bounds:
+    def _count_people(self, hits: HitGroups, times: int, estimates: bool) -> Bounds:
         """Return the number of hit people with at least so many of the hit rows."""
-        least, greatest = (int(end.sum()) for end in asked.people_with(times))
+        least, greatest = (int(end.sum()) for end in hits.people_with(times))
         if not estimates:
             return Bounds(least, greatest)
-        chance = _chance_of(times, asked.hit_rows, asked.people)
-        expected = Fraction(float((asked.hit_people * chance).sum()))
+        chance = _chance_of(times, hits.hit_rows, hits.people)
+        expected = Fraction(float((hits.hit_people * chance).sum()))
         return Bounds(least, greatest, min(max(expected, Fraction(least)), Fraction(greatest)))
 
 
-def counting(engine: Engine, scope: RelatedScope) -> Engine:
+def with_scope(engine: Engine, scope: RelatedScope) -> Engine:
     """Return an engine of two related tables that counts the rows of a scope.
 
     Raises:
@@ -314,17 +313,17 @@ def counting(engine: Engine, scope: RelatedScope) -> Engine:
     """
     if not isinstance(engine, RelatedEngine):
         raise Fault("only an engine of two related tables counts people or their rows")
-    return engine.counting(scope)
+    return engine.with_scope(scope)
 
 
-def _without_implied(asked: list[tuple[PersonHas, bool]]) -> list[tuple[PersonHas, bool]]:
+def _without_implied(hits: list[tuple[PersonHas, bool]]) -> list[tuple[PersonHas, bool]]:
     """Return conditions without those that others imply: three rows are also two."""
     return [
         (has, negated)
-        for place, (has, negated) in enumerate(asked)
+        for place, (has, negated) in enumerate(hits)
         if not any(
             _implies(other, has, negated)
-            for there, (other, also) in enumerate(asked)
+            for there, (other, also) in enumerate(hits)
             if also == negated and (other != has or there < place)
         )
     ]
@@ -368,13 +367,13 @@ def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
     return np.clip(1 - fewer, 0.0, 1.0)
 
 
-def _total_share(rows: np.ndarray, asked: HitGroups) -> Fraction:
+def _total_share(rows: np.ndarray, hits: HitGroups) -> Fraction:
     """Return the expected number of rows of hit people: each group's by the share of its people."""
-    share = rows * asked.hit_people / np.maximum(asked.people, 1)
+    share = rows * hits.hit_people / np.maximum(hits.people, 1)
     return Fraction(float(share.sum()))
 
 
-def _expected(
+def _estimate(
     aggregate: Aggregate,
     values: HitValues,
     counted: np.ndarray,

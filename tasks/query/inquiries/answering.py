@@ -33,8 +33,7 @@ from sfumato.tasks.query.question.conditions import (
 from sfumato.tasks.query.question.formulas import Formula, PartAggregate
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry, RowWindow
-from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question
-from sfumato.tasks.query.question.related import RelatedScope
+from sfumato.tasks.query.question.question import ROWS, Aggregate, Key, Question, RelatedScope
 from sfumato.tasks.query.question.rest import REST
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.sql.parse import literal
@@ -119,14 +118,14 @@ def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTa
 
 def _counting(published: OpenTables, scope: RelatedScope) -> OpenTables:
     """Return the tables with engines that count people, or related rows, as an inquiry asks."""
-    from sfumato.tasks.query.engines.related import counting
+    from sfumato.tasks.query.engines.related import with_scope
 
     @contextmanager
     def opening(tables: Files, declared: Declared) -> Iterator[Engine]:
         with published.opening(tables, declared) as engine:
-            yield counting(engine, scope)
+            yield with_scope(engine, scope)
 
-    return replace(published, engine=counting(published.engine, scope), opening=opening)
+    return replace(published, engine=with_scope(published.engine, scope), opening=opening)
 
 
 class _Cells:

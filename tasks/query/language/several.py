@@ -97,12 +97,12 @@ def _of_two_tables(tree: exp.Expr, declared: Terms) -> SeveralInquiries:
 
     if not isinstance(tree, exp.Select):
         raise refusal(tree)
-    asked = as_one_table(tree, declared)
-    clauses = read_clauses(asked.select, asked.terms.columns, {})
+    single = as_one_table(tree, declared)
+    clauses = read_clauses(single.select, single.terms.columns, {})
     if len(clauses.groupings) > 1:
         raise QueryError("several groupings of two tables are not answered. Ask each by itself")
-    inquiry = replace(read_one(clauses, asked.terms), related=asked.scope)
-    if asked.scope.marks and any(part.exact for part in inquiry.parts):
+    inquiry = replace(read_one(clauses, single.terms), related=single.scope)
+    if single.scope.marks and any(part.exact for part in inquiry.parts):
         raise QueryError(
             "only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)"
         )

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError
-from sfumato.tasks.forms.apart_parameters import ApartParameters
+from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.query.language.sources import named_queries
 from sfumato.tasks.query.question.conditions import conjuncts
-from sfumato.tasks.query.question.question import TABLE
-from sfumato.tasks.query.question.related import MARK, Counted, PersonHas, RelatedScope
+from sfumato.tasks.query.question.question import MARK, TABLE, Counted, PersonHas, RelatedScope
 from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
 from sfumato.tasks.sql.parse import number_of, quote_name
 from sfumato.tasks.sql.refusals import refusal
@@ -54,11 +53,11 @@ def as_one_table(select: exp.Select, declared: Terms) -> OneTable:
     Raises:
         QueryError: naming what is not allowed, with the shapes that are.
     """
-    return _Reader(select, declared).read()
+    return _TablesReader(select, declared).read()
 
 
 @dataclass
-class _Reader:
+class _TablesReader:
     """Reads one query over two related tables."""
 
     select: exp.Select
@@ -79,10 +78,10 @@ class _Reader:
         select = self.select.copy()
         counting = {n: self._count(q) for n, q in named_queries(select).items()}
         names = [self._table(node, counting) for node in self._tables(select)]
-        counted = self._counted(names, counting)
+        counted = self._rows_counted(names, counting)
         where = self._where(select, [counting[name] for name in names if name in counting])
         if counted == "rows" and self._marks:
-            raise self._refused(
+            raise self._refusal(
                 "rows of people who are chosen by their other rows (EXISTS, IN) have no bounds"
             )
         select.set("from_", exp.From(this=exp.to_table(TABLE)))
@@ -93,7 +92,7 @@ class _Reader:
         scope = RelatedScope(counted, self.form.key, dict(self._marks))
         return OneTable(select, scope, self._terms(counted))
 
-    def _refused(self, why: str) -> QueryError:
+    def _refusal(self, why: str) -> QueryError:
         form = self.form
         names = {"people": form.people, "related": form.related, "key": form.key}
         return QueryError(f"{why}. Ask {_SHAPES.format(**names)}")
@@ -109,14 +108,14 @@ class _Reader:
         nodes = [None if from_ is None else from_.this, *(join.this for join in joins)]
         tables = [node for node in nodes if isinstance(node, exp.Table) and not node.args.get("db")]
         if len(tables) < len(nodes) or len(tables) > 2:
-            raise self._refused("not allowed: this FROM")
+            raise self._refusal("not allowed: this FROM")
         for join in joins:
             self._require_joined_by_key(join)
         return tables
 
     def _require_joined_by_key(self, join: exp.Join) -> None:
         if join.side or join.kind.upper() not in ("", "INNER"):
-            raise self._refused(
+            raise self._refusal(
                 f"not allowed: {join.side or join.kind} JOIN. People without rows: NOT EXISTS"
             )
         for key, value in join.args.items():
@@ -129,7 +128,7 @@ class _Reader:
             if all(isinstance(side, exp.Column) for side in sides):
                 named = [side.name for side in sides]
         if not named or any(not self._is_key(name) for name in named):
-            raise self._refused(f"tables are joined by their key alone, {self.form.key}")
+            raise self._refusal(f"tables are only joined by their key, {self.form.key}")
 
     def _is_key(self, name: str) -> bool:
         return name.casefold() == self.form.key.casefold()
@@ -139,20 +138,20 @@ class _Reader:
         choices = (self.form.people, self.form.related, *counting)
         name = next((c for c in choices if c.casefold() == node.name.casefold()), None)
         if name is None:
-            raise self._refused(f"unknown table {quote_name(node.name)}")
+            raise self._refusal(f"unknown table {quote_name(node.name)}")
         self._called[(node.alias or node.name).casefold()] = name
         return name
 
-    def _counted(self, names: Sequence[str], counting: Mapping[str, _CountOfRows]) -> Counted:
+    def _rows_counted(self, names: Sequence[str], counting: Mapping[str, _CountOfRows]) -> Counted:
         """Return the rows that a query over some tables counts.
 
         Raises:
             QueryError: where a table is joined with itself, or with a count of its own rows.
         """
         if len(set(names)) < len(names) or (self.form.related in names and {*names} & {*counting}):
-            raise self._refused("not allowed: a join of related rows with each other")
+            raise self._refusal("not allowed: a join of related rows with each other")
         if len([name for name in names if name in counting]) > 1:
-            raise self._refused("not allowed: several counts of related rows at once")
+            raise self._refusal("not allowed: several counts of related rows at once")
         return "rows" if self.form.related in names else "people"
 
     def _count(self, query: exp.Expr) -> _CountOfRows:
@@ -172,9 +171,9 @@ class _Reader:
             True
         ]
         if not keys or len(counts) > 1 or not by_key:
-            raise self._refused("not allowed: this query in WITH")
+            raise self._refusal("not allowed: this query in WITH")
         if counts and not _counts_rows(counts[0].unalias()):
-            raise self._refused("not allowed: this query in WITH, which may only COUNT(*)")
+            raise self._refusal("not allowed: this query in WITH, which may only COUNT(*)")
         return _CountOfRows(counts[0].alias_or_name if counts else None, has)
 
     def _rows_of_person(self, query: exp.Select, allowed: frozenset[str]) -> PersonHas:
@@ -189,7 +188,7 @@ class _Reader:
         from_ = query.args.get("from_")
         table = None if from_ is None else from_.this
         if not isinstance(table, exp.Table) or table.name.casefold() != self.form.related:
-            raise self._refused("not allowed: this subquery")
+            raise self._refusal("not allowed: this subquery")
         where = query.args.get("where")
         conditions = [] if where is None else conjuncts(where.this)
         called = (table.alias or table.name).casefold()
@@ -212,7 +211,7 @@ class _Reader:
     def _require_related(self, part: exp.Expr, called: str) -> None:
         for column in part.find_all(exp.Column):
             if column.table.casefold() not in ("", called):
-                raise self._refused(
+                raise self._refusal(
                     "a condition on related rows compares them with constants, not with people"
                 )
             if column.name.casefold() not in {c.casefold() for c in self.form.columns}:
@@ -228,7 +227,7 @@ class _Reader:
             number = number_of(bare.expression)
             if number is not None and number.denominator == 1:
                 return max(int(number) + isinstance(bare, exp.GT), 1)
-        raise self._refused("HAVING of related rows needs COUNT(*) >= a whole number")
+        raise self._refusal("HAVING of related rows needs COUNT(*) >= a whole number")
 
     def _mark(self, has: PersonHas) -> exp.Column:
         """Return the column that stands for a condition on a person's related rows."""
@@ -264,14 +263,14 @@ class _Reader:
                     continue
                 query, allowed = node.args["query"].unnest(), _COUNTING
                 if not isinstance(node.this, exp.Column) or not self._is_key(node.this.name):
-                    raise self._refused(f"IN with a query needs {self.form.key} before it")
+                    raise self._refusal(f"IN with a query needs {self.form.key} before it")
             if not isinstance(query, exp.Select):
                 raise refusal(query)
             if isinstance(node, exp.Exists) and not self._is_linked(query):
-                raise self._refused("EXISTS must say that the rows belong to the person")
+                raise self._refusal("EXISTS needs the condition that the rows belong to the person")
             node.replace(self._mark(self._rows_of_person(query, allowed)))
         if root.find(exp.Subquery, exp.Select) is not None:
-            raise self._refused("not allowed: this subquery")
+            raise self._refusal("not allowed: this subquery")
 
     def _is_linked(self, query: exp.Select) -> bool:
         where = query.args.get("where")
@@ -287,7 +286,7 @@ class _Reader:
                 number_of(comparison.expression) if isinstance(comparison, exp.Binary) else None
             )
             if comparison is None or comparison.this is not column or number is None:
-                raise self._refused(f"{count.count} may only be compared with a whole number")
+                raise self._refusal(f"{count.count} may only be compared with a whole number")
             comparison.replace(exp.paren(self._as_marks(comparison, int(number), count.has)))
 
     def _as_marks(self, comparison: exp.Expr, number: int, has: PersonHas) -> exp.Expr:
@@ -311,7 +310,7 @@ class _Reader:
                 return fewer(number + 1)
             case exp.EQ():
                 return exp.and_(at_least(number), fewer(number + 1))
-        raise self._refused("a count of related rows is compared by =, <, <=, > or >=")
+        raise self._refusal("a count of related rows is compared by =, <, <=, > or >=")
 
     def _name_columns(self, select: exp.Select, counted: Counted) -> None:
         """Take the names of tables from columns; the key may only be counted.

@@ -13,8 +13,8 @@ from sfumato.tasks.query.question.question import (
     KeyOrder,
     Matching,
     Question,
+    RelatedScope,
 )
-from sfumato.tasks.query.question.related import RelatedScope
 
 
 @dataclass(frozen=True)

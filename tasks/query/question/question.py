@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -18,6 +18,10 @@ Key = tuple[Any, ...]
 """The values of the group columns of a row of an answer."""
 TABLE = "microdata"
 BOUNDS = ("lower", "upper")
+Counted = Literal["people", "rows"]
+"""The rows of a question on two tables: people, or related rows with their people's columns."""
+MARK = "\x04"
+"""The beginning of the name of a column of truth values, which no published column has."""
 
 
 @dataclass(frozen=True)
@@ -164,3 +168,32 @@ class SideBySide:
 def sides(label: str) -> tuple[str, str]:
     """Return the names of an aggregate's bounds in a rewritten query."""
     return f"{label}_{BOUNDS[0]}", f"{label}_{BOUNDS[1]}"
+
+
+@dataclass(frozen=True)
+class PersonHas:
+    """The condition that a person has at least so many related rows of some kind.
+
+    Attributes:
+        condition: on the columns of a related row; None for any row.
+        times: how many such rows the person has, at least.
+    """
+
+    condition: exp.Expr | None
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class RelatedScope:
+    """The rows that an inquiry about two tables counts.
+
+    Attributes:
+        counted: people, or related rows.
+        key: the column that names people, which no table has.
+        marks: conditions on the related rows of a person, by the names of columns that stand for
+            them in the inquiry.
+    """
+
+    counted: Counted
+    key: str
+    marks: Mapping[str, PersonHas] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.expectations.shared.registered import Entries
 from sfumato.tasks.forms.counts_table import names_of_tables
 from sfumato.tasks.query.aggregates.kind import AggregateKind
-from sfumato.tasks.query.question.related import MARK
+from sfumato.tasks.query.question.question import MARK
 from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
 from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.terms.terms import Terms

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sfumato.expectations.shared.errors import Fault
-from sfumato.tasks.forms.apart_parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
+from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
@@ -29,7 +29,7 @@ def _words(declared: Declared) -> str:
     form = form_of_terms(declared)
     return (
         f"{form.people} has one row for each person, {form.related} the rows that belong to them; "
-        f"{GROUP_ID} links both, and nothing else does. {GROUPS} has every group once: {PEOPLE}, "
+        f"{GROUP_ID} is the only link between them. {GROUPS} has every group once: {PEOPLE}, "
         f"{ROWS}, and {MOST}, the most rows of one person of the group. Bounds of questions across "
         "both tables: sfumato query."
     )
@@ -38,7 +38,7 @@ def _words(declared: Declared) -> str:
 def _refusal(declared: Terms) -> str:
     form = form_of_terms(declared)
     return (
-        f"bounds across {form.people} and {form.related} are computed by `sfumato query` alone. "
+        f"bounds across {form.people} and {form.related} are only computed by `sfumato query`. "
         "Counts of one of the tables are exact in any database"
     )
 

@@ -15,20 +15,18 @@ import pyarrow as pa
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups, RelatedRows
 from sfumato.expectations.rules.rule import Rule
-from sfumato.expectations.rules.structure import TotalCount, rules_of_published
-from sfumato.expectations.shared.arrow import as_array, as_integers
-from sfumato.expectations.shared.errors import Fault, PromiseError
-from sfumato.tasks.forms.apart_parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
+from sfumato.expectations.rules.structure import rules_of_published
+from sfumato.expectations.shared.arrow import as_integers
+from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted, is_sorted_by_group
+from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted_by_group
 from sfumato.tasks.forms.recoded import sensitive_column
+from sfumato.tasks.forms.related import group_counts
+from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn, Schema
-
-_TABLES = 3
-_NUMBERS = (GROUP_ID, PEOPLE, ROWS, MOST)
 
 
 def publish(
@@ -50,24 +48,9 @@ def publish(
         {
             parameters.people: pa.table({**people, GROUP_ID: group}),
             parameters.related: pa.table({GROUP_ID: group[owner], **rows}),
-            GROUPS: _count_groups(group, owner),
+            GROUPS: group_counts.count_groups(group, owner),
         }
     )
-
-
-def _count_groups(group: np.ndarray, owner: np.ndarray) -> pa.Table:
-    """Return the people and rows of each group, and the most rows of one person, in any order."""
-    groups = int(group.max(initial=-1)) + 1
-    of_person = np.bincount(owner, minlength=len(group))
-    most = np.zeros(groups, dtype=np.int64)
-    np.maximum.at(most, group, of_person)
-    numbers = {
-        GROUP_ID: np.arange(groups),
-        PEOPLE: np.bincount(group, minlength=groups),
-        ROWS: np.bincount(group[owner], minlength=groups),
-        MOST: most,
-    }
-    return pa.table({name: as_array(n.astype(np.int64), pa.int64()) for name, n in numbers.items()})
 
 
 def canonical(tables: Tables) -> Tables:
@@ -81,11 +64,10 @@ def schemas(schema: Schema, parameters: ApartParameters) -> Mapping[str, pa.Sche
     group = pa.field(GROUP_ID, pa.int64(), nullable=False)
     people = [_field(n, c) for n, c in schema.items() if n not in parameters.columns]
     rows = [_field(n, c) for n, c in schema.items() if n in parameters.columns]
-    numbers = [pa.field(name, pa.int64(), nullable=False) for name in _NUMBERS]
     return {
         parameters.people: pa.schema([*people, group]),
         parameters.related: pa.schema([group, *rows]),
-        GROUPS: pa.schema(numbers),
+        GROUPS: group_counts.SCHEMA,
     }
 
 
@@ -102,36 +84,14 @@ def groups(
         PromiseError: where the tables contradict each other.
     """
     people, rows = (table for name, table in tables.items() if name != GROUPS)
-    numbers = {name: as_integers(tables[GROUPS][name]) for name in _NUMBERS}
+    numbers = {name: as_integers(tables[GROUPS][name]) for name in group_counts.SCHEMA.names}
     sizes, group = numbers[PEOPLE], as_integers(rows[GROUP_ID])
-    _require_agreement(numbers, as_integers(people[GROUP_ID]), group)
+    group_counts.require_agreement(numbers, as_integers(people[GROUP_ID]), group)
     occupied = np.flatnonzero(numbers[ROWS])
     inner = np.searchsorted(occupied, group)
     coded = {name: sensitive_column(rows, schema, name).counted_codes() for name in sensitive}
     counted = count(inner, len(occupied), coded)
     return Groups(sizes, {}, related=RelatedRows(occupied, counted, numbers[MOST][occupied]))
-
-
-def _require_agreement(
-    numbers: Mapping[str, np.ndarray], people: np.ndarray, rows: np.ndarray
-) -> None:
-    """Make sure that the numbers of groups are those of the tables, and possible.
-
-    Raises:
-        PromiseError: where they are not.
-    """
-    groups = len(numbers[GROUP_ID])
-    if not np.array_equal(numbers[GROUP_ID], np.arange(groups)):
-        raise PromiseError(f"{GROUPS}: its groups are not 0, 1, … in order")
-    for name, ids in ((PEOPLE, people), (ROWS, rows)):
-        inside = not len(ids) or (ids.min() >= 0 and ids.max() < groups)
-        if not inside or not np.array_equal(np.bincount(ids, minlength=groups), numbers[name]):
-            raise PromiseError(f"{GROUPS}: {name} of a group differs from the tables")
-    sizes, times, most = numbers[PEOPLE], numbers[ROWS], numbers[MOST]
-    # whoever has the most has no more than there are, and the others have no more each
-    possible = (most <= times) & (most * np.maximum(sizes, 1) >= times) & (sizes > 0)
-    if not possible.all():
-        raise PromiseError(f"{GROUPS}: {MOST} of a group contradicts its people and rows")
 
 
 def rules(
@@ -146,8 +106,5 @@ def rules(
         parameters.related: rules_of_published(
             arrow[parameters.related], None, is_sorted_by_group, withheld
         ),
-        GROUPS: (
-            *rules_of_published(arrow[GROUPS], None, is_sorted, withheld, _NUMBERS),
-            TotalCount(PEOPLE, rows),
-        ),
+        GROUPS: group_counts.rules(rows, withheld),
     }
