@@ -183,7 +183,7 @@ def only_related(related, number):
     has = holdings.group == place
     of_values, zeros = np.zeros(has.sum(), int), np.zeros(own.sum(), int)
     values = HeldValues(
-        np.zeros(has.sum(), int),
+        of_values,
         holdings.person[has],
         holdings.value[has],
         holdings.rows[has],

@@ -1,4 +1,4 @@
-/** People beside the rows of a second table that belong to their groups (F9, P20 to P22). */
+/** People beside the rows of a second table that belong to their groups (F10, P20 to P22). */
 import { must } from './refusal.js'
 import { compare, exact, fraction, largest, ZERO } from './fractions.js'
 import { countValues } from './grouping.js'
@@ -10,14 +10,14 @@ function numbersOf(grouped, name) {
 }
 
 /**
- * F9: the numbers of groups are those of the tables, and possible.
+ * F10: the numbers of groups are those of the tables, and possible.
  * @param {any} d
  * @param {(name: string) => import('./order.js').Grouped} grouped
  * @param {number} groups
  */
 export function checkRelated(d, grouped, groups) {
   const counts = grouped('group_counts'), at = 'data/group_counts.parquet'
-  const holds = (/** @type {unknown} */ ok, /** @type {string} */ detail) => must(ok, 'tables-disagree', 'F9.2', at, detail)
+  const holds = (/** @type {unknown} */ ok, /** @type {string} */ detail) => must(ok, 'tables-disagree', 'F10.2', at, detail)
   holds(counts.table.length === groups, 'other groups than the people')
   const people = numbersOf(counts, 'people'), rows = numbersOf(counts, 'related_rows'), most = numbersOf(counts, 'most_rows')
   const ids = counts.table.column('group_id')
@@ -27,7 +27,7 @@ export function checkRelated(d, grouped, groups) {
     holds(rows[g] === grouped(d.form.related).size(g), 'related_rows')
     holds(most[g] <= rows[g] && most[g] * people[g] >= rows[g], 'most_rows')
   }
-  must(d.related_rows.published === grouped(d.form.related).table.length, 'counts-contradict', 'M4.8', 'datapackage.json', 'related_rows.published')
+  must(d.related_rows.published === grouped(d.form.related).table.length, 'counts-contradict', 'M4.9', 'datapackage.json', 'related_rows.published')
 }
 
 /**

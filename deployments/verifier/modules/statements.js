@@ -34,12 +34,12 @@ export function checkStatements(d) {
   must(Object.values(r).every(n => n >= 0), 'counts-contradict', 'M4.1', FILE, 'a number below 0')
   const left = r.read - r.dropped_by_filter - r.dropped_for_nulls - r.dropped_as_repeats - r.suppressed - (r.not_represented_versions ?? 0)
   must(left === r.published, 'counts-contradict', 'M4.1', FILE, 'numbers of rows do not add up')
-  must((d.related_rows === undefined) === (d.form.method !== 'apart'), 'counts-contradict', 'M4.8', FILE, 'related_rows')
+  must((d.related_rows === undefined) === (d.form.method !== 'apart'), 'counts-contradict', 'M4.9', FILE, 'related_rows')
   if (d.related_rows) {
     const { read, published, ...dropped } = d.related_rows
     const lost = Object.values(dropped).reduce((a, b) => a + b, 0)
-    must(read - lost === published && Object.values(d.related_rows).every(n => n >= 0), 'counts-contradict', 'M4.8', FILE, 'numbers of related rows do not add up')
-    must(d.form.columns.every((/** @type {string} */ c) => names.has(c)), 'counts-contradict', 'M4.8', FILE, 'form.columns')
+    must(read - lost === published && Object.values(d.related_rows).every(n => n >= 0), 'counts-contradict', 'M4.9', FILE, 'numbers of related rows do not add up')
+    must(d.form.columns.every((/** @type {string} */ c) => names.has(c)), 'counts-contradict', 'M4.9', FILE, 'form.columns')
   }
   if (d.form.method !== 'redistributed') must(r.fakes === 0, 'counts-contradict', 'M4.2', FILE, 'fakes')
   if (d.exposure) {

@@ -235,7 +235,7 @@ class AggregateCalls:
         if not counts and related & terms.columns.keys() and not names <= related:
             raise QueryError(
                 f"{call.kind.sql_name} of people's columns over {terms.form.related_table} would "
-                f"count a person once for each row. Ask it of {terms.form.table_of_rows}, not joined"
+                f"count a person once for each row. Ask {terms.form.table_of_rows} by itself"
             )
         return None
 
