@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.model import PrivacyModel
@@ -82,6 +82,28 @@ class AmbiguousParameters(SensitiveApart):
     shows_insensitive: ClassVar[bool] = False
 
     method: Literal["ambiguous"]
+    marginals: tuple[str, ...] = field_since(
+        14, (), "quasi-identifiers whose values are also counted over all groups together"
+    )
+
+    @field_validator("marginals")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError("a column is listed twice; list it once")
+        return names
+
+    @property
+    def counted_columns(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose values are counted over all groups together."""
+        return self.marginals
+
+    def fault_in(self, spec: Companions) -> str | None:
+        """Refuse to count other columns than quasi-identifiers."""
+        for name in self.marginals:
+            if name not in spec.names_with_roles("quasi-identifier"):
+                return f"form.marginals: {name!r} is not a column with role quasi-identifier"
+        return None
 
     def grouped_by(
         self, promises: Sequence[PrivacyModel], partition: PartitionParameters

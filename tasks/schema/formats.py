@@ -41,6 +41,7 @@ default: what does not use it is written, and digested, as it always was.
     12  policy: a policy by name, date and SHA-256, with the rules that a machine decides
     13  the promise delta-disclosure about declared distributions; p-privacy whose targets have the
         least sum of ranges; form.fakes-by: width
+    14  form.marginals of ambiguous: the published rows with each value of some quasi-identifiers
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +56,7 @@ from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
-NEWEST = 13
+NEWEST = 14
 COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"

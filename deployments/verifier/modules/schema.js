@@ -1409,6 +1409,17 @@ export default {
           "together"
          ],
          "type": "string"
+        },
+        "marginals": {
+         "description": "quasi-identifiers whose values are also counted over all groups together",
+         "items": {
+          "type": "string"
+         },
+         "type": "array",
+         "x-since-format": 14,
+         "not": {
+          "const": []
+         }
         }
        },
        "required": [
@@ -1965,7 +1976,7 @@ export default {
     "format": {
      "type": "integer",
      "minimum": 1,
-     "maximum": 13
+     "maximum": 14
     },
     "observed": {
      "type": "array",
