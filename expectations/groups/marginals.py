@@ -19,6 +19,7 @@ Source: Kifer and Gehrke, Injecting utility into anonymized datasets (SIGMOD 200
 marginals beside anonymized tables; the bounds are this project's own.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,18 +72,22 @@ def rows_of_cells(sizes: np.ndarray, cover: Cover) -> tuple[np.ndarray, np.ndarr
     return 1 + least, 1 + most
 
 
-def cells_of(coverage: Covering) -> Cells:
-    """Return the cells of groups; the groups themselves if no marginal is published."""
+def cells_of(coverage: Covering, counted: Collection[int] = ()) -> Cells:
+    """Return the cells of groups; the groups themselves if no marginal is published.
+
+    `counted` are the places of columns among the covers whose marginals will be published, and are
+    not known yet: a group can then have each value in all its spare rows.
+    """
     group, most = np.arange(len(coverage.sizes)), coverage.sizes
     entries: dict[int, np.ndarray] = {}  # by column, the entry of its cover of each cell
     for number, cover in enumerate(coverage.covers):
-        if cover.totals is None:
+        if cover.totals is None and number not in counted:
             continue
         entry, cell = _entries_of(cover, group, len(coverage.sizes))
         entries = {other: entry_of[cell] for other, entry_of in entries.items()}
         entries[number] = entry
         group = group[cell]
-        most = np.minimum(most[cell], rows_of_cells(coverage.sizes, cover)[1][entry])
+        most = np.minimum(most[cell], _most_rows(coverage.sizes, cover)[entry])
     if not entries:
         return Cells(coverage, group)
     covers = []
@@ -93,6 +98,14 @@ def cells_of(coverage: Covering) -> Cells:
             entry, cell = _entries_of(cover, group, len(coverage.sizes))
         covers.append(Cover(cell, cover.value[entry], cover.values))
     return Cells(Covering(most, tuple(covers)), group)
+
+
+def _most_rows(sizes: np.ndarray, cover: Cover) -> np.ndarray:
+    """Return the most rows of each group with each value that it admits (int64)."""
+    if cover.totals is not None:
+        return rows_of_cells(sizes, cover)[1]
+    most: np.ndarray = (1 + sizes - cover.sizes(len(sizes)))[cover.group]
+    return most
 
 
 def _others(numbers: np.ndarray, key: np.ndarray, keys: int) -> np.ndarray:

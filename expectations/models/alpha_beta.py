@@ -11,7 +11,8 @@ in whichever way rows have the values of quasi-identifiers, sensitive values are
 within a group.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -67,6 +68,11 @@ class AlphaBeta(PrivacyModel):
         ExactNumber, Field(gt=0, le=1, description="largest share of one value in a group")
     ]
     presence: Literal["combined", "per-group"] = "combined"
+
+    @property
+    def marginals(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose marginals will be published."""
+        return ()
 
     @property
     def judged_jointly(self) -> bool:
@@ -167,7 +173,32 @@ class AlphaBeta(PrivacyModel):
     def _cells(self, groups: Groups) -> Cells | None:
         """Return the cells of the groups; None if a quasi-identifier is not shown."""
         coverage = covering(groups, self.quasi_identifiers)
-        return None if coverage is None else cells_of(coverage)
+        if coverage is None:
+            return None
+        names = groups.covers if self.quasi_identifiers is None else self.quasi_identifiers
+        counted = [place for place, name in enumerate(names) if name in self.marginals]
+        return cells_of(coverage, counted)
 
     def _largest_presence(self, coverage: Covering) -> Presence | None:
         return joint_presence(coverage) if self.presence == "combined" else single(coverage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaBetaBesideMarginals(AlphaBeta):
+    """The same promise while groups are made whose marginals will be published with them.
+
+    Whatever the marginals are then, groups that keep it by themselves keep it beside them.
+    """
+
+    counted: tuple[str, ...] = ()
+
+    @classmethod
+    def from_promise(cls, promise: AlphaBeta, counted: Sequence[str]) -> "AlphaBetaBesideMarginals":
+        """Return a promise about groups beside the marginals of these columns."""
+        own = {field.name: getattr(promise, field.name) for field in fields(promise)}
+        return cls(**own, counted=tuple(counted))
+
+    @property
+    def marginals(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose marginals will be published."""
+        return self.counted

@@ -137,7 +137,7 @@ def groups(
         admitted = column_cover.sizes(len(rows))
         if (admitted < 1).any() or (admitted > rows).any():
             raise PromiseError(f"{table_of(name)}: a group admits no value, or more than its rows")
-        covers[name] = with_totals(name, column_cover, tables, column)
+        covers[name] = with_totals(name, column_cover, tables, table_of(name))
         require_possible(name, rows, covers[name])
     return replace(seen, covers=covers)
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_beta import AlphaBeta, AlphaBetaBesideMarginals
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.forms.declared import Companions, FormParameters, SensitiveApart
 from sfumato.tasks.partitions.declared import PartitionParameters
@@ -113,11 +113,16 @@ class AmbiguousParameters(SensitiveApart):
         The gate judges presence on the tables, whatever groups were made for.
         """
         return tuple(
-            replace(promise.over_versions, quasi_identifiers=promise.quasi_identifiers)
-            if isinstance(promise, AlphaBeta) and not partition.aims_at_presence
-            else promise
+            self._grouped_by(promise, partition) if isinstance(promise, AlphaBeta) else promise
             for promise in super().grouped_by(promises, partition)
         )
+
+    def _grouped_by(self, promise: AlphaBeta, partition: PartitionParameters) -> PrivacyModel:
+        if not partition.aims_at_presence:
+            return replace(promise.over_versions, quasi_identifiers=promise.quasi_identifiers)
+        if not self.marginals:
+            return promise
+        return AlphaBetaBesideMarginals.from_promise(promise, self.marginals)
 
 
 class PermutedParameters(SensitiveApart):

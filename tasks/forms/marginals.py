@@ -88,27 +88,28 @@ def _has_each_once(table: pa.Table) -> bool:
     return is_canonical(table) and len(distinct(codes)) == table.num_rows
 
 
-def with_totals(name: str, own: Cover, tables: Mapping[str, pa.Table], admitted: Column) -> Cover:
+def with_totals(name: str, own: Cover, tables: Mapping[str, pa.Table], admitted: str) -> Cover:
     """Return what groups admit of a column with the rows of each value, if these are published.
 
     Args:
         name: of the quasi-identifier.
         own: the values that groups admit.
         tables: all published tables.
-        admitted: the values of the table that shows what groups admit, which `own` numbers.
+        admitted: the name of the table that shows what groups admit, whose values `own` numbers.
 
     Raises:
         PromiseError: if the marginal has other values.
     """
     if (table := tables.get(marginal_table(name))) is None:
         return own
-    column = encode(name, "quasi-identifier", table[name])
-    codes, values = column.category()
-    same = values == own.values and column.values.equals(admitted.values)
-    if not same or len(codes) != values or column.has_null != admitted.has_null:
+    rows = tables[admitted].num_rows
+    both = pa.chunked_array([*tables[admitted][name].chunks, *table[name].chunks])
+    codes, values = encode(name, "quasi-identifier", both).category()
+    counted = codes[rows:]
+    if not values == own.values == len(counted) == len(distinct(counted)):
         raise PromiseError(f"{marginal_table(name)}: has other values than groups admit")
     totals = np.empty(values, dtype=np.int64)
-    totals[codes] = as_integers(table[COUNT])
+    totals[counted] = as_integers(table[COUNT])
     return replace(own, totals=totals)
 
 

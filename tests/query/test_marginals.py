@@ -4,6 +4,7 @@ import itertools
 import random
 from collections import Counter
 from functools import cache
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -134,7 +135,7 @@ def test_no_world_with_these_totals_is_outside(seed, names):
     """Every world of two groups is counted that has the published totals."""
     rng = random.Random(seed)
     group = [0] * rng.randint(1, 3) + [1] * rng.randint(1, 3)
-    columns = {
+    columns: dict[str, list[Any]] = {
         "age": [rng.randrange(3) for _ in group],
         "sex": [rng.choice("MF") for _ in group],
         "zip": [0] * len(group),

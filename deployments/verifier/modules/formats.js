@@ -1,7 +1,7 @@
 /** Formats: which number a declaration must have (V4). */
 import { must, NotJudged } from './refusal.js'
 
-export const NEWEST = 13
+export const NEWEST = 14
 
 /** @param {unknown} value */
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -40,6 +40,7 @@ export function lowestFormat(d) {
         || (p.model === 'delta-disclosure' && form.method === 'redistributed')
         || (p.model === 'p-privacy' && has(p.target, 'objective')))
       || has(form, 'fakes-by') || ['top-down', 'local-suppression'].includes(partition.method),
+    14: has(form, 'marginals'),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_beta import AlphaBeta, AlphaBetaBesideMarginals
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
@@ -32,13 +32,17 @@ class CoverGoal(NamedTuple):
         """The columns that may be cut, on which presence is judged."""
         return self.promise.quasi_identifiers or ()
 
-    def rule(self, rows: int) -> CoverRule:
+    def rule(self, microdata: Microdata) -> CoverRule:
         """Return α and β for compiled code, rounded down if so many rows would overflow."""
+        rows, names = microdata.rows, self.quasi_identifiers
         alpha, beta = (
             _fitting(Fraction(n), _MOST // rows) for n in (self.promise.alpha, self.promise.beta)
         )
         per_alpha = 0 if alpha == 1 else alpha.denominator
-        return CoverRule(alpha.numerator, per_alpha, beta.numerator, beta.denominator)
+        counted = np.zeros(len(names), dtype=np.int64)
+        for place in (place for place, name in enumerate(names) if name in self.promise.marginals):
+            counted[place] = np.bincount(microdata[names[place]].category()[0]).max()
+        return CoverRule(alpha.numerator, per_alpha, beta.numerator, beta.denominator, counted)
 
 
 def _fitting(number: Fraction, most: int) -> Fraction:
@@ -61,7 +65,8 @@ def strictest_cover(
     alpha_betas = [promise for promise in promises if isinstance(promise, AlphaBeta)]
     names = _scope(microdata, strata, alpha_betas)
     sensitive = [_sensitive(microdata, promise) for promise in alpha_betas]
-    strictest = AlphaBeta(
+    strictest = AlphaBetaBesideMarginals(
+        counted=tuple(name for name in names if name in alpha_betas[0].marginals),
         alpha=smallest_alpha(alpha_betas),
         beta=smallest_beta(
             p for p, name in zip(alpha_betas, sensitive, strict=True) if name == sensitive[0]
