@@ -30,7 +30,7 @@ from sfumato.expectations.shared.errors import PromiseError
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class MarginalCells:
     """Cells as if each were a group, and the group of each cell (int64, ascending)."""
 
     coverage: Covering
@@ -72,7 +72,7 @@ def rows_of_cells(sizes: np.ndarray, cover: Cover) -> tuple[np.ndarray, np.ndarr
     return 1 + least, 1 + most
 
 
-def cells_of(coverage: Covering, counted: Collection[int] = ()) -> Cells:
+def cells_of(coverage: Covering, counted: Collection[int] = ()) -> MarginalCells:
     """Return the cells of groups; the groups themselves if no marginal is published.
 
     `counted` are the places of columns among the covers whose marginals will be published, and are
@@ -89,7 +89,7 @@ def cells_of(coverage: Covering, counted: Collection[int] = ()) -> Cells:
         group = group[cell]
         most = np.minimum(most[cell], _most_rows(coverage.sizes, cover)[entry])
     if not entries:
-        return Cells(coverage, group)
+        return MarginalCells(coverage, group)
     covers = []
     for number, cover in enumerate(coverage.covers):
         if number in entries:
@@ -97,7 +97,7 @@ def cells_of(coverage: Covering, counted: Collection[int] = ()) -> Cells:
         else:
             entry, cell = _entries_of(cover, group, len(coverage.sizes))
         covers.append(Cover(cell, cover.value[entry], cover.values))
-    return Cells(Covering(most, tuple(covers)), group)
+    return MarginalCells(Covering(most, tuple(covers)), group)
 
 
 def _most_rows(sizes: np.ndarray, cover: Cover) -> np.ndarray:

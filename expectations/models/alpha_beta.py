@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.covering import Covering, Presence, covering, single
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.groups.marginals import Cells, cells_of
+from sfumato.expectations.groups.marginals import MarginalCells, cells_of
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel, Verdict, Way, Worst
@@ -170,7 +170,7 @@ class AlphaBeta(PrivacyModel):
             f"and no value of {self.sensitive} is more than a share {plain(self.beta)} of a group"
         )
 
-    def _cells(self, groups: Groups) -> Cells | None:
+    def _cells(self, groups: Groups) -> MarginalCells | None:
         """Return the cells of the groups; None if a quasi-identifier is not shown."""
         coverage = covering(groups, self.quasi_identifiers)
         if coverage is None:

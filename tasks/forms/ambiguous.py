@@ -4,7 +4,7 @@
 sensitive values of each group with their counts (see `tasks.forms.counts_table`). Only group_id
 joins them: a group of many values covers more combinations than it has rows. `marginal_<name>` has
 the rows of all groups together with each value of a quasi-identifier, if the spec asks for it (see
-`tasks.forms.marginals`).
+`tasks.forms.counts_table`).
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss.
@@ -34,15 +34,6 @@ from sfumato.tasks.arrays.compiled import Loop, can_compile, compile_loop
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters
-from sfumato.tasks.forms.marginals import (
-    is_marginal,
-    marginals_of,
-    require_possible,
-    rules_of_marginals,
-    schemas_of_marginals,
-    with_totals,
-    without_marginals,
-)
 from sfumato.tasks.forms.order import canonical_apart, canonical_table, is_sorted
 from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition
@@ -77,7 +68,7 @@ def publish(
         for column in published.with_roles("quasi-identifier")
     }
     counted = st.tables_of(published, group, parameters.together)
-    return canonical({**admitted, **counted, **marginals_of(published, parameters.marginals)})
+    return canonical({**admitted, **counted, **st.marginals_of(published, parameters.marginals)})
 
 
 def _distinct(table: pa.Table) -> pa.Table:
@@ -94,8 +85,8 @@ def _keys(table: pa.Table) -> np.ndarray:
 
 def canonical(tables: Tables) -> Tables:
     """Return the tables in canonical order: groups by what they admit, rows by group and value."""
-    marginals = {name: table for name, table in tables.items() if is_marginal(name)}
-    return canonical_apart(without_marginals(tables)) | {
+    marginals = {name: table for name, table in tables.items() if st.is_marginal(name)}
+    return canonical_apart(st.without_marginals(tables)) | {
         name: canonical_table(table) for name, table in marginals.items()
     }
 
@@ -107,7 +98,7 @@ def schemas(schema: Schema, parameters: AmbiguousParameters) -> Mapping[str, pa.
         table_of(name): pa.schema([st.field(name, schema), group])
         for name in names_with_roles(schema, "quasi-identifier")
     }
-    marginals = schemas_of_marginals(schema, parameters.marginals)
+    marginals = st.schemas_of_marginals(schema, parameters.marginals)
     return {**admitted, **st.schemas(schema, parameters.together), **marginals}
 
 
@@ -137,18 +128,18 @@ def groups(
         admitted = column_cover.sizes(len(rows))
         if (admitted < 1).any() or (admitted > rows).any():
             raise PromiseError(f"{table_of(name)}: a group admits no value, or more than its rows")
-        covers[name] = with_totals(name, column_cover, tables, table_of(name))
-        require_possible(name, rows, covers[name])
+        covers[name] = st.with_totals(name, column_cover, tables, table_of(name))
+        st.require_possible(name, rows, covers[name])
     return replace(seen, covers=covers)
 
 
 def _tables_of_counts(tables: Tables) -> list[str]:
-    return [name for name in tables if not (name.startswith("at_") or is_marginal(name))]
+    return [name for name in tables if not (name.startswith("at_") or st.is_marginal(name))]
 
 
 def _rows(tables: Tables) -> np.ndarray:
     """Return the rows of each group, on which all tables of counts agree; groups are 0, 1, …."""
-    numbered = without_marginals(tables).values()
+    numbered = st.without_marginals(tables).values()
     number = max(int(as_integers(table[GROUP_ID]).max(initial=-1)) for table in numbered) + 1
     if number > min(table.num_rows for table in numbered):
         raise PromiseError("group_id: not every table has every group, 0, 1, …")
@@ -164,7 +155,7 @@ def rules(
 ) -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules: each group admits a value once, and counts add up to the rows."""
     by_table = dict(st.rules(schema, parameters.together, rows, withheld))
-    by_table |= rules_of_marginals(schema, parameters.marginals, rows, withheld)
+    by_table |= st.rules_of_marginals(schema, parameters.marginals, rows, withheld)
     for name in names_with_roles(schema, "quasi-identifier"):
         arrow, besides = schemas(schema, parameters)[table_of(name)], (name, GROUP_ID)
         by_table[table_of(name)] = rules_of_published(arrow, None, _is_once, withheld, besides)

@@ -83,7 +83,9 @@ class AmbiguousParameters(SensitiveApart):
 
     method: Literal["ambiguous"]
     marginals: tuple[str, ...] = field_since(
-        14, (), "quasi-identifiers whose values are also counted over all groups together"
+        14,
+        (),
+        "quasi-identifiers of which the rows with each value are also counted over all groups",
     )
 
     @field_validator("marginals")

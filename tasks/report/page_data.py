@@ -202,7 +202,7 @@ def _columns_apart(tables: Tables, declared: Declared) -> Document:
 
 def _marginals(declared: Declared, packed: Callable[[str, str], Document]) -> Document:
     """Return the published marginals, each as `packed` makes it of its table and column."""
-    from sfumato.tasks.forms.marginals import marginal_table
+    from sfumato.tasks.forms.counts_table import marginal_table
 
     names = declared.form.counted_columns
     return {"marginals": [packed(marginal_table(n), n) for n in names]} if names else {}

@@ -22,7 +22,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.shared.errors import PromiseError
 
 
-def published(rows, marginals):
+def publish_groups(rows, marginals):
     """Groups of rows (group, quasi-identifiers …, sensitive), and the totals of some columns."""
     group = np.array([row[0] for row in rows])
     columns = list(zip(*rows, strict=True))[1:]
@@ -43,7 +43,7 @@ def published(rows, marginals):
 
 def bound(rows, marginals, presence="combined"):
     model = AlphaBeta(alpha=1, beta=1, presence=presence)
-    return model.check(published(rows, marginals)).observed["alpha"]
+    return model.check(publish_groups(rows, marginals)).observed["alpha"]
 
 
 def boxes(rows):
@@ -107,9 +107,9 @@ def test_the_marginal_of_four_rows_that_raises_presence():
     assert max(presences(rows, [], True).values()) == Fraction(1, 2)
     assert max(presences(rows, [0], True).values()) == Fraction(3, 4)
     assert bound(rows, [0, 1]) == 1
-    verdict = AlphaBeta(alpha=Decimal("0.75"), beta=1).check(published(rows, [0]))
+    verdict = AlphaBeta(alpha=Decimal("0.75"), beta=1).check(publish_groups(rows, [0]))
     assert (verdict.holds, verdict.observed["beta"]) == (True, Fraction(1, 4))
-    assert not AlphaBeta(alpha=Decimal("0.74"), beta=1).check(published(rows, [0])).holds
+    assert not AlphaBeta(alpha=Decimal("0.74"), beta=1).check(publish_groups(rows, [0])).holds
 
 
 def small_tables(seed, number):
@@ -175,7 +175,7 @@ def solutions(groups, own):
 def test_cells_bound_every_solution_of_the_transportation_problem():
     exact = cells = joint = tables = 0
     for rows in small_tables(7, 150):
-        groups = published(rows, [0])
+        groups = publish_groups(rows, [0])
         own = groups.covers["q0"]
         every = list(solutions(groups, own))
         largest = max(largest_presence(rows, solution) for solution in every)
@@ -209,7 +209,7 @@ ROWS = st.lists(
 @given(ROWS, st.sets(st.integers(0, 2), min_size=1))
 def test_presence_by_cells_is_that_of_every_vector_added_up(rows, marginals):
     """The same sums without code of the product: of every vector, over the cells that cover it."""
-    groups = published(rows, marginals)
+    groups = publish_groups(rows, marginals)
     coverage = covering(groups, None)
     cells = cells_of(coverage)
     most = {}
@@ -240,8 +240,8 @@ def test_the_groups_that_fail_are_named_by_their_own_numbers():
     rows = [(0, "a", 0, "s"), *((1, "abbb"[i], 1 + i, f"s{i}") for i in range(4))]
     rows += [(2, "c", 5 + i, f"s{i}") for i in range(4)]
     model = AlphaBeta(alpha=Decimal("0.99"), beta=1)
-    assert model.failing(published(rows, [0])).tolist() == [True, False, True]
-    assert model.check(published(rows, [0])).failing == 2
+    assert model.failing(publish_groups(rows, [0])).tolist() == [True, False, True]
+    assert model.check(publish_groups(rows, [0])).failing == 2
 
 
 def test_a_marginal_of_no_column_of_the_promise_changes_nothing():
@@ -249,7 +249,7 @@ def test_a_marginal_of_no_column_of_the_promise_changes_nothing():
         columns = len(rows[0]) - 2
         if columns == 3:
             model = AlphaBeta(alpha=1, beta=1, quasi_identifiers=("q0", "q1"))
-            with_it, without = (model.check(published(rows, m)) for m in ([2], []))
+            with_it, without = (model.check(publish_groups(rows, m)) for m in ([2], []))
             assert with_it.observed == without.observed
 
 

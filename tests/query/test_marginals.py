@@ -157,10 +157,10 @@ def test_no_world_with_these_totals_is_outside(seed, names):
             rows = answer_on(tables, declared, query).rows
             bounds = {row[key] if key else None: row["n"] for row in rows}
             for world in worlds:
-                kept = [row for row in rows_of(world) if holds(*row.values())]
-                for value, count in Counter(row[key] if key else None for row in kept).items():
+                matching = [row for row in rows_of(world) if holds(*row.values())]
+                for value, count in Counter(row[key] if key else None for row in matching).items():
                     assert bounds[value].lower <= count <= bounds[value].upper
-                met = {row[key] if key else None for row in kept}
+                met = {row[key] if key else None for row in matching}
                 assert all(n.lower == 0 for value, n in bounds.items() if value not in met)
 
 

@@ -1,7 +1,7 @@
 /** The JSON Schema of the specification, as a module: the same value as in datapackage.schema.json. */
 export default {
  "$schema": "https://json-schema.org/draft/2020-12/schema",
- "title": "datapackage.json of a Sfumato release, specification 1.4",
+ "title": "datapackage.json of a Sfumato release, specification 1.5",
  "type": "object",
  "properties": {
   "$schema": {
@@ -1411,7 +1411,7 @@ export default {
          "type": "string"
         },
         "marginals": {
-         "description": "quasi-identifiers whose values are also counted over all groups together",
+         "description": "quasi-identifiers of which the rows with each value are also counted over all groups",
          "items": {
           "type": "string"
          },

@@ -126,7 +126,7 @@ def _cut(
     roots = by_part(stratum, vector)
     prune = _choose_pruning(microdata, goal, vector, roots)
     fast = len(table.rows) >= _WORTH_COMPILING
-    rule = goal.rule(microdata)
+    rule = goal.rule_for(microdata)
     search = Search.from_table(table, rule, prune, randomness, fast)
     result = search.run(roots, effort(len(table.rows)))
     group = result.tree.part()[vector]

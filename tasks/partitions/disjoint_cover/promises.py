@@ -32,17 +32,22 @@ class CoverGoal(NamedTuple):
         """The columns that may be cut, on which presence is judged."""
         return self.promise.quasi_identifiers or ()
 
-    def rule(self, microdata: Microdata) -> CoverRule:
+    def rule(self, rows: int) -> CoverRule:
         """Return α and β for compiled code, rounded down if so many rows would overflow."""
-        rows, names = microdata.rows, self.quasi_identifiers
         alpha, beta = (
             _fitting(Fraction(n), _MOST // rows) for n in (self.promise.alpha, self.promise.beta)
         )
         per_alpha = 0 if alpha == 1 else alpha.denominator
-        counted = np.zeros(len(names), dtype=np.int64)
-        for place in (place for place, name in enumerate(names) if name in self.promise.marginals):
-            counted[place] = np.bincount(microdata[names[place]].category()[0]).max()
-        return CoverRule(alpha.numerator, per_alpha, beta.numerator, beta.denominator, counted)
+        nothing = np.zeros(len(self.quasi_identifiers), dtype=np.int64)
+        return CoverRule(alpha.numerator, per_alpha, beta.numerator, beta.denominator, nothing)
+
+    def rule_for(self, microdata: Microdata) -> CoverRule:
+        """Return α and β for the rows of a table, with what its marginals will count."""
+        rule = self.rule(microdata.rows)
+        for place, name in enumerate(self.quasi_identifiers):
+            if name in self.promise.marginals:
+                rule.counted[place] = np.bincount(microdata[name].category()[0]).max()
+        return rule
 
 
 def _fitting(number: Fraction, most: int) -> Fraction:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.forms.marginals import marginal_table
+from sfumato.tasks.forms.counts_table import marginal_table
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.columns import CountsEngine
 from sfumato.tasks.query.engines.conditions import ValueConditions

@@ -29,7 +29,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sfumato.tasks.forms.marginals import marginal_table
+from sfumato.tasks.forms.counts_table import marginal_table
 from sfumato.tasks.query.help_tables.rows import expected_name, help_name
 from sfumato.tasks.query.question.question import Matching, Question
 from sfumato.tasks.query.question.ways import GROUP_ID, tables_of_counts
