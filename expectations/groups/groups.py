@@ -70,11 +70,14 @@ class Cover:
     """The values of one quasi-identifier that each group admits.
 
     `group` and `value` (int64) are parallel, sorted, each pair once; `value` is below `values`.
+    `totals` are the rows of all groups together with each value (int64, one per value), None if
+    they are not published.
     """
 
     group: np.ndarray
     value: np.ndarray
     values: int
+    totals: np.ndarray | None = None
 
     def sizes(self, groups: int) -> np.ndarray:
         """Return the number of values that each of some groups admits (int64, one per group)."""

@@ -4,9 +4,15 @@ Source: Wang, Ambiguity: hide the presence of individuals and their privacy with
 loss. Presence is |G| / Π m_i with |G| the rows of a group (Theorem 5.1), not with its number of
 distinct sensitive values. Several groups may cover a person: `combined` adds their presences up,
 for every vector of quasi-identifiers that the tables admit; `per-group` is the paper's reading.
+
+If the rows with each value of a column are published for all groups together, a group is judged as
+its cells, see `expectations.groups.marginals`: presence is then an upper bound. β does not change:
+in whichever way rows have the values of quasi-identifiers, sensitive values are exchangeable
+within a group.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -16,6 +22,7 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.covering import Covering, Presence, covering, single
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.groups.marginals import MarginalCells, cells_of
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel, Verdict, Way, Worst
@@ -63,6 +70,11 @@ class AlphaBeta(PrivacyModel):
     presence: Literal["combined", "per-group"] = "combined"
 
     @property
+    def marginals(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose marginals will be published."""
+        return ()
+
+    @property
     def judged_jointly(self) -> bool:
         """True if presence is that of all groups that cover a vector."""
         return self.presence == "combined"
@@ -83,26 +95,27 @@ class AlphaBeta(PrivacyModel):
         Raises:
             PromiseError: where the values that groups admit are not shown.
         """
-        coverage = covering(groups, self.quasi_identifiers)
-        if coverage is None:
+        cells = self._cells(groups)
+        if cells is None:
             raise PromiseError(
                 "(α,β)-privacy cannot be measured, because the table does not show which values "
                 "each group admits; use form ambiguous"
             )
         return {
-            "alpha": coverage.rounded_presences(),
+            "alpha": cells.largest_by_group(cells.coverage.rounded_presences()),
             "beta": groups.counts_of(self.sensitive).largest / groups.sizes,
         }
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups that exceed α or β by themselves (bool, one per group)."""
-        coverage = covering(groups, self.quasi_identifiers)
-        if coverage is None:
+        cells = self._cells(groups)
+        if cells is None:
             return np.ones(len(groups), dtype=bool)
         over = are_above(
             groups.counts_of(self.sensitive).largest, groups.sizes, Fraction(self.beta)
         )
-        return np.asarray(over | coverage.are_above(Fraction(self.alpha)))
+        above = cells.coverage.are_above(Fraction(self.alpha))
+        return np.asarray(over | cells.largest_by_group(above))
 
     def worst(self, groups: Groups) -> Worst:
         """Return the largest presence and association over all groups, exactly.
@@ -110,14 +123,14 @@ class AlphaBeta(PrivacyModel):
         Groups fail that exceed β, that exceed α by themselves, or that together cover the vector of
         largest presence where that is more than α.
         """
-        coverage = covering(groups, self.quasi_identifiers)
-        presence = None if coverage is None else self._largest_presence(coverage)
+        cells = self._cells(groups)
+        presence = None if cells is None else self._largest_presence(cells.coverage)
         counts = groups.counts_of(self.sensitive)
         failing = self.failing(groups)
-        if presence is None:
+        if cells is None or presence is None:
             failing[:] = True
         elif presence.largest > Fraction(self.alpha):
-            failing[list(presence.groups)] = True
+            failing[cells.group[list(presence.groups)]] = True
         alpha = None if presence is None else presence.largest
         beta = largest(counts.largest, groups.sizes)
         return {"alpha": alpha, "beta": beta}, int(failing.sum())
@@ -157,5 +170,35 @@ class AlphaBeta(PrivacyModel):
             f"and no value of {self.sensitive} is more than a share {plain(self.beta)} of a group"
         )
 
+    def _cells(self, groups: Groups) -> MarginalCells | None:
+        """Return the cells of the groups; None if a quasi-identifier is not shown."""
+        coverage = covering(groups, self.quasi_identifiers)
+        if coverage is None:
+            return None
+        names = groups.covers if self.quasi_identifiers is None else self.quasi_identifiers
+        counted = [place for place, name in enumerate(names) if name in self.marginals]
+        return cells_of(coverage, counted)
+
     def _largest_presence(self, coverage: Covering) -> Presence | None:
         return joint_presence(coverage) if self.presence == "combined" else single(coverage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaBetaBesideMarginals(AlphaBeta):
+    """The same promise while groups are made whose marginals will be published with them.
+
+    Whatever the marginals are then, groups that keep it by themselves keep it beside them.
+    """
+
+    counted: tuple[str, ...] = ()
+
+    @classmethod
+    def from_promise(cls, promise: AlphaBeta, counted: Sequence[str]) -> "AlphaBetaBesideMarginals":
+        """Return a promise about groups beside the marginals of these columns."""
+        own = {field.name: getattr(promise, field.name) for field in fields(promise)}
+        return cls(**own, counted=tuple(counted))
+
+    @property
+    def marginals(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose marginals will be published."""
+        return self.counted

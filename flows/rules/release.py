@@ -97,8 +97,34 @@ def _form(spec: SpecParts) -> None:
             "another line do not keep. Use form generalized, suppressed, permuted or "
             "split"
         )
-    if fault := spec.form.fault_in(spec):
+    if fault := spec.form.fault_in(spec) or _fault_of_marginals(spec):
         raise ValueError(fault)
+
+
+def _fault_of_marginals(spec: SpecParts) -> str | None:
+    """Return what does not go with published marginals, or None.
+
+    They are judged with the groups of one version. Whoever has those of several versions or lines
+    about the same people can subtract one from another.
+    """
+    if not spec.form.counted_columns:
+        return None
+    faults = {
+        "versions: `composed` is not judged beside marginals. Write `versions: disjoint`": (
+            isinstance(spec.versions, ContinuedVersions)
+        ),
+        "versions: marginals of versions about the same people can be subtracted from one another. "
+        "Write `versions: disjoint`": spec.versions == "accepted-risk",
+        "across-lines: marginals of lines about the same people can be subtracted from one "
+        "another. Leave across-lines out": spec.across_lines == "accepted-risk",
+        "people: marginals are judged with the groups of one line, and people is for several lines "
+        "about the same people. Leave people out": spec.people is not None,
+        "parts: the marginals of all parts are not judged together. Leave parts out": (
+            spec.parts is not None
+        ),
+    }
+    fault = next((fault for fault, broken in faults.items() if broken), None)
+    return None if fault is None else f"{fault}, or leave form.marginals out"
 
 
 def _partition(spec: SpecParts) -> None:

@@ -2,7 +2,9 @@
 
 `at_<name>` has every value of a quasi-identifier that a group admits, once, and group_id; `st` the
 sensitive values of each group with their counts (see `tasks.forms.counts_table`). Only group_id
-joins them: a group of many values covers more combinations than it has rows.
+joins them: a group of many values covers more combinations than it has rows. `marginal_<name>` has
+the rows of all groups together with each value of a quasi-identifier, if the spec asks for it (see
+`tasks.forms.counts_table`).
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss.
@@ -32,7 +34,7 @@ from sfumato.tasks.arrays.compiled import Loop, can_compile, compile_loop
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import AmbiguousParameters
-from sfumato.tasks.forms.order import canonical_apart, is_sorted
+from sfumato.tasks.forms.order import canonical_apart, canonical_table, is_sorted
 from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID, safe_name
@@ -65,7 +67,8 @@ def publish(
         )
         for column in published.with_roles("quasi-identifier")
     }
-    return canonical({**admitted, **st.tables_of(published, group, parameters.together)})
+    counted = st.tables_of(published, group, parameters.together)
+    return canonical({**admitted, **counted, **st.marginals_of(published, parameters.marginals)})
 
 
 def _distinct(table: pa.Table) -> pa.Table:
@@ -82,7 +85,10 @@ def _keys(table: pa.Table) -> np.ndarray:
 
 def canonical(tables: Tables) -> Tables:
     """Return the tables in canonical order: groups by what they admit, rows by group and value."""
-    return canonical_apart(tables)
+    marginals = {name: table for name, table in tables.items() if st.is_marginal(name)}
+    return canonical_apart(st.without_marginals(tables)) | {
+        name: canonical_table(table) for name, table in marginals.items()
+    }
 
 
 def schemas(schema: Schema, parameters: AmbiguousParameters) -> Mapping[str, pa.Schema]:
@@ -92,7 +98,8 @@ def schemas(schema: Schema, parameters: AmbiguousParameters) -> Mapping[str, pa.
         table_of(name): pa.schema([st.field(name, schema), group])
         for name in names_with_roles(schema, "quasi-identifier")
     }
-    return {**admitted, **st.schemas(schema, parameters.together)}
+    marginals = st.schemas_of_marginals(schema, parameters.marginals)
+    return {**admitted, **st.schemas(schema, parameters.together), **marginals}
 
 
 def groups(
@@ -104,11 +111,12 @@ def groups(
     quasi-identifiers those rows admit stays hidden.
 
     Raises:
-        PromiseError: where a group admits no value of a quasi-identifier, or more than it has rows.
+        PromiseError: where a group admits no value of a quasi-identifier, or more than it has rows;
+            where no table has the published totals of a column.
     """
-    rows = _rows(tables, schema)
+    rows = _rows(tables)
     known_columns = [name for name in adversary_columns if schema[name].role == "sensitive"]
-    counts = {name: table for name, table in tables.items() if not name.startswith("at_")}
+    counts = {name: tables[name] for name in _tables_of_counts(tables)}
     seen = st.groups(counts, schema, known_columns, sensitive)
     if known_columns:
         return seen
@@ -120,16 +128,22 @@ def groups(
         admitted = column_cover.sizes(len(rows))
         if (admitted < 1).any() or (admitted > rows).any():
             raise PromiseError(f"{table_of(name)}: a group admits no value, or more than its rows")
-        covers[name] = column_cover
+        covers[name] = st.with_totals(name, column_cover, tables, table_of(name))
+        st.require_possible(name, rows, covers[name])
     return replace(seen, covers=covers)
 
 
-def _rows(tables: Tables, schema: Schema) -> np.ndarray:
+def _tables_of_counts(tables: Tables) -> list[str]:
+    return [name for name in tables if not (name.startswith("at_") or st.is_marginal(name))]
+
+
+def _rows(tables: Tables) -> np.ndarray:
     """Return the rows of each group, on which all tables of counts agree; groups are 0, 1, …."""
-    number = max(int(as_integers(table[GROUP_ID]).max(initial=-1)) for table in tables.values()) + 1
-    if number > min(table.num_rows for table in tables.values()):
+    numbered = st.without_marginals(tables).values()
+    number = max(int(as_integers(table[GROUP_ID]).max(initial=-1)) for table in numbered) + 1
+    if number > min(table.num_rows for table in numbered):
         raise PromiseError("group_id: not every table has every group, 0, 1, …")
-    names = [name for name in tables if not name.startswith("at_")]
+    names = _tables_of_counts(tables)
     totals = [st.totals(tables[name], number) for name in names]
     if any(rows is None or (rows != totals[0]).any() or not rows.all() for rows in totals):
         raise PromiseError(f"{', '.join(names)}: these tables differ in the counts of a group")
@@ -141,6 +155,7 @@ def rules(
 ) -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules: each group admits a value once, and counts add up to the rows."""
     by_table = dict(st.rules(schema, parameters.together, rows, withheld))
+    by_table |= st.rules_of_marginals(schema, parameters.marginals, rows, withheld)
     for name in names_with_roles(schema, "quasi-identifier"):
         arrow, besides = schemas(schema, parameters)[table_of(name)], (name, GROUP_ID)
         by_table[table_of(name)] = rules_of_published(arrow, None, _is_once, withheld, besides)

@@ -4,9 +4,9 @@ The subclasses are in modules beside their algorithms, which they do not import.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sfumato.expectations.models.model import PrivacyModel, Way
 from sfumato.tasks.partitions.declared import PartitionParameters
@@ -66,6 +66,17 @@ class FormParameters(Part):
 
     method: str
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_marginals(cls, written: Any) -> Any:
+        """Refuse `marginals` by name in a form that is not judged with them."""
+        if isinstance(written, Mapping) and "marginals" in set(written) - set(cls.model_fields):
+            raise ValueError(
+                f"marginals: form {written.get('method')} cannot be judged beside them. Leave "
+                "marginals out, or use form ambiguous"
+            )
+        return written
+
     @classmethod
     def admits(cls, promise: PrivacyModel) -> bool:
         """Decide whether a promise means something for what the form shows."""
@@ -110,6 +121,11 @@ class FormParameters(Part):
     def together(self) -> bool:
         """True if the sensitive values of one person are in one row."""
         return True
+
+    @property
+    def counted_columns(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose values are counted over all groups together."""
+        return ()
 
     def grouped_by(
         self,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_beta import AlphaBeta, AlphaBetaBesideMarginals
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.forms.declared import Companions, FormParameters, SensitiveApart
 from sfumato.tasks.partitions.declared import PartitionParameters
@@ -82,6 +82,30 @@ class AmbiguousParameters(SensitiveApart):
     shows_insensitive: ClassVar[bool] = False
 
     method: Literal["ambiguous"]
+    marginals: tuple[str, ...] = field_since(
+        14,
+        (),
+        "quasi-identifiers of which the rows with each value are also counted over all groups",
+    )
+
+    @field_validator("marginals")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError("a column is listed twice; list it once")
+        return names
+
+    @property
+    def counted_columns(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose values are counted over all groups together."""
+        return self.marginals
+
+    def fault_in(self, spec: Companions) -> str | None:
+        """Refuse to count other columns than quasi-identifiers."""
+        for name in self.marginals:
+            if name not in spec.names_with_roles("quasi-identifier"):
+                return f"form.marginals: {name!r} is not a column with role quasi-identifier"
+        return None
 
     def grouped_by(
         self, promises: Sequence[PrivacyModel], partition: PartitionParameters
@@ -91,11 +115,16 @@ class AmbiguousParameters(SensitiveApart):
         The gate judges presence on the tables, whatever groups were made for.
         """
         return tuple(
-            replace(promise.over_versions, quasi_identifiers=promise.quasi_identifiers)
-            if isinstance(promise, AlphaBeta) and not partition.aims_at_presence
-            else promise
+            self._grouped_by(promise, partition) if isinstance(promise, AlphaBeta) else promise
             for promise in super().grouped_by(promises, partition)
         )
+
+    def _grouped_by(self, promise: AlphaBeta, partition: PartitionParameters) -> PrivacyModel:
+        if not partition.aims_at_presence:
+            return replace(promise.over_versions, quasi_identifiers=promise.quasi_identifiers)
+        if not self.marginals:
+            return promise
+        return AlphaBetaBesideMarginals.from_promise(promise, self.marginals)
 
 
 class PermutedParameters(SensitiveApart):

@@ -385,10 +385,21 @@ def _faults_of_declaration(declared: Declared) -> Iterator[str]:
     for name, column in declared.columns.items():
         if fault := fault_of_codings(column, column.type):
             yield f"column {name!r}: {fault}"
+    yield from _faults_of_marginals(declared)
     if declared.policy is not None:
         from sfumato.tasks.policies.term import faults_of_edition  # few releases have one
 
         yield from faults_of_edition(declared.policy)
+
+
+def _faults_of_marginals(declared: Declared) -> Iterator[str]:
+    """Yield why marginals cannot be judged: they are only with the groups of one whole version."""
+    names = declared.form.counted_columns
+    if not set(names) <= set(declared.names_with_roles("quasi-identifier")):
+        yield "form.marginals names columns that are not quasi-identifiers"
+    alone = declared.versions == "disjoint" and declared.exposure is None
+    if names and not (alone and declared.parts is None and not declared.made_of):
+        yield "publishes marginals beside other versions, lines or parts"
 
 
 def _faults_of_scopes(terms: Terms) -> Iterator[str]:

@@ -60,6 +60,11 @@ SCRIPTS: dict[str, str] = {
     "lB4xBSTmQ+X3Yi1L0DzSrOuKyiQCt/Erofn7MhheO8I=": "subdomains, fetched",
     "8xuMDHAo23aT/zO5FEI0wyGvuVQbyBoUioOYef/2/QY=": "labels",
     "xvSgyM2WP4hOEqKFpMubP6X+KVaCjjQLQ2WKrJV6Z+E=": "labels, fetched",
+    "PbgMGN4YBgQ9wYdMl/9eq4eZotpD2XMJMN+V4jNrPxI=": "rows, fetched",
+    "UqVWNuOSN1UD9nGMVo+Oqytha3XEHbU2C7qoC17mylo=": "columns",
+    "FEeCRWutPBQOg/4kVhRDZwNcmbUuCDppFqmZkG+O5D4=": "columns, fetched",
+    "xg6gAkfjn/211n0NUk3AMgsAdHLwXMkdjDEw5zgD5is=": "subdomains, fetched",
+    "czz6XB/km12Hn5VDXVNzAdFSISeuBpSNA2/4usvgpB8=": "labels, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

@@ -15,6 +15,7 @@ from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.exact import Exact, exact, is_ordered
 from sfumato.expectations.shared.numbers import plain
+from sfumato.tasks.forms.counts_table import tables_counting
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.report.charts import (
     RIGHT,
@@ -89,7 +90,7 @@ class CodebookValues:
 
 def published_values(name: str, tables: Tables) -> CodebookValues:
     """Return the values of the column `name`, or the ranges in their place if no table has it."""
-    having = {table: content for table, content in sorted(tables.items()) if _has(content, name)}
+    having = tables_counting(name, tables)
     if not having:
         return _ranges(tables)
     pieces = [chunk for content in having.values() for chunk in content[name].chunks]

@@ -191,12 +191,21 @@ def _columns_apart(tables: Tables, declared: Declared) -> Document:
         "admitted": [
             _table(_by_group(tables[table_of(name)].select([GROUP_ID, name]))) for name in names
         ],
+        **_marginals(declared, lambda table, _: _table(tables[table])),
         **_values_of_groups(tables, declared),
         **_rounds(declared),
     }
     if declared.is_composed:
         document["lineage"] = _table(tables[LINEAGE].select([VACANT_ROWS]))
     return document
+
+
+def _marginals(declared: Declared, packed: Callable[[str, str], Document]) -> Document:
+    """Return the published marginals, each as `packed` makes it of its table and column."""
+    from sfumato.tasks.forms.counts_table import marginal_table
+
+    names = declared.form.counted_columns
+    return {"marginals": [packed(marginal_table(n), n) for n in names]} if names else {}
 
 
 def _rounds(declared: Declared) -> Document:
@@ -331,6 +340,7 @@ def _columns_in_files(tables: Tables, declared: Declared) -> Document:
     names = declared.names_with_roles("quasi-identifier")
     document = {
         "admitted": [_files([table_of(name)], [GROUP_ID, name]) for name in names],
+        **_marginals(declared, lambda table, name: _files([table], [name, COUNT])),
         **_values_in_files(tables, declared),
         **_rounds(declared),
     }

@@ -41,6 +41,7 @@ default: what does not use it is written, and digested, as it always was.
     12  policy: a policy by name, date and SHA-256, with the rules that a machine decides
     13  the promise delta-disclosure about declared distributions; p-privacy whose targets have the
         least sum of ranges; form.fakes-by: width
+    14  form.marginals of ambiguous: the published rows with each value of some quasi-identifiers
     15  form: apart, people and the rows of a second table that belong to their groups; the promises
         people, related-l-diversity and related-alpha; related_rows: what became of these rows
 """

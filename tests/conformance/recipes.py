@@ -281,6 +281,14 @@ RECIPES: Mapping[str, Recipe] = {
         ambiguous,
         insensitive=False,
     ),
+    "marginals": Recipe(
+        {"method": "disjoint-cover", "residue": "suppress"},
+        {"method": "ambiguous", "marginals": ["town"]},
+        _wide,
+        ambiguous,
+        insensitive=False,
+        composed=False,
+    ),
     "stratum": Recipe(
         {"method": "stratum"},
         {"method": "redistributed", "tree": "balanced", "denominator": 8},

@@ -569,7 +569,8 @@ def count_otherwise(draft: Draft, rng: Random) -> Expected:
 @refuses("tables-disagree")
 def counts_of_another_group(draft: Draft, rng: Random) -> Expected:
     """Move one of a value's count from one group to another."""
-    tables = {n: t for n, t in draft.tables().items() if "count" in t.column_names}
+    names = {"count", "group_id"}
+    tables = {n: t for n, t in draft.tables().items() if names <= {*t.column_names}}
     require(tables and draft.form in ("split", "ambiguous"))
     name = rng.choice(sorted(tables))
     rows = tables[name].to_pylist()

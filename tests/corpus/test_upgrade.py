@@ -37,6 +37,7 @@ FORMS = {  # of each format the line with the most state
     "format-11": "ambiguous",  # with frequencies that are fitted column by column
     "format-12": "generalized",  # under a policy
     "format-13": "redistributed",  # with targets of the least ranges
+    "format-14": "ambiguous",  # beside marginals
 }
 LINES = [
     line

@@ -348,7 +348,13 @@ def test_estimates_are_those_of_readers():
     vectors, vector = distinct(microdata.columns, np.zeros(400, dtype=np.int64))
     taste = CutPreference(np.ones(vectors.begins[-1]), 1.0, 0.5, 0.5, 0.3, 64)
     room = room_for(vectors, np.random.default_rng(1).random(97))
-    tree = grow(vectors, CoverRule(1, 0, 1, 2), taste, np.arange(len(vectors.rows)), room)
+    tree = grow(
+        vectors,
+        CoverRule(1, 0, 1, 2, np.zeros(4, dtype=np.int64)),
+        taste,
+        np.arange(len(vectors.rows)),
+        room,
+    )
     group = tree.part()[vector]
     assert group.max() > 5
     sizes = np.bincount(group)

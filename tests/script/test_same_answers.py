@@ -62,6 +62,12 @@ FORMS = {
         "partition": {"method": "mondrian"},
         "form": {"method": "ambiguous"},
     },
+    "ambiguous beside marginals": {
+        "columns": TYPED,
+        "promises": DIVERSE,
+        "partition": {"method": "mondrian"},
+        "form": {"method": "ambiguous", "marginals": ["town", "since", "score"]},
+    },
     "suppressed": {
         "columns": KNOWN,
         "promises": [{"model": "k-anonymity", "k": 2}],

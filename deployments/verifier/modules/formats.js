@@ -40,6 +40,7 @@ export function lowestFormat(d) {
         || (p.model === 'delta-disclosure' && form.method === 'redistributed')
         || (p.model === 'p-privacy' && has(p.target, 'objective')))
       || has(form, 'fakes-by') || ['top-down', 'local-suppression'].includes(partition.method),
+    14: has(form, 'marginals'),
     15: form.method === 'apart',
   }
   let format = 0

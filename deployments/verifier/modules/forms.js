@@ -11,6 +11,7 @@ import { compareTexts, safe } from './text.js'
  * @property {number} [rows] the number of rows, where it is fixed
  * @property {string[]} besides columns that may number the rows (F1.4)
  * @property {boolean} [counts] whether it is a table of counts (F2)
+ * @property {boolean} [marginal] whether it is a marginal (F4.4)
  */
 
 /** @param {any} d @param {string} role */
@@ -38,6 +39,11 @@ function countTables(d) {
     name, fields: [number('group_id'), ...columns.map(own), number('count')], order: 'group', besides: ['group_id', 'count'], counts: true,
   }))
 }
+
+/** Tables of marginals (F4.4). @param {any} d @returns {Plan[]} */
+export const marginalsOf = d => (d.form.marginals ?? []).map((/** @type {string} */ q) => ({
+  name: `marginal_${safe(q)}`, fields: [own(d.columns.find((/** @type {any} */ c) => c.name === q)), number('count')], order: 'value', besides: [q, 'count'], marginal: true,
+}))
 
 /** @param {any} d @returns {Plan} */
 function lineage(d) {
@@ -74,7 +80,7 @@ export function plansOf(d) {
     case 'ambiguous':
       return [...Q.map((/** @type {any} */ q) => ({
         name: `at_${safe(q.name)}`, fields: [own(q), number('group_id')], order: 'group', besides: [q.name, 'group_id'],
-      })), ...countTables(d), ...more]
+      })), ...countTables(d), ...marginalsOf(d), ...more]
     case 'apart': {
       const related = new Set(d.form.columns), isRelated = (/** @type {any} */ c) => related.has(c.name)
       const numbers = ['group_id', 'people', 'related_rows', 'most_rows'].map(name => number(name))
@@ -140,7 +146,7 @@ export function numberingTables(d) {
   switch (d.form.method) {
     case 'generalized': case 'suppressed': return composed ? ['microdata', 'lineage'] : []
     case 'redistributed': return ['qit', 'st', 'aims', ...(composed ? ['lineage'] : [])]
-    case 'ambiguous': return [...names].sort(compareTexts)
+    case 'ambiguous': return plansOf(d).filter(p => !p.marginal).map(p => p.name).sort(compareTexts)
     default: return names // microdata, vacant, lineage; qit, counts, lineage; people, related rows, group_counts
   }
 }

@@ -111,6 +111,11 @@ export function checkManifest(manifest) {
   for (const o of d.observed) {
     for (const key of ['people', 'households']) holds((o[key] !== undefined) === (key === people), 'M6.4', `observed, ${key}`)
   }
+  if (d.form.marginals) {
+    const about = d.form.marginals.map((/** @type {string} */ q) => d.columns.find((/** @type {any} */ c) => c.name === q))
+    holds(new Set(d.form.marginals).size === about.length && about.every((/** @type {any} */ c) => c?.role === 'quasi-identifier'), 'F4.4', 'form.marginals')
+    holds(d.versions === 'disjoint' && !d.exposure && !d.parts && !d.made_of, 'F4.4', 'marginals beside other versions, lines or parts')
+  }
   if (d.form.method === 'redistributed') {
     holds(d.columns.filter((/** @type {any} */ c) => c.role === 'sensitive').length === 1, 'F1.3', 'not one sensitive column')
   }

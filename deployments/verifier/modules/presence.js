@@ -1,4 +1,4 @@
-/** Presence of people in `ambiguous` (P12.2 to P12.5). */
+/** Presence of people in `ambiguous` (P12.2 to P12.6). */
 import { add, compare, fraction, largest, ONE, smallest, ZERO } from './fractions.js'
 import { safe } from './text.js'
 import { sumsBy } from './relations.js'
@@ -19,19 +19,29 @@ export function presence(release, promise) {
   const grouped = (/** @type {string} */ name) => /** @type {import('./order.js').Grouped} */(release.grouped.get(name))
   const sizes = sumsBy(grouped(/** @type {any} */(counts).name), 'count')
   const names = [...new Set(promise['quasi-identifiers'])]
+  const cells = release.cells ?? new Map()
   const tables = names.map(q => ({ table: grouped(`at_${safe(q)}`), ranks: grouped(`at_${safe(q)}`).table.column(q).ranks }))
-  const shares = Array.from({ length: groups }, (_, g) => {
-    let vectors = 1n
-    for (const { table } of tables) vectors *= BigInt(table.size(g))
-    return smallest(ONE, fraction(BigInt(sizes[g]), vectors))
-  })
-  if (promise.presence === 'per-group') return shares.reduce(largest)
-  const admitted = tables.map(({ table, ranks }) => Array.from({ length: groups }, (_, g) => {
+  const all = tables.map(({ table, ranks }) => Array.from({ length: groups }, (_, g) => {
     const list = []
     for (let i = table.start[g]; i < table.start[g + 1]; i++) list.push(ranks[table.rows[i]])
     return list
   }))
-  return mostCovered(shares, admitted)
+  // a part is a group, or a cell of it: with one value of each column that has a marginal (P12.6)
+  let parts = Array.from({ length: groups }, (_, g) => ({ rows: sizes[g], lists: all.map(lists => lists[g]), g }))
+  names.forEach((q, column) => {
+    const most = cells.get(q)
+    if (!most) return
+    parts = parts.flatMap(({ rows, lists, g }) => all[column][g].map((rank, k) => ({
+      rows: Math.min(rows, most[g][k]), lists: lists.map((list, other) => other === column ? [rank] : list), g,
+    })))
+  })
+  const shares = parts.map(({ rows, lists }) => {
+    let vectors = 1n
+    for (const list of lists) vectors *= BigInt(list.length)
+    return smallest(ONE, fraction(BigInt(rows), vectors))
+  })
+  if (promise.presence === 'per-group') return shares.reduce(largest)
+  return mostCovered(shares, names.map((_, column) => parts.map(({ lists }) => lists[column])))
 }
 
 /**

@@ -2,9 +2,10 @@
 import { must } from './refusal.js'
 import { checkGroupIds, checkNumbering, Grouped } from './order.js'
 import { checkTotal } from './tables.js'
-import { hasLabels, isComposed, numberingTables, columnsOf } from './forms.js'
+import { columnsOf, hasLabels, isComposed, marginalsOf, numberingTables } from './forms.js'
 import { labelReader } from './labels.js'
 import { safe } from './text.js'
+import { compareValues } from './values.js'
 import { Targets } from './targets.js'
 import { checkRelated } from './related.js'
 
@@ -16,6 +17,7 @@ import { checkRelated } from './related.js'
  * @property {number} [groups] how many group ids there are
  * @property {Map<string, Grouped>} grouped
  * @property {Targets} [targets]
+ * @property {Map<string, number[][]>} [cells] by a column with a marginal: of each group the most rows of each admitted value (F4.5)
  * @property {Map<string, import('./grouping.js').Counts>} [counted] counts of promises that were judged before
  */
 
@@ -68,7 +70,10 @@ export function checkRelations(release) {
       }
       before = sums
     }
-    if (d.form.method === 'ambiguous') checkAdmitted(d, grouped, groups, /** @type {Float64Array} */(before))
+    if (d.form.method === 'ambiguous') {
+      checkAdmitted(d, grouped, groups, /** @type {Float64Array} */(before))
+      release.cells = checkMarginals(release, grouped, /** @type {Float64Array} */(before))
+    }
   } else if (d.form.method === 'apart') checkRelated(d, grouped, groups)
   else if (d.form.method === 'redistributed') checkRedistributed(release, grouped, groups, rowsOf, vacantOf)
   else if (rowsOf) {
@@ -130,6 +135,61 @@ function checkAdmitted(d, grouped, groups, sizes) {
       for (let i = table.start[g] + 1; i < table.start[g + 1]; i++) must(c[table.rows[i]] !== c[table.rows[i - 1]], 'order-wrong', 'F4.2', at, 'equal rows')
     }
   }
+}
+
+/**
+ * F4.4, F4.5: the most rows of each group with each admitted value, by column with a marginal.
+ * @param {Release} release
+ * @param {(name: string) => Grouped} grouped
+ * @param {Float64Array} sizes
+ */
+function checkMarginals(release, grouped, sizes) {
+  const { d, tables } = release, cells = new Map()
+  for (const plan of marginalsOf(d)) {
+    const [{ name: q }] = plan.fields, at = `data/${plan.name}.parquet`
+    const table = /** @type {import('./column.js').Table} */(tables.get(plan.name)), own = grouped(`at_${safe(q)}`)
+    checkTotal(table, 'count', d.rows.published, 'F4.4', at)
+    const counted = table.column(q), admitted = own.table.column(q), times = table.column('count').numbers
+    const totals = new Map(Array.from(counted.ranks, (rank, i) => [rank, times[i]])), values = admitted.ranks
+    must(totals.size === table.length, 'order-wrong', 'F4.4', at, 'equal rows')
+    // sets of the same size with equal values rank them alike
+    const alike = counted.rankCount === admitted.rankCount && new Set(values).size === totals.size && totals.has(0) === values.includes(0)
+      && [...totals.keys()].every(r => r === 0 || compareValues(counted.type, counted.valueOfRank(r), admitted.valueOfRank(r)) === 0)
+    must(alike, 'tables-disagree', 'F4.4', at, 'other values than groups admit')
+    const most = mostRows(own, values, totals, sizes)
+    must(most, 'tables-disagree', 'F4.5', at, 'no table has these counts')
+    cells.set(q, most)
+  }
+  return cells
+}
+
+/**
+ * F4.5. Returns nothing where a least number is above a greatest one.
+ * @param {Grouped} own the values that groups admit
+ * @param {Int32Array} values of its rows, as ranks
+ * @param {Map<number, number>} totals
+ * @param {Float64Array} sizes
+ * @returns {number[][] | undefined} in the order of the rows of each group
+ */
+function mostRows(own, values, totals, sizes) {
+  const groupOf = new Int32Array(values.length), spare = sizes.map((size, g) => size - own.size(g))
+  for (let g = 0; g < sizes.length; g++) for (let i = own.start[g]; i < own.start[g + 1]; i++) groupOf[own.rows[i]] = g
+  /** @type {Map<number, number>} */
+  const excess = new Map(totals)
+  for (const v of values) excess.set(v, /** @type {number} */(excess.get(v)) - 1)
+  const ofGroup = Array.from(values, (_, i) => spare[groupOf[i]]), ofValue = Array.from(values, v => /** @type {number} */(excess.get(v)))
+  /** Sums over the other rows of the same group, and of the same value. @param {number[]} a @param {number[]} b */
+  const others = (a, b) => {
+    const inGroup = new Float64Array(sizes.length)
+    /** @type {Map<number, number>} */
+    const withValue = new Map()
+    values.forEach((v, i) => { inGroup[groupOf[i]] += a[i]; withValue.set(v, (withValue.get(v) ?? 0) + b[i]) })
+    return Array.from(values, (v, i) => [inGroup[groupOf[i]] - a[i], /** @type {number} */(withValue.get(v)) - b[i]])
+  }
+  const least = others(ofValue, ofGroup).map(([g, v], i) => Math.max(0, ofGroup[i] - g, ofValue[i] - v))
+  const most = others(least, least).map(([g, v], i) => Math.min(ofGroup[i] - g, ofValue[i] - v))
+  if (most.some((n, i) => n < least[i])) return undefined
+  return Array.from(sizes, (_, g) => Array.from({ length: own.size(g) }, (_, k) => 1 + most[own.rows[own.start[g] + k]]))
 }
 
 /**

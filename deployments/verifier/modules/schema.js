@@ -1,7 +1,7 @@
 /** The JSON Schema of the specification, as a module: the same value as in datapackage.schema.json. */
 export default {
  "$schema": "https://json-schema.org/draft/2020-12/schema",
- "title": "datapackage.json of a Sfumato release, specification 1.4",
+ "title": "datapackage.json of a Sfumato release, specification 1.5",
  "type": "object",
  "properties": {
   "$schema": {
@@ -917,7 +917,7 @@ export default {
           "type": "integer"
          },
          "numbers": {
-          "description": "whether the number of everybody's related rows is known to an adversary",
+          "description": "whether an adversary knows how many related rows each person has",
           "enum": [
            "hidden",
            "known"
@@ -958,7 +958,7 @@ export default {
           "type": "integer"
          },
          "numbers": {
-          "description": "whether the number of everybody's related rows is known to an adversary",
+          "description": "whether an adversary knows how many related rows each person has",
           "enum": [
            "hidden",
            "known"
@@ -1533,6 +1533,17 @@ export default {
           "together"
          ],
          "type": "string"
+        },
+        "marginals": {
+         "description": "quasi-identifiers of which the rows with each value are also counted over all groups",
+         "items": {
+          "type": "string"
+         },
+         "type": "array",
+         "x-since-format": 14,
+         "not": {
+          "const": []
+         }
         }
        },
        "required": [
@@ -3286,7 +3297,7 @@ export default {
      "type": "integer"
     },
     "dropped-as-orphans": {
-     "description": "rows of nobody in the table of people",
+     "description": "rows of no person in the table of people",
      "minimum": 0,
      "type": "integer"
     },

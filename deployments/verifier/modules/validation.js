@@ -31,6 +31,7 @@ function entriesOf(d, plan, rows) {
   if (plan.counts) say('expect_total_count', { column: 'count', value: composed ? all : published }, composed ? all : published)
   if (plan.name === 'st' && d.form.method === 'redistributed' && d.form.fakes === 0 && !composed) say('expect_total_count', { column: 'count', value: published }, published)
   if (plan.name === 'group_counts') say('expect_total_count', { column: 'people', value: published }, published)
+  if (plan.marginal) say('expect_total_count', { column: 'count', value: published }, published)
   if (plan.name === 'lineage') say('expect_total_count', { column: 'rows', value: published }, published)
   for (const f of plan.fields) {
     const codings = f.declared && !(labels && f.declared.role === 'quasi-identifier') ? visibleCodings(f.declared) : []

@@ -92,7 +92,9 @@ def keeps(rule: Any, side: int, rows: int, most: int, room: Any) -> bool:
     """Return True if a side keeps α and β, decided in integers.
 
     By α, the rows must be at most α times the product of the numbers of admitted values, over the
-    quasi-identifiers; by β, one sensitive value may have at most a share β of the rows.
+    quasi-identifiers; by β, one sensitive value may have at most a share β of the rows. Beside
+    marginals only the rows that can have the same values of their attributes count, and only the
+    other quasi-identifiers (see `expectations.groups.marginals`).
 
     Args:
         rule: α and β as fractions.
@@ -103,9 +105,18 @@ def keeps(rule: Any, side: int, rows: int, most: int, room: Any) -> bool:
     """
     if most * rule.per_beta > rows * rule.beta:
         return False
-    needed = rows * rule.per_alpha
+    if rule.per_alpha == 0:
+        return True
+    most_alike = rows  # rows that can have one value of each attribute with a marginal
+    for a in range(len(room.firsts) - 2):
+        if rule.counted[a] > 0:
+            spare = rows - room.admitted[side, a]
+            most_alike = min(most_alike, rule.counted[a], spare + 1)
+    needed = most_alike * rule.per_alpha
     covered = rule.alpha
     for a in range(len(room.firsts) - 2):
+        if rule.counted[a] > 0:
+            continue
         admitted = room.admitted[side, a]
         if covered >= needed or covered > _MOST // admitted:  # `needed` is at most 2^62
             return True

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_beta import AlphaBeta, AlphaBetaBesideMarginals
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
@@ -38,7 +38,16 @@ class CoverGoal(NamedTuple):
             _fitting(Fraction(n), _MOST // rows) for n in (self.promise.alpha, self.promise.beta)
         )
         per_alpha = 0 if alpha == 1 else alpha.denominator
-        return CoverRule(alpha.numerator, per_alpha, beta.numerator, beta.denominator)
+        nothing = np.zeros(len(self.quasi_identifiers), dtype=np.int64)
+        return CoverRule(alpha.numerator, per_alpha, beta.numerator, beta.denominator, nothing)
+
+    def rule_for(self, microdata: Microdata) -> CoverRule:
+        """Return α and β for the rows of a table, with what its marginals will count."""
+        rule = self.rule(microdata.rows)
+        for place, name in enumerate(self.quasi_identifiers):
+            if name in self.promise.marginals:
+                rule.counted[place] = np.bincount(microdata[name].category()[0]).max()
+        return rule
 
 
 def _fitting(number: Fraction, most: int) -> Fraction:
@@ -61,7 +70,8 @@ def strictest_cover(
     alpha_betas = [promise for promise in promises if isinstance(promise, AlphaBeta)]
     names = _scope(microdata, strata, alpha_betas)
     sensitive = [_sensitive(microdata, promise) for promise in alpha_betas]
-    strictest = AlphaBeta(
+    strictest = AlphaBetaBesideMarginals(
+        counted=tuple(name for name in names if name in alpha_betas[0].marginals),
         alpha=smallest_alpha(alpha_betas),
         beta=smallest_beta(
             p for p, name in zip(alpha_betas, sensitive, strict=True) if name == sensitive[0]

@@ -61,13 +61,15 @@ def by_part(part: np.ndarray, vector: np.ndarray) -> list[np.ndarray]:
 class CoverRule(NamedTuple):
     """The largest presence α and share β as fractions; a denominator of 0 means no limit.
 
-    No number of rows times a denominator exceeds 2^62.
+    No number of rows times a denominator exceeds 2^62. `counted` has the rows of the
+    most frequent value of each attribute whose marginal will be published, 0 for others (int64).
     """
 
     alpha: int
     per_alpha: int
     beta: int
     per_beta: int
+    counted: np.ndarray
 
 
 class CutPreference(NamedTuple):

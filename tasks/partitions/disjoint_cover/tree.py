@@ -20,7 +20,8 @@ from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, CutPreferen
 
 _ENOUGH = 128  # vectors of a part whose values are counted first, to see that its sides keep α
 _MORE = 8  # times as many are counted next
-_ANYTHING = CoverRule(1, 0, 1, 0)  # no limits, for cuts that are looked for in a sample
+_NO_COLUMN = np.zeros(0, dtype=np.int64)
+_ANYTHING = CoverRule(1, 0, 1, 0, _NO_COLUMN)  # no limits, for cuts that are looked for in a sample
 
 
 def may_cut(table: Any, rule: Any, vectors: Any, a: int, room: Any) -> bool:

@@ -8,13 +8,14 @@ Source: see `tasks.query.sql.marginal_counts`, whose bounds and estimates these 
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from sfumato.tasks.forms.counts_table import marginal_table
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.columns import CountsEngine
 from sfumato.tasks.query.engines.conditions import ValueConditions
@@ -108,6 +109,8 @@ class GroupMatches:
         most: the greatest number (int64).
         expected: the assumed number (float64) among `among` (float64 or int64).
         among: the number of rows, or of admitted values, of which the assumed share is taken.
+        total: the number of rows of all groups that have one (int64, one per cell, or
+            one for all); None without a marginal.
     """
 
     is_possible: np.ndarray
@@ -115,6 +118,7 @@ class GroupMatches:
     most: np.ndarray
     expected: np.ndarray
     among: np.ndarray
+    total: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ class DirectCountsEngine(CountsEngine):
     conditions: ValueConditions = field(kw_only=True)
     _admitted: dict[str, AdmittedValues] = field(default_factory=dict)
     _counted: dict[str, PublishedCounts] = field(default_factory=dict)
+    _totals: dict[str, np.ndarray] = field(default_factory=dict)
 
     def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
         """Return the bounds of each count by the values of the group columns.
@@ -178,6 +183,14 @@ class DirectCountsEngine(CountsEngine):
         low = np.maximum(low, 0) if terms else size
         met = entries.where(is_possible)
         least, most, expected = (met.sums(ends[is_possible]) for ends in (low, high, rows))
+        if any(term.total is not None for term in terms):
+            parts = [
+                met.sums(term.least[is_possible]) if term.total is None else term.total
+                for term in terms
+            ]
+            least = np.maximum(least, sum(parts) - (len(terms) - 1) * self._sizes.sum())
+            for term in terms:
+                most = most if term.total is None else np.minimum(most, term.total)
         expected = np.clip(expected, least, most)
         has_rows = met.sums(is_possible[is_possible]) if question.group_by else [True]
         return {
@@ -207,7 +220,21 @@ class DirectCountsEngine(CountsEngine):
         entries = CellGroups(group[rows], column.codes[rows], keys)
         ones = np.ones(len(rows), dtype=np.int64)
         expected = values.occurrences[rows]
-        return entries, self._of_admitted(values, entries, ones, expected)
+        matches = self._of_admitted(values, entries, ones, expected)
+        return entries, replace(matches, total=self._totals_of(name))
+
+    def _totals_of(self, name: str) -> np.ndarray | None:
+        """Return the rows of all groups with each value of a column (int64, by code)."""
+        if name not in self.declared.form.counted_columns:
+            return None
+        if name not in self._totals:
+            table = PublishedColumns(self.tables[marginal_table(name)])
+            coded = table.coded_column(name)
+            if not coded.values.equals(self._values_of(name).table.coded_column(name).values):
+                raise NotDirectError
+            self._totals[name] = np.empty(len(coded.values), dtype=np.int64)
+            self._totals[name][coded.codes] = table.numbers("count")
+        return self._totals[name]
 
     def _matching_rows(self, matching: Matching, entries: CellGroups) -> GroupMatches:
         """Return the rows of each entry's group that match a condition."""
@@ -219,7 +246,13 @@ class DirectCountsEngine(CountsEngine):
         group, groups = values.table.group[rows], len(self._sizes)
         admitted = np.bincount(group, minlength=groups)[entries.group]
         expected = np.bincount(group, values.occurrences[rows], groups)[entries.group]
-        return self._of_admitted(values, entries, admitted, expected)
+        matches = self._of_admitted(values, entries, admitted, expected)
+        totals = self._totals_of(name := matching.columns[0])
+        if totals is None:
+            return matches
+        has_value = np.zeros(len(totals), dtype=bool)
+        has_value[values.table.coded_column(name).codes[rows]] = True
+        return replace(matches, total=totals[has_value].sum())
 
     def _of_admitted(
         self,

@@ -21,6 +21,10 @@ queries below return bounds that surely contain the count over the represented r
 without a guarantee; `sfumato query . "SELECT COUNT(*) … FROM microdata …" --rewrite duckdb` writes
 others."""
 
+_COUNTED = """
+The tables marginal_… have the rows of all groups together with each value of a quasi-identifier.
+Queries about such a column are narrowed to them."""
+
 _STILL_COUNTED = """\
 A group goes on to show and to count the values of people who have left, and admits what its people
 had when they came; a help table counts them, too. Bounds and estimates are of people who are here:
@@ -37,7 +41,8 @@ def _rewrite(
 
 
 def _words(declared: Declared) -> str:
-    return f"{_APART} {' and '.join(tables_of_counts(declared).values())}.\n\n{_HELP}"
+    counted = _COUNTED if declared.form.counted_columns else ""
+    return f"{_APART} {' and '.join(tables_of_counts(declared).values())}.{counted}\n\n{_HELP}"
 
 
 columns = SqlWay(

@@ -9,6 +9,10 @@ If v of a group's g rows belong to people who left, the release does not show wh
 the lower bound counts may be among them, so that it is max(0, Σ lower - (T - 1) g - v), and at most
 g - v rows belong to people who are still in the data. The estimate counts only these.
 
+If the marginal of a column is published, it counts the rows of all groups with a matching value.
+These are the most rows that match all terms. The least are the sum of these numbers, and of the
+lower bounds of the other terms, minus (T - 1) times all rows. Bounds are intersected with that.
+
 The estimate multiplies shares: l/m for a quasi-identifier (Wang's estimator), or the expected share
 of the matching values under one distribution for all groups (`weighted`, see
 `expectations.measures.readings`).
@@ -19,12 +23,13 @@ loss; the bounds and the weights are this project's own.
 The module only builds trees, and no text of SQL.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
 
+from sfumato.tasks.forms.counts_table import marginal_table
 from sfumato.tasks.query.help_tables.rows import expected_name, help_name
 from sfumato.tasks.query.question.question import Matching, Question
 from sfumato.tasks.query.question.ways import GROUP_ID, tables_of_counts
@@ -44,6 +49,7 @@ from sfumato.tasks.query.sql.trees import (
     trees,
     with_parts,
 )
+from sfumato.tasks.schema.names import COUNT
 from sfumato.tasks.terms.terms import Terms
 
 Estimator = Literal["weighted", "uniform"]
@@ -84,7 +90,14 @@ class MarginalCounts:
         parts: list[Part] = [("sizes", reuse(self._sizes()))]
         for term in terms:
             parts += term.parts(reuse)
-        return [*parts, ("ranged", self._group_ranges(terms)), ("counted", self._cell_counts())]
+        counted = [term for term in terms if term.name in self.declared.form.counted_columns]
+        if not counted:
+            return [*parts, ("ranged", self._group_ranges(terms)), ("counted", self._cell_counts())]
+        parts += [(term.totals_part, term.all_rows()) for term in counted]
+        parts.append(("everyone", select([tree("SUM(size) AS n")], "sizes")))
+        others = [term for term in terms if term not in counted]
+        parts.append(("ranged", self._group_ranges(terms, others)))
+        return [*parts, ("counted", self._narrowed_counts(counted, others))]
 
     def _sizes(self) -> exp.Select:
         """Return the query of the size of each group, and of those still here."""
@@ -110,8 +123,11 @@ class MarginalCounts:
                 terms.append(_Term(f"q{number}", matching, columns[0], ""))
         return terms
 
-    def _group_ranges(self, terms: list["_Term"]) -> exp.Select:
-        """Return the query of the bounds and the expected number of each group in each cell."""
+    def _group_ranges(self, terms: list["_Term"], lows_of: Sequence["_Term"] = ()) -> exp.Select:
+        """Return the query of the bounds and the expected number of each group in each cell.
+
+        It also has the least number of rows by some terms, if any are named.
+        """
         lows = [term.low for term in terms]
         low = total_of(lows) if lows else own("size")
         if len(terms) > 1:
@@ -131,6 +147,7 @@ class MarginalCounts:
             expected = term.expected_rows(expected, self.estimator)
         keys = [own(key, f"meant_{key}") for key in key_names(self.question)]
         ends = [alias(low, "low"), alias(high, "high"), alias(expected, "expected")]
+        ends += [alias(term.low, term.low_name) for term in lows_of]
         query = select([*keys, *ends], "sizes")
         for table in (table for term in terms for table in term.tables):
             join(query, table, same(GROUP_ID, table, "sizes"))
@@ -142,6 +159,27 @@ class MarginalCounts:
         cells = select(columns, "ranged", group_by=keys_of(self.question))
         clipped = [*keys_of(self.question), *trees("least", "most", _CLIPPED)]
         return select(clipped, cells.subquery("summed", copy=False))
+
+    def _narrowed_counts(self, counted: list["_Term"], others: list["_Term"]) -> exp.Select:
+        """Return the query of the bounds of each cell, narrowed to what marginals admit."""
+        lows = [tree(f"COALESCE(SUM({t.low_name}), 0) AS {t.low_name}") for t in others]
+        sums = [*keys_of(self.question), *trees(*_SUMS), *lows]
+        cells = select(sums, "ranged", group_by=keys_of(self.question))
+        totals: list[exp.Expr] = [own("t", term.totals_part) for term in counted]
+        floor = total_of([*totals, *(own(term.low_name) for term in others)])
+        if spare := len(counted) + len(others) - 1:
+            everyone = exp.Mul(this=exp.Literal.number(spare), expression=own("n"))
+            floor = exp.Sub(this=floor, expression=everyone)
+        least = exp.Greatest(this=own("least"), expressions=[floor], ignore_nulls=True)
+        most = exp.Least(this=own("most"), expressions=totals, ignore_nulls=True)
+        keys = keys_of(self.question, "summed")
+        ends = [alias(least, "least"), alias(most, "most"), own("expected")]
+        query = select([*keys, *ends], cells.subquery("summed", copy=False))
+        join(query, "everyone", tree("1 = 1"))
+        for term in counted:
+            join(query, term.totals_part, term.is_same_cell)
+        clipped = [*keys_of(self.question), *trees("least", "most", _CLIPPED)]
+        return select(clipped, query.subquery("narrowed", copy=False))
 
 
 _SUMS = (
@@ -190,6 +228,37 @@ class _Term:
         else:
             sums = tree("COUNT(*) AS l"), alias(exp.Sum(this=expected), "n")
             yield self._matching_part, self._by_group(*sums, table=table)
+
+    def all_rows(self) -> exp.Select:
+        """Return the query of the rows of all groups with a matching value, by the marginal."""
+        name = str(self.name)
+        table, column = marginal_table(name), published_column(name)
+        if self.key.startswith("k"):
+            return select([alias(column, self.key), alias(own(COUNT), "t")], table)
+        matching = select([alias(column, "v")], help_name(name), where=self._conditions).distinct()
+        query = select([tree('COALESCE(SUM("count"), 0) AS t')], table)
+        admitted = exp.NullSafeEQ(this=column.copy(), expression=own("v", "admitted"))
+        join(query, matching.subquery("admitted", copy=False), admitted)
+        return query
+
+    @property
+    def is_same_cell(self) -> exp.Expr:
+        """The condition that joins the rows of all groups to a cell."""
+        if not self.key.startswith("k"):
+            anyway: exp.Expr = tree("1 = 1")
+            return anyway
+        pair = own(self.key, "summed"), own(self.key, self.totals_part)
+        return exp.NullSafeEQ(this=pair[0], expression=pair[1])
+
+    @property
+    def totals_part(self) -> str:
+        """The part that counts the rows of all groups."""
+        return f"totals_{self.key}"
+
+    @property
+    def low_name(self) -> str:
+        """The column of the least number of a group's rows."""
+        return f"low_{self.key}"
 
     def _by_group(self, *columns: exp.Expr, table: str) -> exp.Select:
         selected = [own(GROUP_ID), *columns]

@@ -4,7 +4,9 @@
  * A group of g rows admits m values of a quasi-identifier, l of which satisfy a condition. Every value
  * occurs: at least l rows have a matching one, or all if l = m, and at most g - (m - l) rows. Of T
  * conditions together, at least the sum of the least numbers - (T - 1) g rows satisfy all. If v values
- * of the group belong to people who left, v fewer, and at most g - v.
+ * of the group belong to people who left, v fewer, and at most g - v. If a marginal counts the rows of
+ * all groups with a matching value, no answer is more, and a conjunction is at least the sum of these
+ * numbers, and of the least numbers of the other conditions, - (T - 1) times all rows.
  *
  * Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
  * loss; the bounds and the expected numbers are this project's own.
@@ -31,8 +33,9 @@ import { WorldsLaws } from "./worlds.js";
 const ROUNDS = 100;
 
 /**
- * The least, greatest and expected number of each group's rows that match.
- * @typedef {{low: Float64Array, high: Float64Array, expected: Float64Array}} Matches
+ * The least, greatest and expected number of each group's rows that match; and the number of all rows
+ * that do, if a marginal counts it.
+ * @typedef {{low: Float64Array, high: Float64Array, expected: Float64Array, total?: number}} Matches
  */
 
 /** @implements {Engine} */
@@ -56,6 +59,11 @@ export class ColumnsEngine {
       const rounds = packed.rounds?.[name] ?? ROUNDS;
       this.admitted.set(name, new Admitted(name, decodeTable(table), this.sizes, rounds));
     }
+    for (const table of (packed.marginals ?? []).map(decodeTable)) {
+      const [name] = [...table.columns.keys()].filter((column) => column !== "count");
+      /** @type {Admitted} */ (this.admitted.get(name)).countBy(table);
+    }
+    this.rows = this.sizes.reduce((sum, size) => sum + size, 0);
   }
 
   /** @param {string} column @returns {string | undefined} */
@@ -124,6 +132,7 @@ export class ColumnsEngine {
   bound(terms, grouped) {
     let [least, most, expected] = [0, 0, 0];
     let admitsSome = false;
+    const lows = terms.map(() => 0);
     for (let group = 0; group < this.groups; group += 1) {
       const size = this.sizes[group];
       const live = size - this.vacant[group];
@@ -137,6 +146,9 @@ export class ColumnsEngine {
         continue;
       }
       admitsSome = true;
+      terms.forEach((term, place) => {
+        lows[place] += term.low[group];
+      });
       low = terms.length ? low - (terms.length - 1) * size : size;
       least += Math.max(low - this.vacant[group], 0);
       most += high;
@@ -144,6 +156,12 @@ export class ColumnsEngine {
     }
     if (grouped && !admitsSome) {
       return null;
+    }
+    const totals = terms.flatMap(({ total }) => (total === undefined ? [] : [total]));
+    if (totals.length) {
+      const sum = terms.reduce((so, { total }, place) => so + (total ?? lows[place]), 0);
+      least = Math.max(least, sum - (terms.length - 1) * this.rows);
+      most = Math.min(most, ...totals);
     }
     const near = Math.min(Math.max(expected, least), most);
     return withEstimate(bounds(fraction(least), fraction(most), near));
@@ -165,6 +183,31 @@ export class Admitted {
     });
     /** @type {Float64Array | null} */
     this.fitted = null;
+    /** @type {number[] | null} */
+    this.totals = null;
+  }
+
+  /** @param {Table} marginal the number of all rows with each value */
+  countBy(marginal) {
+    const counted = columnOf(marginal, this.name);
+    const numbers = numbersOf(columnOf(marginal, "count"));
+    const totals = new Map(
+      [...counted.codes].map((code, row) => [counted.values[code] ?? null, numbers[row]]),
+    );
+    const { values } = columnOf(this.table, this.name);
+    const last = Math.max(values.length, ...columnOf(this.table, this.name).codes) + 1;
+    this.totals = Array.from({ length: last }, (_, code) => totals.get(values[code] ?? null) ?? 0);
+  }
+
+  /** @param {Uint8Array} chosen @returns {number | undefined} all rows with a chosen value, if counted */
+  total(chosen) {
+    const { totals } = this;
+    if (totals === null) {
+      return undefined;
+    }
+    const { codes } = columnOf(this.table, this.name);
+    const different = new Set([...codes].filter((_, entry) => chosen[entry]));
+    return [...different].reduce((sum, code) => sum + totals[code], 0);
   }
 
   /** @returns {Float64Array} the expected number of rows with each admitted value */
@@ -190,6 +233,7 @@ export class Admitted {
       low: matching.map((number, group) => (number === this.numbers[group] ? this.sizes[group] : number)),
       high: matching.map((number, group) => (number ? this.sizes[group] - this.numbers[group] + number : 0)),
       expected,
+      total: this.total(chosen),
     };
   }
 

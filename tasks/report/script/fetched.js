@@ -35,6 +35,7 @@ export async function readTables(packed, read) {
     rows: packed.rows && (await fill(packed.rows)),
     values: packed.values && (await Promise.all(packed.values.map(fill))),
     admitted: packed.admitted && (await Promise.all(packed.admitted.map(fill))),
+    marginals: packed.marginals && (await Promise.all(packed.marginals.map(fill))),
     lineage: packed.lineage && (await fill(packed.lineage)),
     shown: packed.shown && (await readShown(packed, fill)),
   };

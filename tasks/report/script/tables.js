@@ -65,6 +65,7 @@ import { fraction, parseNumber } from "./fractions.js";
  * @property {PackedTable} [rows] exact columns beside the group of each row
  * @property {PackedTable[]} [values] the sensitive values of groups, with counts
  * @property {PackedTable[]} [admitted] the values of each quasi-identifier that groups admit
+ * @property {PackedTable[]} [marginals] the number of rows of all groups with each value of some of them
  * @property {Record<string, number>} [rounds] for how many rounds a column's frequencies are fitted, where it is stated
  * @property {PackedTable} [lineage] people and vacant values of each group
  * @property {Record<string, Label[]>} [labels] by column, in the order of the column's values
