@@ -67,7 +67,7 @@ def test_every_frozen_manifest_passes_the_schema():
         lambda d: d.pop("$schema"),
         lambda d: d["sfumato"].update(more=1),
         lambda d: d["sfumato"].update(format=0),
-        lambda d: d["sfumato"].update(format=15),
+        lambda d: d["sfumato"].update(format=16),
         lambda d: d["sfumato"].update(digest="A" * 64),
         lambda d: d["sfumato"].update(formats=["csv"]),
         lambda d: d["sfumato"].update(formats=["parquet", "parquet"]),

@@ -1,4 +1,4 @@
-/** People beside the rows of a second table that belong to their groups (F10, P20 to P22). */
+/** People beside the rows of a second table that belong to their groups (F10, P19 to P21). */
 import { must } from './refusal.js'
 import { compare, exact, fraction, largest, ZERO } from './fractions.js'
 import { countValues } from './grouping.js'
@@ -49,7 +49,7 @@ function commonest(release, name) {
 }
 
 /**
- * P20 to P22.
+ * P19 to P21.
  * @param {import('./relations.js').Release} release
  * @param {any} promise
  * @returns {import('./promises.js').Judgement}
