@@ -11,7 +11,12 @@ from sfumato.tasks.publication.publish import Published, existing_version, publi
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
 from sfumato.tasks.stages.deidentify import choose_terms, identity, write_deidentified
 from sfumato.tasks.stages.evaluate import evaluate_release
-from sfumato.tasks.stages.ingest import write_ingested, write_source
+from sfumato.tasks.stages.ingest import (
+    write_ingested,
+    write_related_source,
+    write_source,
+    write_with_related,
+)
 from sfumato.tasks.stages.validate import (
     assess_candidate,
     seal_candidate,
@@ -37,8 +42,13 @@ def deidentify(
     resolved = with_references(resolve_run(spec, overrides))
     run.mkdir(parents=True)
     parts, line = resolved.spec, resolved.line.private
-    whole = write_source(parts.source, parts.columns, resolved.base, run)
-    ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, resolved.base, run)
+    columns, nulls, base = parts.own_columns, parts.nulls, resolved.base
+    whole = write_source(parts.source, columns, base, run)
+    ingested = write_ingested(whole, parts.source, columns, nulls, base, run)
+    if parts.related is not None:
+        keyed = parts.columns_with_key
+        rows = write_related_source(parts.related, keyed, base, run)
+        ingested = write_with_related(ingested, rows, parts.related, keyed, nulls, base, run)
     remember = resolved.spec.remember
     identifiers = resolved.identifiers
     others = resolved.line.others

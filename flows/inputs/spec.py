@@ -22,6 +22,7 @@ from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.rules.spec_parts import SpecParts
+from sfumato.flows.rules.two_tables import changes_of_tables
 from sfumato.tasks.candidates.wished import AutoParameters, Choosing, WishedTerms
 from sfumato.tasks.continued.parameters import declaration_of
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
@@ -169,7 +170,11 @@ def read_alternative(
     _require_declared(changes.get("source", {}).get("parameters") or {}, document)
     if document.get("approval", "none") != "none":
         changes.pop("approval", None)  # asked for already, and perhaps of more reviewers
-    merged = _merge(document, {k: v for k, v in changes.items() if v not in (None, {})})
+    changes = {key: value for key, value in changes.items() if value not in (None, {})}
+    try:
+        merged = _merge(document, changes_of_tables(document, changes))
+    except ValueError as error:
+        raise SpecError(f"{path}: {error}") from None
     require_storable(path, merged)
     try:
         return spec_of(merged, path.absolute().parent)

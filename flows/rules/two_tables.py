@@ -60,6 +60,19 @@ def as_one_spec(document: Any) -> Any:
     }
 
 
+def changes_of_tables(document: Any, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return changes of a spec's source as changes of its table of people, if it has two tables.
+
+    Raises:
+        ValueError: where the two tables cannot be told apart.
+    """
+    if "tables" not in document or "source" not in changes:
+        return changes
+    people, _ = _names_of_tables(document["tables"])
+    others = {key: value for key, value in changes.items() if key != "source"}
+    return {**others, "tables": {people: {"source": changes["source"]}}}
+
+
 def _names_of_tables(tables: Any) -> tuple[str, str]:
     """Return the table of people and the related one.
 

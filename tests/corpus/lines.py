@@ -98,7 +98,8 @@ class FrozenLine:
         self, source: str, place: Path, draw: Randomness, as_of: date | None = None
     ) -> Published:
         """Publish a source, or find the version that stands; `$SFUMATO_WORK` is `private`."""
-        file = Path(self._document["source"]["uri"]).with_stem(source).name
+        tables = self._document.get("tables") or {"": self._document}
+        file = Path(next(iter(tables.values()))["source"]["uri"]).with_stem(source).name
         overrides = Overrides(
             source=SourceOverrides(uri=f"{self.sources}/{file}"),
             publish=PublishOverrides(uri="public"),

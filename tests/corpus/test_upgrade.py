@@ -38,6 +38,7 @@ FORMS = {  # of each format the line with the most state
     "format-12": "generalized",  # under a policy
     "format-13": "redistributed",  # with targets of the least ranges
     "format-14": "ambiguous",  # beside marginals
+    "format-15": "apart",
 }
 LINES = [
     line
