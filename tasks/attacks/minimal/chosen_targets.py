@@ -38,7 +38,7 @@ from sfumato.tasks.attacks.minimal.least_ranges import (
     shares_believed,
     with_subdomains,
 )
-from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, Tally, skipped_attack
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, Proportion, skipped_attack
 from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs
 from sfumato.tasks.forms.redistributed import range_tree
 from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
@@ -259,7 +259,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
         Score(_WORDS.format(words), share, {ALONE: alone})
         for words, (share, alone) in zip(FOUND, shares_believed(own, by_attacker), strict=True)
     ]
-    tally = Tally(int(learned.fails.sum()), int(learned.enumerated.sum()))
+    tally = Proportion(int(learned.fails.sum()), int(learned.enumerated.sum()))
     enumerated = {_ENUMERATED: float(learned.enumerated.mean())}
     return (*scores, Score(_FAILING, tally.number / tally.all_, enumerated, tally=tally))
 

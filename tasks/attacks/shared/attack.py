@@ -89,7 +89,7 @@ class AttackedRelease:
         return seen.told_by(told_by, [self.sensitive]).sensitive.get(self.sensitive)
 
 
-class Tally(NamedTuple):
+class Proportion(NamedTuple):
     """The things of which a score gives the share, if these are no people: `number` of `all_`."""
 
     number: int
@@ -118,7 +118,7 @@ class Score:
     margin: Margin | None = None
     exact: float | None = None
     skipped: str = ""
-    tally: Tally | None = None
+    tally: Proportion | None = None
 
     @property
     def context(self) -> str:
