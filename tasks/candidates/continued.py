@@ -71,13 +71,24 @@ def partition_of_newcomers(
         if len(slots):
             _require_known_values(terms, slots, cohort)
         promises = [_with_what_remains(promise, terms, slots) for promise in terms.promises]
-        grouped = partition(cohort, strata, promises, terms.partition, randomness)
+        limits = terms.form.grouped_by(promises, terms.partition)
+        grouped = partition(cohort, strata, limits, terms.partition, randomness)
+        if terms.form.declares and grouped.target_distributions is None:
+            grouped = _with_declared_targets(grouped, cohort, strata, promises)
         for promise in promises:
             if promise.judged_jointly:
                 _require_share(promise, cohort, grouped)
         return grouped
 
     return group
+
+
+def _with_declared_targets(
+    grouped: Partition, cohort: Microdata, strata: Sequence[str], promises: Sequence[PrivacyModel]
+) -> Partition:
+    from sfumato.tasks.partitions.distribution.with_targets import with_declared_targets
+
+    return with_declared_targets(grouped, cohort, strata, promises)
 
 
 def _everyone_waits(_newcomers: Microdata) -> Partition:
@@ -151,7 +162,7 @@ def _require_known_values(terms: Terms, slots: SlotMap, cohort: Microdata) -> No
     Raises:
         PromiseError: then all newcomers wait together.
     """
-    if not terms.partition.gives_targets:
+    if not terms.form.declares:
         return
     for name in terms.names_with_roles("sensitive"):
         domain = slots.rows[name].values

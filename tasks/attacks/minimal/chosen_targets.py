@@ -38,7 +38,7 @@ from sfumato.tasks.attacks.minimal.least_ranges import (
     shares_believed,
     with_subdomains,
 )
-from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, Proportion, skipped_attack
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Proportion, Score, skipped_attack
 from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs
 from sfumato.tasks.forms.redistributed import range_tree
 from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
