@@ -48,7 +48,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--shipped", action="store_true", help="release and attack two specs")
     if arguments.parse_args().shipped:
-        shipped()
+        print_shipped()
     else:
         time_all()
 
@@ -66,7 +66,7 @@ def time_choices(
 ) -> None:
     """Print what the program takes for groups that break a promise, and what else would."""
     tree, totals = range_tree(np.arange(values)), np.full(values, rows)
-    groups = [skewed(rng, rows, values) for _ in range(GROUPS)]
+    groups = [draw_skewed(rng, rows, values) for _ in range(GROUPS)]
 
     def seconds(choose: Callable[[], Solve]) -> float:
         solve = choose()
@@ -91,7 +91,7 @@ def time_choices(
     )
 
 
-def skewed(rng: np.random.Generator, rows: int, values: int) -> np.ndarray:
+def draw_skewed(rng: np.random.Generator, rows: int, values: int) -> np.ndarray:
     """The counts of a group most of whose rows have two values."""
     weights = np.append([8.0, 4.0], np.ones(values - 2))
     return rng.permutation(rng.multinomial(rows, weights / weights.sum())).astype(np.int64)
@@ -109,7 +109,7 @@ def cpu(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def shipped() -> None:
+def print_shipped() -> None:
     """Print what two shipped specs publish before and after."""
     promise = yaml.safe_load((EXAMPLES / "adult-occupation-close.yaml").read_text())["promises"]
     close = {

@@ -48,7 +48,7 @@ class Answered:
 
     @property
     def of_paper(self) -> str:
-        """What the paper prints."""
+        """The answer as the paper prints it."""
         has_bounds = self.estimate is None
         return f"{self.lower:g} … {self.upper:g}" if has_bounds else f"≈ {self.estimate}"
 
@@ -385,7 +385,7 @@ EXAMPLES: tuple[RunningExample, ...] = (
 
 @dataclass(frozen=True)
 class Repeated:
-    """What the commands published and printed about an example.
+    """Everything that the commands published and printed about an example.
 
     Attributes:
         tables: rows of published tables, in their order.

@@ -10,7 +10,7 @@ BY_NAME = {example.name: example for example in EXAMPLES}
 
 
 @pytest.fixture(scope="module")
-def repeated(tmp_path_factory):
+def results(tmp_path_factory):
     """Gives what the commands publish and print about an example, made once."""
     folder = tmp_path_factory.mktemp("papers")
 
@@ -24,8 +24,8 @@ def repeated(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_tables_verdicts_and_answers_are_the_papers(repeated, name):
-    example, result = BY_NAME[name], repeated(name)
+def test_tables_verdicts_and_answers_are_the_papers(results, name):
+    example, result = BY_NAME[name], results(name)
     for table, rows in example.tables.items():
         expected = sorted(tuple(map(str, row)) for row in rows)
         assert sorted(tuple(map(str, row)) for row in result.tables[table]) == expected
@@ -38,7 +38,7 @@ def test_tables_verdicts_and_answers_are_the_papers(repeated, name):
     assert bool(result.message) == bool(example.refused)
 
 
-def test_the_page_is_what_the_commands_give(repeated, tmp_path):
+def test_the_page_is_what_the_commands_give(results, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tests.papers.running_examples.repeat", lambda e, _: repeated(e.name))
+        patch.setattr("tests.papers.running_examples.repeat", lambda e, _: results(e.name))
         assert PAGE.read_text(encoding="utf-8") == write_page(tmp_path)
