@@ -149,9 +149,10 @@ LATER = (
     "tests/house/test_imports.py",
     "tests/house/test_new_",
     "tests/house/test_static.py",
+    "tests/papers/test_running_examples.py",
     "tests/spec/test_deployments.py",
 )
-"""What starts many processes, though it stands among these."""
+"""What starts many processes or makes whole releases, though it stands among these."""
 
 READER = ("tests/query/", "tests/reader/test_frozen_lines.py")
 """What reads, checks and asks: everything that needs no package of the publishing half."""

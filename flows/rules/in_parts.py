@@ -78,11 +78,6 @@ def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:
 
 
 def _fault_of_promises(spec: SpecParts) -> str | None:
-    if spec.form.declares and not spec.partition.gives_targets:
-        return (
-            f"partition: declared distributions of groups of {spec.partition.method} need all "
-            "rows, and a part knows only its own. Use stratum or exact-qi, or leave parts out"
-        )
     for i, promise in enumerate(spec.scoped_promises()):
         if fault := _fault_of_whole_table(spec, promise) or _fault_of_other_rows(spec, promise):
             return f"promises.{i}{fault}"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.continued.parameters import ContinuedVersions
@@ -172,7 +173,8 @@ def _attacks(spec: SpecParts) -> None:
             "sensitive. Leave this attack out"
         )
     form, groups = spec.form, spec.partition.method
-    if fault := spec.attacks.fault_in(form.shows, groups, spec.over_people):
+    own = any(isinstance(p, PPrivacy) and p.of_groups for p in spec.promises)
+    if fault := spec.attacks.fault_in(form.shows, groups, spec.over_people, own):
         raise ValueError(f"attacks.{fault} ({form.method}, {groups})")
     for name in bars:
         if fault := _fault_of_columns(name, spec) or _fault_of_versions(name, spec):

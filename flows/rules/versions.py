@@ -69,11 +69,6 @@ def _require_open_filter(spec: SpecParts) -> None:
 
 def _require_routes(spec: SpecParts, versions: ContinuedVersions) -> None:
     """Refuse promises that cannot be kept if slots change hands, and forms that cannot show it."""
-    if spec.form.declares and not spec.partition.gives_targets:
-        raise ValueError(
-            f"partition: new people cannot join groups of {spec.partition.method} that have "
-            "declared distributions. Use partition stratum or exact-qi"
-        )
     if spec.form.declares or spec.form.shows == "columns":
         reason = f"form {spec.form.method} shows each group as it was first made"
         if versions.vacancies != "keep":

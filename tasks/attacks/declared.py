@@ -16,6 +16,7 @@ from sfumato.tasks.schema.stated import KeptBar, KeptBars
 
 Limit = Literal["max-lift", "max-share-above", "max-share"]
 _EVERY = ("rows", "labels", "columns", "subdomains")
+_LIFTED: tuple[Limit, ...] = ("max-lift",)
 _BELIEVED: tuple[Limit, ...] = ("max-share-above",)
 _COUNTED: tuple[Limit, ...] = ("max-share",)
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -41,10 +42,11 @@ class BarNeeds:
         several_versions: whether people must be allowed in several versions.
         of_values: whether it guesses sensitive values; otherwise it finds people or their rows.
         by_groups: whether it needs only the groups of a part, or of a composed version.
+        of_own_targets: the limits that need groups with targets of their own.
     """
 
     shows: tuple[str, ...]
-    limits: tuple[Limit, ...] = ("max-lift", "max-share-above")
+    limits: tuple[Limit, ...] = (*_LIFTED, *_BELIEVED)
     says: tuple[str, ...] = ()
     may_say: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class BarNeeds:
     several_versions: bool = False
     of_values: bool = True
     by_groups: bool = False
+    of_own_targets: tuple[Limit, ...] = ()
 
     def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
         """Return the reason why this attack cannot judge a release, or None if it can."""
@@ -85,7 +88,12 @@ JUDGED: Mapping[str, BarNeeds] = {
     "small-range": BarNeeds(_SHOWN, _BELIEVED, may_say=("width",), about="numbers", by_groups=True),
     "similarity": BarNeeds(_SHOWN, _BELIEVED, says=("level",), about="hierarchies", by_groups=True),
     "skewness": BarNeeds(_SHOWN, _COUNTED, says=("times",), by_groups=True),
-    "minimality": BarNeeds((*_SHOWN, "subdomains"), partitions=("mondrian", "full-domain")),
+    "minimality": BarNeeds(
+        (*_SHOWN, "subdomains"),
+        (*_LIFTED, *_BELIEVED, *_COUNTED),
+        partitions=("mondrian", "full-domain"),
+        of_own_targets=_COUNTED,
+    ),
     "definetti": BarNeeds(_ROWS),
     "subdomains": BarNeeds(("subdomains",)),
     "linkage": BarNeeds(_SHOWN, _BELIEVED, says=("register",), of_values=False),
@@ -128,7 +136,11 @@ class Bar(Part):
     ] = None
     max_share: Annotated[
         Share | None,
-        Field(description="largest share of people, or of tries, with which an attack succeeds"),
+        Field(
+            description=(
+                "largest share of people, of tries or of groups, with which an attack succeeds"
+            )
+        ),
     ] = None
     known: Annotated[
         int | None,
@@ -229,17 +241,26 @@ class AttackBars(RootModel[dict[str, Bar]]):
             {name: _with_local_register(bar, base) for name, bar in self.root.items()}
         )
 
-    def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
+    def fault_in(
+        self, shows: str, partition: str, several_rows: bool, own_targets: bool = False
+    ) -> str | None:
         """Return the reason why one of the attacks cannot judge a release, or None if all can.
 
         Args:
             shows: the way in which a form shows people.
             partition: the method of making groups.
             several_rows: whether people have several rows, or households several members.
+            own_targets: whether groups have targets of their own.
         """
-        for name in self.root:
+        for name, bar in self.root.items():
             if fault := JUDGED[name].fault_in(shows, partition, several_rows):
                 return f"{name}: {fault}"
+            for kept_bar in () if own_targets else bar.limits(name):
+                if kept_bar.limit in JUDGED[name].of_own_targets:
+                    return (
+                        f"{name}.{kept_bar.limit}: counts groups that have targets of their own. "
+                        "Promise p-privacy with `target: {nearest: own}`, or leave it out"
+                    )
         return None
 
 

@@ -69,7 +69,7 @@ FIGURES: Mapping[str, Callable[[AttackedRelease, Bar], LimitedFigures | None]] =
     "small-range": lambda target, bar: small_range.beliefs(target, bar.width),
     "similarity": lambda target, bar: similarity.beliefs(target, bar.level or 1),
     "skewness": lambda target, bar: skewness.successes(target, bar.times or 1),
-    "minimality": lambda target, _: minimality.beliefs(target),
+    "minimality": lambda target, _: minimality.figures(target),
     "definetti": lambda target, _: definetti.beliefs(target),
     "subdomains": lambda target, _: subdomains.beliefs(target),
     "linkage": lambda target, bar: linkage.own_rows(target, Path(bar.register_ or "")),

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.numbers import plain
 from sfumato.tasks.candidates.anonymized import AnonymizedTable
 from sfumato.tasks.candidates.followed import (
     counts_as_followed,
@@ -39,7 +40,7 @@ from sfumato.tasks.partitions.partition import Partition, TargetDistributions, w
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap, are_even, groups_ever
+from sfumato.tasks.private.people.slots import LIVE, WITNESS, SlotMap, are_even, presence_ever
 from sfumato.tasks.private.people.store import (
     erased_names,
     require_one_table,
@@ -70,9 +71,24 @@ def partition_of_newcomers(
         if len(slots):
             _require_known_values(terms, slots, cohort)
         promises = [_with_what_remains(promise, terms, slots) for promise in terms.promises]
-        return partition(cohort, strata, promises, terms.partition, randomness)
+        limits = terms.form.grouped_by(promises, terms.partition)
+        grouped = partition(cohort, strata, limits, terms.partition, randomness)
+        if terms.form.declares and grouped.target_distributions is None:
+            grouped = _with_declared_targets(grouped, cohort, strata, promises)
+        for promise in promises:
+            if promise.judged_jointly:
+                _require_share(promise, cohort, grouped)
+        return grouped
 
     return group
+
+
+def _with_declared_targets(
+    grouped: Partition, cohort: Microdata, strata: Sequence[str], promises: Sequence[PrivacyModel]
+) -> Partition:
+    from sfumato.tasks.partitions.distribution.with_targets import with_declared_targets
+
+    return with_declared_targets(grouped, cohort, strata, promises)
 
 
 def _everyone_waits(_newcomers: Microdata) -> Partition:
@@ -88,7 +104,7 @@ def _with_what_remains(promise: PrivacyModel, terms: Terms, slots: SlotMap) -> P
     most, wish = promise.most_present, terms.versions
     if most is None or not promise.judged_jointly or not isinstance(wish, ComposedVersions):
         return promise
-    remaining = most - presence_so_far(promise, slots)
+    remaining = most - presence_ever(slots, promise)
     if remaining <= 0:
         raise PromiseError(
             f"{promise.name}: earlier versions have used all of α, so no later version can "
@@ -97,12 +113,41 @@ def _with_what_remains(promise: PrivacyModel, terms: Terms, slots: SlotMap) -> P
     return replace(promise, alpha=_rounded_down(wish.share * remaining))  # type: ignore[call-arg]
 
 
-def presence_so_far(promise: PrivacyModel, slots: SlotMap) -> Fraction:
-    """Return the largest presence of anybody by all groups that a line ever published."""
-    if not len(slots):
-        return Fraction(0)
-    ever = groups_ever(slots, [str(promise.sensitive)], promise.quasi_identifiers or ())
-    return Fraction(promise.worst(ever)[0]["alpha"] or 0)
+def _require_share(promise: PrivacyModel, cohort: Microdata, grouped: Partition) -> None:
+    """Refuse groups that take more than a cohort's share of the presence that is still allowed.
+
+    A partition may cut for each group's presence, or for none; this is that of all groups together.
+
+    Args:
+        promise: the promise, with α as the cohort's share.
+        cohort: the newcomers.
+        grouped: their groups.
+
+    Raises:
+        PromiseError: with both figures; the cohort waits, or there is no first version.
+    """
+    present = _presence_of(promise, cohort, grouped)
+    most = promise.most_present
+    if present is None or (most is not None and present > most):
+        figure = "cannot be proven" if present is None else f"is {plain(present)}"
+        raise PromiseError(
+            f"versions.share: the largest presence in the groups of newcomers {figure}, "
+            f"and their share of what {promise.name} still allows is {plain(most or 0)}. Use "
+            "partition disjoint-cover, which aims at that, or a larger share"
+        )
+
+
+def _presence_of(promise: PrivacyModel, cohort: Microdata, grouped: Partition) -> Fraction | None:
+    """Return the largest presence of anybody by some groups; None if it cannot be proven."""
+    placed = np.flatnonzero(grouped.group >= 0)
+    rows, covered = cohort.take(placed), promise.quasi_identifiers or ()
+    number, groups = dense(grouped.group[placed])
+    numbers = Column(_GROUP, "insensitive", pa.array(np.arange(groups)), number.astype(np.int32))
+    read = {str(promise.sensitive), *covered}
+    columns = (*(c for c in rows.columns if c.name in read), numbers)
+    seen = groups_of(Microdata(columns, rows.rows), [_GROUP], [str(promise.sensitive)], covered)
+    alpha = promise.worst(seen)[0]["alpha"]
+    return None if alpha is None else Fraction(alpha)
 
 
 def _rounded_down(share: Fraction) -> Decimal:
@@ -117,7 +162,7 @@ def _require_known_values(terms: Terms, slots: SlotMap, cohort: Microdata) -> No
     Raises:
         PromiseError: then all newcomers wait together.
     """
-    if not terms.partition.gives_targets:
+    if not terms.form.declares:
         return
     for name in terms.names_with_roles("sensitive"):
         domain = slots.rows[name].values

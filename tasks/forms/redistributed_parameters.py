@@ -17,7 +17,7 @@ from sfumato.tasks.forms.declared import Companions, FormParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.schema.formats import field_since
-from sfumato.tasks.schema.names import AIMS, GROUP_ID, TARGET, TARGETS
+from sfumato.tasks.schema.names import AIMS, GROUP_ID, TARGET, TARGETS, Part
 
 _SUPPRESSING = (
     "partition.suppression: targets would reveal values of suppressed rows; suppress no rows"
@@ -33,6 +33,22 @@ _Denominator = Annotated[
 
 FakesBy = Literal["ranges", "width"]
 """What the number of fakes makes least: the sum of ranges, or the bounds of a group's mean."""
+
+
+_Fakes = Annotated[
+    ExactNumber,
+    Field(ge=0, description="most fake values in a group, as a number or a share of its rows"),
+]
+
+
+class FakesByMeasure(Part):
+    """The most fake values of a group, and what their number makes least, as one key of a spec."""
+
+    most: _Fakes
+    by: Annotated[
+        FakesBy,
+        Field(description="the sum of ranges, or the width of the bounds of the group's mean"),
+    ] = "ranges"
 
 
 class RedistributedParameters(FormParameters):
@@ -60,9 +76,10 @@ class RedistributedParameters(FormParameters):
         _Denominator,
         Field(description="largest sum of the weights of a subdomain's parts; exact has no limit"),
     ] = 16
+    # a mapping becomes two keys before any of them is read
     fakes: Annotated[
-        ExactNumber,
-        Field(ge=0, description="most fake values in a group, as a number or a share of its rows"),
+        _Fakes,
+        BeforeValidator(lambda written: written, json_schema_input_type=_Fakes | FakesByMeasure),
     ] = Decimal(0)
     fakes_by: FakesBy = field_since(
         13,

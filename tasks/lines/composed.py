@@ -13,6 +13,7 @@ Source: the theorems of atoms, signatures and slots (see `expectations.compositi
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.sorting import distinct
+from sfumato.tasks.continued.parameters import ComposedVersions
 from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
@@ -37,6 +39,7 @@ from sfumato.tasks.forms.vacancies import TUPLE, tuples_shown
 from sfumato.tasks.lines.kept import release_before
 from sfumato.tasks.lines.line import Candidate, Line
 from sfumato.tasks.lines.shown import ShownVersion, breaches, in_common, judged_promises
+from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.private.people.members import Members, count_strays, members_of
 from sfumato.tasks.private.people.slots import (
     LEFT,
@@ -46,6 +49,8 @@ from sfumato.tasks.private.people.slots import (
     SlotMap,
     from_table,
     groups_ever,
+    groups_ever_covered,
+    presence_ever,
     with_tuples,
 )
 from sfumato.tasks.private.people.store import slots_so_far
@@ -174,7 +179,7 @@ def _verdict_of_gate(
             f"{number(members.lost, 'slot')} of earlier versions given to other people", 0, 0
         )
     # presence first: promises about it are judged on all groups ever published
-    if refused := _too_present(now, declared):
+    if refused := _too_present(before, now, declared):
         return refused
     previous = tables[LINEAGE][PREVIOUS].fill_null(-1).to_numpy()
     movable = columns if getattr(declared.versions, "consolidate", False) else []
@@ -282,16 +287,41 @@ def lasting_columns(declared: Declared) -> list[str]:
     return declared.names_with_roles("sensitive", *(["insensitive"] if declared.is_recoded else []))
 
 
-def _too_present(now: SlotMap, declared: Declared) -> Refused | None:
+def _too_present(before: SlotMap | None, now: SlotMap, declared: Declared) -> Refused | None:
     """Refuse if all groups ever published reveal more of anyone's presence than promised.
 
+    Also refuse new groups that take more than a cohort's share of what the earlier ones left.
     Returns None if they do not.
     """
     for promise in declared.promises:
         if promise.judged_jointly:
-            covered = promise.quasi_identifiers or ()
-            ever = groups_ever(now, [str(promise.sensitive)], covered)
-            if not (verdict := promise.check(ever)).holds:
-                reason = f"all versions together break {promise.title}"
+            verdict = promise.check(groups_ever_covered(now, promise))
+            if not verdict.holds:
+                # a presence without a figure was not proven
+                unproven = None in verdict.observed.values()
+                broken = "cannot be proven to keep" if unproven else "break"
+                reason = f"all versions together {broken} {promise.title}"
                 return Refused(reason, verdict.failing, 0)
+            if refused := _over_share(before, now, promise, declared):
+                return refused
     return None
+
+
+def _over_share(
+    before: SlotMap | None, now: SlotMap, promise: PrivacyModel, declared: Declared
+) -> Refused | None:
+    """Refuse new groups above their share of presence; groups of another line have no share."""
+    versions, most = declared.versions, promise.most_present
+    if not isinstance(versions, ComposedVersions) or most is None or line_of(declared.partition):
+        return None
+    is_new = np.full(len(now), True) if before is None else ~np.isin(now.group, before.group)
+    is_new &= now.kind != WITNESS
+    if not is_new.any():
+        return None
+    # slots that are nobody's are in no group
+    new = replace(now, kind=np.where(is_new, now.kind, WITNESS))
+    used = Fraction(0) if before is None else presence_ever(before, promise)
+    if presence_ever(new, promise) <= versions.share * (most - used):
+        return None
+    groups = len(distinct(now.group[is_new]))
+    return Refused(f"new groups take more than versions.share of {promise.title}", groups, 0)

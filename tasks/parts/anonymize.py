@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.candidates.continued import LineContinuation
 from sfumato.tasks.microdata.table import Microdata, Randomness
-from sfumato.tasks.partitions.partition import Partitioner
-from sfumato.tasks.partitions.registry import OVER_ALL
+from sfumato.tasks.partitions.distribution.target_distributions import CountsOfAllRows
+from sfumato.tasks.partitions.partition import Partition, Partitioner
+from sfumato.tasks.partitions.registry import OVER_ALL, PARTITIONS
 from sfumato.tasks.parts.continued import (
     PartContinuation,
     continuations_of,
@@ -74,7 +77,30 @@ def _rows_of(job: PartToAnonymize) -> tuple[Microdata, Partitioner | None]:
         return rows, job.partitioner
     (name,) = job.terms.names_with_roles("sensitive")
     wide, counts = over_all_values(rows, job.part, name, job.values)
-    return wide, partial(OVER_ALL[job.terms.partition.method], of_all=counts)
+    of_targets = OVER_ALL.get(job.terms.partition.method)
+    if of_targets is not None:
+        return wide, partial(of_targets, of_all=counts)
+    partition = job.partitioner or PARTITIONS[job.terms.partition.method]
+    return wide, _with_targets_of(job.terms, partition, counts)
+
+
+def _with_targets_of(
+    terms: Terms, partition_of_rows: Partitioner, of_all: CountsOfAllRows
+) -> Partitioner:
+    """Return a partition that makes no targets itself, with those that p-privacy declares."""
+    from sfumato.tasks.partitions.distribution.with_targets import with_declared_targets
+
+    def partition(
+        microdata: Microdata,
+        strata: Sequence[str],
+        promises: Sequence[PrivacyModel],
+        parameters: Any,
+        randomness: Randomness,
+    ) -> Partition:
+        grouped = partition_of_rows(microdata, strata, promises, parameters, randomness)
+        return with_declared_targets(grouped, microdata, strata, terms.promises, of_all)
+
+    return partition
 
 
 def write_candidates(

@@ -172,7 +172,8 @@ def choose_for_all(parts: Sequence[PartOnDisk], terms: Terms) -> Partitioner | N
     marked, strata = with_strata(microdata, terms.strata)
     times = table["count_all"].to_numpy()
     choose = CHOICES[terms.partition.method]
-    return choose(marked, times, (*strata, _PART), terms.promises, terms.partition)
+    promises = terms.form.grouped_by(terms.promises, terms.partition)
+    return choose(marked, times, (*strata, _PART), promises, terms.partition)
 
 
 def _distinct(parts: Sequence[PartOnDisk], terms: Terms) -> tuple[pa.Table, np.ndarray]:

@@ -21,6 +21,7 @@ from sfumato.tasks.report.numbers import tenths_of_percent, thousands, whole_per
 from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.terms.terms import Declared
 
+_BY_RANGES = "minimality of ranges"
 _WHO: Mapping[str, str] = {
     "homogeneity": "finds a person's group, and guesses its most frequent value",
     "background": "can rule out {values} for a person, the worst for that person",
@@ -30,6 +31,7 @@ _WHO: Mapping[str, str] = {
     "similarity": "is content with the kind of a value, at {level} of its hierarchy",
     "skewness": "compares a person's group with all people",
     "minimality": "knows which finer groups were tried, and broke a promise",
+    _BY_RANGES: "knows how the ranges, and the targets of groups, were chosen",
     "definetti": "learns from all groups which values go with which quasi-identifiers",
     "subdomains": "takes the declared distribution as the prior, within the ranges of the group",
     "linkage": "has a register of all people, and asks which row belongs to whom",
@@ -57,6 +59,7 @@ _COUNTED: Mapping[str, str] = {
     "skewness": "own value {times} times as likely there, or more",
     "composition": "own value the only one that is left",
     "matches": "own record that no other person has, published as it is",
+    "minimality": "groups in which a promise fails for this attacker",
     "singling-out": "conditions that single a person out",
     "linkability": "halves that the nearest row joins",
     "inference": "own value in the nearest row",
@@ -112,7 +115,7 @@ def guess_lines(guesses: Guesses, declared: Declared) -> dict[str, Any]:
     stated = () if declared.bars is None else declared.bars.bars
     return {
         "guessed": {name: _guesses_of_column(attacks) for name, attacks in guesses.items()},
-        "bars": [_bar_line(bar) for bar in stated],
+        "bars": [_bar_line(bar, declared) for bar in stated],
     }
 
 
@@ -133,7 +136,7 @@ def _guess_line(score: Score) -> GuessLine:
     return GuessLine(score.measure, tenths_of_percent(score.share), "; ".join(instead), place)
 
 
-def _bar_line(bar: KeptBar) -> BarLine:
+def _bar_line(bar: KeptBar, declared: Declared) -> BarLine:
     parameters = {
         "values": "1 other value" if bar.known == 1 else f"{bar.known} other values",
         "people": "1 other person" if bar.known == 1 else f"{bar.known} others",
@@ -143,10 +146,16 @@ def _bar_line(bar: KeptBar) -> BarLine:
     }
     return BarLine(
         bar.attack,
-        _who(bar.attack, parameters),
+        _who(_shown_as(bar.attack, declared), parameters),
         _limit(bar).format(**parameters),
         tenths_of_percent(bar.most),
     )
+
+
+def _shown_as(attack: str, declared: Declared) -> str:
+    """Return the attack of `_WHO` that an attack is in the form of a release."""
+    by_ranges = attack == "minimality" and declared.form.shows == "subdomains"
+    return _BY_RANGES if by_ranges else attack
 
 
 def _limit(bar: KeptBar) -> str:

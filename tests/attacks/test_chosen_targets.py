@@ -12,7 +12,7 @@ import pytest
 
 from sfumato.expectations.models.l_diversity import EntropyLDiversity, RecursiveLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.expectations.shared.errors import PromiseError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.life.evaluation import attack_again
 from sfumato.tasks.attacks.minimal import chosen_targets
@@ -137,6 +137,11 @@ def test_a_release_is_attacked(small, objective):
     scores = {score.measure: score for scores in scores_by_column.values() for score in scores}
     assert 0 < scores[FAILING].share <= 1
     assert scores[FAILING].references == {"groups with few enough possible values to enumerate": 1}
+    number, all_ = scores[FAILING].tally
+    assert all_ == 9
+    assert scores[FAILING].share == number / 9
+    assert f"({number} of 9; groups with few" in scores[FAILING].text
+    assert scores[FAILING].document()["number"] == number
     guessed = scores["own value guessed by who knows how targets are chosen"]
     assert guessed.share >= guessed.references["from the subdomains alone"]
 
@@ -153,6 +158,40 @@ def test_a_bar_on_it_is_judged(small, objective, most):
         (judged,) = attack(small)
         assert judged.is_kept
         assert 0 < judged.observed < 1
+
+
+@pytest.mark.parametrize("objective", ["nearest", "ranges"])
+def test_a_bar_on_groups_in_which_the_promise_fails_is_judged(small, objective):
+    """The promise fails in some of 21 groups: a bar of 0 refuses, one of all of them is kept."""
+    write(small, objective, rows=160, attacks={"minimality": {"max-share": 0}})
+    with pytest.raises(PromiseError, match=r"minimality\.max-share: 0 of 'wage'"):
+        attack(small)
+    write(small, objective, rows=160, attacks={"minimality": {"max-share": 1}})
+    (judged,) = attack(small, "another")
+    assert judged.is_kept
+    assert 0 < judged.observed < 1
+    assert judged.observed * 21 == pytest.approx(round(judged.observed * 21))
+
+
+def test_groups_that_are_not_gone_through_count_against_the_bar(small):
+    write(small, "ranges", rows=160, attacks={"minimality": {"max-share": 0.99}})
+    with (
+        patch.object(chosen_targets, "_MULTISETS", 0),
+        pytest.raises(PromiseError, match=r"minimality\.max-share: 0\.99"),
+    ):
+        attack(small)
+
+
+def test_a_bar_on_groups_needs_targets_of_their_own(small):
+    small.write(
+        people(),
+        promises=[{"model": "p-privacy", "target": "source"}],
+        partition={"method": "stratum"},
+        form={"method": "redistributed"},
+        attacks={"minimality": {"max-share": 0}},
+    )
+    with pytest.raises(SpecError, match=r"minimality\.max-share: counts groups that have targets"):
+        small.plan()
 
 
 def test_a_bar_on_ranges_is_judged_where_targets_are_declared(small):

@@ -16,6 +16,7 @@ from tests.benchmarks import (
     forest,
     ke,
     lattice,
+    least_ranges,
     measure,
     million,
     mondrian,
@@ -59,6 +60,7 @@ if __name__ == "__main__":
     estimates.main(2)
     presence.main()
     targets.main()
+    least_ranges.time_all()
     redistribution.main()
     composition.main()
     rereleases.main(["--versions", "3", "--people", "4000", "--queries", "20"])

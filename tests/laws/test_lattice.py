@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter, defaultdict
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -732,3 +733,41 @@ def test_collapsed_rows_are_the_different_ones_with_their_counts(bound):
     rows = list(zip(*(column.tolist() for column in collapsed.codes), strict=True))
     assert rows == sorted(expected)
     assert collapsed.counts.tolist() == [expected[row] for row in rows]
+
+
+def keeps_over_people(rows, person, node, alpha, k):
+    """Tell if groups have k people, and no value more than a share α of their rows and people."""
+    members = defaultdict(list)
+    for row, who in zip(rows, person, strict=True):
+        members[tuple(labels_of_row(row, node, False).values())].append((row["s"], who))
+    for group in members.values():
+        by_value = defaultdict(set)
+        for value, who in group:
+            by_value[value].add(who)
+        people = {who for _, who in group}
+        if len(people) < k or max(map(len, by_value.values())) > alpha * len(people):
+            return False
+        if max(Counter(value for value, _ in group).values()) > alpha * len(group):
+            return False
+    return True
+
+
+@given(ROWS, st.integers(0, 2**32), st.sampled_from(["0.4", "0.5", "0.75"]), st.integers(1, 3))
+@example(some_rows(14), 14, "0.5", 2)
+@example(some_rows(30), 30, "0.5", 2)
+@settings(FEW)
+def test_promises_over_people_may_hold_below_a_node_that_breaks_them(rows, seed, alpha, k):
+    """Merged groups may break a promise over people that both keep, so no node is skipped."""
+    owner = np.random.default_rng(seed).integers(0, max(len(rows) // 2, 1), len(rows))
+    person = np.unique(owner, return_inverse=True)[1]
+    promise = AlphaK(alpha=Decimal(alpha), k=k, sensitive="s", quasi_identifiers=tuple(QIS))
+    able = [n for n in nodes() if keeps_over_people(rows, person, n, Fraction(alpha), k)]
+    table = replace(microdata(rows), person=person)
+    height = FullDomainParameters(method="full-domain", metric="height")
+    if not able:
+        with pytest.raises(PromiseError):
+            partition(table, [], [promise], height, seeded_keys(1))
+        return
+    levels = partition(table, [], [promise], height, seeded_keys(1)).facts["levels"]
+    best = min((tuple(node.values()) for node in able), key=lambda node: (sum(node), node))
+    assert tuple(levels[name] for name in QIS) == best

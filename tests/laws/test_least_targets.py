@@ -149,6 +149,27 @@ def test_fronts_that_were_thinned_out_bound_the_least_sum(table, promises, denom
             assert cost == min(costs)
 
 
+WAYS = st.lists(
+    st.tuples(st.integers(0, 30), st.tuples(st.integers(0, 9), st.integers(0, 9))), min_size=1
+)
+
+
+@given(WAYS, st.integers(2, 8))
+def test_a_smaller_front_has_a_way_as_good_as_each(drawn_ways, most):
+    """So its least cost bounds that of the whole front from below."""
+    front = [least._Way(cost, 0, (), burden) for cost, burden in sorted(drawn_ways)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(least, "_MOST", most)
+        smaller = least._as_good_as_several(front)
+    assert len(smaller) <= most
+    for way in front:
+        assert any(
+            better.cost <= way.cost
+            and all(b <= w for b, w in zip(better.burden, way.burden, strict=True))
+            for better in smaller
+        )
+
+
 def test_values_keep_their_places_where_the_domain_has_another_order():
     """A hierarchy orders texts otherwise than the column does."""
     order = np.array([2, 0, 3, 1])

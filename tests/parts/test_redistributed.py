@@ -122,6 +122,26 @@ def test_targets_are_those_of_one_table(divided_line, target, partition, tmp_pat
     assert shares_found == expected
 
 
+@pytest.mark.parametrize("partition", ["mondrian", "full-domain"])
+@pytest.mark.parametrize("target", TARGETED)
+def test_groups_of_other_partitions_have_the_targets_of_one_table(
+    divided_line, target, partition, tmp_path, monkeypatch
+):
+    """Groups are made part by part, or once for all; targets are over the rows of all parts."""
+    form = {"method": "redistributed", "denominator": "exact", "rows": 8}
+    whole_spec = spec_of(target, parts={"rows": 10_000})
+    whole = divided_line.write(rows_of(), **whole_spec).publish("one").directory
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other"))
+    spec = spec_of(target, partition, form=form, parts={"rows": 100})
+    cut = Divided(tmp_path / "cut").write(rows_of(), **spec).publish("two").directory
+    assert len(open_release(cut).declared.made_of) > 4
+    assert len(check(cut).verdicts) == 1
+    assert shares_by_year(cut) == shares_by_year(whole)
+    for part in (cut / "parts").iterdir():
+        groups = pq.read_table(part / "data" / "qit.parquet")["group_id"].to_numpy()
+        assert np.bincount(groups).min() >= 8
+
+
 @pytest.fixture
 def cut(divided_line):
     """A version whose parts have targets of their own, the second one no 0."""

@@ -95,13 +95,17 @@ def test_no_figure_where_rows_are_nobodys(small):
     assert "What can be guessed" not in page_of(small.publish("one").directory).text
 
 
+def stating(*bars, shows="rows"):
+    return SimpleNamespace(bars=KeptBars(bars=bars), form=SimpleNamespace(shows=shows))
+
+
 @pytest.mark.parametrize("attack", JUDGED)
 def test_every_bar_is_told_in_words(attack):
     settings = {"known": 2, "width": "50.5", "level": 1, "times": 2.5}
     for limit in JUDGED[attack].limits:
         belief = 0.8 if limit == "max-share-above" else None
         bar = KeptBar(attack=attack, limit=limit, most=0.1, belief=belief, **settings)
-        (lines_of_bar,) = guess_lines({}, SimpleNamespace(bars=KeptBars(bars=(bar,))))["bars"]
+        (lines_of_bar,) = guess_lines({}, stating(bar))["bars"]
         assert lines_of_bar.who
         assert lines_of_bar.limit
         assert not {"{", "None"} & {*f"{lines_of_bar.who} {lines_of_bar.limit}".split()}
@@ -115,11 +119,20 @@ def test_what_a_bar_says_is_told():
         KeptBar(attack="small-range", limit="max-share-above", most=0.1, belief=0.5, width="50.5"),
         KeptBar(attack="known-people", limit="max-share-above", most=0.1, belief=0.5, known=1),
     ]
-    lines = guess_lines({}, SimpleNamespace(bars=KeptBars(bars=tuple(bars))))["bars"]
+    lines = guess_lines({}, stating(*bars))["bars"]
     texts = [f"{line.who}: {line.limit}" for line in lines]
     assert "own value 2.5 times as likely there, or more" in texts[0]
     assert "a range as wide as 50.5: own number believed in such a range with 50.0 %" in texts[1]
     assert "knows 1 other person of the group" in texts[2]
+
+
+def test_a_bar_on_how_ranges_were_chosen_is_told():
+    bar = KeptBar(attack="minimality", limit="max-share", most=0)
+    (line,) = guess_lines({}, stating(bar, shows="subdomains"))["bars"]
+    assert line.who == "knows how the ranges, and the targets of groups, were chosen"
+    assert line.limit == "groups in which a promise fails for this attacker"
+    (line,) = guess_lines({}, stating(bar))["bars"]
+    assert line.who == "knows which finer groups were tried, and broke a promise"
 
 
 LIFT = KeptBar(attack="definetti", limit="max-lift", most=0.1)

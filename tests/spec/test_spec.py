@@ -607,5 +607,12 @@ def test_json_schema_describes_the_specs():
     )
     for document in (SPEC, several, yaml.safe_load(ADULT.read_text(encoding="utf-8"))):
         assert list(validator.iter_errors(document)) == []
+    redistributed = {"method": "redistributed", "fakes": {"most": "0.1", "by": "width"}}
+    targets = [{"model": "p-privacy", "target": "source"}]
+    changes = {"form": redistributed, "promises": targets, "partition": {"method": "stratum"}}
+    assert list(validator.iter_errors(change_spec(changes))) == []
+    for fakes in ({"by": "width"}, {"most": 1, "by": "size"}, {"most": 1, "of": 2}, [1]):
+        form = {"form": {**redistributed, "fakes": fakes}}
+        assert list(validator.iter_errors(change_spec({**changes, **form})))
     for wrong in ({"colour": 1}, {"name": "Wages"}, {"columns/age/role": "x"}, {"version": 3}):
         assert list(validator.iter_errors(change_spec(wrong)))

@@ -38,7 +38,7 @@ from sfumato.tasks.attacks.minimal.least_ranges import (
     shares_believed,
     with_subdomains,
 )
-from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score, skipped_attack
+from sfumato.tasks.attacks.shared.attack import AttackedRelease, Proportion, Score, skipped_attack
 from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs
 from sfumato.tasks.forms.redistributed import range_tree
 from sfumato.tasks.forms.redistributed_parameters import RedistributedParameters
@@ -51,6 +51,7 @@ from sfumato.tasks.partitions.distribution.choices import (
     targets_that_keep,
 )
 from sfumato.tasks.partitions.targets.least import RangeTree
+from sfumato.tasks.schema.stated import KeptBar
 
 _MULTISETS = 20_000  # behind the subdomains of a group, at most
 _OPEN = 64  # multisets of a group for which targets are chosen, at most
@@ -258,17 +259,41 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
         Score(_WORDS.format(words), share, {ALONE: alone})
         for words, (share, alone) in zip(FOUND, shares_believed(own, by_attacker), strict=True)
     ]
-    share = float(learned.fails.sum() / learned.enumerated.sum())
+    tally = Proportion(int(learned.fails.sum()), int(learned.enumerated.sum()))
     enumerated = {_ENUMERATED: float(learned.enumerated.mean())}
-    return (*scores, Score(_FAILING, share, enumerated))
+    return (*scores, Score(_FAILING, tally.number / tally.all_, enumerated, tally=tally))
 
 
-def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
-    """Return the beliefs about everyone, None unless the values of all groups were enumerated."""
+@dataclass(frozen=True, eq=False)
+class LearnedFigures:
+    """The figures of the attack that bars limit.
+
+    Attributes:
+        number: the number of people.
+        beliefs: the beliefs about everyone, None unless the values of all groups were enumerated.
+        failing: the share of groups in which a promise fails, or whose values were not enumerated.
+    """
+
+    number: int
+    beliefs: OwnValueBeliefs | None
+    failing: float
+
+    def figure_for(self, limit: KeptBar) -> float | None:
+        """See `LimitedFigures`."""
+        if limit.limit == "max-share":
+            return self.failing
+        return None if self.beliefs is None else self.beliefs.figure_for(limit)
+
+
+def figures(target: AttackedRelease) -> LearnedFigures | None:
+    """Return the figures that bars limit; None if some values are made up, or groups are large."""
     learned = _learn_once(target)
-    if learned is None or not learned.enumerated.all():
+    if learned is None:
         return None
-    return own_value_beliefs(target, learned.seen, learned.belief)
+    whole = learned.enumerated.all()
+    everyone = own_value_beliefs(target, learned.seen, learned.belief) if whole else None
+    failing = float((learned.fails | ~learned.enumerated).mean())
+    return LearnedFigures(target.people.rows, everyone, failing)
 
 
 def _learn_once(target: AttackedRelease) -> _Learned | None:

@@ -68,7 +68,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     )
 
 
-def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
+def figures(target: AttackedRelease) -> OwnValueBeliefs | None:
     """Return the beliefs about everyone, None where values were made up or are not enumerated."""
     seen = shown_groups(target.tables, target.declared.columns)
     if getattr(target.declared.form, "fakes", 0) or not are_few(target, seen):

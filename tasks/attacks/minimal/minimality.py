@@ -33,7 +33,7 @@ from sfumato.tasks.attacks.shared.attack import (
     right_guesses,
     skipped_attack,
 )
-from sfumato.tasks.attacks.shared.beliefs import OwnValueBeliefs, join_beliefs
+from sfumato.tasks.attacks.shared.beliefs import LimitedFigures, OwnValueBeliefs, join_beliefs
 from sfumato.tasks.attacks.shared.margins import Margin, SampledGroups
 
 _ROWS = 2_000_000  # most rows, over all worlds of the groups of a sample
@@ -127,8 +127,8 @@ class _OfSubdomains(Protocol):
         """Return the scores of the attack."""
         ...
 
-    def beliefs(self, target: AttackedRelease) -> OwnValueBeliefs | None:
-        """Return the beliefs about everyone, None if they are not known."""
+    def figures(self, target: AttackedRelease) -> LimitedFigures | None:
+        """Return the figures that bars limit; None if they cannot be computed."""
         ...
 
 
@@ -192,10 +192,15 @@ def _score_tries(
     )
 
 
+def figures(target: AttackedRelease) -> LimitedFigures | None:
+    """Return the figures that bars limit; None if they cannot be computed."""
+    if target.declared.form.shows == "subdomains":
+        return _of_subdomains(target).figures(target)
+    return beliefs(target)
+
+
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     """Return the beliefs about everyone; None if tries are unknown or there are too many rows."""
-    if target.declared.form.shows == "subdomains":
-        return _of_subdomains(target).beliefs(target)
     tries = known_tries(target)
     if tries is None:
         return None

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -89,6 +89,13 @@ class AttackedRelease:
         return seen.told_by(told_by, [self.sensitive]).sensitive.get(self.sensitive)
 
 
+class Proportion(NamedTuple):
+    """The things of which a score gives the share, if these are no people: `number` of `all_`."""
+
+    number: int
+    all_: int
+
+
 @dataclass(frozen=True)
 class Score:
     """Result of an attack; figures are shares from 0 to 1.
@@ -102,6 +109,7 @@ class Score:
         margin: the interval of the exact share, if the share comes from a sample.
         exact: the share of people whose beliefs were counted exactly; others' are approximate.
         skipped: the reason why the attack was not made; then there is no share.
+        tally: the numbers of which the share is made, if it is not one of people.
     """
 
     measure: str
@@ -110,6 +118,7 @@ class Score:
     margin: Margin | None = None
     exact: float | None = None
     skipped: str = ""
+    tally: Proportion | None = None
 
     @property
     def context(self) -> str:
@@ -117,7 +126,8 @@ class Score:
         margin = [] if self.margin is None else [self.margin.words]
         counted = [] if self.exact is None else [f"counted exactly: {self.exact:.1%}"]
         others = (f"{words}: {share:.1%}" for words, share in self.references.items())
-        return "; ".join([*margin, *others, *counted])
+        numbers = [] if self.tally is None else [f"{self.tally.number:,} of {self.tally.all_:,}"]
+        return "; ".join([*numbers, *margin, *others, *counted])
 
     @property
     def text(self) -> str:
@@ -133,6 +143,8 @@ class Score:
             return {"measure": self.measure, "skipped": self.skipped}
         details = {} if self.margin is None else self.margin.document()
         details |= {} if self.exact is None else {"exact": self.exact}
+        if self.tally is not None:
+            details |= {"number": self.tally.number, "of": self.tally.all_}
         return {"measure": self.measure, "share": self.share, **self.references, **details}
 
 

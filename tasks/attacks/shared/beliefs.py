@@ -22,8 +22,8 @@ class LimitedFigures(Protocol):
         """The number of people."""
         ...
 
-    def figure_for(self, limit: KeptBar) -> float:
-        """Return the figure that a limit is about."""
+    def figure_for(self, limit: KeptBar) -> float | None:
+        """Return the figure that a limit is about; None if it cannot be computed."""
         ...
 
 

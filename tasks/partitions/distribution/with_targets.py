@@ -73,12 +73,13 @@ def with_declared_targets(
     microdata: Microdata,
     strata: Sequence[str],
     promises: Sequence[PrivacyModel],
+    of_all: CountsOfAllRows | None = None,
 ) -> Partition:
     """Return groups that another partition made, with the distributions that p-privacy declares.
 
     Arguments, result and errors are as for `with_targets`.
     """
-    declared = with_targets(microdata, strata, promises, partition.group)
+    declared = with_targets(microdata, strata, promises, partition.group, of_all)
     return replace(partition, target_distributions=declared.target_distributions)
 
 

@@ -29,6 +29,7 @@ The map is as sensitive as the source: it contains everyone's values.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from sfumato.expectations.composition.sparse import evenly, same_rows
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.machine.fault import require_machine
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.microdata.grouping import as_tuples, groups_of
@@ -291,6 +293,22 @@ def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str]
     rows = slots.rows.keep(c for c in slots.rows.columns if c.name in read).take(people)
     grouped = Microdata((*rows.columns, numbers), rows.rows)
     return groups_of(grouped, [_GROUP], sensitive, covered)
+
+
+def groups_ever_covered(slots: SlotMap, promise: PrivacyModel) -> Groups:
+    """Return the groups of `groups_ever` with all that a promise about presence reads."""
+    return groups_ever(slots, [str(promise.sensitive)], promise.quasi_identifiers or ())
+
+
+def presence_ever(slots: SlotMap, promise: PrivacyModel) -> Fraction:
+    """Return the largest presence of anybody by all groups that a line ever published.
+
+    It is 0 without groups, and 1 if a smaller one cannot be proven.
+    """
+    if not len(slots):
+        return Fraction(0)
+    alpha = promise.worst(groups_ever_covered(slots, promise))[0]["alpha"]
+    return Fraction(1 if alpha is None else alpha)
 
 
 def with_tuples(slots: SlotMap, name: str, types: pa.Schema) -> SlotMap:

@@ -107,7 +107,8 @@ def _attacks(document: Document) -> Iterator[str]:
         return
     for name, scores in attacks.get("scores", {}).items():
         for score in scores[:_MOST_ANSWERS]:
-            yield f"{name}: {score['measure']}: {rough_percent(score['share'])}."
+            result = "skipped" if "skipped" in score else rough_percent(score["share"])
+            yield f"{name}: {score['measure']}: {result}."
     for bar in attacks.get("bars", ()):
         yield f"Limit on {bar['attack']}: {bar['outcome']}."
 
