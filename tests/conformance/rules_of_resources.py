@@ -303,6 +303,6 @@ def name_of_no_column(draft: Draft, rng: Random) -> None:
             terms["strata"] = ["nobody's"]
         else:
             terms["rounds"] = {**terms.get("rounds", {}), "nobody's": 2}
-            terms["format"] = 11
+            terms["format"] = max(11, terms.get("format", 0))
 
     draft.declare(change)

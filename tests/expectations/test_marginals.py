@@ -18,7 +18,7 @@ from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.groups.marginals import cells_of, rows_of_cells
 from sfumato.expectations.measures.joined_presence import joint_presence
-from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_beta import AlphaBeta, AlphaBetaBesideMarginals
 from sfumato.expectations.shared.errors import PromiseError
 
 
@@ -242,6 +242,15 @@ def test_the_groups_that_fail_are_named_by_their_own_numbers():
     model = AlphaBeta(alpha=Decimal("0.99"), beta=1)
     assert model.failing(publish_groups(rows, [0])).tolist() == [True, False, True]
     assert model.check(publish_groups(rows, [0])).failing == 2
+
+
+@given(ROWS, st.sets(st.integers(0, 2), min_size=1))
+def test_groups_made_for_a_promise_beside_marginals_keep_it_whatever_these_are(rows, marginals):
+    promise = AlphaBeta(alpha=Decimal("0.6"), beta=1, presence="per-group")
+    names = [f"q{i}" for i in marginals]
+    while_grouped = AlphaBetaBesideMarginals.from_promise(promise, names)
+    failing = while_grouped.failing(publish_groups(rows, ()))
+    assert (promise.failing(publish_groups(rows, marginals)) <= failing).all()
 
 
 def test_a_marginal_of_no_column_of_the_promise_changes_nothing():
