@@ -6,15 +6,17 @@ of a condition are combined as if they were independent, which never misses a po
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_numpy
 from sfumato.tasks.sql.session import fetch, fetch_table
+
+if TYPE_CHECKING:
+    import duckdb
 
 FAILED = 3  # the condition cannot be evaluated: on the original it may fail, or have any outcome
 _ROW = "\x01row"  # no published column can have this name
@@ -88,7 +90,7 @@ def one_outcome(outcomes: np.ndarray) -> ThreeValued:
     return ThreeValued(true | failed, false | failed, null | failed, chance, against)
 
 
-def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> np.ndarray:
+def decide(connection: "duckdb.DuckDBPyConnection", table: pa.Table, node: exp.Expr) -> np.ndarray:
     """Decide a condition on each row: 1 if it is true, 0 false, 2 null, 3 if it fails (int8).
 
     Raises:
@@ -101,7 +103,7 @@ def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Exp
     return as_numpy(outcomes).astype(np.int8)
 
 
-def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> pa.Array:
+def evaluate(connection: "duckdb.DuckDBPyConnection", table: pa.Table, node: exp.Expr) -> pa.Array:
     """Evaluate an expression on each row of a table, in order.
 
     Raises:
@@ -121,7 +123,7 @@ def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.E
     return outcomes.take(pa.array(order))
 
 
-def fold(connection: duckdb.DuckDBPyConnection, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
+def fold(connection: "duckdb.DuckDBPyConnection", nodes: Sequence[exp.Expr]) -> Sequence[Any]:
     """Return the values of expressions without columns.
 
     Raises:

@@ -7,8 +7,8 @@ all others by DuckDB.
 """
 
 from functools import reduce
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
@@ -19,6 +19,9 @@ from sfumato.tasks.query.engines.plain_conditions import decide_plainly
 from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
 from sfumato.tasks.sql.session import fetch_table
 
+if TYPE_CHECKING:
+    import duckdb
+
 _HOLDS = "holds"
 _MOST_CONDITIONS, _MOST_BYTES = 4096, 4096  # so what is remembered takes 16 MB at most
 _VALUES = "\x01values"  # no published table can have this name
@@ -27,7 +30,7 @@ _VALUES = "\x01values"  # no published table can have this name
 class ValueConditions:
     """Decides conditions on the distinct values of published columns."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Take a connection, which may see other tables."""
         self._connection = connection
         self._views: dict[tuple[PublishedColumns, str], str] = {}
