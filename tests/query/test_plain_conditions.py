@@ -4,13 +4,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlglot import parse_one
+from sqlglot import exp, parse_one
 
 from sfumato.tasks.query.engines import conditions
 from sfumato.tasks.query.engines.conditions import ValueConditions
-from sfumato.tasks.query.engines.plain_conditions import decide_plainly
 from sfumato.tasks.query.engines.published_columns import PublishedColumns
-from sfumato.tasks.sql.session import session
+from sfumato.tasks.sql.plain_conditions import decide_plainly, plain_constants
+from sfumato.tasks.sql.session import fetch, session
 
 VIEW = "values"
 NUMBERS = st.integers(-4, 4) | st.sampled_from([2**31, -(2**31), 10**17, -(10**17)])
@@ -65,10 +65,10 @@ def assert_same(sql, values):
     node = parse_one(sql, dialect="duckdb")
     with session({VIEW: pa.table({"c": values})}) as connection:
         judge = ValueConditions(connection)
-        for holds in (True, False):
-            plainly = decide_plainly(node, values, holds=holds)
-            assert plainly is not None
-            assert plainly.tolist() == judge._decide(node, VIEW, holds=holds).tolist()
+        outcome = decide_plainly(node, values)
+        assert outcome is not None
+        assert outcome.holds.tolist() == judge._decide(node, VIEW, holds=True).tolist()
+        assert outcome.fails.tolist() == judge._decide(node, VIEW, holds=False).tolist()
 
 
 @given(
@@ -114,18 +114,31 @@ def test_texts_are_decided_as_by_duckdb(type_, values, sql):
 )
 def test_other_conditions_are_left_to_duckdb(sql):
     node = parse_one(sql, dialect="duckdb")
-    assert decide_plainly(node, pa.array([1, 2]), holds=True) is None
+    assert decide_plainly(node, pa.array([1, 2])) is None
 
 
 @pytest.mark.parametrize("sql", ["c < 'b'", "c = 1", "c LIKE 'a%'", "c BETWEEN 'a' AND 'b'"])
 def test_the_order_of_texts_is_left_to_duckdb(sql):
     node = parse_one(sql, dialect="duckdb")
-    assert decide_plainly(node, pa.array(["a"]), holds=True) is None
+    assert decide_plainly(node, pa.array(["a"])) is None
 
 
 def test_other_types_are_left_to_duckdb():
     for values in (pa.array([1.0]), pa.array([1], pa.uint64()), pa.array([True])):
-        assert decide_plainly(parse_one("c = 1"), values, holds=True) is None
+        assert decide_plainly(parse_one("c = 1"), values) is None
+
+
+@given(st.lists(NUMBER | TEXT.filter(lambda text: "\x00" not in text), max_size=4))
+def test_constants_are_those_of_duckdb(texts):
+    nodes = [parse_one(text, dialect="duckdb") for text in texts]
+    with session({}) as connection:
+        expected = fetch(connection, exp.select(*nodes))[0] if nodes else ()
+    assert plain_constants(nodes) == expected
+
+
+@pytest.mark.parametrize("text", ["1.5", "NULL", "TRUE", "1 + 1", "DATE '2020-01-01'", "1e3"])
+def test_other_constants_are_left_to_duckdb(text):
+    assert plain_constants([parse_one("1"), parse_one(text, dialect="duckdb")]) is None
 
 
 def test_engines_ask_duckdb_only_what_is_not_plain(monkeypatch):

@@ -1,4 +1,4 @@
-"""Conditions that DuckDB decides on values, in three-valued logic (Kleene's).
+"""Conditions decided on values, plainly or by DuckDB, in three-valued logic (Kleene's).
 
 A condition can be true on a row, false, or null, and more than one of these may be possible. Parts
 of a condition are combined as if they were independent, which never misses a possible outcome.
@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.tasks.sql.plain_conditions import decide_plainly, plain_constants
 from sfumato.tasks.sql.session import fetch, fetch_table
 
 if TYPE_CHECKING:
@@ -96,6 +97,10 @@ def decide(connection: "duckdb.DuckDBPyConnection", table: pa.Table, node: exp.E
     Raises:
         QueryError: if the condition cannot be evaluated at all.
     """
+    if table.num_columns == 1 and len(table):
+        plain = decide_plainly(node, table.column(0).combine_chunks())
+        if plain is not None:
+            return np.where(plain.holds, 1, np.where(plain.fails, 0, 2)).astype(np.int8)
     number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
     or_null = exp.Coalesce(this=number, expressions=[_number(2)])
     outcome = exp.Coalesce(this=exp.Try(this=or_null), expressions=[_number(FAILED)])
@@ -129,7 +134,8 @@ def fold(connection: "duckdb.DuckDBPyConnection", nodes: Sequence[exp.Expr]) -> 
     Raises:
         QueryError: if one cannot be evaluated.
     """
-    return fetch(connection, exp.select(*nodes))[0] if nodes else ()
+    constants = plain_constants(nodes)
+    return fetch(connection, exp.select(*nodes))[0] if constants is None else constants
 
 
 def parts_by_column(node: exp.Expr) -> list[exp.Expr]:

@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_numpy
 from sfumato.expectations.shared.errors import QueryError
-from sfumato.tasks.query.engines.plain_conditions import decide_plainly
 from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
+from sfumato.tasks.sql.plain_conditions import decide_plainly
 from sfumato.tasks.sql.session import fetch_table
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class ValueConditions:
         self, table: PublishedColumns, name: str, node: exp.Expr, *, holds: bool
     ) -> np.ndarray:
         """Return the values of a column on which a condition, or its negation, holds."""
-        decided = decide_plainly(node, table.coded_column(name).values, holds=holds)
-        if decided is not None:
-            return decided
+        outcome = decide_plainly(node, table.coded_column(name).values)
+        if outcome is not None:
+            return outcome.holds if holds else outcome.fails
         return self._values(node, self._view(table, name), holds=holds)
 
     def _view(self, table: PublishedColumns, name: str) -> str:

@@ -42,48 +42,54 @@ class _NotPlainError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class _Outcome:
-    """The values on which a condition holds, and on which its negation holds (bool, by code).
+class Outcome:
+    """The outcome of a condition on some values.
 
-    A value on which the condition is null is in neither set.
+    Attributes:
+        holds: the values on which it is true (bool, one per value).
+        fails: the values on which it is false; on those in neither set it is null.
     """
 
     holds: np.ndarray
     fails: np.ndarray
 
 
-def decide_plainly(node: exp.Expr, values: pa.Array, *, holds: bool) -> np.ndarray | None:
-    """Return the values on which a condition, or its negation, holds (bool, one per value).
-
-    Returns None if DuckDB must decide.
+def decide_plainly(node: exp.Expr, values: pa.Array) -> Outcome | None:
+    """Return the values on which a condition, and its negation, hold; None if DuckDB must decide.
 
     Args:
         node: a condition in which no column occurs but that of the values.
-        values: distinct values; nulls may be among them.
-        holds: whether the condition must hold, or its negation.
+        values: distinct values or any others; nulls may be among them.
     """
     if values.type not in _NARROW and values.type not in _TEXTS:
         return None
     try:
-        outcome = _decide(node, values)
+        return _decide(node, values)
     except _NotPlainError:
         return None
-    return outcome.holds if holds else outcome.fails
 
 
-def _decide(node: exp.Expr, values: pa.Array) -> _Outcome:
+def plain_constants(nodes: Sequence[exp.Expr]) -> tuple[int | str, ...] | None:
+    """Return constants that are integers or texts; None if DuckDB must compute one."""
+    try:
+        return tuple(map(_constant, nodes))
+    except _NotPlainError:
+        return None
+
+
+def _decide(node: exp.Expr, values: pa.Array) -> Outcome:
     kind, given = type(node), _arguments(node)
     if kind is exp.Paren and given == {"this"}:
         return _decide(node.this, values)
     if kind is exp.Not and given == {"this"}:
         inner = _decide(node.this, values)
-        return _Outcome(inner.fails, inner.holds)
+        return Outcome(inner.fails, inner.holds)
     if kind in (exp.And, exp.Or) and given == {"this", "expression"}:
         return _combine(kind is exp.And, [_decide(part, values) for part in _chain(node)])
     return _decide_comparison(node, values)
 
 
-def _decide_comparison(node: exp.Expr, values: pa.Array) -> _Outcome:
+def _decide_comparison(node: exp.Expr, values: pa.Array) -> Outcome:
     kind, given = type(node), _arguments(node)
     is_first = type(node.this) is exp.Column
     if kind is exp.In and given == {"this", "expressions"} and is_first:
@@ -116,30 +122,30 @@ def _chain(node: exp.Expr) -> list[exp.Expr]:
     return parts
 
 
-def _combine(every: bool, outcomes: Sequence[_Outcome]) -> _Outcome:
+def _combine(every: bool, outcomes: Sequence[Outcome]) -> Outcome:
     """Return the outcome of a chain of ANDs (every part must hold), or of ORs."""
     both, either = (np.logical_and, np.logical_or) if every else (np.logical_or, np.logical_and)
-    return _Outcome(
+    return Outcome(
         reduce(both, (outcome.holds for outcome in outcomes)),
         reduce(either, (outcome.fails for outcome in outcomes)),
     )
 
 
-def _compare(sign: type[exp.Expr], constant: exp.Expr, values: pa.Array) -> _Outcome:
+def _compare(sign: type[exp.Expr], constant: exp.Expr, values: pa.Array) -> Outcome:
     """Return the outcome of a comparison of the values with a constant."""
     if sign is exp.EQ:
         return _is_one_of([constant], values)
     if sign is exp.NEQ:
         equal = _is_one_of([constant], values)
-        return _Outcome(equal.fails, equal.holds)
+        return Outcome(equal.fails, equal.holds)
     if values.type in _TEXTS:
         raise _NotPlainError
     valid = _valid(values)
     met = _ORDERS[sign](_numbers(values), _integer(constant)) & valid
-    return _Outcome(met, ~met & valid)
+    return Outcome(met, ~met & valid)
 
 
-def _is_one_of(constants: Sequence[exp.Expr], values: pa.Array) -> _Outcome:
+def _is_one_of(constants: Sequence[exp.Expr], values: pa.Array) -> Outcome:
     """Return the outcome of the test whether values are among some constants."""
     valid = _valid(values)
     if values.type in _TEXTS:
@@ -149,7 +155,7 @@ def _is_one_of(constants: Sequence[exp.Expr], values: pa.Array) -> _Outcome:
         numbers, integers = _numbers(values), [_integer(constant) for constant in constants]
         one = len(integers) == 1
         met = (numbers == integers[0] if one else np.isin(numbers, integers)) & valid
-    return _Outcome(met, ~met & valid)
+    return Outcome(met, ~met & valid)
 
 
 def _valid(values: pa.Array) -> np.ndarray:
@@ -173,6 +179,10 @@ def _integer(node: exp.Expr) -> int:
     if type(node) is exp.Literal and not node.is_string and _INTEGER.fullmatch(node.name):
         return sign * int(node.name)
     raise _NotPlainError
+
+
+def _constant(node: exp.Expr) -> int | str:
+    return _text(node) if type(node) is exp.Literal and node.is_string else _integer(node)
 
 
 def _text(node: exp.Expr) -> str:
