@@ -6,7 +6,7 @@ texts that take long to make.
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -47,11 +47,13 @@ class Spared:
             prepared for.
         hollow: matches the whole names of modules that are replaced: each of their names is an
             empty class.
+        replaced: names of modules of which only some content is used, and that content by name.
     """
 
     later: Collection[str] = field(default=frozenset())
     absent: Collection[str] = field(default=frozenset())
     hollow: re.Pattern[str] = re.compile(r"(?!)")
+    replaced: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 class _Hollow(Loader):
@@ -74,6 +76,20 @@ class _Hollow(Loader):
         """Execute nothing."""
 
 
+@dataclass(frozen=True)
+class _Replacing(Loader):
+    """Makes a module with some content."""
+
+    content: Mapping[str, Any]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give it its content."""
+        vars(module).update(self.content)
+
+
 class _Finder(MetaPathFinder):
     """Finds the modules that are spared."""
 
@@ -87,6 +103,8 @@ class _Finder(MetaPathFinder):
             raise ModuleNotFoundError(f"{name} is not used here", name=name)
         if self._spared.hollow.fullmatch(name):
             return ModuleSpec(name, _Hollow())
+        if name in self._spared.replaced:
+            return ModuleSpec(name, _Replacing(self._spared.replaced[name]))
         spec = PathFinder.find_spec(name, path, target) if name in self._spared.later else None
         if spec is not None and spec.loader is not None:
             spec.loader = LazyLoader(spec.loader)
