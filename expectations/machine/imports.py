@@ -125,6 +125,11 @@ def import_spared(package: str, spared: Spared) -> None:
         import_module(package)
 
 
+def import_later(names: Collection[str]) -> None:
+    """Let modules of some names be executed when something in them is first used, from now on."""
+    sys.meta_path.insert(0, _Finder(Spared(later=names)))
+
+
 @contextmanager
 def _finding(spared: Spared) -> Iterator[None]:
     finder = _Finder(spared)

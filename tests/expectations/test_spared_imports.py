@@ -94,6 +94,18 @@ def test_a_replaced_module_has_its_content(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
+def test_a_command_imports_scipy_without_modules_that_it_only_copies():
+    code = f"""{COMMAND}
+import sys
+from scipy.special import betaincinv
+print(betaincinv(1, 1, 0.5), "unittest" in sys.modules)
+import numpy
+numpy.testing.assert_equal(1, 1)
+print("unittest" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0.5", "False", "True"]
+
+
 def test_frames_hand_on_what_they_carry():
     """Pandas copies a frame's attributes at every step, however many columns they are about."""
     table = pa.table({"text": pa.array(["a", "b"]).dictionary_encode(), "number": [1, 2]})
