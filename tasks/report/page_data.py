@@ -379,9 +379,17 @@ _FILES: Mapping[str, Callable[[Tables, Declared], Document]] = {
 
 
 def _table(table: pa.Table) -> Document:
-    columns = {
-        name: _column(encode(name, "insensitive", table[name])) for name in table.column_names
-    }
+    """Return a table's columns.
+
+    Raises:
+        ValueError: if they alone would be too long a text; then the other columns are not read.
+    """
+    columns, length = {}, 0
+    for name in table.column_names:
+        columns[name] = _column(encode(name, "insensitive", table[name]))
+        length += len(columns[name]["codes"])
+        if length > MOST_TEXT:
+            raise ValueError(length)
     return {"rows": table.num_rows, "columns": columns}
 
 

@@ -42,7 +42,7 @@ def import_gate(start):
 
 def test_a_command_imports_what_specs_can_name_and_no_platform():
     seen = import_gate(COMMAND)
-    assert {"boto3", "botocore", "altair", "sqlalchemy"} & set(seen["modules"]) == set()
+    assert {"boto3", "botocore", "altair", "sqlalchemy", "urllib3"} & set(seen["modules"]) == set()
     assert seen["real"] == ["PandasDatasource"]
     assert set(OwnedRule.model_fields) | {OrderedColumns.type} <= set(seen["expectations"])
     published = rules_of_published(pa.schema([("a", pa.int64())]), 1, lambda _: True, ["b"])
