@@ -35,7 +35,7 @@ from tests.benchmarks.peers import (
     FULL_DOMAIN,
     MONDRIAN,
     PYCANON,
-    TIMED,
+    TOLD,
     K,
     Peer,
     measure_table,
@@ -52,9 +52,11 @@ MADE_UP = ("age", "sex", "town", "school", "married")
 SIZES = (1_000, 10_000, 30_162, 100_000)
 PATIENCE = 300  # seconds for each task of each peer
 OPENDP = """
+import csv
 import opendp.prelude as dp
 dp.enable_features("contrib")
-values = frame[sensitive].tolist()
+with open(task["file"], encoding="utf-8", newline="") as file:
+    values = [row[sensitive] for row in csv.DictReader(file)]
 keys = sorted(set(values))
 space = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
 counting = space >> dp.t.then_count_by_categories(categories=keys, null_category=False)
@@ -64,8 +66,8 @@ tell(taken, [len(counts)])
 """
 """A histogram of the sensitive column with ε = 1, whose categories are taken to be public."""
 NOT_RUN = {
-    "ARX": ("java", "it has no package that can be installed here: run its desktop program"),
-    "sdcMicro": ("Rscript", "there is no R (`Rscript`) on this machine"),
+    "ARX": ("java", "this command does not run its library, a jar that no package index has"),
+    "sdcMicro": ("Rscript", "this command does not run R"),
 }
 """Software that this command does not run: the program that it needs, and why it is left out."""
 PREFACE = """# The same work by other software
@@ -79,7 +81,8 @@ better).
 $ make bench-public
 ```
 
-This command writes this page: {machine}.
+This command writes this page, for tables of 1,000 to 100,000 rows; `--sizes` chooses others. The
+figures are of one run: {machine}.
 
 """
 
@@ -165,7 +168,7 @@ def tasks_on(table: Microdata) -> list[Task]:
             f"counts of {sensitive}: ours exact, theirs with noise, ε = 1",
             partial(count_values, table),
             "opendp",
-            Peer("OpenDP", "OPENDP", OPENDP, TIMED),
+            Peer("OpenDP", "OPENDP", OPENDP, TOLD),
             has_groups=False,
         ),
     ]
@@ -221,8 +224,8 @@ def left_out() -> list[str]:
     """A line for each software that this command does not run, and why."""
     lines = []
     for name, (program, why) in NOT_RUN.items():
-        there = shutil.which(program) is not None
-        lines.append(f"- {name} is not in the table: {why}{' (its runtime is there)' * there}.")
+        there = "is" if shutil.which(program) else "is not"
+        lines.append(f"- {name} is not in the table: {why} (`{program}` {there} on this machine).")
     return lines
 
 
