@@ -212,15 +212,15 @@ def require_readable(place: Path | str, document: Mapping[str, Any], newest: int
 def software() -> dict[str, str]:
     """Return the versions of software on which a release's bytes depend."""
     return {
-        "sfumato": _installed("sfumato"),
+        "sfumato": _version_of("sfumato"),
         LAYOUT: _LAYOUT,
-        "pyarrow": _installed("pyarrow"),
-        "sqlglot": _installed("sqlglot"),
+        "pyarrow": _version_of("pyarrow"),
+        "sqlglot": _version_of("sqlglot"),
     }
 
 
 @cache
-def _installed(package: str) -> str:
+def _version_of(package: str) -> str:
     """Return the version of a package, whose metadata are read once."""
     return version(package)
 

@@ -42,7 +42,7 @@ class _NotPlainError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class PlainOutcome:
     """The outcome of a condition on some values.
 
     Attributes:
@@ -54,7 +54,7 @@ class Outcome:
     fails: np.ndarray
 
 
-def decide_plainly(node: exp.Expr, values: pa.Array) -> Outcome | None:
+def decide_plainly(node: exp.Expr, values: pa.Array) -> PlainOutcome | None:
     """Return the values on which a condition, and its negation, hold; None if DuckDB must decide.
 
     Args:
@@ -77,27 +77,27 @@ def plain_constants(nodes: Sequence[exp.Expr]) -> tuple[int | str, ...] | None:
         return None
 
 
-def _decide(node: exp.Expr, values: pa.Array) -> Outcome:
-    kind, given = type(node), _arguments(node)
-    if kind is exp.Paren and given == {"this"}:
+def _decide(node: exp.Expr, values: pa.Array) -> PlainOutcome:
+    kind, arguments = type(node), _arguments(node)
+    if kind is exp.Paren and arguments == {"this"}:
         return _decide(node.this, values)
-    if kind is exp.Not and given == {"this"}:
+    if kind is exp.Not and arguments == {"this"}:
         inner = _decide(node.this, values)
-        return Outcome(inner.fails, inner.holds)
-    if kind in (exp.And, exp.Or) and given == {"this", "expression"}:
+        return PlainOutcome(inner.fails, inner.holds)
+    if kind in (exp.And, exp.Or) and arguments == {"this", "expression"}:
         return _combine(kind is exp.And, [_decide(part, values) for part in _chain(node)])
     return _decide_comparison(node, values)
 
 
-def _decide_comparison(node: exp.Expr, values: pa.Array) -> Outcome:
-    kind, given = type(node), _arguments(node)
+def _decide_comparison(node: exp.Expr, values: pa.Array) -> PlainOutcome:
+    kind, arguments = type(node), _arguments(node)
     is_first = type(node.this) is exp.Column
-    if kind is exp.In and given == {"this", "expressions"} and is_first:
+    if kind is exp.In and arguments == {"this", "expressions"} and is_first:
         return _is_one_of(node.expressions, values)
-    if kind is exp.Between and given == {"this", "low", "high"} and is_first:
+    if kind is exp.Between and arguments == {"this", "low", "high"} and is_first:
         ends = ((exp.GTE, node.args["low"]), (exp.LTE, node.args["high"]))
         return _combine(True, [_compare(sign, constant, values) for sign, constant in ends])
-    if kind in _MIRRORED and given == {"this", "expression"}:
+    if kind in _MIRRORED and arguments == {"this", "expression"}:
         if is_first:
             return _compare(kind, node.expression, values)
         if type(node.expression) is exp.Column:
@@ -122,30 +122,30 @@ def _chain(node: exp.Expr) -> list[exp.Expr]:
     return parts
 
 
-def _combine(every: bool, outcomes: Sequence[Outcome]) -> Outcome:
+def _combine(every: bool, outcomes: Sequence[PlainOutcome]) -> PlainOutcome:
     """Return the outcome of a chain of ANDs (every part must hold), or of ORs."""
     both, either = (np.logical_and, np.logical_or) if every else (np.logical_or, np.logical_and)
-    return Outcome(
+    return PlainOutcome(
         reduce(both, (outcome.holds for outcome in outcomes)),
         reduce(either, (outcome.fails for outcome in outcomes)),
     )
 
 
-def _compare(sign: type[exp.Expr], constant: exp.Expr, values: pa.Array) -> Outcome:
+def _compare(sign: type[exp.Expr], constant: exp.Expr, values: pa.Array) -> PlainOutcome:
     """Return the outcome of a comparison of the values with a constant."""
     if sign is exp.EQ:
         return _is_one_of([constant], values)
     if sign is exp.NEQ:
         equal = _is_one_of([constant], values)
-        return Outcome(equal.fails, equal.holds)
+        return PlainOutcome(equal.fails, equal.holds)
     if values.type in _TEXTS:
         raise _NotPlainError
     valid = _valid(values)
     met = _ORDERS[sign](_numbers(values), _integer(constant)) & valid
-    return Outcome(met, ~met & valid)
+    return PlainOutcome(met, ~met & valid)
 
 
-def _is_one_of(constants: Sequence[exp.Expr], values: pa.Array) -> Outcome:
+def _is_one_of(constants: Sequence[exp.Expr], values: pa.Array) -> PlainOutcome:
     """Return the outcome of the test whether values are among some constants."""
     valid = _valid(values)
     if values.type in _TEXTS:
@@ -153,9 +153,9 @@ def _is_one_of(constants: Sequence[exp.Expr], values: pa.Array) -> Outcome:
         met = as_numpy(pc.is_in(values, value_set=texts).cast(pa.uint8())).view(bool)
     else:
         numbers, integers = _numbers(values), [_integer(constant) for constant in constants]
-        one = len(integers) == 1
-        met = (numbers == integers[0] if one else np.isin(numbers, integers)) & valid
-    return Outcome(met, ~met & valid)
+        is_single = len(integers) == 1
+        met = (numbers == integers[0] if is_single else np.isin(numbers, integers)) & valid
+    return PlainOutcome(met, ~met & valid)
 
 
 def _valid(values: pa.Array) -> np.ndarray:

@@ -141,7 +141,7 @@ def table_lines(sizes: Sequence[int], patience: int) -> Iterator[str]:
 
 
 def tasks_on(table: Microdata) -> list[Task]:
-    """What is done with a table."""
+    """The tasks on a table."""
     numeric = with_numbers(table)
     sensitive = sensitive_of(table)
     return [
@@ -197,7 +197,7 @@ def cells_of(task: Task, table: Microdata, place: Path, patience: int) -> Iterat
 
 
 def _apart(work: Callable[[], list[int]]) -> dict[str, Any]:
-    """What some work takes in a process of its own, whose memory is its own as well."""
+    """Run some work in a process of its own, and return its time and memory."""
     context = get_context("fork")
     here, there = context.Pipe(duplex=False)
 
@@ -229,7 +229,7 @@ def left_out() -> list[str]:
     return lines
 
 
-def _drawn(table: Microdata, rows: int) -> Microdata:
+def _draw_rows(table: Microdata, rows: int) -> Microdata:
     """So many rows drawn from a table."""
     positions = np.random.default_rng(5).integers(0, table.rows, rows)
     if rows == table.rows:
@@ -239,7 +239,7 @@ def _drawn(table: Microdata, rows: int) -> Microdata:
 
 def adult_of(names: tuple[str, ...], rows: int) -> Microdata:
     """Rows of UCI Adult with some quasi-identifiers; the occupation is sensitive."""
-    return _drawn(adult(names, "occupation"), rows)
+    return _draw_rows(adult(names, "occupation"), rows)
 
 
 def made_up(rows: int) -> Microdata:

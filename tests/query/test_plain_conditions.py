@@ -30,7 +30,7 @@ NUMBER = NUMBERS.map(number)
 TEXT = TEXTS.map(text)
 
 
-def listed(constants):
+def lists_of(constants):
     return st.lists(constants, min_size=1, max_size=3).map(", ".join)
 
 
@@ -39,17 +39,17 @@ COMPARISONS = {
         st.builds("c {} {}".format, SIGNS, NUMBER),
         st.builds("{} {} c".format, NUMBER, SIGNS),
         st.builds("c BETWEEN {} AND {}".format, NUMBER, NUMBER),
-        st.builds("c IN ({})".format, listed(NUMBER)),
+        st.builds("c IN ({})".format, lists_of(NUMBER)),
     ),
     "texts": st.one_of(
         st.builds("c {} {}".format, st.sampled_from(["=", "<>"]), TEXT),
         st.builds("{} = c".format, TEXT),
-        st.builds("c IN ({})".format, listed(TEXT)),
+        st.builds("c IN ({})".format, lists_of(TEXT)),
     ),
 }
 
 
-def joined(comparisons):
+def combine(comparisons):
     return st.recursive(
         comparisons,
         lambda inner: st.one_of(
@@ -73,14 +73,14 @@ def assert_same(sql, values):
 
 @given(
     st.lists(NUMBERS | st.none(), max_size=6),
-    joined(COMPARISONS["numbers"]),
+    combine(COMPARISONS["numbers"]),
 )
 def test_numbers_are_decided_as_by_duckdb(values, sql):
     assert_same(sql, pa.array(values, pa.int64()))
 
 
 @pytest.mark.parametrize("type_", [pa.int8(), pa.uint8(), pa.int16(), pa.uint32()])
-@given(st.lists(st.integers(0, 127) | st.none(), max_size=6), joined(COMPARISONS["numbers"]))
+@given(st.lists(st.integers(0, 127) | st.none(), max_size=6), combine(COMPARISONS["numbers"]))
 def test_narrow_numbers_are_decided_as_by_duckdb(type_, values, sql):
     assert_same(sql, pa.array(values, type_))
 
@@ -88,7 +88,7 @@ def test_narrow_numbers_are_decided_as_by_duckdb(type_, values, sql):
 @pytest.mark.parametrize("type_", [pa.string(), pa.large_string()])
 @given(
     st.lists(TEXTS.filter(lambda value: "\x00" not in value) | st.none(), max_size=6),
-    joined(COMPARISONS["texts"]),
+    combine(COMPARISONS["texts"]),
 )
 def test_texts_are_decided_as_by_duckdb(type_, values, sql):
     assert_same(sql.replace("\x00", "0"), pa.array(values, type_))
@@ -142,10 +142,10 @@ def test_other_constants_are_left_to_duckdb(text):
 
 
 def test_engines_ask_duckdb_only_what_is_not_plain(monkeypatch):
-    asked, fetch_table = [], conditions.fetch_table
+    queries, fetch_table = [], conditions.fetch_table
 
     def fetch(connection, tree):
-        asked.append(tree.sql("duckdb"))
+        queries.append(tree.sql("duckdb"))
         return fetch_table(connection, tree)
 
     monkeypatch.setattr(conditions, "fetch_table", fetch)
@@ -154,6 +154,6 @@ def test_engines_ask_duckdb_only_what_is_not_plain(monkeypatch):
         judge, columns = ValueConditions(connection), PublishedColumns(table)
         assert judge.rows(columns, parse_one("c > 1")).tolist() == [False, True, True]
         assert judge.values(columns, "c", parse_one("c > 1")).tolist() == [False, True, True]
-        assert not asked
+        assert not queries
         assert judge.rows(columns, parse_one("c > 1.5")).tolist() == [False, True, True]
-        assert len(asked) == 1
+        assert len(queries) == 1

@@ -205,13 +205,13 @@ def _inquiries(
     first, last = read(conditions[0]), read(conditions[-1])
     trees = [parse_one(condition, dialect="duckdb") for condition in conditions]
     if first is not None and all(part.condition == trees[0] for part in first.parts):
-        inquiries: list[Inquiry | None] = [_about(first, tree) for tree in trees]
+        inquiries: list[Inquiry | None] = [_with_condition(first, tree) for tree in trees]
         if inquiries[-1] == last:
             return inquiries
     return [first, *map(read, conditions[1:-1]), last][: len(conditions)]
 
 
-def _about(inquiry: Inquiry, condition: exp.Expr) -> Inquiry:
+def _with_condition(inquiry: Inquiry, condition: exp.Expr) -> Inquiry:
     """Return an inquiry with another condition on the rows of all its parts."""
     parts = (replace(part, condition=condition) for part in inquiry.parts)
     return replace(inquiry, parts=tuple(parts))

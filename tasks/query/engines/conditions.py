@@ -54,7 +54,7 @@ class ValueConditions:
             NotDirectError: if it cannot be evaluated on some value.
         """
         try:
-            return self._chosen(table, name, condition, holds=True)
+            return self._values_with(table, name, condition, holds=True)
         except (QueryError, RecursionError):
             raise NotDirectError from None
 
@@ -65,7 +65,7 @@ class ValueConditions:
             return np.full(len(table.group), self._constant(node, holds=holds))
         if len(names) == 1:
             column = table.coded_column(name := names.pop())
-            return column.rows_with(self._chosen(table, name, node, holds=holds))
+            return column.rows_with(self._values_with(table, name, node, holds=holds))
         if isinstance(node, exp.Paren):
             return self._rows(table, node.this, holds=holds)
         if isinstance(node, exp.Not):
@@ -76,7 +76,7 @@ class ValueConditions:
         decided = (self._rows(table, part, holds=holds) for part in _parts(node))
         return reduce(np.logical_and if every else np.logical_or, decided)
 
-    def _chosen(
+    def _values_with(
         self, table: PublishedColumns, name: str, node: exp.Expr, *, holds: bool
     ) -> np.ndarray:
         """Return the values of a column on which a condition, or its negation, holds."""
