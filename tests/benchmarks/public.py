@@ -49,6 +49,10 @@ from tests.benchmarks.processes import describe_machine, peak_megabytes
 from tests.benchmarks.recipes import write_people
 
 MADE_UP = ("age", "sex", "town", "school", "married")
+HEADS = (
+    *("table", "rows", "task", "software"),
+    *("CPU ms", "wall ms", "peak MB", "groups", "discernibility"),
+)
 SIZES = (1_000, 10_000, 30_162, 100_000)
 PATIENCE = 300  # seconds for each task of each peer
 OPENDP = """
@@ -73,10 +77,10 @@ NOT_RUN = {
 PREFACE = """# The same work by other software
 
 Each row is one task on one table, by us and by other software in an environment of its own. What is
-timed is the work alone, on a table in memory: Sfumato's has numbers in place of values, as a release
-makes them when it reads a source, and the others' is a data frame. Loss is told by the groups: how
-many there are, and their *discernibility* (the sum of their squares, and of all rows for each
-suppressed row; less is better).
+timed is the work alone, on a table in memory: Sfumato's has numbers in place of values, as a
+release makes them when it reads a source, and the others' is a data frame. Loss is told by the
+groups: how many there are, and their *discernibility* (the sum of their squares, and of all rows
+for each suppressed row; less is better).
 
 ```console
 $ make bench-public
@@ -128,8 +132,8 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 def table_lines(sizes: Sequence[int], patience: int) -> Iterator[str]:
     """The lines of the table, as they are measured."""
-    yield "| table | rows | task | software | CPU ms | wall ms | peak MB | groups | discernibility |"
-    yield "|---" * 9 + "|"
+    yield f"| {' | '.join(HEADS)} |"
+    yield "|---" * len(HEADS) + "|"
     for title, read in TABLES.items():
         for rows in sorted(sizes):
             table = read(rows)
