@@ -22,7 +22,7 @@ PORT ?= 4200
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test reader rest services all-tests matrix guide lint types imports house bench bench-quick bench-noise server worker publisher harness mutants fuzz kill clean
+.PHONY: demo test reader rest services all-tests matrix guide lint types imports house bench bench-quick bench-noise bench-public server worker publisher harness mutants fuzz kill clean
 
 demo: $(PLAIN)
 	$(RUN)/sfumato demo
@@ -89,6 +89,13 @@ bench-quick: $(STAMP)
 # Guaranteed bounds beside OpenDP's answers with noise, from the same table, in a few minutes.
 bench-noise: $(STAMP) .venv-opendp/.installed
 	OPENDP=.venv-opendp/bin/python $(RUN)/python -m tests.benchmarks.bounds_and_noise
+
+# The same work by other software, each in an environment of its own; writes the guide's page.
+PUBLIC := pycanon anjana anonypyx opendp
+bench-public: $(STAMP) $(PUBLIC:%=.venv-%/.installed)
+	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \
+	OPENDP=.venv-opendp/bin/python $(RUN)/python -m tests.benchmarks.public \
+	  --page deployments/guide/pages/comparison/public.md
 
 bench: $(STAMP) $(PEERS:%=.venv-%/.installed)
 	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \

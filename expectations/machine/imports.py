@@ -1,25 +1,29 @@
 """Imports that take long, left out of the way of a package that names more than we use of it.
 
-Templates of pages, which are compiled like modules, are kept compiled as modules are.
+Templates of pages, which are compiled like modules, are kept compiled as modules are, and so are
+texts that take long to make.
 """
 
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache
 
+_KEPT = Path(__file__).parent / "__pycache__"
 _PROCESS = SimpleNamespace(is_command=False)
 
 
@@ -43,11 +47,13 @@ class Spared:
             prepared for.
         hollow: matches the whole names of modules that are replaced: each of their names is an
             empty class.
+        replaced: names of modules of which only some content is used, and that content by name.
     """
 
     later: Collection[str] = field(default=frozenset())
     absent: Collection[str] = field(default=frozenset())
     hollow: re.Pattern[str] = re.compile(r"(?!)")
+    replaced: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 class _Hollow(Loader):
@@ -70,6 +76,20 @@ class _Hollow(Loader):
         """Execute nothing."""
 
 
+@dataclass(frozen=True)
+class _Replacing(Loader):
+    """Makes a module with some content."""
+
+    content: Mapping[str, Any]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give it its content."""
+        vars(module).update(self.content)
+
+
 class _Finder(MetaPathFinder):
     """Finds the modules that are spared."""
 
@@ -83,6 +103,8 @@ class _Finder(MetaPathFinder):
             raise ModuleNotFoundError(f"{name} is not used here", name=name)
         if self._spared.hollow.fullmatch(name):
             return ModuleSpec(name, _Hollow())
+        if name in self._spared.replaced:
+            return ModuleSpec(name, _Replacing(self._spared.replaced[name]))
         spec = PathFinder.find_spec(name, path, target) if name in self._spared.later else None
         if spec is not None and spec.loader is not None:
             spec.loader = LazyLoader(spec.loader)
@@ -101,6 +123,11 @@ def import_spared(package: str, spared: Spared) -> None:
         for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
             del sys.modules[name]
         import_module(package)
+
+
+def import_later(names: Collection[str]) -> None:
+    """Let modules of some names be executed when something in them is first used, from now on."""
+    sys.meta_path.insert(0, _Finder(Spared(later=names)))
 
 
 @contextmanager
@@ -139,4 +166,34 @@ def compiled_templates() -> "BytecodeCache":
                 with suppress(OSError):
                     super().dump_bytecode(bucket)
 
-    return CompiledTemplates(str(Path(__file__).parent / "__pycache__"), "template-%s.pyc")
+    return CompiledTemplates(str(_KEPT), "template-%s.pyc")
+
+
+def keep_text(kind: str, sources: Iterable[str], make: Callable[[], str]) -> str:
+    """Return a text that is made only of some sources, from the file that keeps it if there is one.
+
+    Files are kept as those of templates are. A file begins with the digest of its text, so that a
+    damaged one is made again.
+
+    Args:
+        kind: of the text; a part of the file's name.
+        sources: all that the text depends on.
+        make: makes the text.
+    """
+    key = sha256("\0".join(map(_digest, sources)).encode()).hexdigest()
+    file = _KEPT / f"{kind}-{key}.txt"
+    with suppress(OSError, ValueError):
+        stated, _, text = file.read_text(encoding="utf-8").partition("\n")
+        if stated == _digest(text):
+            return text
+    text = make()
+    if not sys.dont_write_bytecode:
+        with suppress(OSError), NamedTemporaryFile("wb", dir=_KEPT, delete=False) as temporary:
+            temporary.write(f"{_digest(text)}\n{text}".encode())
+            temporary.close()
+            Path(temporary.name).replace(file)
+    return text
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

@@ -22,18 +22,29 @@ from sfumato.expectations.rules.structure import OrderedColumns
 from sfumato.expectations.shared.errors import Fault, PromiseError, SfumatoError
 
 os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
-_SOURCES = r"great_expectations\.datasource\.fluent"
+_FLUENT = "great_expectations.datasource.fluent"
+_SOURCES = re.escape(_FLUENT)
 _EXPECTATIONS = r"great_expectations\.expectations\.core"
 _USED = "|".join([*OwnedRule.model_fields, OrderedColumns.type])
+
+
+def _no_models(*_: Any, **__: Any) -> dict[str, Any]:
+    return {}
+
+
 # What only expectations and sources import that we do not use takes half the time of its import.
 _SPARED = Spared(
-    later={"altair", "scipy.stats"},
-    absent={"boto3", "botocore"},
+    later={"altair", "jsonschema", "mistune", "requests", "scipy.stats"},
+    absent={"boto3", "botocore", "sqlalchemy"},
     hollow=re.compile(
-        rf"{_SOURCES}\.(?!(pandas|sql|invalid)_datasource$)\w+_datasource|{_SOURCES}\.fabric"
+        rf"{_SOURCES}\.(?!(pandas|invalid)_datasource$)\w+_datasource|{_SOURCES}\.fabric"
         rf"|{_SOURCES}\.data_asset\.path\.(pandas\.generated_assets|spark\.spark_asset)"
         rf"|{_EXPECTATIONS}\.(?!({_USED})$)expect_\w+"
+        r"|great_expectations\.(core\.http|data_context\.store\.gx_cloud_store_backend"
+        r"|experimental\.metric_repository\.cloud_data_store)"
     ),
+    # a class for each of pandas' readers, of which we use none
+    replaced={f"{_FLUENT}.dynamic_pandas": {"_generate_pandas_data_asset_models": _no_models}},
 )
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import sqlalchemy as sa
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.ranks import groups_of_rows
@@ -106,7 +105,11 @@ class GroupsOfTable(TableMetricProvider):
         metrics: Any,
         **_: Any,
     ) -> Groups:
-        from sfumato.expectations.suites.in_database import column_names, count_groups
+        from sfumato.expectations.suites.in_database import (
+            column_names,
+            count_groups,
+            typed_column,
+        )
 
         with discreet(GROUPS):
             types = {
@@ -121,8 +124,8 @@ class GroupsOfTable(TableMetricProvider):
                 return count_groups(
                     connection,
                     rows,
-                    [_column(name, types.get(name)) for name in keys],
-                    [_column(name, types.get(name)) for name in sensitive],
+                    [typed_column(name, types.get(name)) for name in keys],
+                    [typed_column(name, types.get(name)) for name in sensitive],
                     ranked=bool(metric_value_kwargs.get("labelled")),
                 )
 
@@ -154,11 +157,6 @@ def _columns(parameters: Any, names: Sequence[str]) -> tuple[list[str], list[str
             there = "twice" if name in names else "not"
             raise PromiseError(f"column {name!r} is {there} in the table")
     return keys, sensitive
-
-
-def _column(name: str, type_: Any) -> sa.ColumnElement[Any]:
-    """Return a column without a type, unless it has moments: SQLite keeps these as texts."""
-    return sa.column(name, type_ if isinstance(type_, sa.Date | sa.DateTime) else None)
 
 
 def _array(df: pd.DataFrame, name: str) -> pa.Array:

@@ -86,6 +86,11 @@ def count_groups(
     return replace(groups, labels=dict(named))
 
 
+def typed_column(name: str, type_: Any) -> Expression:
+    """Return a column without a type, unless it has moments: SQLite keeps these as texts."""
+    return sa.column(name, type_ if isinstance(type_, sa.Date | sa.DateTime) else None)
+
+
 def column_names(connection: sa.Connection, rows: Any) -> list[str]:
     """Return the names of the columns of a table or a query, whatever types they have."""
     table = rows if isinstance(rows, sa.FromClause) else rows.subquery()

@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from sfumato.expectations.machine.fault import with_remedies
-from sfumato.expectations.machine.imports import import_as_command
+from sfumato.expectations.machine.imports import import_as_command, import_later
 from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.private.durable import name_in_errors
 
@@ -30,6 +30,8 @@ _LEAN = {
     "OPENBLAS_THREAD_TIMEOUT": "4",  # else its threads spin before they sleep: 30 ms for each start
     "PYDANTIC_DISABLE_PLUGINS": "__all__",  # they are looked for in every package's metadata
 }
+# SciPy copies the names of all modules of NumPy, these as well, which no command uses
+_LATER = frozenset({"numpy.ctypeslib", "numpy.f2py", "numpy.polynomial", "numpy.testing"})
 _DATABASE = 1 << 21  # bytes of a new database of Prefect's, and of its journal
 _OBJECTS = 200_000  # between collections of garbage, of which imports make little
 
@@ -37,6 +39,7 @@ _OBJECTS = 200_000  # between collections of garbage, of which imports make litt
 def lean() -> None:
     """Make libraries of a command start fast; must run before NumPy and pydantic are imported."""
     import_as_command()
+    import_later(_LATER)
     for name, value in _LEAN.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(_OBJECTS)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.expectations.shared.arrow import as_array, as_integers
 from sfumato.expectations.shared.sorting import lengths, stable_order, starts
@@ -389,15 +390,23 @@ _FILES: Mapping[str, Callable[[Tables, Declared], Document]] = {
 
 
 def _table(table: pa.Table) -> Document:
-    columns = {
-        name: _column(encode(name, "insensitive", table[name])) for name in table.column_names
-    }
+    """Return a table's columns.
+
+    Raises:
+        ValueError: if they alone would be too long a text; then the other columns are not read.
+    """
+    columns, length = {}, 0
+    for name in table.column_names:
+        columns[name] = _column(encode(name, "insensitive", table[name]))
+        length += len(columns[name]["codes"]) + 2 * len(columns[name]["values"])  # with commas
+        if length > MOST_TEXT:
+            raise ValueError(length)
     return {"rows": table.num_rows, "columns": columns}
 
 
 def _column(column: Column) -> Document:
     """Return a column's values and packed codes; of ascending codes, how often each occurs."""
-    values = [_plain(value) for value in column.values.to_pylist()]
+    values = _plain_values(column.values)
     if len(column.codes) and not column.has_null and (np.diff(column.codes) >= 0).all():
         runs = lengths(starts(column.codes), len(column.codes))
         return {"values": values, "runs": True, **_pack(runs)}
@@ -421,6 +430,22 @@ def _pack(numbers: np.ndarray) -> Document:
     each = (numbers.astype(np.int64)[:, None] >> np.arange(bits)) & 1
     octets = np.packbits(each.astype(np.uint8).ravel(), bitorder="little")
     return {"bits": bits, "codes": base64.b64encode(octets.tobytes()).decode()}
+
+
+def _plain_values(values: pa.Array) -> list[str | int | float | bool | None]:
+    """Return published values as JSON has them.
+
+    Raises:
+        ValueError: if one is not finite.
+    """
+    listed: list[Any] = values.to_pylist()
+    if pa.types.is_string(values.type):
+        return listed
+    if pa.types.is_integer(values.type):
+        low, high = pc.min_max(values).values()
+        if not len(values) or -_SAFE < low.as_py() <= high.as_py() < _SAFE:
+            return listed
+    return [_plain(value) for value in listed]
 
 
 def _plain(value: Any) -> str | int | float | bool | None:

@@ -27,9 +27,10 @@ from jinja2 import (
 )
 from markupsafe import Markup, escape
 
-from sfumato.expectations.machine.imports import compiled_templates
+from sfumato.expectations.machine.imports import compiled_templates, keep_text
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from sfumato.tasks.report import minified
 from sfumato.tasks.report.minified import minify, minify_styles, shorten_names
 from sfumato.tasks.report.numbers import rough, size, thousands
 from sfumato.tasks.schema.files import read_text
@@ -97,9 +98,25 @@ def page_script(shows: str, *, fetched: bool = False) -> str:
         shows: the way of a form, which has an engine of its own.
         fetched: whether the tables are read from files beside the page.
     """
+    modules = _modules(shows, fetched=fetched)
+    code = [read_text(Path(file)) for file in (__file__, minified.__file__)]
+    return keep_text("script", [*code, *modules.values()], lambda: _script_of(modules))
+
+
+def make_script(shows: str, *, fetched: bool = False) -> str:
+    """Return the same script, made anew from its modules."""
+    return _script_of(_modules(shows, fetched=fetched))
+
+
+def _modules(shows: str, *, fetched: bool) -> dict[str, str]:
+    """Return the texts of the modules of a script by their files, each behind those it imports."""
     modules: dict[str, str] = {}
     for file in (f"{shows}.js", *(["fetched.js"] if fetched else []), _ENTRY):
         _add(file, modules)
+    return modules
+
+
+def _script_of(modules: Mapping[str, str]) -> str:
     others = {file for file in modules if file.startswith(_OTHERS)}
     ours = [file for file in modules if file not in others]
     exported = [name for file in others for _, name in _exports(file)]

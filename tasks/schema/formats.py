@@ -47,6 +47,7 @@ default: what does not use it is written, and digested, as it always was.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -214,11 +215,17 @@ def require_readable(place: Path | str, document: Mapping[str, Any], newest: int
 def software() -> dict[str, str]:
     """Return the versions of software on which a release's bytes depend."""
     return {
-        "sfumato": version("sfumato"),
+        "sfumato": _version_of("sfumato"),
         LAYOUT: _LAYOUT,
-        "pyarrow": version("pyarrow"),
-        "sqlglot": version("sqlglot"),
+        "pyarrow": _version_of("pyarrow"),
+        "sqlglot": _version_of("sqlglot"),
     }
+
+
+@cache
+def _version_of(package: str) -> str:
+    """Return the version of a package, whose metadata are read once."""
+    return version(package)
 
 
 def other_software(stated: Mapping[str, str]) -> dict[str, str]:

@@ -1,14 +1,18 @@
-"""DuckDB for one use: its own database in memory, with only the given tables."""
+"""DuckDB for one use: its own database in memory, with only the given tables.
+
+DuckDB is imported, and a database is made, when a connection is first used: most questions about
+releases are answered without it.
+"""
 
 import atexit
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
@@ -16,6 +20,9 @@ from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import InputError, QueryError
 from sfumato.tasks.sql.dialects.statements import hide_progress
 from sfumato.tasks.sql.parted import TableInParts, union_of_parts
+
+if TYPE_CHECKING:
+    import duckdb
 
 _CALCULATED_OF = "published"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -33,7 +40,9 @@ def _delete_types() -> None:
 
     DuckDB's bindings (nanobind) print a page about those that are left, after each run of a worker.
     """
-    kind = duckdb.sqltypes.DuckDBPyType
+    if "duckdb" not in sys.modules:
+        return
+    kind = _duckdb().sqltypes.DuckDBPyType
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in ("duckdb", "_duckdb"):
             for constant, value in list(vars(module).items()):
@@ -44,14 +53,40 @@ def _delete_types() -> None:
 atexit.register(_delete_types)
 
 
+def _duckdb() -> Any:
+    return import_module("duckdb")
+
+
+class _LaterConnection:
+    """A connection that is opened when it is first used."""
+
+    def __init__(self, tables: Mapping[str, pa.Table | Path | TableInParts]) -> None:
+        self._tables = tables
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._is_closed = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self._is_closed:
+            raise ValueError("the connection is closed")
+        if self._connection is None:
+            self._connection = _open_connection(self._tables)
+        return getattr(self._connection, name)
+
+    def close(self) -> None:
+        """Close what was opened; nothing is opened any more."""
+        self._is_closed = True
+        if self._connection is not None:
+            self._connection.close()
+
+
 @contextmanager
 def session(
     tables: Mapping[str, pa.Table | Path | TableInParts],
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a connection that sees the tables, in memory or as Parquet files, and no other file.
+) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """Provide a connection that sees the tables, in memory or as Parquet files, and no other file.
 
     Raises:
-        InputError: if a file is missing or is no Parquet file.
+        InputError: if a file is missing, or when it is first used and a file is no Parquet file.
     """
     with closing(open_session(tables)) as connection:
         yield connection
@@ -59,12 +94,21 @@ def session(
 
 def open_session(
     tables: Mapping[str, pa.Table | Path | TableInParts],
-) -> duckdb.DuckDBPyConnection:
-    """Open such a connection, which the caller must close.
+) -> "duckdb.DuckDBPyConnection":
+    """Return such a connection, which the caller must close.
 
     Raises:
-        InputError: if a file is missing or is no Parquet file.
+        InputError: if a file is missing, or when it is first used and a file is no Parquet file.
     """
+    for table in tables.values():
+        if not isinstance(table, pa.Table):
+            _require_files(_files(table))
+    return cast("duckdb.DuckDBPyConnection", _LaterConnection(dict(tables)))
+
+
+def _open_connection(
+    tables: Mapping[str, pa.Table | Path | TableInParts],
+) -> "duckdb.DuckDBPyConnection":
     files = {name: _files(t) for name, t in tables.items() if not isinstance(t, pa.Table)}
     connection = _open_database(files)
     for name, table in tables.items():
@@ -73,16 +117,23 @@ def open_session(
     return connection
 
 
+def _require_files(table: TableInParts) -> None:
+    for path in table.files:
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file")
+
+
 def _files(table: Path | TableInParts) -> TableInParts:
     if isinstance(table, TableInParts):
         return replace(table, files=tuple(path.absolute() for path in table.files))
     return TableInParts((table.absolute(),), ({},))
 
 
-def _open_database(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
+def _open_database(tables: Mapping[str, TableInParts]) -> "duckdb.DuckDBPyConnection":
     """Open a connection to a database of its own, which reads these files and no other."""
     with ExitStack() as stack:
-        connection = stack.enter_context(closing(duckdb.connect(":memory:", config=_CONFIG)))
+        database = closing(_duckdb().connect(":memory:", config=_CONFIG))
+        connection: duckdb.DuckDBPyConnection = stack.enter_context(database)
         hide_progress(connection)
         paths = [str(path) for table in tables.values() for path in table.files]
         allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
@@ -95,7 +146,7 @@ def _open_database(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnect
         return connection
 
 
-def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[tuple[Any, ...]]:
+def fetch(connection: "duckdb.DuckDBPyConnection", tree: exp.Expression) -> list[tuple[Any, ...]]:
     """Return the rows of a query.
 
     Raises:
@@ -104,7 +155,7 @@ def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[t
     return _evaluate(lambda: connection.execute(tree.sql("duckdb")).fetchall())
 
 
-def keep_rows(connection: duckdb.DuckDBPyConnection, name: str, query: exp.Query) -> None:
+def keep_rows(connection: "duckdb.DuckDBPyConnection", name: str, query: exp.Query) -> None:
     """Keep the rows of a query in a table that only this connection has.
 
     Raises:
@@ -115,7 +166,7 @@ def keep_rows(connection: duckdb.DuckDBPyConnection, name: str, query: exp.Query
     fetch(connection, exp.Create(this=table, kind="TABLE", expression=query, properties=alone))
 
 
-def fetch_table(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> pa.Table:
+def fetch_table(connection: "duckdb.DuckDBPyConnection", tree: exp.Expression) -> pa.Table:
     """Return the rows of a query as an Arrow table.
 
     Raises:
@@ -139,7 +190,7 @@ def _evaluate(query: Callable[[], _Rows]) -> _Rows:
     """Run a query without passing on DuckDB's own messages, which may quote values."""
     try:
         return query()
-    except duckdb.Error as error:
+    except _duckdb().Error as error:
         require_machine(error)
         kind = type(error).__name__
     except RecursionError:
@@ -147,10 +198,7 @@ def _evaluate(query: Callable[[], _Rows]) -> _Rows:
     raise QueryError(f"the query could not be evaluated: {kind}")
 
 
-def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts) -> None:
-    for path in table.files:
-        if not path.is_file():
-            raise InputError(f"{path}: there is no such file")
+def _show(connection: "duckdb.DuckDBPyConnection", name: str, table: TableInParts) -> None:
     try:
         view = exp.Create(
             this=exp.table_(name, quoted=True),
@@ -158,7 +206,7 @@ def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts)
             expression=union_of_parts([_source(str(path)) for path in table.files], table.added),
         )
         connection.execute(view.sql("duckdb"))
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
+    except (_duckdb().Error, pa.ArrowException, OSError) as error:
         require_machine(error)
         where = table.files[0] if len(table.files) == 1 else f"{name}: a part"
         raise InputError(

@@ -39,13 +39,12 @@ from tests.benchmarks.lattice import FIVE, adult
 K, PERCENT, TIMES, PATIENCE = 5, 1, 3, 600
 SENSITIVE = "occupation"
 LARGE = 100_000
-TIMED = """
+TOLD = """
 import json, sys, time, warnings
-import numpy as np, pandas as pd
+from importlib.metadata import version
 warnings.simplefilter("ignore")
 task = json.loads(open(sys.argv[1], encoding="utf-8").read())
 qi, k, sensitive = task["qi"], task["k"], task["sensitive"]
-frame = pd.read_csv(task["file"], dtype={name: str for name in (*qi, sensitive)})
 
 def timed(work):
     wall, cpu = time.perf_counter(), time.process_time()
@@ -53,7 +52,14 @@ def timed(work):
     return found, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
 
 def tell(taken, sizes):
-    print("\\n" + json.dumps(taken | {"sizes": [int(size) for size in sizes]}))
+    status = open("/proc/self/status", encoding="ascii").read()  # of this program alone
+    peak = float(status.partition("VmHWM:")[2].split()[0]) / 1024
+    more = {"peak": peak, "version": version(task["package"])} if "package" in task else {}
+    print("\\n" + json.dumps(taken | more | {"sizes": [int(size) for size in sizes]}))
+"""
+TIMED = f"""{TOLD}
+import numpy as np, pandas as pd
+frame = pd.read_csv(task["file"], dtype={{name: str for name in (*qi, sensitive)}})
 """
 ANJANA = """
 from anjana.anonymity import k_anonymity
@@ -92,16 +98,16 @@ class Peer:
     script: str
     head: str = TIMED
 
-    def run(self, task: Path) -> dict[str, Any] | str:
+    def run(self, task: Path, patience: int = PATIENCE) -> dict[str, Any] | str:
         """Return what the script tells in its last line, as JSON, or why there is nothing."""
         python = os.environ.get(self.variable)
         if python is None or not Path(python).exists():
             return f"has no environment here ({self.variable})"
         command = [python, "-c", self.head + self.script, str(task)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=patience)
         except subprocess.TimeoutExpired:
-            return f"was not done after {PATIENCE} s"
+            return f"was not done after {patience} s"
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
             return f"did not run here ({last})"
@@ -130,17 +136,29 @@ def write_task(table: Microdata, folder: Path) -> Path:
     """A table as CSV, and what is to be done with it as JSON."""
     columns = {column.name: column.array() for column in table.columns}
     pa.csv.write_csv(pa.table(columns), folder / "table.csv")
+    names = quasi_identifiers(table)
     task = {
         "file": str(folder / "table.csv"),
-        "qi": list(FIVE),
+        "qi": list(names),
         "k": K,
         "percent": PERCENT,
-        "sensitive": SENSITIVE,
-        "hierarchies": {name: levels(table, name) for name in FIVE},
+        "sensitive": sensitive_of(table),
+        "hierarchies": {name: levels(table, name) for name in names},
     }
     place = folder / "task.json"
     place.write_text(json.dumps(task), encoding="utf-8")
     return place
+
+
+def quasi_identifiers(table: Microdata) -> tuple[str, ...]:
+    """The names of a table's quasi-identifiers."""
+    return tuple(column.name for column in table.columns if column.role == "quasi-identifier")
+
+
+def sensitive_of(table: Microdata) -> str:
+    """The name of a table's only sensitive column."""
+    (name,) = (column.name for column in table.columns if column.role == "sensitive")
+    return name
 
 
 def levels(table: Microdata, name: str) -> list[list[str]]:
@@ -153,9 +171,7 @@ def levels(table: Microdata, name: str) -> list[list[str]]:
 
 def compare(title: str, table: Microdata, task: Path) -> None:
     """Each task by us, and by the peer that does it."""
-    numeric = table.keep(
-        replace(c, ancestors=None, labels=None) if c.name == "age" else c for c in table.columns
-    )
+    numeric = with_numbers(table)
     works: Mapping[str, tuple[Callable[[], list[int]], Peer]] = {
         f"full domain, k = {K}, {PERCENT} % suppressed": (
             partial(sizes_of, table, FULL_DOMAIN),
@@ -183,9 +199,16 @@ def compare(title: str, table: Microdata, task: Path) -> None:
             print(f"peers, {title}, {work}, {peer.name}: {summary}, {ratio}")
 
 
+def with_numbers(table: Microdata) -> Microdata:
+    """A table whose ages are numbers, without a hierarchy."""
+    return table.keep(
+        replace(c, ancestors=None, labels=None) if c.name == "age" else c for c in table.columns
+    )
+
+
 def sizes_of(table: Microdata, parameters: PartitionParameters) -> list[int]:
     """The sizes of the groups of a generalized table that keeps k-anonymity."""
-    promises = [KAnonymity(k=K, quasi_identifiers=FIVE)]
+    promises = [KAnonymity(k=K, quasi_identifiers=quasi_identifiers(table))]
     cut = PARTITIONS[parameters.method](table, [], promises, parameters, seeded_keys(0))
     form = GeneralizedParameters(method="generalized")
     FORMS["generalized"].publish(table, cut, form, seeded_keys(0))
@@ -194,11 +217,12 @@ def sizes_of(table: Microdata, parameters: PartitionParameters) -> list[int]:
 
 def measure_table(table: Microdata) -> list[int]:
     """The k and the l of a table as it is."""
-    pairs = [table[name].category() for name in FIVE]
+    sensitive = sensitive_of(table)
+    pairs = [table[name].category() for name in quasi_identifiers(table)]
     keys, bound = pack([codes for codes, _ in pairs], tuple(size for _, size in pairs))
-    groups = count(keys, bound, {SENSITIVE: table[SENSITIVE].counted_codes()})
+    groups = count(keys, bound, {sensitive: table[sensitive].counted_codes()})
     k = KAnonymity(k=1).check(groups).observed["k"]
-    l = DistinctLDiversity(l=1, sensitive=SENSITIVE).check(groups).observed["l"]
+    l = DistinctLDiversity(l=1, sensitive=sensitive).check(groups).observed["l"]
     return [int(k or 0), int(l or 0)]
 
 

@@ -42,7 +42,7 @@ def import_gate(start):
 
 def test_a_command_imports_what_specs_can_name_and_no_platform():
     seen = import_gate(COMMAND)
-    assert {"boto3", "botocore", "altair"} & set(seen["modules"]) == set()
+    assert {"boto3", "botocore", "altair", "sqlalchemy", "urllib3"} & set(seen["modules"]) == set()
     assert seen["real"] == ["PandasDatasource"]
     assert set(OwnedRule.model_fields) | {OrderedColumns.type} <= set(seen["expectations"])
     published = rules_of_published(pa.schema([("a", pa.int64())]), 1, lambda _: True, ["b"])
@@ -80,6 +80,30 @@ def test_a_hollow_module_has_empty_classes_alone(tmp_path, monkeypatch):
     assert sys.modules["using"].Thing is not sys.modules["using"].Other
     for name in ("using", "using.part"):
         del sys.modules[name]
+
+
+def test_a_replaced_module_has_its_content(tmp_path, monkeypatch):
+    place = tmp_path / "making"
+    place.mkdir()
+    (place / "__init__.py").write_text("from making.part import number\nTOTAL = number() + 1\n")
+    (place / "part.py").write_text("raise RuntimeError('this is not executed')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import_spared("making", Spared(replaced={"making.part": {"number": lambda: 1}}))
+    assert sys.modules["making"].TOTAL == 2
+    for name in ("making", "making.part"):
+        del sys.modules[name]
+
+
+def test_a_command_imports_scipy_without_modules_that_it_only_copies():
+    code = f"""{COMMAND}
+import sys
+from scipy.special import betaincinv
+print(betaincinv(1, 1, 0.5), "unittest" in sys.modules)
+import numpy
+numpy.testing.assert_equal(1, 1)
+print("unittest" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0.5", "False", "True"]
 
 
 def test_frames_hand_on_what_they_carry():

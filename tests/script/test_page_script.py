@@ -111,10 +111,10 @@ def test_a_short_script_is_the_same_to_a_parser(shows, fetched, tmp_path, monkey
     if (parser := typescript()) is None:
         pytest.skip("there is no TypeScript")
     monkeypatch.setattr(rendering, "_within_function", others_named)
-    small = page_script.__wrapped__(shows, fetched=fetched)
+    small = rendering.make_script(shows, fetched=fetched)
     monkeypatch.setattr(rendering, "minify", lambda script: script)
     monkeypatch.setattr(rendering, "shorten_names", lambda scripts, foreign: list(scripts))
-    long = page_script.__wrapped__(shows, fetched=fetched)
+    long = rendering.make_script(shows, fetched=fetched)
     assert len(small) < 0.65 * len(long)
     files = [tmp_path / "small.js", tmp_path / "long.js"]
     for file, text in zip(files, (small, long), strict=True):

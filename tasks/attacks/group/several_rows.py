@@ -15,7 +15,6 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow.compute as pc
-from scipy.special import gammaln
 
 from sfumato.expectations.groups.counting import count_people
 from sfumato.expectations.groups.counts import Counts
@@ -167,6 +166,8 @@ def chance_of_none(size: np.ndarray, count: np.ndarray, rows: np.ndarray) -> np.
         count: the number of rows with the value (int64).
         rows: the number of rows that are looked at (int64), at least one.
     """
+    from scipy.special import gammaln  # imported where it is needed
+
     others = size - count
     is_open = others >= rows  # otherwise one of the rows must have the value
     some, all_, taken = (array[is_open].astype(np.float64) for array in (others, size, rows))

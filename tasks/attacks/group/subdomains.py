@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow.compute as pc
-from scipy.sparse import csr_array
 
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import leaves, probabilities
@@ -93,6 +92,8 @@ def beliefs_of_groups(seen: ShownGroups) -> tuple[np.ndarray, np.ndarray]:
 
     The first are from the subdomains of the group, the second from its target only.
     """
+    from scipy.sparse import csr_array  # imported where it is needed
+
     subdomains, groups, values = seen.subdomains, len(seen.sizes), len(seen.published.domain)
     belief, declared = np.zeros((groups, values)), np.zeros((groups, values))
     for number, target in enumerate(subdomains.targets):
@@ -148,6 +149,8 @@ def beliefs_of_people(
         The number of people (int64, vectors x values), and the beliefs of each attacker (float64,
         the same shape): the mean of the groups that contain the vector.
     """
+    from scipy.sparse import csr_array  # imported where it is needed
+
     table, values = target.tables[QIT], len(seen.published.domain)
     vector, of_people = vectors(
         table, target.declared.names_with_roles("quasi-identifier"), target.people

@@ -14,6 +14,7 @@ noise Bun and Steinke, Concentrated differential privacy (TCC 2016): noise of th
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import exp, log, sqrt
 from statistics import NormalDist
 
@@ -121,6 +122,7 @@ def noise_reference(
     return NoiseReference(lines, rows_per_person, used, without)
 
 
+@cache
 def largest_rho(epsilon: float, delta: float) -> float:
     """Return the largest ρ for which ρ-zCDP is (ε,δ)-differentially private.
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Measured:
     estimate: Fraction | None = None
     known_width: Fraction | None = None
 
-    @property
+    @cached_property
     def inside(self) -> bool:
         """True if the truth lies within the bounds, or is NULL and the bounds allow for that."""
         if self.truth is None and self.may_be_empty:
@@ -40,7 +41,7 @@ class Measured:
             return self.truth is None and self.lower is None and self.upper is None
         return self.lower <= self.truth <= self.upper
 
-    @property
+    @cached_property
     def relative_error(self) -> float | None:
         """The width of the bounds relative to the truth.
 
@@ -48,7 +49,7 @@ class Measured:
         """
         return self._width_by(self.truth)
 
-    @property
+    @cached_property
     def estimate_error(self) -> float | None:
         """The distance of the estimate from the truth, relative to the truth.
 
@@ -58,14 +59,14 @@ class Measured:
             return None
         return float(abs(self.estimate - self.truth) / abs(self.truth))
 
-    @property
+    @cached_property
     def relative_width(self) -> float | None:
         """The width of the bounds relative to their middle; None without bounds or if that is 0."""
         if self.lower is None or self.upper is None:
             return None
         return self._width_by((self.lower + self.upper) / 2)
 
-    @property
+    @cached_property
     def share_of_known(self) -> float | None:
         """The width of the bounds relative to the width without the release.
 

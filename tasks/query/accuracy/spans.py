@@ -7,7 +7,7 @@ and medians of them.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from statistics import median
@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp, parse_one
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms.form import Tables
@@ -27,6 +28,7 @@ from sfumato.tasks.query.inquiries.answering import OpenTables
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.published.columns import LabelledColumn
 from sfumato.tasks.query.published.lookup import Ends, widest
+from sfumato.tasks.query.question.inquiry import Inquiry
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.schema.names import COUNT
 from sfumato.tasks.terms.terms import Declared
@@ -112,8 +114,9 @@ def measure(
 ) -> Spans:
     """Ask an aggregate over ranges of a column, each a length and a condition in SQL."""
     of_length: dict[float, list[Fraction]] = {share: [] for share in SHARES}
-    for share, condition in ranges:
-        accuracy = _accuracy(_bounds(opened, measured.sql(condition)))
+    conditions = [condition for _, condition in ranges]
+    for (share, _), inquiry in zip(ranges, _inquiries(opened, measured, conditions), strict=True):
+        accuracy = None if inquiry is None else _accuracy(_bounds(opened, inquiry))
         of_length[share] += [] if accuracy is None else [accuracy]
     by_length = (Span(share, tuple(some)) for share, some in of_length.items() if some)
     return Spans(measured, over, tuple(by_length))
@@ -186,12 +189,41 @@ def _most_frequent(name: str, tables: Tables) -> Any:
     return ordered[name][0].as_py() if len(ordered) else None
 
 
-def _bounds(opened: OpenTables, sql: str) -> Bounds | None:
-    """Return the bounds of a query's only answer; None if it has none."""
+def _inquiries(
+    opened: OpenTables, measured: MeasuredAggregate, conditions: Sequence[str]
+) -> list[Inquiry | None]:
+    """Return the inquiry about each condition in SQL; None if it is refused.
+
+    Only the first is read if the others are the same but for the condition, as the last one is.
+    """
+
+    def read(condition: str) -> Inquiry | None:
+        try:
+            (inquiry,) = read_inquiries(measured.sql(condition), opened.declared).inquiries
+        except QueryError:  # not every form answers every question
+            return None
+        return inquiry
+
+    first, last = read(conditions[0]), read(conditions[-1])
+    trees = [parse_one(condition, dialect="duckdb") for condition in conditions]
+    if first is not None and all(part.condition == trees[0] for part in first.parts):
+        inquiries: list[Inquiry | None] = [_with_condition(first, tree) for tree in trees]
+        if inquiries[-1] == last:
+            return inquiries
+    return [first, *map(read, conditions[1:-1]), last][: len(conditions)]
+
+
+def _with_condition(inquiry: Inquiry, condition: exp.Expr) -> Inquiry:
+    """Return an inquiry with another condition on the rows of all its parts."""
+    parts = (replace(part, condition=condition) for part in inquiry.parts)
+    return replace(inquiry, parts=tuple(parts))
+
+
+def _bounds(opened: OpenTables, inquiry: Inquiry) -> Bounds | None:
+    """Return the bounds of an inquiry's only answer; None if it has none."""
     try:
-        (inquiry,) = read_inquiries(sql, opened.declared).inquiries
         (row,) = ask_inquiry(opened, inquiry, estimates=False).rows
-    except QueryError:  # not every form answers every question
+    except QueryError:
         return None
     (cell,) = row.values()
     return cell if isinstance(cell, Bounds) else None

@@ -1,4 +1,4 @@
-"""Conditions that DuckDB decides on values, in three-valued logic (Kleene's).
+"""Conditions decided on values, plainly or by DuckDB, in three-valued logic (Kleene's).
 
 A condition can be true on a row, false, or null, and more than one of these may be possible. Parts
 of a condition are combined as if they were independent, which never misses a possible outcome.
@@ -6,15 +6,18 @@ of a condition are combined as if they were independent, which never misses a po
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_numpy
+from sfumato.tasks.sql.plain_conditions import decide_plainly, plain_constants
 from sfumato.tasks.sql.session import fetch, fetch_table
+
+if TYPE_CHECKING:
+    import duckdb
 
 FAILED = 3  # the condition cannot be evaluated: on the original it may fail, or have any outcome
 _ROW = "\x01row"  # no published column can have this name
@@ -88,12 +91,16 @@ def one_outcome(outcomes: np.ndarray) -> ThreeValued:
     return ThreeValued(true | failed, false | failed, null | failed, chance, against)
 
 
-def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> np.ndarray:
+def decide(connection: "duckdb.DuckDBPyConnection", table: pa.Table, node: exp.Expr) -> np.ndarray:
     """Decide a condition on each row: 1 if it is true, 0 false, 2 null, 3 if it fails (int8).
 
     Raises:
         QueryError: if the condition cannot be evaluated at all.
     """
+    if table.num_columns == 1 and len(table):
+        plain = decide_plainly(node, table.column(0).combine_chunks())
+        if plain is not None:
+            return np.where(plain.holds, 1, np.where(plain.fails, 0, 2)).astype(np.int8)
     number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
     or_null = exp.Coalesce(this=number, expressions=[_number(2)])
     outcome = exp.Coalesce(this=exp.Try(this=or_null), expressions=[_number(FAILED)])
@@ -101,7 +108,7 @@ def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Exp
     return as_numpy(outcomes).astype(np.int8)
 
 
-def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> pa.Array:
+def evaluate(connection: "duckdb.DuckDBPyConnection", table: pa.Table, node: exp.Expr) -> pa.Array:
     """Evaluate an expression on each row of a table, in order.
 
     Raises:
@@ -121,13 +128,14 @@ def evaluate(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.E
     return outcomes.take(pa.array(order))
 
 
-def fold(connection: duckdb.DuckDBPyConnection, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
+def fold(connection: "duckdb.DuckDBPyConnection", nodes: Sequence[exp.Expr]) -> Sequence[Any]:
     """Return the values of expressions without columns.
 
     Raises:
         QueryError: if one cannot be evaluated.
     """
-    return fetch(connection, exp.select(*nodes))[0] if nodes else ()
+    constants = plain_constants(nodes)
+    return fetch(connection, exp.select(*nodes))[0] if constants is None else constants
 
 
 def parts_by_column(node: exp.Expr) -> list[exp.Expr]:

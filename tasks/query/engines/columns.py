@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 from sqlglot import exp
 
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -19,6 +18,9 @@ from sfumato.tasks.query.question.question import Aggregate, Key, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator, MarginalCounts
 from sfumato.tasks.sql.session import fetch, keep_rows, session
 from sfumato.tasks.terms.terms import Declared
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @contextmanager
@@ -38,7 +40,7 @@ class CountsEngine:
     keeps its rows.
     """
 
-    connection: duckdb.DuckDBPyConnection
+    connection: "duckdb.DuckDBPyConnection"
     declared: Declared
     estimator: Estimator
     _tables: dict[str, str] = field(default_factory=dict)

@@ -1,13 +1,14 @@
-"""The rows on which a condition holds, decided by DuckDB once for each value of a column.
+"""The rows on which a condition holds, decided once for each value of a column.
 
-A condition is split along AND, OR and NOT into parts about one column each. For each part DuckDB
-returns the values on which it holds, or on which its negation holds; a value on which it is null is
-in neither set.
+A condition is split along AND, OR and NOT into parts about one column each. For each part there are
+the values on which it holds, or on which its negation holds; a value on which it is null is in
+neither set. Comparisons of integers or texts with constants are decided by `plain_conditions`, and
+all others by DuckDB.
 """
 
 from functools import reduce
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
@@ -15,7 +16,11 @@ from sqlglot import exp
 from sfumato.expectations.shared.arrow import as_numpy
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.engines.published_columns import NotDirectError, PublishedColumns
+from sfumato.tasks.sql.plain_conditions import decide_plainly
 from sfumato.tasks.sql.session import fetch_table
+
+if TYPE_CHECKING:
+    import duckdb
 
 _HOLDS = "holds"
 _MOST_CONDITIONS, _MOST_BYTES = 4096, 4096  # so what is remembered takes 16 MB at most
@@ -25,7 +30,7 @@ _VALUES = "\x01values"  # no published table can have this name
 class ValueConditions:
     """Decides conditions on the distinct values of published columns."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Take a connection, which may see other tables."""
         self._connection = connection
         self._views: dict[tuple[PublishedColumns, str], str] = {}
@@ -49,7 +54,7 @@ class ValueConditions:
             NotDirectError: if it cannot be evaluated on some value.
         """
         try:
-            return self._values(condition, self._view(table, name), holds=True)
+            return self._values_with(table, name, condition, holds=True)
         except (QueryError, RecursionError):
             raise NotDirectError from None
 
@@ -60,7 +65,7 @@ class ValueConditions:
             return np.full(len(table.group), self._constant(node, holds=holds))
         if len(names) == 1:
             column = table.coded_column(name := names.pop())
-            return column.rows_with(self._values(node, self._view(table, name), holds=holds))
+            return column.rows_with(self._values_with(table, name, node, holds=holds))
         if isinstance(node, exp.Paren):
             return self._rows(table, node.this, holds=holds)
         if isinstance(node, exp.Not):
@@ -70,6 +75,15 @@ class ValueConditions:
         every = isinstance(node, exp.And) == holds  # NOT (a AND b) is (NOT a) OR (NOT b)
         decided = (self._rows(table, part, holds=holds) for part in _parts(node))
         return reduce(np.logical_and if every else np.logical_or, decided)
+
+    def _values_with(
+        self, table: PublishedColumns, name: str, node: exp.Expr, *, holds: bool
+    ) -> np.ndarray:
+        """Return the values of a column on which a condition, or its negation, holds."""
+        outcome = decide_plainly(node, table.coded_column(name).values)
+        if outcome is not None:
+            return outcome.holds if holds else outcome.fails
+        return self._values(node, self._view(table, name), holds=holds)
 
     def _view(self, table: PublishedColumns, name: str) -> str:
         """Return the name by which DuckDB knows the values of a column."""

@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import CountedValues
@@ -19,12 +18,15 @@ from sfumato.tasks.query.sql.bounds_query import bounds_query, totals_query
 from sfumato.tasks.sql.session import fetch
 from sfumato.tasks.terms.terms import Declared
 
+if TYPE_CHECKING:
+    import duckdb
+
 ExpectedSums = Mapping[str, Mapping[Key, Fraction]]
 """The expected sum of each sensitive column, by the values of the group columns."""
 
 
 def bounds_from_help(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     declared: Declared,
     question: Question,
     expected: ExpectedSums,
@@ -57,7 +59,7 @@ def bounds_from_help(
 
 
 def expected_sums(
-    connection: duckdb.DuckDBPyConnection, question: Question, tables: Relations
+    connection: "duckdb.DuckDBPyConnection", question: Question, tables: Relations
 ) -> dict[str, dict[Key, Fraction]]:
     """Return the expected sums: for each group, the number of its selected rows times its mean."""
     estimates: dict[str, dict[Key, Fraction]] = {}

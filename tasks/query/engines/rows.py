@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 from sqlglot import exp
 
@@ -30,6 +29,9 @@ from sfumato.tasks.query.sql.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch
 from sfumato.tasks.terms.terms import Declared
 
+if TYPE_CHECKING:
+    import duckdb
+
 # a value, its copies that surely and that possibly count for lower bounds, the same two numbers for
 # upper bounds, and the expected number of copies
 _Rows = list[tuple[Any, ...]]
@@ -40,7 +42,7 @@ _Answers = dict[Key, dict[Aggregate, Bounds]]
 class RowsEngine:
     """A session that sees the published tables."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: "duckdb.DuckDBPyConnection"
     declared: Declared
 
     def ask(self, question: Question, estimates: bool = True) -> _Answers:

@@ -14,9 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
@@ -44,6 +43,9 @@ from sfumato.tasks.query.behind_labels.values_behind_labels import (
     tally_outcomes,
 )
 from sfumato.tasks.schema.published import Schema
+
+if TYPE_CHECKING:
+    import duckdb
 
 _WORTH = 2  # rows are merged if one stands for at least so many on average
 _CONSTANT = "\x01constant"  # no published column can have this name
@@ -178,7 +180,7 @@ class Rows:
 
     def __init__(
         self,
-        connection: duckdb.DuckDBPyConnection,
+        connection: "duckdb.DuckDBPyConnection",
         schema: Schema,
         labels: Mapping[str, tuple[list[Admitted], np.ndarray]],
         exact: pa.Table,

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,6 +33,9 @@ from sfumato.tasks.query.sql.subdomain_conditions import SubdomainQueries
 from sfumato.tasks.schema.names import TARGETS
 from sfumato.tasks.sql.session import fetch, fetch_table, session
 from sfumato.tasks.terms.terms import Declared
+
+if TYPE_CHECKING:
+    import duckdb
 
 _Answers = dict[Key, dict[Aggregate, Bounds]]
 
@@ -68,7 +70,7 @@ class SubdomainsEngine:
         floats: the values as float64; zeros if they are not numbers.
     """
 
-    connection: duckdb.DuckDBPyConnection
+    connection: "duckdb.DuckDBPyConnection"
     declared: Declared
     name: str
     nodes: Nodes

@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,13 +47,16 @@ from sfumato.tasks.query.sql.trees import (
 from sfumato.tasks.sql.session import fetch_table
 from sfumato.tasks.terms.terms import Declared
 
+if TYPE_CHECKING:
+    import duckdb
+
 Answers = dict[Key, dict[Aggregate, Bounds]]
 _NUMBERS = ("group_id", "times", "least", "most")
 _NONE = Bounds(0, 0, 0)
 
 
 def exact_bounds(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     declared: Declared,
     question: Question,
     aggregates: Sequence[Aggregate],
@@ -180,7 +183,7 @@ _BOUNDS: Mapping[str, Callable[[Aggregate, _RowsOfCell], Bounds]] = {"count": _o
 
 
 def _rows_by_cell(
-    connection: duckdb.DuckDBPyConnection, declared: Declared, question: Question, name: str
+    connection: "duckdb.DuckDBPyConnection", declared: Declared, question: Question, name: str
 ) -> dict[Key, _RowsOfCell]:
     """Return the rows of each cell that may count, by the values of a column in each group."""
     table = fetch_table(connection, _histogram(declared, question, name))

@@ -10,8 +10,8 @@ Source: Hardy, Littlewood, Pólya, Inequalities (1934), section 10.2.
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -33,11 +33,14 @@ from sfumato.tasks.query.sql.trees import (
 from sfumato.tasks.sql.session import fetch_table
 from sfumato.tasks.terms.terms import Declared
 
+if TYPE_CHECKING:
+    import duckdb
+
 Answers = dict[Key, dict[Aggregate, Bounds]]
 
 
 def products(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     declared: Declared,
     question: Question,
     aggregates: Sequence[Aggregate],
@@ -122,7 +125,7 @@ def _whole(number: Fraction) -> int | Fraction:
     return int(number) if number == int(number) else number
 
 
-def _values(connection: duckdb.DuckDBPyConnection, tables: Relations, name: str) -> _GroupValues:
+def _values(connection: "duckdb.DuckDBPyConnection", tables: Relations, name: str) -> _GroupValues:
     """Return the values of a sensitive column in each group."""
     table = next(table_name for columns, table_name in tables.tables.items() if name in columns)
     fields = [own(GROUP_ID), alias(published_column(name), "v"), alias(count_of(tables), "times")]
@@ -138,7 +141,7 @@ def _values(connection: duckdb.DuckDBPyConnection, tables: Relations, name: str)
 
 
 def _rows(
-    connection: duckdb.DuckDBPyConnection, tables: Relations, question: Question, name: str
+    connection: "duckdb.DuckDBPyConnection", tables: Relations, question: Question, name: str
 ) -> Iterator[tuple[Key, tuple[np.ndarray, Exact]]]:
     """Yield for each cell the groups of the rows that count, and their numbers."""
     keys = zip(question.group_by, key_names(question), strict=True)

@@ -7,9 +7,8 @@ are part of the release's bytes.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -21,6 +20,9 @@ from sfumato.tasks.schema.files import regular
 from sfumato.tasks.sql.parse import literal
 from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.sql.session import fetch
+
+if TYPE_CHECKING:
+    import duckdb
 
 Ends = tuple[Any, Any]
 """The least and the greatest value of a column, both None where it has no value."""
@@ -94,7 +96,7 @@ _LOW, _HIGH, _DISTANCE = "\x01low", "\x01high", "\x01distance"
 class Lookup:
     """Compares values with the constants of a query, by a connection."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Take a connection, in which one name is reserved for the table of compared values."""
         self._connection = connection
 

@@ -4,10 +4,9 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-import duckdb
 import pyarrow.compute as pc
 from sqlglot import exp
 
@@ -24,6 +23,9 @@ from sfumato.tasks.sql.parse import number_of
 from sfumato.tasks.sql.session import open_session
 from sfumato.tasks.terms.tables import form_of, schemas
 from sfumato.tasks.terms.terms import Declared
+
+if TYPE_CHECKING:
+    import duckdb
 
 _ORDER: Mapping[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.LT: operator.lt,
@@ -75,7 +77,7 @@ class PublishedValues:
         self,
         tables: Files,
         declared: Declared,
-        connection: duckdb.DuckDBPyConnection | None = None,
+        connection: "duckdb.DuckDBPyConnection | None" = None,
     ) -> None:
         """Read nothing yet.
 

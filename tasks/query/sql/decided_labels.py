@@ -9,9 +9,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
@@ -32,6 +31,9 @@ from sfumato.tasks.query.behind_labels.values_behind_labels import (
 )
 from sfumato.tasks.schema.published import DeclaredColumn, Schema
 from sfumato.tasks.sql.parse import quote_name
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Run:
 class Decider:
     """Decides conditions on the columns of a release (`schema`) by a DuckDB connection."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: "duckdb.DuckDBPyConnection"
     schema: Schema
 
     def on_null(self, tested: ColumnTest) -> bool:
