@@ -37,8 +37,8 @@ DATA: Mapping[str, DataInWords] = {
     "occupations": _real_data("Adult, occupation", f"{_COMPLETE}; fourteen occupations."),
     "occupations-by-age": _real_data(
         "Adult, occupation, ages evened out",
-        "A sub-sample of the same rows in which no band of five years of age has more people than "
-        "the median band.",
+        "A Bernoulli sub-sample of the same rows in which no band of five years of age is expected "
+        "to have more people than the median band.",
     ),
     "slides": _real_data(
         "The slide table", "The seven people of the paper's own example, by age, race and zip code."
@@ -134,16 +134,16 @@ PAPERS: Mapping[str, Paper] = {
         "estimates of counts are compared with those of generalization.",
         "The paper has up to 500,000 people of a census that may not be passed on. Here is a "
         "substitute, of that size where the size varies or time is measured, and of a few thousand "
-        "people elsewhere. Several algorithms are misprinted; the last experiments measure what "
-        "that costs.",
+        "people elsewhere. Counts are asked over ranges and as the paper has them, as cells of a "
+        "GROUP BY. Several algorithms are misprinted; the last experiments measure what that "
+        "costs.",
     ),
     "distribution": Paper(
         "Distribution-based microdata anonymization",
         "Koudas, Srivastava, Yu, Zhang; VLDB 2009",
         "Sensitive values are shown as subdomains that follow a target distribution, for whole "
         "groups of the owner (SA-only) or by quasi-identifiers (QI-SA).",
-        "The paper generates 10,000 people, and so do these experiments; where fakes are searched "
-        "for, which takes long, there are 1,500.",
+        "The paper generates 10,000 people, and so do these experiments.",
     ),
     "diversity": Paper(
         "l-diversity: privacy beyond k-anonymity",
@@ -151,8 +151,9 @@ PAPERS: Mapping[str, Paper] = {
         "k-anonymous tables may have groups in which all people share a sensitive value. The cost "
         "of ruling that out is compared with k-anonymity.",
         "The paper has 45,222 complete rows of Adult's two files; here is the first, with 30,162 "
-        "of which each seed draws a part. Its runs of Incognito are an exact search here. Which "
-        "sub-sample with less skewed ages it drew is not known here.",
+        "of which each seed draws a part. Its runs of Incognito are an exact search here. The "
+        "chances of its sub-sample with less skewed ages are not in the texts at hand, and the "
+        "orders of Lands End are generated.",
     ),
     "cell-suppression": Paper(
         "Approximation algorithms for k-anonymity",
