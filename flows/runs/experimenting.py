@@ -61,10 +61,10 @@ def experiments(
     adult, releases = _DEPLOYMENTS / "data" / "adult.parquet", _DEPLOYMENTS / "releases"
     with scratch_directory(environ) as scratch:
         inputs = Inputs(adult, releases / "hierarchies", scratch)
-        kept = Kept(Path(out), origin_of(inputs), any_code=only_kept)
-        plan = Plan(chosen, size, seeds or SEEDS[size], inputs, kept, processes, say_in_run)
+        finished = Kept(Path(out), origin_of(inputs), any_code=only_kept)
+        plan = Plan(chosen, size, seeds or SEEDS[size], inputs, finished, processes, say_in_run)
         measured = read_results(plan) if only_kept else run_experiments(plan)
-    entries = write_files(Path(out), chosen, measured, kept.facts(chosen, size, plan.seeds))
+    entries = write_files(Path(out), chosen, measured, finished.facts(chosen, size, plan.seeds))
     outcomes = Counter[str](entry.outcome for entry in entries)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
     say_in_run(f"{len(entries)} claims: {counts}", dict(outcomes))

@@ -47,6 +47,7 @@ EXPERIMENTS: Mapping[str, Experiment] = Entries(
         "stars": "cell_suppression.stars:EXPERIMENT",
         "stars-by-rows": "cell_suppression.stars:SIZES",
         "optimum": "cell_suppression.optimum:EXPERIMENT",
+        "binary-factors": "cell_suppression.binary_factors:EXPERIMENT",
         "printed-clusters": "cell_suppression.printed_clusters:EXPERIMENT",
     },
 )

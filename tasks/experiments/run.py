@@ -180,11 +180,11 @@ class _Workers:
         return worker_processes(self._number)
 
 
-def measure_and_keep(name: str, size: Size, inputs: Inputs, seed: int, kept: Kept) -> _Points:
+def measure_and_keep(name: str, size: Size, inputs: Inputs, seed: int, finished: Kept) -> _Points:
     """Return the points of one seed of an experiment, and keep them."""
     started = time.process_time()
     points = measure_seed(name, size, inputs, seed)
-    kept.write(EXPERIMENTS[name], size, seed, points, time.process_time() - started)
+    finished.write(EXPERIMENTS[name], size, seed, points, time.process_time() - started)
     return points
 
 

@@ -8,6 +8,7 @@ import pytest
 from sfumato.flows.cli.main import run
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.experiments.shared.experiment import Results
+from sfumato.tasks.experiments.shared.kept import RunFacts
 from sfumato.tasks.experiments.shared.pages import write_files
 
 
@@ -47,7 +48,7 @@ class _FailingPool:
     def __init__(self, *_):
         pass
 
-    def submit(self, measure, name, size, inputs, seed):
+    def submit(self, measure, name, size, inputs, seed, finished):
         future = Future()
         if seed == 1:
             future.set_exception(KeyError("whose value is told to nobody"))
@@ -55,7 +56,7 @@ class _FailingPool:
             _FailingPool.killed = True
             future.set_exception(BrokenProcessPool())
         else:
-            future.set_result(measure(name, size, inputs, seed))
+            future.set_result(measure(name, size, inputs, seed, finished))
         return future
 
     def shutdown(self, **_):
@@ -81,6 +82,7 @@ def test_a_seed_that_fails_ends_no_other(tmp_path, monkeypatch, plain_flow):
 def test_where_every_seed_fails_nothing_is_decided(name, tmp_path):
     experiment = EXPERIMENTS[name]
     measured = {name: Results({}, {0: "Fault", 1: "Fault"})}
-    entries = write_files(tmp_path, [experiment], measured, "quick")
+    facts = RunFacts((), 0, "quick", 2, 2)
+    entries = write_files(tmp_path, [experiment], measured, facts)
     assert {entry.outcome for entry in entries} == {"inconclusive"}
-    assert {entry.evidence.numbers for entry in entries} == {"every seed failed: Fault"}
+    assert {entry.evidence.remark for entry in entries} == {"no seed: Fault"}

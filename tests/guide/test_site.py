@@ -12,9 +12,11 @@ from urllib.parse import unquote, urlsplit
 import click
 import pytest
 
+from sfumato.deployments.guide.generated.experiments import LEDGER
 from sfumato.expectations.models.promises import PROMISES
 from sfumato.flows.cli.main import cli
 from sfumato.tasks.experiments.registry import EXPERIMENTS
+from sfumato.tasks.experiments.shared.described import PAPERS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from tests.fork_server import ROOT
@@ -165,12 +167,28 @@ def test_the_reference_has_every_object_once(site):
 
 def test_the_papers_page_has_a_line_for_every_experiment(site):
     text = site["comparison/experiments.html"].path.read_text(encoding="utf-8")
-    lines = re.findall(r"<td>(.*?)</td>\s*<td><code>(.*?)</code></td>", text)
+    lines = re.findall(r"<td>([^<]*)</td>\s*<td><code>([^<]*)</code></td>", text)
     assert lines == [
         (html.escape(experiment.shows, quote=False), experiment.name)
         for experiment in EXPERIMENTS.values()
     ]
-    assert f"{len(EXPERIMENTS)} figures" in text
+    for paper in PAPERS.values():
+        for shows, reason in paper.without:
+            assert f"<td>{html.escape(shows, quote=False)}</td>" in text
+            assert f"none. {html.escape(reason, quote=False)}" in text
+
+
+def test_the_papers_page_shows_a_ledger_of_the_claims_as_they_are():
+    """If claims have changed, run `sfumato experiment all` and keep its ledger."""
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    claims = [
+        (name, claim.text, claim.by, claim.data, claim.test.words)
+        for name, experiment in EXPERIMENTS.items()
+        for claim in experiment.claims
+    ]
+    names = ("experiment", "claim", "by", "data", "test")
+    assert [tuple(claim[name] for name in names) for claim in ledger["claims"]] == claims
+    assert (ledger["run"]["size"], ledger["run"]["seeds"]) == ("full", 13)
 
 
 def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:

@@ -65,21 +65,21 @@ def _methods(people: Microdata, hierarchies: dict[str, HierarchyRule]) -> dict[s
     }
 
 
-def _course(series: str, words: str, by: Author) -> tuple[Claim, ...]:
+def _course(series: str, words: str, author: Author) -> tuple[Claim, ...]:
     """Return the claims that the error of generalized groups falls at first, and rises later."""
     return (
         Claim(
             f"The error of {words} falls at first as noise grows",
             "generated-losses",
             Trend(ERROR, series, rises=False, levels=_FIRST),
-            by=by,
+            by=author,
             hindsight=True,
         ),
         Claim(
             f"The error of {words} rises later",
             "generated-losses",
             Trend(ERROR, series, rises=True, levels=_LATER),
-            by=by,
+            by=author,
             hindsight=True,
         ),
     )
@@ -95,11 +95,11 @@ EXPERIMENT = Experiment(
         f"around it. Queries average it over windows of {_SPAN} years. Only age is known, and all "
         f"losses are permuted. Groups have {_K} distinct losses: those of full-domain "
         f"generalization whatever they span, the others {_E} or more. The second full-domain "
-        "partition spans that, too."
+        "partition spans as much."
     ),
     ours=(
-        "k and e, the rise of 30 a year, the deviations, and 25 windows of each; that groups of "
-        "full-domain generalization with the same e are shown beside those of the paper"
+        "k and e, the rise of 30 a year, the deviations, 25 windows of each, and the full-domain "
+        "partition with the same e"
     ),
     data=("generated-losses",),
     full=AskedLevels((*_FIRST, *_LATER), 25),

@@ -10,7 +10,7 @@ from sfumato.tasks.experiments.ambiguity.setting import (
     GREEDY,
     Y_AXIS,
     CountScale,
-    Workload,
+    CountWorkload,
     errors,
 )
 from sfumato.tasks.experiments.shared.census import census_people
@@ -26,7 +26,7 @@ def measure(scale: CountScale, _inputs: Inputs, seed: int) -> Iterator[Point]:
     people, rng = census_people(scale.rows, seed), np.random.default_rng(seed)
     for level in scale.levels:
         questions = draw_cells(people, (int(level),), scale.questions, rng)
-        work = Workload(CELLS_ERROR, questions, truths(questions, people))
+        work = CountWorkload(CELLS_ERROR, questions, truths(questions, people))
         for series, _, error in errors(people, _BETA, [work], seed, (GREEDY, GENERALIZED)):
             yield Point("census", series, level, CELLS_ERROR, error)
 

@@ -11,7 +11,7 @@ from sfumato.tasks.experiments.ambiguity.setting import (
     SELECTIVITY,
     WORKLOADS,
     CountScale,
-    Workload,
+    CountWorkload,
     ask_cells,
     ask_ranges,
     figures,
@@ -42,10 +42,10 @@ def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
                 yield from _points(data, beta, groups, work)
 
 
-def _points(data: str, beta: float, groups: CountedGroups, work: Workload) -> Iterator[Point]:
-    asked = work.questions, work.truths
-    boxes = groups.errors(CountedGroups.generalized, *asked)
-    values = groups.errors(CountedGroups.multiplied, *asked)
+def _points(data: str, beta: float, groups: CountedGroups, work: CountWorkload) -> Iterator[Point]:
+    questions = work.questions, work.truths
+    boxes = groups.errors(CountedGroups.by_boxes, *questions)
+    values = groups.errors(CountedGroups.by_product, *questions)
     worse = int((values > boxes + _ROUNDING).sum())
     yield Point(data, GENERALIZED, beta, work.measure, float(boxes.mean()))
     yield Point(data, _AMBIGUOUS, beta, work.measure, float(values.mean()))
@@ -69,7 +69,7 @@ def _share(measure: str) -> str:
 def _claims(data: str, measure: str, words: str) -> tuple[Claim, ...]:
     return (
         Claim(
-            f"In the same groups, ambiguity is more accurate {words} at every β, in the mean",
+            f"In the same groups, ambiguity is more accurate {words} at every β on the average",
             data,
             EverywhereBelow(measure, _AMBIGUOUS, GENERALIZED),
             hindsight=True,

@@ -74,14 +74,14 @@ Estimate = Callable[[CountedGroups, Ranges], float]
 def methods(people: Microdata, beta: str) -> dict[str, tuple[Method, Estimate]]:
     """Return the three methods at the same β, each with the estimate that it is scored by."""
     return {
-        GREEDY: (greedy(people, ALPHA, beta), CountedGroups.ambiguous),
-        COVER: (cover(people, ALPHA, beta), CountedGroups.weighted),
-        GENERALIZED: (mondrian_boxes(people, beta), CountedGroups.generalized),
+        GREEDY: (greedy(people, ALPHA, beta), CountedGroups.by_values),
+        COVER: (cover(people, ALPHA, beta), CountedGroups.by_expected_rows),
+        GENERALIZED: (mondrian_boxes(people, beta), CountedGroups.by_boxes),
     }
 
 
 @dataclass(frozen=True)
-class Workload:
+class CountWorkload:
     """Counts that are asked of every way to show a table.
 
     Attributes:
@@ -97,30 +97,30 @@ class Workload:
 
 def ask_ranges(
     people: Microdata, attributes: int, selectivity: float, scale: CountScale, seed: int
-) -> Workload:
+) -> CountWorkload:
     """Draw counts over ranges of random quasi-identifiers."""
     rng = np.random.default_rng(seed)
     questions = draw_counts(people, attributes, selectivity, scale.questions, rng)
-    return Workload(RANGES_ERROR, questions, truths(questions, people))
+    return CountWorkload(RANGES_ERROR, questions, truths(questions, people))
 
 
 def ask_cells(
     people: Microdata, scale: CountScale, seed: int, selectivity: float | None = None
-) -> Workload:
+) -> CountWorkload:
     """Draw cells of queries that group by some random quasi-identifiers, at most three."""
     rng = np.random.default_rng(seed)
     grouped = GROUPED if selectivity is None else GROUPED[:1]
     questions = draw_cells(people, grouped, scale.questions, rng, selectivity)
-    return Workload(CELLS_ERROR, questions, truths(questions, people))
+    return CountWorkload(CELLS_ERROR, questions, truths(questions, people))
 
 
 def errors(
     people: Microdata,
     beta: str,
-    workloads: Sequence[Workload],
+    workloads: Sequence[CountWorkload],
     seed: int,
     ways: Collection[str] = WAYS,
-) -> Iterator[tuple[str, Workload, float]]:
+) -> Iterator[tuple[str, CountWorkload, float]]:
     """Yield the mean relative error of each way and workload, except ways that refuse the table."""
     for series, (method, estimate) in methods(people, beta).items():
         if series not in ways:

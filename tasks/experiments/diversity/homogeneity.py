@@ -64,7 +64,7 @@ def measure(
         nodes = partition_by(microdata, method, seed).facts["minimal_nodes"]
         counts = [_group_counts(with_levels, node["levels"]) for node in nodes]
         for series, share in ((_SAME, 1.0), (_NEAR, _NEARLY)):
-            affected[series].append([_affected(table, share) for table in counts])
+            affected[series].append([_count_affected(table, share) for table in counts])
             yield from _at_k(data, series, k, affected[series][-1])
     for series, by_k in affected.items():
         yield from _summary(data, series, by_k)
@@ -86,7 +86,7 @@ def _summary(data: str, series: str, by_k: list[list[_Affected]]) -> Iterator[Po
     yield Point(data, series, 0, _MOST, float(most))
 
 
-def _affected(counts: np.ndarray, share: float) -> _Affected:
+def _count_affected(counts: np.ndarray, share: float) -> _Affected:
     """Return the groups in which one value has a share, and the people in them who have it."""
     most = counts.max(axis=1)
     is_affected = most >= share * counts.sum(axis=1)
@@ -152,8 +152,8 @@ EXPERIMENT = Experiment(
     setting=(
         "All minimal k-anonymous tables that full-domain generalization of age, education, "
         "marital status, race and sex gives for people drawn from Adult. A group is affected if "
-        "all its people, or 95 % of them, have the same salary class; affected people are those "
-        "in such groups who have that class. Numbers are averages over the minimal tables."
+        "all its people, or 95 % of them, have the same salary class. The affected people of such "
+        "a group are those who have that class. Numbers are averages over the minimal tables."
     ),
     ours="the eight k, 24,000 people, and averages over all minimal tables, not the affected ones",
     data=("salaries",),
@@ -174,7 +174,7 @@ LANDS_END = Experiment(
     shows="Tables: the same of Lands End",
     title="Homogeneous groups in k-anonymous tables of orders",
     setting=(
-        "The same for orders of the substitute for Lands End, whose cost is sensitive: zip code, "
+        "The same for orders of the substitute for Lands End. Their cost is sensitive; zip code, "
         "date, gender, style and price are known."
     ),
     ours="the eight k, 24,000 orders, the five known columns, and all frequencies",

@@ -166,9 +166,9 @@ EVENED_OUT = replace(
     shows="Figure: discernibility on a sub-sample with less skewed ages",
     title="What diversity costs where ages are less skewed",
     setting=(
-        "As above with five quasi-identifiers, of a Bernoulli sub-sample: each person is drawn "
-        "independently, with a chance by which no band of five years of age is expected to have "
-        "more people than the median band."
+        "As above with five quasi-identifiers, of a Bernoulli sub-sample. Each person is drawn "
+        "independently. By the chances, no band of five years of age is expected to have more "
+        "people than the median band."
     ),
     ours="the chance of each age; five quasi-identifiers, 15,000 people, and k = l from 2 to 10",
     data=("occupations-by-age",),
@@ -181,7 +181,7 @@ LANDS_END = replace(
     shows="Figures: the same of Lands End",
     title="What diversity costs orders",
     setting=(
-        "The same for orders of the substitute for Lands End, whose cost is sensitive: zip code, "
+        "The same for orders of the substitute for Lands End. Their cost is sensitive; zip code, "
         "date, gender, style and price are known."
     ),
     ours="the five known columns, 15,000 orders, all frequencies, and k = l from 2 to 10",

@@ -110,14 +110,17 @@ class Paper:
         authors: its authors, and the place of publication.
         about: the comparison that it makes, in a sentence.
         apart: the differences of these experiments from its own.
+        without: what else it shows, and the reason why there is no experiment on it.
     """
 
     title: str
     authors: str
     about: str
     apart: str
+    without: tuple[tuple[str, str], ...]
 
 
+_EXAMPLES = "Its examples are tests"
 PAPERS: Mapping[str, Paper] = {
     "aggregate-queries": Paper(
         "Aggregate query answering on anonymized tables",
@@ -126,6 +129,13 @@ PAPERS: Mapping[str, Paper] = {
         "quasi-identifiers, by how wide the bounds of an average are.",
         "The paper gives 3,900 as the largest capital loss; adult.data has 4,356. Which e it used "
         "is not known here.",
+        (
+            ("Figures: the running example, permuted and generalized", _EXAMPLES),
+            (
+                "Theorems: bounds in the same groups, disjoint ranges of the least sum",
+                "They are laws, which tests compare with all worlds and all partitions",
+            ),
+        ),
     ),
     "ambiguity": Paper(
         "Ambiguity: hide the presence of individuals and their privacy with low information loss",
@@ -137,6 +147,13 @@ PAPERS: Mapping[str, Paper] = {
         "people elsewhere. Counts are asked over ranges and as the paper has them, as cells of a "
         "GROUP BY. Several algorithms are misprinted; the last experiments measure what that "
         "costs.",
+        (
+            ("Figures: the running example, its groups and its estimates", _EXAMPLES),
+            (
+                "All figures on the census itself",
+                "It may not be passed on; figures are repeated on a substitute and on Adult",
+            ),
+        ),
     ),
     "distribution": Paper(
         "Distribution-based microdata anonymization",
@@ -144,6 +161,7 @@ PAPERS: Mapping[str, Paper] = {
         "Sensitive values are shown as subdomains that follow a target distribution, for whole "
         "groups of the owner (SA-only) or by quasi-identifiers (QI-SA).",
         "The paper generates 10,000 people, and so do these experiments.",
+        (("Figures: the running example, its trees and its fakes", _EXAMPLES),),
     ),
     "diversity": Paper(
         "l-diversity: privacy beyond k-anonymity",
@@ -154,11 +172,25 @@ PAPERS: Mapping[str, Paper] = {
         "of which each seed draws a part. Its runs of Incognito are an exact search here. The "
         "chances of its sub-sample with less skewed ages are not in the texts at hand, and the "
         "orders of Lands End are generated.",
+        (
+            ("Figures: the inpatients, 4-anonymous and 3-diverse", _EXAMPLES),
+            (
+                "All tables and figures on the orders of Lands End themselves",
+                "They are not public; tables and figures are repeated on a substitute",
+            ),
+            ("Theorems: beliefs of an attacker, monotony", "They are laws, which tests check"),
+        ),
     ),
     "cell-suppression": Paper(
         "Approximation algorithms for k-anonymity",
         "Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu; 2005",
         "Single cells are suppressed, at most a fixed number of times as many as are needed.",
         "The paper has theorems and no experiments; these experiments are this project's own.",
+        (
+            (
+                "Theorem: the problem is NP-hard for three values or more",
+                "It is about all algorithms: there is nothing to measure",
+            ),
+        ),
     ),
 }

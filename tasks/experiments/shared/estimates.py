@@ -32,7 +32,7 @@ class CountedGroups:
     people: Microdata
     group: np.ndarray
 
-    def ambiguous(self, question: Ranges) -> float:
+    def by_values(self, question: Ranges) -> float:
         """Return the estimate if the values of each quasi-identifier are shown by themselves.
 
         Each group adds its rows with the sensitive value, times the selected share of the values
@@ -41,12 +41,14 @@ class CountedGroups:
         """
         return self._within_bounds(question, lambda term: term.selected / term.admitted)
 
-    def weighted(self, question: Ranges) -> float:
+    def by_expected_rows(self, question: Ranges) -> float:
         """Return the same estimate with the expected share of the selected values."""
         return self._within_bounds(question, lambda term: term.expected / self._sizes)
 
-    def _within_bounds(self, question: Ranges, share: "Callable[[_Term], np.ndarray]") -> float:
-        counts, terms = self._rows_with_value(question), self._admitted_terms(question)
+    def _within_bounds(
+        self, question: Ranges, share: "Callable[[_Selection], np.ndarray]"
+    ) -> float:
+        counts, terms = self._rows_with_value(question), self._selections(question)
         expected, low, high = counts.astype(np.float64), counts, counts
         for term in terms:
             expected = expected * share(term)
@@ -58,14 +60,14 @@ class CountedGroups:
         low = np.maximum(low - len(terms) * self._sizes, 0)
         return float(np.clip(expected.sum(), low.sum(), high.sum()))
 
-    def multiplied(self, question: Ranges) -> float:
+    def by_product(self, question: Ranges) -> float:
         """Return the estimate of the paper's worked example, which knows no limits."""
         expected = self._rows_with_value(question).astype(np.float64)
-        for term in self._admitted_terms(question):
+        for term in self._selections(question):
             expected = expected * (term.selected / term.admitted)
         return float(expected.sum())
 
-    def generalized(self, question: Ranges) -> float:
+    def by_boxes(self, question: Ranges) -> float:
         """Return the estimate if each group is shown as a box from least to greatest values."""
         expected = self._rows_with_value(question).astype(np.float64)
         for name, (low, high) in question.within.items():
@@ -95,16 +97,18 @@ class CountedGroups:
         """Return the mean of these distances."""
         return float(self.errors(estimate, questions, true_counts).mean())
 
-    def _admitted_terms(self, question: Ranges) -> list["_Term"]:
+    def _selections(self, question: Ranges) -> list["_Selection"]:
         terms, groups = [], len(self._sizes)
         for name, (low, high) in question.within.items():
-            admitted = self._admitted[name]
-            values = self._placed[name].values.to_numpy(zero_copy_only=False)[admitted.value]
+            admitted = self._covers[name]
+            values = self._rows_in_groups[name].values.to_numpy(zero_copy_only=False)[
+                admitted.value
+            ]
             inside = (values >= low) & (values <= high)
             group = admitted.group[inside]
             selected = np.bincount(group, minlength=groups)
-            expected = np.bincount(group, self._expected[name][inside], minlength=groups)
-            terms.append(_Term(selected, admitted.sizes(groups), expected))
+            expected = np.bincount(group, self._occurrences[name][inside], minlength=groups)
+            terms.append(_Selection(selected, admitted.sizes(groups), expected))
         return terms
 
     def _rows_with_value(self, question: Ranges) -> np.ndarray:
@@ -112,13 +116,13 @@ class CountedGroups:
         if question.value is None:
             return self._sizes
         name, value = question.value
-        column = self._placed[name]
+        column = self._rows_in_groups[name]
         has_value = column.codes == column.values.to_pylist().index(value)
         counts: np.ndarray = np.bincount(self._groups[has_value], minlength=len(self._sizes))
         return counts
 
     @cached_property
-    def _placed(self) -> Microdata:
+    def _rows_in_groups(self) -> Microdata:
         return self.people.take(np.flatnonzero(self.group >= 0))
 
     @cached_property
@@ -130,20 +134,20 @@ class CountedGroups:
         return np.bincount(self._groups)
 
     @cached_property
-    def _admitted(self) -> dict[str, Cover]:
+    def _covers(self) -> dict[str, Cover]:
         """The values that each group admits, for each quasi-identifier."""
         admitted = {}
-        for column in self._placed.with_roles("quasi-identifier"):
+        for column in self._rows_in_groups.with_roles("quasi-identifier"):
             values = len(column.values)
             pairs = np.unique(self._groups * values + column.codes)
             admitted[column.name] = Cover(*np.divmod(pairs, values), values)
         return admitted
 
     @cached_property
-    def _expected(self) -> dict[str, np.ndarray]:
+    def _occurrences(self) -> dict[str, np.ndarray]:
         """The expected number of rows of each group with each value that it admits."""
         sizes, expected = self._sizes, {}
-        for name, admitted in self._admitted.items():
+        for name, admitted in self._covers.items():
             fitted = expected_occurrences(sizes, admitted)
             rounds = choose_rounds(sizes, admitted, fitted)
             expected[name] = expected_occurrences(sizes, admitted, rounds)
@@ -153,8 +157,8 @@ class CountedGroups:
     def _boxes(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """The least and the greatest value of each group, for each quasi-identifier."""
         boxes = {}
-        for column in self._placed.with_roles("quasi-identifier"):
-            numbers = numbers_of(self._placed, column.name)
+        for column in self._rows_in_groups.with_roles("quasi-identifier"):
+            numbers = numbers_of(self._rows_in_groups, column.name)
             ends = np.iinfo(np.int64)
             least = np.full(len(self._sizes), ends.max)
             most = np.full(len(self._sizes), ends.min)
@@ -165,7 +169,7 @@ class CountedGroups:
 
 
 @dataclass(frozen=True, eq=False)
-class _Term:
+class _Selection:
     """A condition on a quasi-identifier, with a number for each group.
 
     Attributes:

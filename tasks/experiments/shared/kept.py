@@ -20,6 +20,7 @@ from sfumato.tasks.experiments.shared.experiment import (
     Size,
     parameters_of,
 )
+from sfumato.tasks.schema.files import read_json, sha256_of
 
 FOLDER = "measured"
 _ROOT = Path(__file__).resolve().parents[3]
@@ -51,12 +52,21 @@ class KeptSeed(NamedTuple):
 
 
 class RunFacts(NamedTuple):
-    """The commits whose code measured, the CPU seconds in all, the size and the seeds."""
+    """Facts of a run.
+
+    Attributes:
+        commits: the commits whose code measured.
+        seconds: the CPU seconds in all.
+        size: the size of its data.
+        seeds: the seeds of each experiment.
+        missing: the seeds of all experiments that have no points.
+    """
 
     commits: tuple[str, ...]
     seconds: int
     size: Size
     seeds: int
+    missing: int
 
 
 @cache
@@ -81,7 +91,7 @@ def _digest(root: Path | None, paths: Sequence[Path]) -> str:
     total = sha256()
     for path in paths:
         name = path.relative_to(root).as_posix() if root else path.name
-        total.update(f"{name}\0{sha256(path.read_bytes()).hexdigest()}\0".encode())
+        total.update(f"{name}\0{sha256_of(path)}\0".encode())
     return total.hexdigest()[:_SHORT]
 
 
@@ -102,7 +112,7 @@ class Kept:
     def read(self, experiment: Experiment, size: Size, seed: int) -> KeptSeed | None:
         """Return what is kept of a seed; None if there is nothing, or if it has another origin."""
         try:
-            document = json.loads(self._path(experiment, size, seed).read_text(encoding="utf-8"))
+            document = read_json(self._path(experiment, size, seed))
             origin = Origin(document["commit"], document["code"], document["data"])
             points = tuple(Point(*point) for point in document["points"])
             seconds, settings = float(document["seconds"]), document["settings"]
@@ -142,7 +152,8 @@ class Kept:
         present = [seed_kept for seed_kept in read if seed_kept is not None]
         commits = dict.fromkeys(seed_kept.origin.commit for seed_kept in present)
         seconds = sum(seed_kept.seconds for seed_kept in present)
-        return RunFacts(tuple(commits), round(seconds), size, seeds)
+        missing = len(read) - len(present)
+        return RunFacts(tuple(commits), round(seconds), size, seeds, missing)
 
     def _path(self, experiment: Experiment, size: Size, seed: int) -> Path:
         return self.directory / FOLDER / f"{experiment.name}.{size}.{seed}.json"

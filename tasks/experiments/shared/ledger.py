@@ -77,11 +77,11 @@ def keep_ledger(measured: Mapping[str, Results], experiments: Sequence[Experimen
 
 
 def _weigh(claim: Claim, results: Results) -> Weight:
-    """Return the evidence of the results; no evidence for either side if every seed failed."""
-    if not results.points and results.failed:
-        reason = next(iter(results.failed.values()))
+    """Return the evidence of the results; no evidence for either side if no seed has points."""
+    if not results.points:
+        reason = next(iter(results.failed.values()), "not measured yet")
         effect = Effect("effect", float("nan"), float("nan"), float("nan"))
-        return Weight(1.0, 1.0, effect, remark=f"every seed failed: {reason}")
+        return Weight(1.0, 1.0, effect, remark=f"no seed: {reason}")
     return claim.test.weigh(results, claim.data)
 
 

@@ -75,8 +75,9 @@ def location(values: np.ndarray) -> tuple[float, float, float]:
     first, second = np.triu_indices(len(finite))
     means = np.sort((finite[first] + finite[second]) / 2)
     sums = _ways(np.arange(1, len(finite) + 1))
-    outside = int((np.cumsum(sums) / sums.sum() <= _TAIL).sum())
-    return float(np.median(means)), float(means[outside]), float(means[-1 - outside])
+    rejected = int((np.cumsum(sums) / sums.sum() <= _TAIL).sum())  # sums that are too small
+    end = max(rejected - 1, 0)
+    return float(np.median(means)), float(means[end]), float(means[-1 - end])
 
 
 def has_interval(values: np.ndarray) -> bool:
