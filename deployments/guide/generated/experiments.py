@@ -94,9 +94,10 @@ def keep(directory: Path) -> None:
         claims = list(csv.DictReader(lines))
     text = json.dumps({"run": run, "claims": claims}, ensure_ascii=False, indent=1)
     LEDGER.write_text(f"{text}\n", encoding="utf-8", newline="\n")
-    for name in DRAWN:
-        picture = (directory / f"{name}-1.svg").read_text(encoding="utf-8")
-        (_PICTURES / f"{name}.svg").write_text(picture, encoding="utf-8", newline="\n")
+    for picture in (directory / f"{name}-1.svg" for name in DRAWN):
+        if picture.exists():  # a run that is not finished has not drawn all
+            place = _PICTURES / f"{picture.stem.removesuffix('-1')}.svg"
+            place.write_text(picture.read_text(encoding="utf-8"), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":
