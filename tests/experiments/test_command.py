@@ -1,5 +1,6 @@
 """The command and its flow: what is asked for is run, in processes of their own."""
 
+import json
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
@@ -38,6 +39,22 @@ def test_the_flow_writes_its_pages_and_leaves_nothing_else(tmp_path, monkeypatch
     assert seeds == {"0", "1"}
     leftovers = list((tmp_path / "work").rglob("*.parquet"))
     assert leftovers == []
+
+
+def test_pages_are_written_from_what_is_finished(tmp_path, monkeypatch, plain_flow):
+    """Nothing is measured; seeds that are missing are counted."""
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    out = tmp_path / "out"
+    plain_flow(("printed-fakes",), str(out), True, 1)
+    (path,) = (out / "measured").iterdir()
+    before = path.stat().st_mtime_ns
+    plain_flow(("printed-fakes", "optimum"), str(out), True, 2, only_kept=True)
+    assert [kept.name for kept in (out / "measured").iterdir()] == [path.name]
+    assert path.stat().st_mtime_ns == before
+    assert json.loads((out / "run.json").read_text(encoding="utf-8"))["missing"] == 3
+    page = (out / "index.html").read_text(encoding="utf-8")
+    assert "3 seeds have no points yet." in page
+    assert "no seed: not measured yet" in page
 
 
 class _FailingPool:

@@ -8,6 +8,7 @@ from sfumato.tasks.experiments.ambiguity.association import ADULT_KNOWN
 from sfumato.tasks.experiments.ambiguity.setting import (
     ATTRIBUTES,
     GENERALIZED,
+    RANGES_ERROR,
     SELECTIVITY,
     WORKLOADS,
     CountScale,
@@ -20,7 +21,7 @@ from sfumato.tasks.experiments.ambiguity.setting import (
 from sfumato.tasks.experiments.shared.adult import complete_people
 from sfumato.tasks.experiments.shared.candidates import partition_by
 from sfumato.tasks.experiments.shared.census import census_people
-from sfumato.tasks.experiments.shared.claim_tests import EverywhereBelow, Never
+from sfumato.tasks.experiments.shared.claim_tests import Below, EverywhereBelow, Never
 from sfumato.tasks.experiments.shared.estimates import CountedGroups
 from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
 
@@ -69,9 +70,9 @@ def _share(measure: str) -> str:
 def _claims(data: str, measure: str, words: str) -> tuple[Claim, ...]:
     return (
         Claim(
-            f"In the same groups, ambiguity is more accurate {words} at every β on the average",
+            f"In the same groups, ambiguity is more accurate {words}, on the average",
             data,
-            EverywhereBelow(measure, _AMBIGUOUS, GENERALIZED),
+            Below(measure, _AMBIGUOUS, GENERALIZED),
             hindsight=True,
         ),
         Claim(
@@ -80,6 +81,15 @@ def _claims(data: str, measure: str, words: str) -> tuple[Claim, ...]:
             Never(_queries(measure), _worse(measure), _AMBIGUOUS),
             hindsight=True,
         ),
+    )
+
+
+def _at_every_beta(data: str) -> Claim:
+    return Claim(
+        "In the same groups, ambiguity is more accurate on ranges at every β",
+        data,
+        EverywhereBelow(RANGES_ERROR, _AMBIGUOUS, GENERALIZED),
+        hindsight=True,
     )
 
 
@@ -107,10 +117,13 @@ EXPERIMENT = Experiment(
             for asked_measure, words in WORKLOADS.items()
         ),
     ),
-    claims=tuple(
-        claim
-        for asked_measure, words in WORKLOADS.items()
-        for data in _DATA
-        for claim in _claims(data, asked_measure, words)
+    claims=(
+        *map(_at_every_beta, _DATA),
+        *(
+            claim
+            for asked_measure, words in WORKLOADS.items()
+            for data in _DATA
+            for claim in _claims(data, asked_measure, words)
+        ),
     ),
 )
