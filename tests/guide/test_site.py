@@ -13,6 +13,7 @@ import click
 import pytest
 
 from sfumato.deployments.guide.generated.experiments import LEDGER
+from sfumato.deployments.guide.generated.ledger_changes import MEASURED
 from sfumato.expectations.models.promises import PROMISES
 from sfumato.flows.cli.main import cli
 from sfumato.tasks.experiments.registry import EXPERIMENTS
@@ -189,6 +190,25 @@ def test_the_papers_page_shows_a_ledger_of_the_claims_as_they_are():
     names = ("experiment", "claim", "by", "data", "test")
     assert [tuple(claim[name] for name in names) for claim in ledger["claims"]] == claims
     assert (ledger["run"]["size"], ledger["run"]["seeds"]) == ("full", 13)
+
+
+def test_the_page_of_changes_has_a_reason_for_every_claim_that_has_changed(site):
+    before = json.loads(LEDGER.with_name("ledger_before.json").read_text(encoding="utf-8"))
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))["claims"]
+    now = {(c["experiment"], c["claim"], c["data"]): c["outcome"] for c in ledger}
+    changed = [
+        claim
+        for claim in before
+        if not now.get((claim["experiment"], claim["now"], claim["data"]), "removed").startswith(
+            claim["outcome"]
+        )
+    ]
+    text = site["comparison/ledger-changes.html"].path.read_text(encoding="utf-8")
+    rows = re.findall(r"<tr>\s*<td><code>([^<]*)</code></td>(.*?)</tr>", text, re.DOTALL)
+    assert [name for name, _ in rows] == [claim["experiment"] for claim in changed]
+    assert all(re.findall(r"<td>([^<]*)</td>", cells)[-1] for _, cells in rows)
+    assert set(MEASURED) <= set(EXPERIMENTS)
+    assert len(before) == 139
 
 
 def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:

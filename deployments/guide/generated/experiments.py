@@ -74,11 +74,11 @@ def _claims(paper: str, claims: list[dict[str, str]]) -> Iterator[str]:
         by = "" if claim["by"] == "paper" else " (this project)"
         outcome = claim["outcome"].removesuffix(" on generated data")
         data = DATA[claim["data"]].title
-        yield f"| {claim['claim']}{by} | {data} | {outcome} | {_effect(claim)} |"
+        yield f"| {claim['claim']}{by} | {data} | {outcome} | {effect_in_words(claim)} |"
     yield ""
 
 
-def _effect(claim: Mapping[str, str]) -> str:
+def effect_in_words(claim: Mapping[str, str]) -> str:
     """Return an effect with its interval, in words."""
     if claim["effect"] == "nan":
         return claim["remark"]
