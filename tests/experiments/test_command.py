@@ -49,7 +49,7 @@ def test_pages_are_written_from_what_is_finished(tmp_path, monkeypatch, plain_fl
     (path,) = (out / "measured").iterdir()
     before = path.stat().st_mtime_ns
     plain_flow(("printed-fakes", "optimum"), str(out), True, 2, only_kept=True)
-    assert [kept.name for kept in (out / "measured").iterdir()] == [path.name]
+    assert [file.name for file in (out / "measured").iterdir()] == [path.name]
     assert path.stat().st_mtime_ns == before
     assert json.loads((out / "run.json").read_text(encoding="utf-8"))["missing"] == 3
     page = (out / "index.html").read_text(encoding="utf-8")
