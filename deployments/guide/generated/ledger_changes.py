@@ -16,7 +16,8 @@ from sfumato.tasks.experiments.shared.described import DATA
 _BEFORE = Path(__file__).with_name("ledger_before.json")
 _EIGHT = "eight known columns in place of three, and the table of least height"
 _SEVEN = "the census has seven known columns in place of five"
-_COUNTS = f"{_SEVEN}, and 100 counts of each workload are asked in place of 12"
+_ASKED = "100 counts of each workload are asked in place of 12"
+_COUNTS = f"{_SEVEN}, and {_ASKED}"
 MEASURED: Mapping[str, str] = {
     "range-averages": _EIGHT,
     "partitions": _EIGHT,
@@ -37,6 +38,7 @@ MEASURED: Mapping[str, str] = {
     "utility-sub-sample": "each person is drawn independently (Bernoulli)",
 }
 """What was changed in the measurements of experiments."""
+_ADULT = {("association", "occupations"): _ASKED}
 _REMOVED = "The paper's figure on the sub-sample shows discernibility only"
 
 
@@ -97,8 +99,11 @@ def _reason(claim: Mapping[str, str], present: Mapping[str, str] | None) -> str:
     if present is None:
         return _REMOVED
     outcome = _outcome(present)
+    if present["effect"] == "nan":
+        return "Not measured yet"
     if claim["retested"] == outcome:
         return f"The test alone: {present['test']}"
-    if claim["experiment"] in MEASURED:
-        return f"Measured otherwise: {MEASURED[claim['experiment']]}"
+    name, data = claim["experiment"], claim["data"]
+    if name in MEASURED:
+        return f"Measured otherwise: {_ADULT.get((name, data), MEASURED[name])}"
     return "More claims are corrected together, and the test names a least effect"
