@@ -9,10 +9,12 @@ from generated.commands import write_commands
 from generated.examples import write_examples
 from generated.experiments import write_experiments
 from generated.keys import write_keys
+from generated.ledger_changes import write_changes
 from generated.objects import write_objects
 
 _CHAPTERS = {
     "comparison/experiments.md": write_experiments,
+    "comparison/ledger-changes.md": write_changes,
     "reference/commands.md": write_commands,
     "reference/examples.md": write_examples,
     "reference/python.md": write_objects,

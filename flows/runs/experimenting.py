@@ -12,8 +12,9 @@ from pydantic import Field
 
 from sfumato.flows.inputs.environment import quiet
 from sfumato.tasks.experiments.registry import experiment_named
-from sfumato.tasks.experiments.run import run_experiments
+from sfumato.tasks.experiments.run import Plan, read_results, run_experiments
 from sfumato.tasks.experiments.shared.experiment import Inputs, Size
+from sfumato.tasks.experiments.shared.kept import Kept, origin_of
 from sfumato.tasks.experiments.shared.pages import write_files
 from sfumato.tasks.outcomes import RunOutcome
 from sfumato.tasks.policy import PrivateFlow, say_in_run
@@ -36,14 +37,21 @@ def experiments(
     out: str,
     quick: bool = False,
     seeds: Annotated[int | None, Field(ge=1, le=1000)] = None,
+    processes: Annotated[int, Field(ge=1, le=64)] = 2,
+    only_kept: bool = False,
 ) -> RunOutcome:
     """Run experiments and write a page for each paper, the ledger of claims, tables and plots.
+
+    Each seed that is finished is kept in the directory. A run that was ended goes on there if code,
+    data and settings are the same.
 
     Args:
         names: of the experiments.
         out: the directory to write into.
-        quick: whether each runs for a second, on data that are too small to decide much.
+        quick: whether each runs for a second, as a smoke test, on data too small to decide much.
         seeds: how many, in place of thirteen, or two where it is quick.
+        processes: how many processes measure.
+        only_kept: write pages from the seeds that are kept, whichever code measured them.
 
     Returns:
         How the run ended; its result is the directory.
@@ -53,8 +61,10 @@ def experiments(
     adult, releases = _DEPLOYMENTS / "data" / "adult.parquet", _DEPLOYMENTS / "releases"
     with scratch_directory(environ) as scratch:
         inputs = Inputs(adult, releases / "hierarchies", scratch)
-        measured = run_experiments(chosen, size, seeds or SEEDS[size], inputs)
-    entries = write_files(Path(out), chosen, measured, size)
+        finished = Kept(Path(out), origin_of(inputs), any_code=only_kept)
+        plan = Plan(chosen, size, seeds or SEEDS[size], inputs, finished, processes, say_in_run)
+        measured = read_results(plan) if only_kept else run_experiments(plan)
+    entries = write_files(Path(out), chosen, measured, finished.facts(chosen, size, plan.seeds))
     outcomes = Counter[str](entry.outcome for entry in entries)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
     say_in_run(f"{len(entries)} claims: {counts}", dict(outcomes))

@@ -10,6 +10,7 @@ from sfumato.tasks.choose.paired import PairedQuery
 from sfumato.tasks.choose.recommend import rank, recommend
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.experiments.shared.experiment import Results
+from sfumato.tasks.experiments.shared.kept import RunFacts
 from sfumato.tasks.experiments.shared.pages import write_files
 from sfumato.tasks.report.steward.comparison import ComparisonContent, write_comparison_page
 from tests.browser.test_page import CLIPPED, CONTRAST, CROWDED, browser
@@ -120,7 +121,8 @@ def _experiment(place):
         )
         for figure in chosen
     }
-    write_files(place / "experiments", chosen, measured, "quick")
+    facts = RunFacts(("0123456789ab",), 60, "quick", 2, 0)
+    write_files(place / "experiments", chosen, measured, facts)
     return place / "experiments" / "cell-suppression.html"
 
 

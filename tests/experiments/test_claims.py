@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.experiments.shared.claim_tests import (
     Alike,
     Below,
@@ -16,10 +17,15 @@ from sfumato.tasks.experiments.shared.claim_tests import (
     Never,
     Slope,
     Trend,
+)
+from sfumato.tasks.experiments.shared.experiment import Point, Results, Weight
+from sfumato.tasks.experiments.shared.ledger import ALPHA, Entry, holm
+from sfumato.tasks.experiments.shared.statistics import (
+    location,
+    log_ratios,
+    share_interval,
     signed_ranks,
 )
-from sfumato.tasks.experiments.shared.experiment import Point, Results
-from sfumato.tasks.experiments.shared.ledger import holm
 from tests.experiments.made import results
 
 SEEDS = 13
@@ -39,6 +45,8 @@ def p(test, results):
         (Below("m", "a", "b"), {"a": NOISE, "b": 2 * NOISE}),
         (Below("m", "a", "b", factor=2), {"a": NOISE, "b": 2.5 * NOISE}),
         (Below("m", "a", "b", levels=(3,)), {"a": NOISE, "b": NOISE * [0.1, 0.1, 0.1, 2]}),
+        (Below("m", "a", "b", factor=1 / 1.05), {"a": NOISE, "b": 0.99 * NOISE}),
+        (Below("m", "a", "b"), {"a": 0 * NOISE, "b": NOISE}),
         (EverywhereBelow("m", "a", "b"), {"a": NOISE, "b": 2 * NOISE}),
         (BelowAtLevel("m", "a", 0, 3), {"a": RISING}),
         (Trend("m", "a", rises=True), {"a": RISING}),
@@ -81,6 +89,87 @@ def test_alike_is_refuted_by_a_large_difference_on_either_side():
         agree, disagree = p(Alike("m", "a", "b", within=1.2), results(a=NOISE, b=factor * NOISE))
         assert disagree == pytest.approx(2 * LEAST)
         assert agree > 0.5
+
+
+@pytest.mark.parametrize(
+    ("test", "series"),
+    [
+        (Below("m", "a", "b"), {"a": NOISE, "b": 1.03 * NOISE}),
+        (Below("m", "a", "b"), {"a": 1.03 * NOISE, "b": NOISE}),
+        (BelowAtLevel("m", "a", 0, 3), {"a": NOISE * [1, 9, 9, 1.02]}),
+        (Trend("m", "a", rises=True), {"a": NOISE * [1, 2, 2.1, 1.2]}),
+    ],
+)
+def test_an_effect_below_the_least_is_no_effect_either_way(test, series):
+    weight = test.weigh(results(**series), "d")
+    assert weight.neither == pytest.approx(LEAST)
+    assert min(weight.agree, weight.disagree) > 0.5
+    assert entry(weight).outcome == "no effect"
+
+
+def entry(weight):
+    return Entry(None, None, weight, weight.p)
+
+
+@given(st.floats(0.5, 2), st.integers(0, 99))
+def test_no_two_outcomes_of_a_ratio_are_significant_at_once(factor, seed):
+    """A claim, its contrary and no effect exclude each other, whatever is measured."""
+    rng = np.random.default_rng(seed)
+    noise = np.exp(rng.normal(0, 0.1, (SEEDS, 3)))
+    weight = Below("m", "a", "b").weigh(results(a=noise, b=factor * np.ones((SEEDS, 3))), "d")
+    sides = sorted((weight.agree, weight.disagree, weight.neither))
+    assert sides[1] > ALPHA / 2
+
+
+def test_the_error_rate_at_the_least_effect_is_that_of_the_test():
+    """At a ratio of just 1.05 neither "better" nor "no effect" is true more than by chance."""
+    rng, decided = np.random.default_rng(6), 0
+    for _ in range(300):
+        noise = np.exp(rng.normal(0, 0.1, (SEEDS, 2)))
+        weight = Below("m", "a", "b").weigh(results(a=noise, b=np.full((SEEDS, 2), 1.05)), "d")
+        decided += weight.agree <= ALPHA
+    assert decided <= 28  # 15 are expected, 28 in one of a thousand such tests
+
+
+def test_effects_are_printed_with_their_intervals():
+    effect = Below("m", "a", "b").weigh(results(a=NOISE, b=2 * NOISE), "d").effect
+    assert effect.words == "b / a: 2 (95 %: 2 to 2)"
+    few = Below("m", "a", "b").weigh(results(a=NOISE[:2], b=2 * NOISE[:2]), "d").effect
+    assert few.words == "b / a: 2 (extremes: 2 to 2)"
+    assert (
+        Below("m", "a", "c").weigh(results(a=NOISE), "d").numbers == "c / a: nothing was measured"
+    )
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(-50, 50), min_size=6, max_size=9, unique=True))
+def test_the_interval_is_what_signed_ranks_do_not_reject(values):
+    values = np.array(values, dtype=float)
+    middle, low, high = location(values)
+    assert low <= middle <= high
+    for within, beyond in ((low + 0.125, low - 0.125), (high - 0.125, high + 0.125)):
+        assert min(signed_ranks(values - within)) > 0.025
+        assert min(signed_ranks(values - beyond)) <= 0.025
+
+
+def test_a_share_has_the_interval_of_clopper_and_pearson():
+    """Seven of twenty: the bounds of tables of 1934."""
+    assert share_interval(20, 7) == pytest.approx((0.154, 0.592), abs=0.0005)
+    assert share_interval(20, 0)[0] == 0
+    assert share_interval(20, 20)[1] == 1
+
+
+def test_ratios_to_nothing_count_as_a_thousand():
+    low, high = np.array([[0.0, 0.0, 2.0, np.nan]]), np.array([[0.0, 3.0, 0.0, 1.0]])
+    thousand = np.log(1000)
+    assert log_ratios(low, high)[0, :3].tolist() == pytest.approx([0, thousand, -thousand])
+    assert np.isnan(log_ratios(low, high)[0, 3])
+
+
+def test_every_claim_can_be_decided_beside_all_others():
+    """By thirteen seeds that all agree, with Holm's correction."""
+    claims = sum(len(experiment.claims) for experiment in EXPERIMENTS.values())
+    assert claims * Weight(LEAST, 1.0, None).p <= ALPHA
 
 
 def test_nothing_is_found_where_nothing_is():

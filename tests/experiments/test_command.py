@@ -1,5 +1,6 @@
 """The command and its flow: what is asked for is run, in processes of their own."""
 
+import json
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
@@ -8,6 +9,7 @@ import pytest
 from sfumato.flows.cli.main import run
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.experiments.shared.experiment import Results
+from sfumato.tasks.experiments.shared.kept import RunFacts
 from sfumato.tasks.experiments.shared.pages import write_files
 
 
@@ -39,6 +41,22 @@ def test_the_flow_writes_its_pages_and_leaves_nothing_else(tmp_path, monkeypatch
     assert leftovers == []
 
 
+def test_pages_are_written_from_what_is_finished(tmp_path, monkeypatch, plain_flow):
+    """Nothing is measured; seeds that are missing are counted."""
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    out = tmp_path / "out"
+    plain_flow(("printed-fakes",), str(out), True, 1)
+    (path,) = (out / "measured").iterdir()
+    before = path.stat().st_mtime_ns
+    plain_flow(("printed-fakes", "optimum"), str(out), True, 2, only_kept=True)
+    assert [file.name for file in (out / "measured").iterdir()] == [path.name]
+    assert path.stat().st_mtime_ns == before
+    assert json.loads((out / "run.json").read_text(encoding="utf-8"))["missing"] == 3
+    page = (out / "index.html").read_text(encoding="utf-8")
+    assert "3 seeds have no points yet." in page
+    assert "no seed: not measured yet" in page
+
+
 class _FailingPool:
     """Does in this process what is submitted; a seed fails, and a process is killed once."""
 
@@ -47,7 +65,7 @@ class _FailingPool:
     def __init__(self, *_):
         pass
 
-    def submit(self, measure, name, size, inputs, seed):
+    def submit(self, measure, name, size, inputs, seed, finished):
         future = Future()
         if seed == 1:
             future.set_exception(KeyError("whose value is told to nobody"))
@@ -55,7 +73,7 @@ class _FailingPool:
             _FailingPool.killed = True
             future.set_exception(BrokenProcessPool())
         else:
-            future.set_result(measure(name, size, inputs, seed))
+            future.set_result(measure(name, size, inputs, seed, finished))
         return future
 
     def shutdown(self, **_):
@@ -81,6 +99,7 @@ def test_a_seed_that_fails_ends_no_other(tmp_path, monkeypatch, plain_flow):
 def test_where_every_seed_fails_nothing_is_decided(name, tmp_path):
     experiment = EXPERIMENTS[name]
     measured = {name: Results({}, {0: "Fault", 1: "Fault"})}
-    entries = write_files(tmp_path, [experiment], measured, "quick")
+    facts = RunFacts((), 0, "quick", 2, 2)
+    entries = write_files(tmp_path, [experiment], measured, facts)
     assert {entry.outcome for entry in entries} == {"inconclusive"}
-    assert {entry.evidence.numbers for entry in entries} == {"every seed failed: Fault"}
+    assert {entry.evidence.remark for entry in entries} == {"no seed: Fault"}

@@ -79,6 +79,7 @@ def test_all_run_and_leave_nothing_but_pages(quick):
     assert quick.code == 0
     assert quick.shown.splitlines()[-1] == str(quick.out / "index.html")
     assert list(quick.work.rglob("*.parquet")) == []
+    assert len(list((quick.out / "measured").iterdir())) == len(EXPERIMENTS)
     claims = sum(len(experiment.claims) for experiment in EXPERIMENTS.values())
     ledger = (quick.out / "ledger.csv").read_text(encoding="utf-8")
     assert ledger.count("\n") == 1 + claims
@@ -107,6 +108,7 @@ def test_what_is_measured_is_tidy_and_every_claim_is_decided(name, experiment_re
         assert 0 <= evidence.disagree <= 1
         assert evidence.numbers
         assert max(evidence.agree, evidence.disagree) > 0.05, "not both at once"
+    assert experiment.ours
 
 
 def test_claims_name_series_that_are_measured(experiment_results):
@@ -116,7 +118,7 @@ def test_claims_name_series_that_are_measured(experiment_results):
         named = [
             (claim.data, getattr(claim.test, part))
             for claim in experiment.claims
-            for part in ("series", "lower", "upper", "one", "other")
+            for part in ("series", "lower", "upper", "other")
             if isinstance(getattr(claim.test, part, None), str)
         ]
         assert set(named) <= series, name

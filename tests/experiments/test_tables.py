@@ -13,6 +13,7 @@ from sfumato.tasks.experiments.diversity.setting import EIGHT, FIVE
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.experiments.shared import generated_tables
 from sfumato.tasks.experiments.shared.adult import complete_people, hierarchies_of
+from sfumato.tasks.experiments.shared.census import census_people
 from sfumato.tasks.experiments.shared.generated_tables import (
     normal_losses,
     slide_table,
@@ -87,7 +88,7 @@ def test_cells_are_those_of_group_by_that_are_not_empty(attributes):
         encode(f"q{place}", "quasi-identifier", column) for place, column in enumerate(columns)
     ]
     table = Microdata((*columns_encoded, encode("job", "sensitive", jobs)), 25)
-    questions = draw_cells(table, attributes, 60, np.random.default_rng(1))
+    questions = draw_cells(table, (attributes,), 60, np.random.default_rng(1))
     for question, truth in zip(questions, truths(questions, table), strict=True):
         assert len(question.within) == attributes
         rows = zip(*(numbers_of(table, name).tolist() for name in question.within), strict=True)
@@ -101,14 +102,30 @@ def test_cells_are_those_of_group_by_that_are_not_empty(attributes):
     assert len(met) > 15, "cells of all columns are drawn, not one again and again"
 
 
+def test_cells_of_a_selective_query_are_of_rows_in_ranges_of_other_columns():
+    table = census_people(500, 1)
+    questions = draw_cells(table, (1,), 40, np.random.default_rng(1), 0.1)
+    for question, truth in zip(questions, truths(questions, table), strict=True):
+        assert truth > 0
+        cells = [low for low, high in question.within.values() if low == high]
+        assert len(question.within) == 3
+        assert len(cells) >= 1
+
+
 def test_a_sub_sample_with_even_ages_has_no_band_above_the_median(tmp_path):
-    everybody = complete_people(inputs(tmp_path), FIVE, "occupation", 3000, 1)
-    some = utility.even_out_ages(everybody, 1)
-    before, after = (np.bincount(numbers_of(table, "age") // 5) for table in (everybody, some))
+    """Each person is drawn independently: a band has its expected number of people by chance."""
+    everybody = complete_people(inputs(tmp_path), FIVE, "occupation", 10_000, 1)
+    drawn_tables = [utility.even_out_ages(everybody, seed) for seed in range(30)]
+    before, *after = (
+        np.bincount(numbers_of(table, "age") // 5, minlength=20)
+        for table in (everybody, *drawn_tables)
+    )
     median = int(np.median(before[before > 0]))
-    assert (after == np.minimum(before, median)).all()
-    assert after.max() < before.max()
-    assert some.table() != utility.even_out_ages(everybody, 2).table()
+    expected = np.minimum(before, median)
+    chance = np.divide(expected, before, out=np.ones(20), where=before > 0)
+    deviation = np.sqrt(before * chance * (1 - chance) / len(after))
+    assert (np.abs(np.mean(after, axis=0) - expected) <= 4 * deviation).all()
+    assert len({int(numbers.sum()) for numbers in after}) > 5, "sizes differ, as by Bernoulli"
 
 
 def test_time_is_measured_with_up_to_eight_known_and_seven_of_orders(tmp_path):

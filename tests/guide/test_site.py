@@ -12,9 +12,12 @@ from urllib.parse import unquote, urlsplit
 import click
 import pytest
 
+from sfumato.deployments.guide.generated.experiments import LEDGER
+from sfumato.deployments.guide.generated.ledger_changes import MEASURED
 from sfumato.expectations.models.promises import PROMISES
 from sfumato.flows.cli.main import cli
 from sfumato.tasks.experiments.registry import EXPERIMENTS
+from sfumato.tasks.experiments.shared.described import PAPERS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from tests.fork_server import ROOT
@@ -165,12 +168,47 @@ def test_the_reference_has_every_object_once(site):
 
 def test_the_papers_page_has_a_line_for_every_experiment(site):
     text = site["comparison/experiments.html"].path.read_text(encoding="utf-8")
-    lines = re.findall(r"<td>(.*?)</td>\s*<td><code>(.*?)</code></td>", text)
+    lines = re.findall(r"<td>([^<]*)</td>\s*<td><code>([^<]*)</code></td>", text)
     assert lines == [
         (html.escape(experiment.shows, quote=False), experiment.name)
         for experiment in EXPERIMENTS.values()
     ]
-    assert f"{len(EXPERIMENTS)} figures" in text
+    for paper in PAPERS.values():
+        for shows, reason in paper.without:
+            assert f"<td>{html.escape(shows, quote=False)}</td>" in text
+            assert f"none. {html.escape(reason, quote=False)}" in text
+
+
+def test_the_papers_page_shows_a_ledger_of_the_claims_as_they_are():
+    """If claims have changed, run `sfumato experiment all` and keep its ledger."""
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    claims = [
+        (name, claim.text, claim.by, claim.data, claim.test.words)
+        for name, experiment in EXPERIMENTS.items()
+        for claim in experiment.claims
+    ]
+    names = ("experiment", "claim", "by", "data", "test")
+    assert [tuple(claim[name] for name in names) for claim in ledger["claims"]] == claims
+    assert (ledger["run"]["size"], ledger["run"]["seeds"]) == ("full", 13)
+
+
+def test_the_page_of_changes_has_a_reason_for_every_claim_that_has_changed(site):
+    before = json.loads(LEDGER.with_name("ledger_before.json").read_text(encoding="utf-8"))
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))["claims"]
+    now = {(c["experiment"], c["claim"], c["data"]): c["outcome"] for c in ledger}
+    changed = [
+        claim
+        for claim in before
+        if not now.get((claim["experiment"], claim["now"], claim["data"]), "removed").startswith(
+            claim["outcome"]
+        )
+    ]
+    text = site["comparison/ledger-changes.html"].path.read_text(encoding="utf-8")
+    rows = re.findall(r"<tr>\s*<td><code>([^<]*)</code></td>(.*?)</tr>", text, re.DOTALL)
+    assert [name for name, _ in rows] == [claim["experiment"] for claim in changed]
+    assert all(re.findall(r"<td>([^<]*)</td>", cells)[-1] for _, cells in rows)
+    assert set(MEASURED) <= set(EXPERIMENTS)
+    assert len(before) == 139
 
 
 def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:

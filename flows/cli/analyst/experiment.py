@@ -14,7 +14,7 @@ _LEDGER = "index.html"
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="NAME... | all")
-@click.option("--quick", is_flag=True, help="use little data, to see that everything runs")
+@click.option("--quick", is_flag=True, help="a smoke test: so little data that it decides nothing")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -25,13 +25,32 @@ _LEDGER = "index.html"
 @click.option(
     "--seeds", type=click.IntRange(1, 1000), help="how many seeds (13, or 2 with --quick)"
 )
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="how many processes measure",
+)
+@click.option(
+    "--only-kept",
+    is_flag=True,
+    help="measure nothing: write pages from finished seeds, whichever code measured them",
+)
 @as_document
 def experiment(
-    names: tuple[str, ...], quick: bool, out: Path, seeds: int | None, as_json: bool
+    names: tuple[str, ...],
+    quick: bool,
+    out: Path,
+    seeds: int | None,
+    processes: int,
+    only_kept: bool,
+    as_json: bool,
 ) -> None:
     """Repeat the experiments of the papers; the last line of output is the ledger of their claims.
 
-    Without a name it lists the experiments.
+    Finished seeds are kept in the directory: type the same command again, and a run that was ended
+    goes on. Without a name it lists the experiments.
     """
     from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
 
@@ -41,7 +60,14 @@ def experiment(
     chosen = tuple(EXPERIMENTS) if _ALL in names else tuple(dict.fromkeys(names))
     for name in chosen:
         experiment_named(name)  # a wrong name is told before a server is started
-    parameters = {"names": chosen, "out": str(out), "quick": quick, "seeds": seeds}
+    parameters = {
+        "names": chosen,
+        "out": str(out),
+        "quick": quick,
+        "seeds": seeds,
+        "processes": processes,
+        "only_kept": only_kept,
+    }
     ledger = Path(run_here("experiments", parameters, lambda: ["experiments"])) / _LEDGER
     if as_json:
         echo_json({"ledger": str(ledger)})

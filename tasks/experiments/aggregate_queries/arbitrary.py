@@ -49,6 +49,7 @@ EXPERIMENT = Experiment(
         "they are shown once by labels and once with permuted losses. By labels a group is known "
         "to be meant only if all of its rows are selected."
     ),
+    ours="five distinct losses, the numbers of rows, and 100 selections of each",
     data=("losses",),
     full=AskedLevels((20, 50, 100, 200, 400, 800), 100),
     quick=AskedLevels((20, 100, 400), 20),

@@ -58,6 +58,7 @@ EXPERIMENT = Experiment(
         "memory, and rewritten over the published table and its help table, which are Parquet "
         "files."
     ),
+    ours="the query, the sizes of the tables, k = 5 and e = 100",
     data=("uncorrelated",),
     full=AskedLevels((3_000, 30_000, 300_000), 7),
     quick=AskedLevels((1_000, 10_000), 3),

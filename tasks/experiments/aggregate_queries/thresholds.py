@@ -10,7 +10,7 @@ from sfumato.tasks.experiments.aggregate_queries.setting import (
     AskedLevels,
     permuted_losses,
 )
-from sfumato.tasks.experiments.shared.adult import people_with_loss
+from sfumato.tasks.experiments.shared.adult import EIGHT, people_with_loss
 from sfumato.tasks.experiments.shared.candidates import try_method
 from sfumato.tasks.experiments.shared.claim_tests import Trend
 from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
@@ -24,7 +24,7 @@ _SPANNING = {2: 100, 5: 250, 10: 500, 20: 1000, 40: 2000}
 
 def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
     """Yield the mean error of averages over ranges of age, by k at a fixed e, and vice versa."""
-    people = people_with_loss(inputs, ("age", "race", "sex"))
+    people = people_with_loss(inputs, EIGHT)
     windows = draw_windows(people, "age", _SPAN, scale.questions, np.random.default_rng(seed))
     for level in scale.levels:
         for measured, value, k, e in (
@@ -48,6 +48,7 @@ EXPERIMENT = Experiment(
         f"Averages over windows of {_SPAN} years of age. Losses are permuted in groups of k "
         f"distinct losses that span e or more. While k grows, e = {_E}; while e grows, k = {_K}."
     ),
+    ours="the tried k and e, those that stay, windows of ten years, and 25 of each",
     data=("losses",),
     full=AskedLevels(tuple(_SPANNING), 25),
     quick=AskedLevels((2, 10), 3),

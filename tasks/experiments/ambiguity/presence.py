@@ -45,6 +45,7 @@ EXPERIMENT = Experiment(
         f"shows the share of people for whom all of these groups together exceed α = {ALPHA}. Each "
         f"group shows the person or not, independently of the others; β = {_BETA}."
     ),
+    ours="β and the sizes of the tables",
     data=("census",),
     full=CountScale(0, 0, (500, 1000, 2000)),
     quick=CountScale(0, 0, (300, 600)),

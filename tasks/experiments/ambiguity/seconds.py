@@ -73,6 +73,7 @@ EXPERIMENT = Experiment(
         f"{ALPHA} and β = {_BETA} where they do not vary. There are 500,000 people where α or β "
         "varies and 100,000 where the density varies, as in the paper."
     ),
+    ours="the tried α, β and sizes, and the reading of density",
     data=("census",),
     full=TimedLevels(
         500_000,

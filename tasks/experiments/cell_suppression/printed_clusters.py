@@ -51,6 +51,7 @@ EXPERIMENT = Experiment(
         "forests are cut as printed, and in an order that never cuts at a copy of a vertex. As "
         "printed, a piece may be cut at a copy, which is not a row, as if it were one."
     ),
+    ours="the random tables",
     data=("small-tables",),
     full=RowsAndLevels(100, (3, 4, 5, 6, 8)),
     quick=RowsAndLevels(30, (3, 5)),

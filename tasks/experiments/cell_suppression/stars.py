@@ -67,6 +67,7 @@ EXPERIMENT = Experiment(
         "drawn from Adult and eight quasi-identifiers. The distances to the (k-1)-th nearest rows "
         "give a lower bound on that share."
     ),
+    ours="all of it: the paper has no experiments",
     data=("salaries",),
     full=RowsAndLevels(1_500, (2, 3, 5, 7, 10)),
     quick=RowsAndLevels(100, (2, 5)),
@@ -93,6 +94,7 @@ SIZES = Experiment(
     shows="The forest algorithm on samples of Adult (the paper has no experiments)",
     title="Cells suppressed by the size of the table",
     setting=f"The same share for k = {_K}, by how many people are drawn from Adult.",
+    ours="all of it: the paper has no experiments",
     data=("salaries",),
     full=RowsAndLevels(0, (200, 1_000, 5_000, 30_162)),
     quick=RowsAndLevels(0, (100, 300)),

@@ -94,6 +94,7 @@ NORMAL = Experiment(
         "with a standard deviation of the range divided by r. With the paper's variance of range/r "
         f"hardly any value would remain. {_AGAIN}"
     ),
+    ours="the tried r, a standard deviation in place of the variance, and 12 windows of each",
     data=("uniform", "uniform-rising"),
     full=SpreadScale(10_000, 12, (1, 2, 4, 8, 16)),
     quick=SpreadScale(300, 4, (2, 8)),
@@ -110,6 +111,7 @@ ZIPF = Experiment(
         f"Averages over windows of {_SPAN} years. The losses follow Zipf's law with exponent "
         f"{_SOURCE:g}, the target another exponent. {_AGAIN}"
     ),
+    ours="the tried exponents, and 12 windows of each",
     data=("zipf", "zipf-rising"),
     full=SpreadScale(10_000, 12, (0.1, 0.3, 0.5, 0.8, 1.2)),
     quick=SpreadScale(300, 4, (0.1, 1.2)),

@@ -36,6 +36,7 @@ EXPERIMENT = Experiment(
         "Averages of the loss over windows of age. The target is the distribution of the source: "
         "SA-only is then a permutation of all losses, QI-SA spreads those of each age."
     ),
+    ours="10,000 generated people where the paper has them, the spans, and 15 windows of each",
     data=("losses", "uncorrelated", "correlated"),
     full=SpreadScale(10_000, 15, (5, 10, 20, 40)),
     quick=SpreadScale(200, 3, (5, 40)),

@@ -103,6 +103,7 @@ EXPERIMENT = Experiment(
         f"Averages over windows of {_SPAN} years, with one, two and ten bands of age as the "
         "owner's groups; the target of each is its own distribution."
     ),
+    ours="windows of 20 years, 12 of each, and bands of equal width",
     data=("losses", "uncorrelated", "correlated"),
     full=SpreadScale(10_000, 12, (1, 2, 10)),
     quick=SpreadScale(150, 2, (1, 10)),
@@ -119,6 +120,7 @@ RANGES = Experiment(
         f"Averages over windows of {_SPAN} years, with one, two and ten bands of age as the "
         "owner's groups. In each, all losses from its least to its largest are equally frequent."
     ),
+    ours="windows of 20 years, 12 of each, and bands of equal width",
     data=("uncorrelated", "correlated"),
     full=SpreadScale(10_000, 12, (1, 2, 10)),
     quick=SpreadScale(150, 2, (1, 10)),

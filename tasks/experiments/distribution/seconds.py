@@ -30,6 +30,7 @@ EXPERIMENT = Experiment(
     shows="Figure: time by the size of the table",
     title="How long redistribution takes",
     setting="CPU seconds from the table in memory to a candidate that was written and judged.",
+    ours="the four sizes",
     data=("uncorrelated",),
     full=SpreadScale(0, 0, (25_000, 50_000, 100_000, 200_000)),
     quick=SpreadScale(0, 0, (1_000, 10_000)),

@@ -37,6 +37,7 @@ EXPERIMENT = Experiment(
         "Averages over windows of age. Losses are uniform and spread uniformly, separately for "
         "each age (QI-SA), with a balanced tree of two or three parts at each node."
     ),
+    ours="the spans, and 20 windows of each",
     data=("uniform",),
     full=SpreadScale(10_000, 20, (5, 10, 20, 40)),
     quick=SpreadScale(300, 4, (5, 40)),

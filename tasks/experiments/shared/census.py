@@ -29,7 +29,8 @@ SENSITIVE = ("occupation", "salary-class")
 YOUNGEST = 17
 DENSEST = 5
 _AGE = np.arange(CARDINALITIES["age"])  # years above the youngest
-KNOWN = ("age", "country", "education", "work-class", "marital")
+KNOWN = ("age", "gender", "education", "marital", "race", "work-class", "country")
+"""The quasi-identifiers, in the order of the paper's table of columns."""
 
 
 def census(rows: int, seed: int, density: int = 1) -> pa.Table:

@@ -1,8 +1,9 @@
-"""Tests that decide claims, and the statistics that they use.
+"""Tests that decide claims.
 
 What is drawn anew with each seed is one observation: the levels of one seed share their data and
-their groups, and are summed up in one number before anything is tested. A test gives two p-values,
-one for the claim and one against it; the smaller one decides if it is significant.
+their groups, and are summed up in one number before anything is tested. A test states the least
+effect that counts before anything is measured, and gives a p-value for the claim, one for its
+contrary, and one for an effect that is smaller than the least on both sides.
 """
 
 from collections.abc import Callable
@@ -11,9 +12,22 @@ from math import log
 
 import numpy as np
 
-from sfumato.tasks.experiments.shared.experiment import Matrix, Results, Weight
+from sfumato.tasks.experiments.shared.experiment import Effect, Matrix, Results, Weight
+from sfumato.tasks.experiments.shared.statistics import (
+    LEAST_RATIO,
+    LEAST_TAU,
+    equivalence,
+    has_interval,
+    location,
+    log_ratios,
+    mean_of_levels,
+    rank_correlation,
+    share_interval,
+    signed_ranks,
+)
 
 _RARE = 0.95  # what never happens in n cases may happen in one of twenty with probability .95^n
+_AVERAGED = f"ratio of {LEAST_RATIO:g} or more: signed ranks of ln(b/a), averaged over levels"
 
 
 def values_of_pair(
@@ -35,68 +49,39 @@ def values_of_pair(
     return first.values[:, columns[0]], second.values[:, columns[1]]
 
 
-def relative_difference(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return high minus low relative to the sum of both sizes; 0 where both are 0."""
-    both = np.abs(high) + np.abs(low)
-    difference: np.ndarray = np.divide(high - low, both, out=np.zeros_like(both), where=both != 0)
-    return difference
+def _effect(
+    quantity: str, values: np.ndarray, scale: Callable[[float], float] = lambda x: x
+) -> Effect:
+    """Return the effect of values of seeds, each end brought back to the scale of the reader."""
+    middle, low, high = (scale(end) for end in location(values))
+    return Effect(quantity, middle, low, high, "95 %" if has_interval(values) else "extremes")
 
 
-def mean_of_levels(values: np.ndarray) -> np.ndarray:
-    """Return the mean of the levels that could be measured (float64, one per seed that has any)."""
-    measured = np.where(np.isfinite(values), values, np.nan)
-    rows = measured[~np.isnan(measured).all(axis=1)] if measured.size else measured.reshape(0, 0)
-    return np.nanmean(rows, axis=1) if len(rows) else np.empty(0)
+def _ratio(quantity: str, logarithms: np.ndarray) -> Effect:
+    return _effect(quantity, logarithms, lambda end: float(np.exp(end)))
 
 
-def signed_ranks(margins: np.ndarray) -> tuple[float, float]:
-    """Return Wilcoxon's exact p-values, that margins are above 0 and that they are below.
+def _weigh_ratio(logarithms: np.ndarray, quantity: str, factor: float) -> Weight:
+    """Weigh the evidence that ratios are as large as claimed.
 
-    Equal sizes share their ranks; zeros have ranks and no side (Pratt).
+    A claim without a factor needs the least ratio, its contrary the inverse of it. A claim with a
+    factor needs just that factor, and its contrary is that the ratio is smaller.
     """
-    finite = margins[np.isfinite(margins)]
-    size = np.sort(np.abs(finite))
-    first, last = (np.searchsorted(size, np.abs(finite), side) for side in ("left", "right"))
-    ranks = (first + last + 1)[finite != 0]  # twice the rank: a whole number also where shared
-    sums = np.ones(1)
-    for rank in ranks.tolist():
-        sums = np.append(sums, np.zeros(rank)) + np.append(np.zeros(rank), sums)
-    reached = int(ranks[finite[finite != 0] > 0].sum())
-    ways = sums.sum()
-    return float(sums[reached:].sum() / ways), float(sums[: reached + 1].sum() / ways)
-
-
-def evidence_within(values: np.ndarray, least: float, most: float, numbers: str) -> Weight:
-    """Return the evidence that values lie within limits, and that they lie beyond one of them."""
-    above, under = signed_ranks(values - least), signed_ranks(most - values)
-    return Weight(max(above[0], under[0]), min(1.0, 2 * min(above[1], under[1])), numbers)
-
-
-def rank_correlation(values: np.ndarray) -> float:
-    """Kendall's tau of values in the order of their levels, without those that are NaN."""
-    from scipy.stats import kendalltau
-
-    is_finite = np.isfinite(values)
-    if is_finite.sum() < 2:
-        return 0.0
-    tau = float(kendalltau(np.flatnonzero(is_finite), values[is_finite]).statistic)
-    return 0.0 if np.isnan(tau) else tau
-
-
-def ratio_in_words(low: np.ndarray, high: np.ndarray, over: str, under: str) -> str:
-    """Return the ratio of two series, the median of the seeds and the extremes, in words."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.exp(mean_of_levels(np.log(high / low)))
-    if not len(ratios):
-        return "no ratio: nothing above 0 was measured"
-    least, middle, most = np.quantile(ratios, (0, 0.5, 1))
-    return f"{over} / {under}: {middle:.3g} ({least:.3g} to {most:.3g})"
+    effect = _ratio(quantity, logarithms)
+    if factor != 1:
+        return Weight(*signed_ranks(logarithms - log(factor)), effect)
+    least = log(LEAST_RATIO)
+    agree, _ = signed_ranks(logarithms - least)
+    _, disagree = signed_ranks(logarithms + least)
+    return Weight(agree, disagree, effect, equivalence(logarithms, -least, least)[0])
 
 
 def ends_in_words(matrix: Matrix) -> str:
-    """Return a series at its first and last level, in words."""
-    middle: Callable[[int], float] = lambda n: float(np.nanmedian(matrix.values[:, n]))  # noqa: E731
-    return f"{middle(0):.3g} at {matrix.levels[0]:g}, {middle(-1):.3g} at {matrix.levels[-1]:g}"
+    """Return the medians of a series at its first and last level, in words."""
+    if not matrix.values.size:
+        return ""
+    ends = [(float(np.nanmedian(matrix.values[:, n])), matrix.levels[n]) for n in (0, -1)]
+    return ", ".join(f"{middle:.3g} at {level:g}" for middle, level in ends)
 
 
 @dataclass(frozen=True)
@@ -108,36 +93,46 @@ class Below:
     upper: str
     factor: float = 1.0
     levels: tuple[float, ...] = ()
-    words: str = field(default="signed ranks of (b - a)/(b + a), averaged over levels", init=False)
+
+    @property
+    def words(self) -> str:
+        """The test in words."""
+        return _AVERAGED if self.factor == 1 else _AVERAGED.replace("1.05", f"{self.factor:.3g}", 1)
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """Weigh by the signed ranks of the seeds' mean differences, relative to sizes."""
+        """Weigh by the signed ranks of the seeds' mean logarithms of ratios."""
         low, high = values_of_pair(results, data, self.measure, self.lower, self.upper, self.levels)
-        margin = mean_of_levels(relative_difference(self.factor * low, high))
-        return Weight(*signed_ranks(margin), ratio_in_words(low, high, self.upper, self.lower))
+        ratios = mean_of_levels(log_ratios(low, high))
+        return _weigh_ratio(ratios, f"{self.upper} / {self.lower}", self.factor)
 
 
 @dataclass(frozen=True)
 class EverywhereBelow:
     """One series is below another at every level.
 
-    Agrees if each level does; disagrees as soon as one level does, by Bonferroni's correction.
+    Agrees if each level does; disagrees as soon as the contrary holds at one level, by Bonferroni's
+    correction.
     """
 
     measure: str
     lower: str
     upper: str
     words: str = field(
-        default="signed ranks at each level: all of them for, one against", init=False
+        default=f"ratio of {LEAST_RATIO:g} or more: signed ranks of ln(b/a) at each level, "
+        "all of them for, one against",
+        init=False,
     )
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """Weigh by the signed ranks of the seeds' relative differences at each level."""
+        """Weigh by the signed ranks of the seeds' logarithms at each level."""
         low, high = values_of_pair(results, data, self.measure, self.lower, self.upper, ())
-        each = [signed_ranks(margin) for margin in relative_difference(low, high).T]
-        agree = max((pair[0] for pair in each), default=1.0)
-        disagree = min(1.0, len(each) * min((pair[1] for pair in each), default=1.0))
-        return Weight(agree, disagree, ratio_in_words(low, high, self.upper, self.lower))
+        quantity = f"{self.upper} / {self.lower} where it is least"
+        each = [_weigh_ratio(column, quantity, 1.0) for column in log_ratios(low, high).T]
+        if not each:
+            return Weight(1.0, 1.0, _ratio(quantity, np.empty(0)))
+        agree = max(weight.agree for weight in each)
+        disagree = min(1.0, len(each) * min(weight.disagree for weight in each))
+        return Weight(agree, disagree, min((w.effect for w in each), key=lambda e: e.middle))
 
 
 @dataclass(frozen=True)
@@ -148,15 +143,17 @@ class BelowAtLevel:
     series: str
     lower: float
     upper: float
-    words: str = field(default="signed ranks of (b - a)/(b + a) of two levels", init=False)
+    words: str = field(
+        default=f"ratio of {LEAST_RATIO:g} or more: signed ranks of ln(b/a) of two levels",
+        init=False,
+    )
 
     def weigh(self, results: Results, data: str) -> Weight:
-        """Weigh by the signed ranks of the seeds' relative differences between the levels."""
+        """Weigh by the signed ranks of the seeds' logarithms of the ratio of the levels."""
         matrix = results.matrix(data, self.measure, self.series)
         low, high = (matrix.select((level,)).values for level in (self.lower, self.upper))
-        margin = mean_of_levels(relative_difference(low, high))
-        numbers = ratio_in_words(low, high, f"at {self.upper:g}", f"at {self.lower:g}")
-        return Weight(*signed_ranks(margin), numbers)
+        ratios = mean_of_levels(log_ratios(low, high))
+        return _weigh_ratio(ratios, f"at {self.upper:g} / at {self.lower:g}", 1.0)
 
 
 @dataclass(frozen=True)
@@ -167,14 +164,20 @@ class Trend:
     series: str
     rises: bool
     levels: tuple[float, ...] = ()
-    words: str = field(default="signed ranks of Kendall's tau with the level", init=False)
+    words: str = field(
+        default=f"Kendall's τ over all levels of {LEAST_TAU:g} or more in size: its signed ranks",
+        init=False,
+    )
 
     def weigh(self, results: Results, data: str) -> Weight:
         """Weigh by the signed ranks of the seeds' rank correlations with the level."""
         matrix = results.matrix(data, self.measure, self.series).select(self.levels)
         taus = np.array([rank_correlation(row) for row in matrix.values])
-        agree, disagree = signed_ranks(taus if self.rises else -taus)
-        return Weight(agree, disagree, ends_in_words(matrix))
+        claimed = taus if self.rises else -taus
+        agree, _ = signed_ranks(claimed - LEAST_TAU)
+        disagree, _ = signed_ranks(-claimed - LEAST_TAU)
+        neither, _ = equivalence(taus, -LEAST_TAU, LEAST_TAU)
+        return Weight(agree, disagree, _effect("τ", taus), neither, ends_in_words(matrix))
 
 
 @dataclass(frozen=True)
@@ -190,22 +193,22 @@ class Alike:
     @property
     def words(self) -> str:
         """The test in words."""
-        return f"two one-sided signed-rank tests of ln(b/a) within ±ln {self.within:g}"
+        return f"ratio within {self.within:g} either way: two signed-rank tests of ln(b/a)"
 
     def weigh(self, results: Results, data: str) -> Weight:
         """Weigh the evidence that the mean logarithm of the ratio is small, or large."""
         if self.series == self.other:
             matrix = results.matrix(data, self.measure, self.series)
             first, second = matrix.values[:, :1], matrix.values[:, -1:]
+            quantity = "last level / first level"
         else:
             first, second = values_of_pair(
                 results, data, self.measure, self.series, self.other, self.levels
             )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = mean_of_levels(np.log(second / first))
-        words = ("the last level", "the first") if self.series == self.other else ("", "")
-        numbers = ratio_in_words(first, second, words[0] or self.other, words[1] or self.series)
-        return evidence_within(ratio, -log(self.within), log(self.within), numbers)
+            quantity = f"{self.other} / {self.series}"
+        ratios = mean_of_levels(log_ratios(first, second))
+        evidence = equivalence(ratios, -log(self.within), log(self.within))
+        return Weight(*evidence, _ratio(quantity, ratios))
 
 
 @dataclass(frozen=True)
@@ -220,20 +223,14 @@ class Slope:
     @property
     def words(self) -> str:
         """The test in words."""
-        return (
-            "two one-sided signed-rank tests of the log-log slope in "
-            f"[{self.least:g}, {self.most:g}]"
-        )
+        return f"log-log slope from {self.least:g} to {self.most:g}: two signed-rank tests"
 
     def weigh(self, results: Results, data: str) -> Weight:
         """Weigh by the slopes of the seeds' logarithms."""
         matrix = results.matrix(data, self.measure, self.series)
         logarithms = np.log(np.array(matrix.levels))
         slopes = np.array([np.polyfit(logarithms, np.log(row), 1)[0] for row in matrix.values])
-        low, middle, high = np.quantile(slopes, (0, 0.5, 1))
-        return evidence_within(
-            slopes, self.least, self.most, f"slope {middle:.2f} ({low:.2f} to {high:.2f})"
-        )
+        return Weight(*equivalence(slopes, self.least, self.most), _effect("slope", slopes))
 
 
 @dataclass(frozen=True)
@@ -249,8 +246,15 @@ class Never:
         """Weigh by counting cases."""
         cases = int(np.nansum(results.matrix(data, self.cases, self.series).values))
         happened = int(np.nansum(results.matrix(data, self.happened, self.series).values))
-        numbers = f"{happened:,} of {cases:,} cases"
-        return Weight(1.0, 0.0, numbers) if happened else Weight(_RARE**cases, 1.0, numbers)
+        effect = _share_of_cases("share of cases", cases, happened)
+        evidence = (1.0, 0.0) if happened else (_RARE**cases, 1.0)
+        return Weight(*evidence, effect, remark=f"{happened:,} of {cases:,} cases")
+
+
+def _share_of_cases(quantity: str, cases: int, happened: int) -> Effect:
+    if not cases:
+        return Effect(quantity, float("nan"), float("nan"), float("nan"))
+    return Effect(quantity, happened / cases, *share_interval(cases, happened))
 
 
 @dataclass(frozen=True)
@@ -263,12 +267,12 @@ class Mostly:
 
     def weigh(self, results: Results, data: str) -> Weight:
         """Weigh by the sign test."""
-        values = results.matrix(data, self.measure, self.series).values[:, 0]
-        signs = np.where(values > 0, 1.0, -1.0)
         from scipy.stats import binomtest
 
-        yes, n = int((signs > 0).sum()), len(signs)
+        values = results.matrix(data, self.measure, self.series).values[:, 0]
+        yes, seeds = int((values > 0).sum()), len(values)
         agree, disagree = (
-            float(binomtest(yes, n, alternative=side).pvalue) for side in ("greater", "less")
+            float(binomtest(yes, seeds, alternative=side).pvalue) for side in ("greater", "less")
         )
-        return Weight(agree, disagree, f"in {yes} of {n} seeds")
+        effect = _share_of_cases("share of seeds", seeds, yes)
+        return Weight(agree, disagree, effect, remark=f"in {yes} of {seeds} seeds")

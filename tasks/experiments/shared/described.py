@@ -37,8 +37,8 @@ DATA: Mapping[str, DataInWords] = {
     "occupations": _real_data("Adult, occupation", f"{_COMPLETE}; fourteen occupations."),
     "occupations-by-age": _real_data(
         "Adult, occupation, ages evened out",
-        "A sub-sample of the same rows in which no band of five years of age has more people than "
-        "the median band.",
+        "A Bernoulli sub-sample of the same rows in which no band of five years of age is expected "
+        "to have more people than the median band.",
     ),
     "slides": _real_data(
         "The slide table", "The seven people of the paper's own example, by age, race and zip code."
@@ -110,14 +110,17 @@ class Paper:
         authors: its authors, and the place of publication.
         about: the comparison that it makes, in a sentence.
         apart: the differences of these experiments from its own.
+        without: what else it shows, and the reason why there is no experiment on it.
     """
 
     title: str
     authors: str
     about: str
     apart: str
+    without: tuple[tuple[str, str], ...]
 
 
+_EXAMPLES = "Its examples are tests"
 PAPERS: Mapping[str, Paper] = {
     "aggregate-queries": Paper(
         "Aggregate query answering on anonymized tables",
@@ -126,6 +129,13 @@ PAPERS: Mapping[str, Paper] = {
         "quasi-identifiers, by how wide the bounds of an average are.",
         "The paper gives 3,900 as the largest capital loss; adult.data has 4,356. Which e it used "
         "is not known here.",
+        (
+            ("Figures: the running example, permuted and generalized", _EXAMPLES),
+            (
+                "Theorems: bounds in the same groups, disjoint ranges of the least sum",
+                "They are laws, which tests compare with all worlds and all partitions",
+            ),
+        ),
     ),
     "ambiguity": Paper(
         "Ambiguity: hide the presence of individuals and their privacy with low information loss",
@@ -134,16 +144,24 @@ PAPERS: Mapping[str, Paper] = {
         "estimates of counts are compared with those of generalization.",
         "The paper has up to 500,000 people of a census that may not be passed on. Here is a "
         "substitute, of that size where the size varies or time is measured, and of a few thousand "
-        "people elsewhere. Several algorithms are misprinted; the last experiments measure what "
-        "that costs.",
+        "people elsewhere. Counts are asked over ranges and as the paper has them, as cells of a "
+        "GROUP BY. Several algorithms are misprinted; the last experiments measure what that "
+        "costs.",
+        (
+            ("Figures: the running example, its groups and its estimates", _EXAMPLES),
+            (
+                "All figures on the census itself",
+                "It may not be passed on; figures are repeated on a substitute and on Adult",
+            ),
+        ),
     ),
     "distribution": Paper(
         "Distribution-based microdata anonymization",
         "Koudas, Srivastava, Yu, Zhang; VLDB 2009",
         "Sensitive values are shown as subdomains that follow a target distribution, for whole "
         "groups of the owner (SA-only) or by quasi-identifiers (QI-SA).",
-        "The paper generates 10,000 people, and so do these experiments; where fakes are searched "
-        "for, which takes long, there are 1,500.",
+        "The paper generates 10,000 people, and so do these experiments.",
+        (("Figures: the running example, its trees and its fakes", _EXAMPLES),),
     ),
     "diversity": Paper(
         "l-diversity: privacy beyond k-anonymity",
@@ -151,13 +169,28 @@ PAPERS: Mapping[str, Paper] = {
         "k-anonymous tables may have groups in which all people share a sensitive value. The cost "
         "of ruling that out is compared with k-anonymity.",
         "The paper has 45,222 complete rows of Adult's two files; here is the first, with 30,162 "
-        "of which each seed draws a part. Its runs of Incognito are an exact search here. Which "
-        "sub-sample with less skewed ages it drew is not known here.",
+        "of which each seed draws a part. Its runs of Incognito are an exact search here. The "
+        "chances of its sub-sample with less skewed ages are not in the texts at hand, and the "
+        "orders of Lands End are generated.",
+        (
+            ("Figures: the inpatients, 4-anonymous and 3-diverse", _EXAMPLES),
+            (
+                "All tables and figures on the orders of Lands End themselves",
+                "They are not public; tables and figures are repeated on a substitute",
+            ),
+            ("Theorems: beliefs of an attacker, monotony", "They are laws, which tests check"),
+        ),
     ),
     "cell-suppression": Paper(
         "Approximation algorithms for k-anonymity",
         "Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu; 2005",
         "Single cells are suppressed, at most a fixed number of times as many as are needed.",
         "The paper has theorems and no experiments; these experiments are this project's own.",
+        (
+            (
+                "Theorem: the problem is NP-hard for three values or more",
+                "It is about all algorithms: there is nothing to measure",
+            ),
+        ),
     ),
 }

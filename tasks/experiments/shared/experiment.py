@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -92,23 +93,63 @@ class Results:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """The size of what was measured, with an interval over seeds.
+
+    Attributes:
+        quantity: the measured quantity in words, such as "generalized / permuted".
+        middle: its estimate; NaN where nothing could be measured.
+        low: the lower end of its interval.
+        high: the upper end of its interval.
+        kind: of its interval: that of 95 %, or only the extremes of few seeds.
+    """
+
+    quantity: str
+    middle: float
+    low: float
+    high: float
+    kind: Literal["95 %", "extremes"] = "95 %"
+
+    @property
+    def words(self) -> str:
+        """The effect in words."""
+        if isnan(self.middle):
+            return f"{self.quantity}: nothing was measured"
+        ends = f"{self.low:.3g} to {self.high:.3g}"
+        return f"{self.quantity}: {self.middle:.3g} ({self.kind}: {ends})"
+
+
+@dataclass(frozen=True)
 class Weight:
     """The evidence for and against a claim.
 
     Attributes:
         agree: the p-value of the measurements if the claim were just not true.
-        disagree: the p-value of the measurements if the claim were just true.
-        numbers: the measurements in words.
+        disagree: the p-value of the measurements if its contrary were just not true.
+        effect: the size of what was measured, with its interval.
+        neither: the p-value of the measurements if the effect were just large enough, on either
+            side; 1 for claims that have no least effect.
+        remark: what else was measured, in words.
     """
 
     agree: float
     disagree: float
-    numbers: str
+    effect: Effect
+    neither: float = 1.0
+    remark: str = ""
 
     @property
     def p(self) -> float:
-        """The p-value of both sides together."""
-        return min(1.0, 2 * min(self.agree, self.disagree))
+        """The p-value of all sides together.
+
+        Whatever is true, at most two of the three sides are false: twice the least is enough.
+        """
+        return min(1.0, 2 * min(self.agree, self.disagree, self.neither))
+
+    @property
+    def numbers(self) -> str:
+        """The measurements in words."""
+        return "; ".join(words for words in (self.effect.words, self.remark) if words)
 
 
 class ClaimTest(Protocol):
@@ -124,6 +165,9 @@ class ClaimTest(Protocol):
         ...
 
 
+Author = Literal["paper", "project"]
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement about an experiment's outcome.
@@ -133,12 +177,14 @@ class Claim:
         data: the key of the data that it is tested on.
         test: the test that decides it.
         by: its author: the paper, or this project about the paper.
+        hindsight: whether it was written after results of a similar run had been seen.
     """
 
     text: str
     data: str
     test: ClaimTest
-    by: Literal["paper", "project"] = "paper"
+    by: Author = "paper"
+    hindsight: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,6 +235,7 @@ class Experiment:
         shows: the figure or table of the paper, in words.
         title: its subject.
         setting: the procedure here, in sentences.
+        ours: what this project chose, because the texts at hand lack it.
         data: the keys of its data.
         full: parameters of a whole run.
         quick: parameters of a run that takes a second.
@@ -203,6 +250,7 @@ class Experiment:
     shows: str
     title: str
     setting: str
+    ours: str
     data: tuple[str, ...]
     full: Any
     quick: Any

@@ -15,6 +15,7 @@ from sfumato.tasks.schema.hierarchy_rules import HierarchyRule, Intervals, Prefi
 
 VALUES = np.arange(1024, 3072, 32)  # 64 losses, so that a binary tree over them is balanced
 KNOWN = ("zipcode", "order-date", "gender", "style", "price", "quantity", "shipment")
+FIVE = KNOWN[:5]
 COST = "cost"
 HIERARCHIES: dict[str, HierarchyRule] = {
     "zipcode": Prefixes(prefixes=(4, 3, 2, 1)),

@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 
 from sfumato.tasks.experiments.shared.described import DATA
-from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Results, Weight
+from sfumato.tasks.experiments.shared.experiment import Claim, Effect, Experiment, Results, Weight
 
 ALPHA = 0.05
-Outcome = Literal["agree", "disagree", "inconclusive"]
+Outcome = Literal["agree", "disagree", "no effect", "inconclusive"]
+OUTCOMES: tuple[Outcome, ...] = ("agree", "disagree", "no effect", "inconclusive")
 _COLUMNS = (
     "paper",
     "experiment",
@@ -20,10 +21,15 @@ _COLUMNS = (
     "by",
     "data",
     "outcome",
+    "effect",
+    "low",
+    "high",
+    "quantity",
+    "interval",
+    "remark",
     "test",
     "p",
     "p_holm",
-    "numbers",
 )
 
 
@@ -38,10 +44,19 @@ class Entry:
 
     @property
     def outcome(self) -> Outcome:
-        """The side that is significant, or `inconclusive`."""
+        """The side that is significant, or `inconclusive`.
+
+        `no effect` is an effect that is surely smaller than the least one that counts.
+        """
         if self.adjusted > ALPHA:
             return "inconclusive"
-        return "agree" if self.evidence.agree < self.evidence.disagree else "disagree"
+        evidence = self.evidence
+        sides: dict[Outcome, float] = {
+            "agree": evidence.agree,
+            "disagree": evidence.disagree,
+            "no effect": evidence.neither,
+        }
+        return min(sides, key=lambda side: sides[side])
 
     @property
     def words(self) -> str:
@@ -62,9 +77,11 @@ def keep_ledger(measured: Mapping[str, Results], experiments: Sequence[Experimen
 
 
 def _weigh(claim: Claim, results: Results) -> Weight:
-    """Return the evidence of the results; no evidence for either side if every seed failed."""
-    if not results.points and results.failed:
-        return Weight(1.0, 1.0, f"every seed failed: {next(iter(results.failed.values()))}")
+    """Return the evidence of the results; no evidence for either side if no seed has points."""
+    if not results.points:
+        reason = next(iter(results.failed.values()), "not measured yet")
+        effect = Effect("effect", float("nan"), float("nan"), float("nan"))
+        return Weight(1.0, 1.0, effect, remark=f"no seed: {reason}")
     return claim.test.weigh(results, claim.data)
 
 
@@ -92,7 +109,10 @@ def ledger_csv(entries: Sequence[Entry]) -> str:
     writer.writerow(_COLUMNS)
     for entry in entries:
         claim, evidence = entry.claim, entry.evidence
+        effect = evidence.effect
         p = (f"{value:.4g}" for value in (evidence.p, entry.adjusted))
+        ends = (f"{end:.4g}" for end in (effect.middle, effect.low, effect.high))
         names = (entry.experiment.paper, entry.experiment.name, claim.text, claim.by, claim.data)
-        writer.writerow((*names, entry.words, claim.test.words, *p, evidence.numbers))
+        words = (effect.quantity, effect.kind, evidence.remark, claim.test.words)
+        writer.writerow((*names, entry.words, *ends, *words, *p))
     return text.getvalue()

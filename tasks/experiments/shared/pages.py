@@ -1,12 +1,20 @@
 """The files of a run: the ledger, a page for each paper, tables and plots of experiments."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.experiments.shared.described import DATA, PAPERS
-from sfumato.tasks.experiments.shared.experiment import Experiment, Results, Size
-from sfumato.tasks.experiments.shared.ledger import ALPHA, Entry, keep_ledger, ledger_csv
+from sfumato.tasks.experiments.shared.experiment import Experiment, Results
+from sfumato.tasks.experiments.shared.kept import RunFacts
+from sfumato.tasks.experiments.shared.ledger import (
+    ALPHA,
+    OUTCOMES,
+    Entry,
+    keep_ledger,
+    ledger_csv,
+)
 from sfumato.tasks.experiments.shared.plots import LinesPlot, plots_of
 from sfumato.tasks.report.rendering import environment, stylesheet
 
@@ -18,7 +26,7 @@ def write_files(
     directory: Path,
     chosen: Sequence[Experiment],
     measured: Mapping[str, Results],
-    size: Size,
+    facts: RunFacts,
 ) -> list[Entry]:
     """Write everything into a directory, over what an earlier run has left there.
 
@@ -27,12 +35,13 @@ def write_files(
     """
     directory.mkdir(parents=True, exist_ok=True)
     entries = keep_ledger(measured, chosen)
-    shared: dict[str, Any] = {"size": size, "seeds": _seeds(measured), "alpha": ALPHA}
+    shared: dict[str, Any] = {**facts._asdict(), "alpha": ALPHA, "outcomes": OUTCOMES}
     shared["failed"] = {
         name: results.failed for name, results in measured.items() if results.failed
     }
     shared |= {"papers": PAPERS, "described": DATA}
     _write(directory / "ledger.csv", ledger_csv(entries))
+    _write(directory / "run.json", json.dumps(facts._asdict(), indent=2) + "\n")
     _write(directory / LEDGER, _page("ledger", {"entries": entries, "chosen": chosen, **shared}))
     for paper in dict.fromkeys(experiment.paper for experiment in chosen):
         of_paper = [experiment for experiment in chosen if experiment.paper == paper]
@@ -77,11 +86,6 @@ def _page(template: str, view: Mapping[str, Any]) -> str:
     style = stylesheet(_STYLE)
     page = environment().get_template(f"experiments/{template}.html.j2")
     return page.render(css=style.css, css_hash=style.sha256, **view)
-
-
-def _seeds(measured: Mapping[str, Results]) -> int:
-    whole = (len(results.points) + len(results.failed) for results in measured.values())
-    return max(whole, default=0)
 
 
 def _write(path: Path, text: str) -> None:

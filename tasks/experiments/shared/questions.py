@@ -13,7 +13,7 @@ import numpy as np
 from sqlglot import exp
 
 from sfumato.tasks.choose.trial import Trial
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.extremes import Counting, mean
@@ -78,12 +78,7 @@ def draw_counts(
     questions: list[Ranges] = []
     while len(questions) < number:
         chosen = sorted(rng.choice(len(columns), min(attributes, len(columns)), replace=False))
-        within = {}
-        for position in chosen:
-            values = columns[position].values.to_numpy(zero_copy_only=False)
-            many = int(np.ceil(selectivity ** (1 / len(chosen)) * len(values)))
-            first = int(rng.integers(0, len(values) - many + 1))
-            within[columns[position].name] = int(values[first]), int(values[first + many - 1])
+        within = _draw_ranges([columns[position] for position in chosen], selectivity, rng)
         value = sensitive.values[int(sensitive.codes[rng.integers(microdata.rows)])].as_py()
         question = Ranges(within, (sensitive.name, value))
         if question.rows(microdata).any():
@@ -91,26 +86,60 @@ def draw_counts(
     return questions
 
 
+def _draw_ranges(
+    columns: Sequence[Column], selectivity: float, rng: np.random.Generator
+) -> dict[str, tuple[int, int]]:
+    """Draw a range of each column; together they have a share of all combinations, or more."""
+    within = {}
+    for column in columns:
+        values = column.values.to_numpy(zero_copy_only=False)
+        many = int(np.ceil(selectivity ** (1 / len(columns)) * len(values)))
+        first = int(rng.integers(0, len(values) - many + 1))
+        within[column.name] = int(values[first]), int(values[first + many - 1])
+    return within
+
+
 def draw_cells(
-    microdata: Microdata, attributes: int, number: int, rng: np.random.Generator
+    microdata: Microdata,
+    attributes: Sequence[int],
+    number: int,
+    rng: np.random.Generator,
+    selectivity: float | None = None,
 ) -> list[Ranges]:
     """Draw one random cell that is not empty of each of so many queries with GROUP BY.
 
-    A query groups by random quasi-identifiers those who share a random row's sensitive value.
+    A query groups those who share a random row's sensitive value by random quasi-identifiers, whose
+    number is one of `attributes`. With a selectivity it asks only for those in random ranges of two
+    other quasi-identifiers.
     """
+    questions: list[Ranges] = []
+    while len(questions) < number:
+        question = _draw_cell(microdata, int(rng.choice(attributes)), selectivity, rng)
+        if question is not None:
+            questions.append(question)
+    return questions
+
+
+def _draw_cell(
+    microdata: Microdata, attributes: int, selectivity: float | None, rng: np.random.Generator
+) -> Ranges | None:
+    """Draw a query with GROUP BY and a cell of it; None if all its cells are empty."""
     columns = microdata.with_roles("quasi-identifier")
     (sensitive,) = microdata.with_roles("sensitive")
-    questions = []
-    for _ in range(number):
-        chosen = sorted(rng.choice(len(columns), attributes, replace=False))
-        code = sensitive.codes[rng.integers(microdata.rows)]
-        members = np.flatnonzero(sensitive.codes == code)
-        names = [columns[position].name for position in chosen]
-        rows = np.stack([numbers_of(microdata, name)[members] for name in names], axis=1)
-        cell = rng.choice(np.unique(rows, axis=0)).tolist()
-        within = {name: (value, value) for name, value in zip(names, cell, strict=True)}
-        questions.append(Ranges(within, (sensitive.name, sensitive.values[int(code)].as_py())))
-    return questions
+    order = rng.permutation(len(columns))
+    names = [columns[position].name for position in sorted(order[:attributes])]
+    others = [columns[position] for position in order[attributes : attributes + 2]]
+    code = int(sensitive.codes[rng.integers(microdata.rows)])
+    value = (sensitive.name, sensitive.values[code].as_py())
+    within = {} if selectivity is None else _draw_ranges(others, selectivity, rng)
+    members = np.flatnonzero(Ranges(within, value).rows(microdata))
+    if not len(members):
+        return None
+    rows = np.stack([numbers_of(microdata, name)[members] for name in names], axis=1)
+    cell = rng.choice(np.unique(rows, axis=0)).tolist()
+    return Ranges(
+        {**within, **{name: (end, end) for name, end in zip(names, cell, strict=True)}}, value
+    )
 
 
 def bounds_of(
