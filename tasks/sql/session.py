@@ -69,7 +69,7 @@ class _LaterConnection:
         if self._is_closed:
             raise ValueError("the connection is closed")
         if self._connection is None:
-            self._connection = _open_connection(self._tables)
+            self._connection = open_session(self._tables)
         return getattr(self._connection, name)
 
     def close(self) -> None:
@@ -88,28 +88,24 @@ def session(
     Raises:
         InputError: if a file is missing, or when it is first used and a file is no Parquet file.
     """
-    with closing(open_session(tables)) as connection:
-        yield connection
+    for table in tables.values():
+        if not isinstance(table, pa.Table):
+            _require_files(_files(table))
+    with closing(_LaterConnection(tables)) as connection:
+        yield cast("duckdb.DuckDBPyConnection", connection)
 
 
 def open_session(
     tables: Mapping[str, pa.Table | Path | TableInParts],
 ) -> "duckdb.DuckDBPyConnection":
-    """Return such a connection, which the caller must close.
+    """Open such a connection at once, which the caller must close.
 
     Raises:
-        InputError: if a file is missing, or when it is first used and a file is no Parquet file.
+        InputError: if a file is missing or is no Parquet file.
     """
-    for table in tables.values():
-        if not isinstance(table, pa.Table):
-            _require_files(_files(table))
-    return cast("duckdb.DuckDBPyConnection", _LaterConnection(dict(tables)))
-
-
-def _open_connection(
-    tables: Mapping[str, pa.Table | Path | TableInParts],
-) -> "duckdb.DuckDBPyConnection":
     files = {name: _files(t) for name, t in tables.items() if not isinstance(t, pa.Table)}
+    for paths in files.values():
+        _require_files(paths)
     connection = _open_database(files)
     for name, table in tables.items():
         if isinstance(table, pa.Table):
