@@ -96,9 +96,11 @@ class PartJudge:
             parts: the number of parts.
         """
         broken = np.zeros(parts, dtype=bool)
+        if of_related := [promise for promise in self.promises if promise.of_related]:
+            groups = self._with_related(of_related, rows, part, parts)
+            broken |= np.any([promise.failing(groups) for promise in of_related], axis=0)
         for promise in self.promises:
             if promise.of_related:
-                broken |= promise.failing(self._with_related(promise, rows, part, parts))
                 continue
             groups, owner = self._groups(promise, rows, part, parts)
             broken[owner[promise.failing(groups)[: len(owner)]]] = True
@@ -107,9 +109,9 @@ class PartJudge:
         return broken
 
     def _with_related(
-        self, promise: PrivacyModel, rows: np.ndarray, part: np.ndarray, parts: int
+        self, promises: Sequence[PrivacyModel], rows: np.ndarray, part: np.ndarray, parts: int
     ) -> Groups:
-        """Return parts as groups of people, with the related rows of these.
+        """Return parts as groups of people, with what promises count of their related rows.
 
         Raises:
             PromiseError: if the table has no related rows.
@@ -117,17 +119,17 @@ class PartJudge:
         from sfumato.expectations.groups.related import count_related  # few tables have such rows
 
         if self.related is None:
-            raise PromiseError(f"{promise.name}: the table has no related rows")
+            raise PromiseError(f"{promises[0].name}: the table has no related rows")
         part_of_person = np.full(self.rows, -1, dtype=np.int64)
         part_of_person[rows] = part
         inside = np.flatnonzero(part_of_person[self.related.owner] >= 0)
-        owner, named = self.related.owner[inside], [promise.sensitive] if promise.sensitive else []
-        coded = {name: self._related_codes[name] for name in named}
+        owner, named = self.related.owner[inside], {p.sensitive for p in promises if p.sensitive}
+        coded = {name: self._related_codes[name] for name in sorted(named)}
         counted = count_related(
             part_of_person[owner],
             owner,
             {name: column._replace(codes=column.codes[inside]) for name, column in coded.items()},
-            owners=promise.needs_owners,
+            owners=any(promise.needs_owners for promise in promises),
         )
         return Groups(np.bincount(part, minlength=parts), {}, related=counted)
 
