@@ -312,8 +312,8 @@ def _highest(terms: Document) -> int:
 @refuses("format-wrong")
 def format_too_high(draft: Draft, rng: Random) -> None:
     """State a higher format than the lowest that fits."""
-    require(_highest(draft.terms) < 13)
-    number = rng.randint(_highest(draft.terms) + 1, 13)
+    require(_highest(draft.terms) < 15)
+    number = rng.randint(_highest(draft.terms) + 1, 15)
     draft.declare(lambda terms: terms.update(format=number))
 
 
@@ -341,7 +341,7 @@ def format_of_another_kind(draft: Draft, rng: Random) -> None:
 @not_judged("format-newer")
 def format_of_the_future(draft: Draft, rng: Random) -> None:
     """State a format that came after this specification."""
-    draft.declare(lambda terms: terms.update(format=rng.choice([15, 16, 1000])))
+    draft.declare(lambda terms: terms.update(format=rng.choice([16, 17, 1000])))
 
 
 @refuses("counts-contradict")

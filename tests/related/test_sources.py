@@ -47,7 +47,7 @@ def test_stays_of_nobody_can_be_dropped_and_are_counted(tmp_path):
 
 def test_stays_without_a_patient_are_refused(tmp_path):
     spec = spec_with(tmp_path, with_stays(toy(), (None, "flu", 1)), promises=EASY)
-    with pytest.raises(InputError, match="belong to nobody"):
+    with pytest.raises(InputError, match="belong to no person"):
         release_here(spec)
 
 

@@ -84,7 +84,7 @@ def groups(
         PromiseError: where the tables contradict each other.
     """
     people, rows = (table for name, table in tables.items() if name != GROUPS)
-    numbers = {name: as_integers(tables[GROUPS][name]) for name in group_counts.SCHEMA.names}
+    numbers = group_counts.numbers_of(tables[GROUPS])
     sizes, group = numbers[PEOPLE], as_integers(rows[GROUP_ID])
     group_counts.require_agreement(numbers, as_integers(people[GROUP_ID]), group)
     occupied = np.flatnonzero(numbers[ROWS])

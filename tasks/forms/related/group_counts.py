@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import TotalCount, rules_of_published
-from sfumato.expectations.shared.arrow import as_array
+from sfumato.expectations.shared.arrow import as_array, as_integers
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.order import is_sorted
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS
@@ -41,6 +41,11 @@ def count_groups(group: np.ndarray, owner: np.ndarray) -> pa.Table:
         MOST: most,
     }
     return pa.table({name: as_array(n.astype(np.int64), pa.int64()) for name, n in numbers.items()})
+
+
+def numbers_of(table: pa.Table) -> Mapping[str, np.ndarray]:
+    """Return the columns of the table of groups (int64, one per group)."""
+    return {name: as_integers(table[name]) for name in SCHEMA.names}
 
 
 def require_agreement(
