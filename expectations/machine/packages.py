@@ -8,6 +8,7 @@ import re
 from functools import cache
 from importlib import import_module
 from importlib.metadata import requires
+from importlib.util import find_spec
 from typing import Any
 
 from sfumato.expectations.machine.fault import MachineFault
@@ -31,6 +32,16 @@ def missing_package(error: BaseException) -> MachineFault | None:
         (install(extra),),
         MissingPackageError,
     )
+
+
+def require_module(name: str) -> None:
+    """Refuse to go on without a module that the work ahead imports somewhere.
+
+    Raises:
+        ModuleNotFoundError: if it is not installed.
+    """
+    if find_spec(name) is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def import_extra(module: str, extra: str, what: str) -> Any:

@@ -33,6 +33,7 @@ STAGES = {  # the function of each task's module that does its work
     "evaluate": "evaluate_release",
 }
 OTHERS = {  # the other tasks: the function that each calls first, or that does its work
+    "ingest.ingest_related": "write_related_source",
     "hold.find_candidate": "identity",
     "hold.hold": "hold_candidate",
     "deidentify.choose": "choose_terms",

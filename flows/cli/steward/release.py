@@ -68,11 +68,13 @@ def _rehearse(spec: Path, changes: "Overrides") -> None:
 
 def publish_version(spec: Path, changes: "Overrides", *, with_prefect: bool = False) -> str:
     """Run the flow in this process; return the published directory, or the waiting candidate's."""
+    from sfumato.expectations.machine.packages import require_module
     from sfumato.flows.inputs.hidden import hide
     from sfumato.flows.inputs.resolved import resolve_run
     from sfumato.tasks.lines.line import require_writable
     from sfumato.tasks.microdata.source_files import require_open
 
+    require_module("scipy")
     resolved = resolve_run(spec, changes)  # a wrong spec is told before a server is started
     if not resolved.line.reviewers:
         require_writable(resolved.line)
