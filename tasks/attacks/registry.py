@@ -9,6 +9,7 @@ from sfumato.tasks.attacks.from_files import BESIDE_DEALT, FROM_FILES, beside_de
 from sfumato.tasks.attacks.group import (
     background,
     distance,
+    few_columns,
     homogeneity,
     known_people,
     several_rows,
@@ -41,11 +42,12 @@ ATTACKS: Mapping[str, Attack] = {
     "linkability": nearest.link_halves,
     "inference": nearest.infer,
     "subdomains": subdomains.attack,
+    "few-columns": few_columns.attack,
 }
 """The attacks, each of which scores itself against the truth."""
 
 _OF_GROUPS = (*FROM_FILES, "known-people")
-_OF_RECORDS = ("matches", "singling-out", "linkability")
+_OF_RECORDS = ("matches", "singling-out", "linkability", "few-columns")
 
 
 def attacks_on(target: AttackedRelease) -> Mapping[str, Attack]:
