@@ -112,8 +112,7 @@ def questions():
     return test_apart.counts_answered(declared, tables, random.Random(4), 25)
 
 
-# MariaDB gives the same, but takes minutes for some of these questions
-@pytest.mark.parametrize("kind", [*LOCAL, *SERVERS[:1]])
+@pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
 def test_databases_give_the_same(kind, tmp_path):
     declared, _, tables = hard(*COLUMNS[:3])
     release = asked.on_disk(tmp_path / "release", tables, declared)

@@ -30,6 +30,9 @@ from sfumato.tasks.sql.dialects.statements import drop
 if TYPE_CHECKING:
     from sfumato.tasks.sql.dialects.address import Address
 
+_FREELY_JOINED = (
+    5  # joins of one query; for each one more, finding their order takes many times longer
+)
 _SORTED = 255  # characters of a text: MariaDB sorts by 1,024 bytes (max_sort_length)
 _COLLATION = exp.Var(this="utf8mb4_nopad_bin")
 _TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
@@ -84,6 +87,20 @@ def _quotient(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Div) and not isinstance(node.this, exp.Cast):
         return exp.Div(this=double(node.this), expression=node.expression, typed=False, safe=False)
     return node
+
+
+def _node(node: exp.Expr) -> exp.Expr:
+    return _joined_in_order(node) if isinstance(node, exp.Select) else _quotient(node)
+
+
+def _joined_in_order(query: exp.Select) -> exp.Select:
+    """Return a query whose many tables are joined as written: MariaDB tries out all orders."""
+    joins: list[exp.Join] = query.args.get("joins") or []
+    if len(joins) > _FREELY_JOINED:
+        for join in joins:
+            if join.args.get("on") and not join.side and not join.kind:
+                join.set("kind", "STRAIGHT_JOIN")
+    return query
 
 
 def _modulo(rest: exp.Expr, kind: Kind) -> exp.Expr:
@@ -168,7 +185,7 @@ mariadb = Dialect(
         moment=_moment,
         text=_text,
         collation=_COLLATION,
-        node=_quotient,
+        node=_node,
         modulo=_modulo,
         modulo_refused=_modulo_refused,
         casts_integers=True,
