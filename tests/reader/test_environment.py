@@ -111,7 +111,7 @@ def test_a_reader_fills_files_and_says_what_servers_need(run, folder):
 @pytest.mark.parametrize(
     ("arguments", "package"),
     [
-        (["demo"], "prefect"),
+        (["demo"], "scipy"),
         (["release", "spec.yaml"], "scipy"),
         (["init", "people.csv"], "charset-normalizer"),
     ],
