@@ -3,7 +3,7 @@
 The registry is a literal mapping, read at each validation: every entry is a choice.
 """
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -19,10 +19,16 @@ class Registered:
     """A pydantic annotation: under `key`, a mapping names its class in `registry`.
 
     Errors are those of a discriminated union, each with the path of its key.
+
+    Attributes:
+        key: that names the class.
+        registry: the classes.
+        told: the entries of which schemas and errors tell; all, if empty.
     """
 
     key: str
     registry: Mapping[str, Any]
+    told: Sequence[str] = ()
 
     def __get_pydantic_core_schema__(
         self, _source: Any, _handler: GetCoreSchemaHandler
@@ -32,7 +38,9 @@ class Registered:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        choices = [self._schema_of(kind, handler) for kind in self.registry.values()]
+        choices = [
+            self._schema_of(self.registry[name], handler) for name in self.told or self.registry
+        ]
         return {"oneOf": choices, "discriminator": {"propertyName": self.key}}
 
     def _read(self, value: Any) -> Any:
@@ -49,7 +57,7 @@ class Registered:
                 {
                     "discriminator": repr(self.key),
                     "tag": str(named),
-                    "expected_tags": ", ".join(map(repr, self.registry)),
+                    "expected_tags": ", ".join(map(repr, self.told or self.registry)),
                 },
             )
         return adapter_of(self.registry[named]).validate_python(value)

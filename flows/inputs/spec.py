@@ -22,7 +22,7 @@ from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.rules.spec_parts import SpecParts
-from sfumato.flows.rules.two_tables import changes_of_tables
+from sfumato.flows.rules.two_tables import changes_of_tables, with_tables
 from sfumato.tasks.candidates.wished import AutoParameters, Choosing, WishedTerms
 from sfumato.tasks.continued.parameters import declaration_of
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
@@ -245,7 +245,7 @@ def read_promise(text: str) -> PrivacyModel:
 @cache
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of the spec; it is made once, and nobody may change it."""
-    schema = ReleaseSpec.model_json_schema(by_alias=True)
+    schema = with_tables(ReleaseSpec.model_json_schema(by_alias=True))
     draft = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": draft, **schema, "allOf": list(default_schemas())}
 

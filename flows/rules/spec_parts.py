@@ -15,7 +15,7 @@ from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.candidates.wished import PartitionWish
 from sfumato.tasks.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.destinations.declared import DatabaseDestination, StoreDestination
-from sfumato.tasks.forms.parameters import FormChoice
+from sfumato.tasks.forms.parameters import WrittenForm
 from sfumato.tasks.microdata.readers.declared import RelatedSource, Source
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
@@ -210,7 +210,7 @@ class SpecParts(StrictPart):
         RelatedSource | None,
         Field(description="the table of rows that belong to people; written under `tables`"),
     ] = None
-    form: Annotated[FormChoice, Field(description="what is shown of a group")]
+    form: Annotated[WrittenForm, Field(description="what is shown of a group")]
     publish: Publish
     unit: Annotated[
         str | None,

@@ -10,6 +10,11 @@ from typing import Any
 _TABLE = frozenset({"source", "columns"})
 _RELATED = frozenset({*_TABLE, "of", "show", "numbers", "maximum", "orphans"})
 _ONLY = {"show": "apart", "numbers": "hidden", "maximum": "of-groups"}
+_WORDS_OF_ONLY = (
+    "related rows are shown apart from their people, in the same groups",
+    "no file shows how many rows each person has",
+    "the most rows of one person are published for each group",
+)
 _INSTEAD = ("source", "columns", "unit", "form", "related")
 APART = "apart"
 
@@ -57,6 +62,68 @@ def as_one_spec(document: Any) -> Any:
             "columns": list(rows),
             **orphans,
         },
+    }
+
+
+def with_tables(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a spec of one table as that of a spec of one or two tables.
+
+    Args:
+        schema: the schema of `ReleaseSpec`, whose `related` stands for what is under `tables`.
+    """
+    parts = {key: value for key, value in schema["properties"].items() if key != "related"}
+    definitions = dict(schema["$defs"])
+    described = definitions.pop("RelatedSource")["properties"]
+    table = _schema_of_table(parts["source"], parts["columns"], described["orphans"])
+    tables = {
+        "type": "object",
+        "minProperties": 2,
+        "maxProperties": 2,
+        "additionalProperties": {"$ref": "#/$defs/TableOfTwo"},
+        "description": "in place of source, columns and form: people, and rows that belong to them",
+    }
+    either = [key for key in schema["required"] if key in _INSTEAD]
+    return {
+        **schema,
+        "$defs": {**definitions, "TableOfTwo": table},
+        "properties": {**parts, "tables": tables},
+        "required": [key for key in schema["required"] if key not in either],
+        "if": {"required": ["tables"]},
+        "then": {"properties": dict.fromkeys(_INSTEAD, False)},
+        "else": {"required": either},
+    }
+
+
+def _schema_of_table(source: Any, columns: Any, orphans: Any) -> dict[str, Any]:
+    """Return the schema of one of two tables, made of those of its keys."""
+    key = {
+        "title": "KeyColumn",
+        "type": "object",
+        "properties": {"role": {"const": "key"}},
+        "required": ["role"],
+        "additionalProperties": False,
+        "description": "The column by which related rows name people.",
+    }
+    only = {
+        name: {"const": value, "default": value, "description": words}
+        for (name, value), words in zip(_ONLY.items(), _WORDS_OF_ONLY, strict=True)
+    }
+    of = {"type": "string", "description": "the table of people to which these rows belong"}
+    kinds = [columns["additionalProperties"], key]
+    return {
+        "title": "TableOfTwo",
+        "type": "object",
+        "properties": {
+            "of": of,
+            "source": source,
+            "columns": {**columns, "additionalProperties": {"anyOf": kinds}},
+            **only,
+            "orphans": orphans,
+        },
+        "required": sorted(_TABLE),
+        "additionalProperties": False,
+        "dependentRequired": {name: ["of"] for name in sorted(_RELATED - _TABLE - {"of"})},
+        "description": "A table of people, or one of rows that belong to them.",
     }
 
 

@@ -23,4 +23,7 @@ OF_ONE_TABLE = tuple(name for name in FORM_PARAMETERS if name != "apart")
 """The forms of a single table; the other one is made of two tables, under `tables`."""
 
 FormChoice = Annotated[FormParameters, Registered("method", FORM_PARAMETERS)]
-"""A form as a spec writes it: its method and that method's parameters."""
+"""A form: its method and that method's parameters."""
+
+WrittenForm = Annotated[FormParameters, Registered("method", FORM_PARAMETERS, OF_ONE_TABLE)]
+"""A form as a spec writes it: nobody writes the one that two tables are read as."""

@@ -5,7 +5,7 @@ from copy import deepcopy
 import pytest
 
 from sfumato.expectations.shared.errors import SpecError
-from sfumato.flows.inputs.spec import read_spec
+from sfumato.flows.inputs.spec import json_schema, read_spec
 from tests.related.hospital import patients, spec_of_hospital, spec_with, stays, toy
 
 DIVERSE = {"model": "related-l-diversity", "l": 2, "sensitive": "diagnosis"}
@@ -34,6 +34,35 @@ def test_two_tables_are_one_spec_with_the_columns_of_both(tmp_path):
     assert spec.form.related_columns == ("diagnosis", "cost")
     assert (spec.form.table_of_rows, spec.form.related_table) == ("patients", "stays")
     assert spec.unit == "patient"
+
+
+def test_editors_know_the_keys_of_two_tables(tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(json_schema())
+    spec = spec_of_hospital(tmp_path)
+    assert list(validator.iter_errors(spec)) == []
+    for same in (
+        tables(numbers="hidden", show="apart", maximum="of-groups", orphans="drop"),
+        {"patients": patients(), "stays": columns_of_stays(day={"role": "drop", "type": "date"})},
+    ):
+        assert list(validator.iter_errors({**spec, "tables": same})) == []
+    without = {key: value for key, value in spec.items() if key != "tables"}
+    for wrong in (
+        without,
+        {**spec, "source": patients()["source"]},
+        {**spec, "form": {"method": "permuted"}},
+        {**spec, "columns": patients()["columns"]},
+        {**spec, "related": {"source": {"uri": "x.csv"}, "key": "patient", "columns": ["cost"]}},
+        {**spec, "tables": {"patients": patients()}},
+        {**spec, "tables": tables(numbers="published")},
+        {**spec, "tables": tables(rows=3)},
+        {**spec, "tables": {"stays": stays(), "patients": {**patients(), "orphans": "drop"}}},
+        {
+            **spec,
+            "tables": {"patients": patients(), "stays": columns_of_stays(patient={"role": "keys"})},
+        },
+    ):
+        assert list(validator.iter_errors(wrong)), wrong
 
 
 def test_dropped_columns_are_read_and_not_published(tmp_path):

@@ -84,8 +84,9 @@ def _section(schema: Schema, places: list[str], objects: Mapping[str, Schema]) -
         lines += [f"The same keys stand in {others}.", ""]
     lines += ["| key | value | default | what it is |", "|---|---|---|---|"]
     required = schema.get("required", ())
+    either = schema.get("else", {}).get("required", ())
     for key, inner in schema["properties"].items():
-        default = "**required**" if key in required else _default(inner)
+        default = "**required**" if key in (*required, *either) else _default(inner)
         fixed = "tells which one it is" if "const" in inner else ""
         words = _words(inner) or fixed or _words(objects.get(_title(inner), {}))
         cells = (f"`{key}`", _value(inner, objects), default, words)
