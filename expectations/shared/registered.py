@@ -23,12 +23,12 @@ class Registered:
     Attributes:
         key: that names the class.
         registry: the classes.
-        told: the entries of which schemas and errors tell; all, if empty.
+        untold: the entries of which no schema or error tells, because nobody writes them.
     """
 
     key: str
     registry: Mapping[str, Any]
-    told: Sequence[str] = ()
+    untold: Sequence[str] = ()
 
     def __get_pydantic_core_schema__(
         self, _source: Any, _handler: GetCoreSchemaHandler
@@ -38,9 +38,7 @@ class Registered:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        choices = [
-            self._schema_of(self.registry[name], handler) for name in self.told or self.registry
-        ]
+        choices = [self._schema_of(self.registry[name], handler) for name in self._choices]
         return {"oneOf": choices, "discriminator": {"propertyName": self.key}}
 
     def _read(self, value: Any) -> Any:
@@ -57,10 +55,14 @@ class Registered:
                 {
                     "discriminator": repr(self.key),
                     "tag": str(named),
-                    "expected_tags": ", ".join(map(repr, self.told or self.registry)),
+                    "expected_tags": ", ".join(map(repr, self._choices)),
                 },
             )
         return adapter_of(self.registry[named]).validate_python(value)
+
+    @property
+    def _choices(self) -> list[str]:
+        return [name for name in self.registry if name not in self.untold]
 
     def _is_entry(self, value: Any) -> bool:
         named = getattr(value, self.key, None)

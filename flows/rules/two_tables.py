@@ -108,13 +108,12 @@ def _schema_of_table(source: Any, columns: Any, orphans: Any) -> dict[str, Any]:
         name: {"const": value, "default": value, "description": words}
         for (name, value), words in zip(_ONLY.items(), _WORDS_OF_ONLY, strict=True)
     }
-    of = {"type": "string", "description": "the table of people to which these rows belong"}
     kinds = [columns["additionalProperties"], key]
     return {
         "title": "TableOfTwo",
         "type": "object",
         "properties": {
-            "of": of,
+            "of": {"type": "string", "description": "the table of people to whom the rows belong"},
             "source": source,
             "columns": {**columns, "additionalProperties": {"anyOf": kinds}},
             **only,

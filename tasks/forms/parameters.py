@@ -25,5 +25,5 @@ OF_ONE_TABLE = tuple(name for name in FORM_PARAMETERS if name != "apart")
 FormChoice = Annotated[FormParameters, Registered("method", FORM_PARAMETERS)]
 """A form: its method and that method's parameters."""
 
-WrittenForm = Annotated[FormParameters, Registered("method", FORM_PARAMETERS, OF_ONE_TABLE)]
+WrittenForm = Annotated[FormParameters, Registered("method", FORM_PARAMETERS, ("apart",))]
 """A form as a spec writes it: nobody writes the one that two tables are read as."""

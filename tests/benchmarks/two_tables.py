@@ -174,7 +174,7 @@ def _print_widths(release: Path, originals: duckdb.DuckDBPyConnection) -> None:
         queries = [question.format(condition) for condition in of_people]
         widths = [
             float(bounds.upper - bounds.lower) / float(truth)
-            for bounds, truth, _ in _asked(release, originals, queries)
+            for bounds, truth, _ in _compare(release, originals, queries)
             if truth
         ]
         print(f"  {words}: width {median(widths):.3f} of the truth")
@@ -187,17 +187,17 @@ def _print_truths(release: Path, originals: duckdb.DuckDBPyConnection, many: int
     for query in queries:
         originals.execute(query).fetchall()
     original = time.process_time() - before
-    asked = [(bounds, holds) for bounds, _, holds in _asked(release, originals, queries)]
+    compared = [(bounds, holds) for bounds, _, holds in _compare(release, originals, queries)]
     taken = time.process_time() - before - 2 * original
-    exact = sum(bounds.lower == bounds.upper for bounds, _ in asked)
-    outside = sum(not holds for _, holds in asked)
+    exact = sum(bounds.lower == bounds.upper for bounds, _ in compared)
+    outside = sum(not holds for _, holds in compared)
     print(
-        f"\n{many:,} queries, {len(asked):,} answers: {outside} outside their bounds, {exact:,} "
+        f"\n{many:,} queries, {len(compared):,} answers: {outside} outside their bounds, {exact:,} "
         f"exact; CPU {taken / original:.1f} of DuckDB's on the original tables"
     )
 
 
-def _asked(
+def _compare(
     release: Path, originals: duckdb.DuckDBPyConnection, queries: list[str]
 ) -> Iterator[tuple[Any, Any, bool]]:
     """Yield the bounds and the truth of each answer, and whether they hold it."""

@@ -73,7 +73,7 @@ def drawn_query(random: Random, year: int = 1) -> str:
 
 def bounds_of_truths(answer: Answer, truth: list[tuple[Any, ...]]) -> list[tuple[Any, bool]]:
     """Return the bounds of each true value, and whether they hold it; each cell must be there."""
-    found = []
+    compared = []
     for *key, value in truth:
         (cell,) = (row for row in answer.rows if list(row.values())[:-1] == key)
         bounds = list(cell.values())[-1]
@@ -81,5 +81,5 @@ def bounds_of_truths(answer: Answer, truth: list[tuple[Any, ...]]) -> list[tuple
             holds = float(bounds.lower) - 1e-9 <= value <= float(bounds.upper) + 1e-9
         else:
             holds = value in bounds or Fraction(value) in bounds
-        found.append((bounds, holds))
-    return found
+        compared.append((bounds, holds))
+    return compared
