@@ -22,7 +22,12 @@ from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.rules.spec_parts import SpecParts
-from sfumato.flows.rules.two_tables import changes_of_tables, with_tables
+from sfumato.flows.rules.two_tables import (
+    changes_of_tables,
+    faults_in_tables,
+    with_tables,
+    without_tables,
+)
 from sfumato.tasks.candidates.wished import AutoParameters, Choosing, WishedTerms
 from sfumato.tasks.continued.parameters import declaration_of
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
@@ -181,7 +186,8 @@ def read_alternative(
     except SpecError as error:
         raise SpecError(f"{path}: {error}") from None
     except ValidationError as error:
-        raise SpecError(f"{path}: {readable(error, merged, json_schema())}") from None
+        faults = readable(error, without_tables(merged), json_schema())
+        raise SpecError(f"{path}: {faults_in_tables(faults, merged)}") from None
 
 
 def spec_of(document: Mapping[str, Any], base: Path) -> ReleaseSpec:

@@ -1,11 +1,14 @@
 """The rules of a spec of two related tables: what they do not go with yet."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.flows.rules.two_tables import APART
-from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.schema.columns import ColumnSpec
+
+if TYPE_CHECKING:
+    from sfumato.tasks.forms.related.parameters import ApartParameters
 
 
 def _two_tables(spec: SpecParts) -> None:
@@ -13,13 +16,19 @@ def _two_tables(spec: SpecParts) -> None:
     form = spec.form
     if (spec.related is None) != (form.shows != APART):
         raise ValueError("form: apart is made of two tables. Write them under `tables`")
-    if spec.related is None or not isinstance(form, ApartParameters):
+    if spec.related is None:
         return
+    if TYPE_CHECKING:
+        assert isinstance(form, ApartParameters)
     refused = {
         "parts": (spec.parts is not None, "people and their rows are released as a whole"),
         "household": (spec.household is not None, "promises are kept over people"),
         "groups": (spec.groups is not None, "groups are made of these people"),
-        "people": (spec.people is not None, "other lines are not compared with related rows yet"),
+        "people": (
+            spec.people is not None,
+            "two lines about the same people are not "
+            "compared with related rows yet. Publish people who are in no other line",
+        ),
         "attacks": (bool(spec.attacks.root), "no attack on related rows can be limited yet"),
         "evaluate": (
             bool(spec.evaluate.workloads) or spec.evaluate.intervals is not None,
@@ -28,8 +37,8 @@ def _two_tables(spec: SpecParts) -> None:
         "policy": (spec.policy is not None, "policies have no rules about related rows yet"),
         "versions": (
             spec.versions != "disjoint",
-            "what several versions reveal together about related rows is not known yet. Write "
-            "`versions: disjoint`",
+            "what several versions reveal together about related rows is not known yet. Publish "
+            "people who are in no earlier version (source.where), with `versions: disjoint`",
         ),
     }
     for key, (stands, why) in refused.items():
@@ -41,7 +50,19 @@ def _two_tables(spec: SpecParts) -> None:
         _require_fitting(form, name, column)
 
 
-def _require_fitting(form: ApartParameters, name: str, column: ColumnSpec) -> None:
+def _promises_of_two(spec: SpecParts) -> None:
+    """Refuse a promise about one table where there are two."""
+    if spec.related is None:
+        return
+    for i, promise in enumerate(spec.promises):
+        if not spec.form.admits(promise):
+            raise ValueError(
+                f"promises.{i}: {promise.name} is about one table. Of two, promise people, "
+                "related-l-diversity or related-alpha"
+            )
+
+
+def _require_fitting(form: "ApartParameters", name: str, column: ColumnSpec) -> None:
     """Refuse a column that two related tables cannot have yet."""
     if column.repeat != "refuse":
         raise ValueError(f"columns.{name}.repeat: each person has one row in {form.people}")
@@ -54,4 +75,4 @@ def _require_fitting(form: ApartParameters, name: str, column: ColumnSpec) -> No
         )
 
 
-RULES: tuple[Callable[[SpecParts], None], ...] = (_two_tables,)
+RULES: tuple[Callable[[SpecParts], None], ...] = (_two_tables, _promises_of_two)

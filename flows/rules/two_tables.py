@@ -4,6 +4,7 @@
 reads has the columns of both, the source of the people, and the related table beside it.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,10 +13,15 @@ _RELATED = frozenset({*_TABLE, "of", "show", "numbers", "maximum", "orphans"})
 _ONLY = {"show": "apart", "numbers": "hidden", "maximum": "of-groups"}
 _WORDS_OF_ONLY = (
     "related rows are shown apart from their people, in the same groups",
-    "no file shows how many rows each person has",
+    "how many rows each person has is in no file",
     "the most rows of one person are published for each group",
 )
 _INSTEAD = ("source", "columns", "unit", "form", "related")
+_WHY_NOT = {
+    "unit": "the key names people",
+    "form": "two tables have one form, apart",
+    "related": "is no key here",
+}
 APART = "apart"
 
 
@@ -30,7 +36,9 @@ def as_one_spec(document: Any) -> Any:
     people, related = _names_of_tables(document["tables"])
     for key in _INSTEAD:
         if key in document:
-            raise ValueError(f"{key}: is written for each table, under tables. Leave it out here")
+            raise ValueError(
+                f"{key}: {_WHY_NOT.get(key, 'is written for each table')}. Leave it out"
+            )
     tables = document["tables"]
     of_people, of_related = tables[people], tables[related]
     key = _key(tables, people, related)
@@ -137,6 +145,43 @@ def changes_of_tables(document: Any, changes: Mapping[str, Any]) -> Mapping[str,
     people, _ = _names_of_tables(document["tables"])
     others = {key: value for key, value in changes.items() if key != "source"}
     return {**others, "tables": {people: {"source": changes["source"]}}}
+
+
+def without_tables(document: Any) -> Any:
+    """Return a spec as one of one table where it can be; otherwise unchanged."""
+    try:
+        return as_one_spec(document)
+    except ValueError:
+        return document
+
+
+def faults_in_tables(faults: str, document: Any) -> str:
+    """Return faults of a spec with the places that they have under `tables`.
+
+    Args:
+        faults: each with its place in `as_one_spec` of the document, after `; ` or first.
+        document: as it is written.
+    """
+    if without_tables(document) is document:
+        return faults
+    people, related = _names_of_tables(document["tables"])
+    places = {
+        "source.": f"tables.{people}.source.",
+        "related.source.": f"tables.{related}.source.",
+        "related.orphans": f"tables.{related}.orphans",
+        "form.columns:": f"tables.{related}.columns:",
+        "form.people:": f"tables.{people}:",
+        "form.related:": f"tables.{related}:",
+    }
+    key = _key(document["tables"], people, related)
+    for name in (people, related):
+        for column in document["tables"][name]["columns"]:
+            if column != key or name == people:
+                for end in ".:":
+                    place = f"columns.{column}{end}"
+                    places[place] = f"tables.{name}.{place}"
+    begins = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
+    return re.sub(rf"(^|; )({begins})", lambda place: place[1] + places[place[2]], faults)
 
 
 def _names_of_tables(tables: Any) -> tuple[str, str]:

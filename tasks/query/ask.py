@@ -277,6 +277,9 @@ def _row(inquiry: Inquiry, row: AnsweredRow, *, beside: bool) -> dict[str, Any]:
 def _not_represented(declared: Declared) -> dict[str, int]:
     rows = declared.rows
     left_out = {"nulls": rows.dropped_for_nulls, "suppressed": rows.suppressed}
+    if (related := declared.related_rows) is not None:
+        left_out["related nulls"] = related.dropped_for_nulls
+        left_out["related orphans"] = related.dropped_as_orphans
     return left_out | ({"versions": rows.not_represented_versions} if declared.is_composed else {})
 
 

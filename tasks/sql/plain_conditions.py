@@ -167,7 +167,8 @@ def _valid(values: pa.Array) -> np.ndarray:
 
 def _numbers(values: pa.Array) -> np.ndarray:
     """Return integers, with 0 for null (int64)."""
-    numbers: np.ndarray = as_numpy(values.fill_null(0)).astype(np.int64, copy=False)
+    numbers = np.zeros(len(values), dtype=np.int64)
+    numbers[_valid(values)] = as_numpy(values.drop_null())  # fill_null would import pandas
     return numbers
 
 

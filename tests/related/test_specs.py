@@ -84,7 +84,7 @@ def test_dropped_columns_are_read_and_not_published(tmp_path):
         ({"tables": tables(maximum="hidden")}, "must be 'of-groups'"),
         ({"tables": tables(rows=3)}, "is no key here"),
         ({"source": {"uri": "x.csv"}}, "is written for each table"),
-        ({"form": {"method": "permuted"}}, "is written for each table"),
+        ({"form": {"method": "permuted"}}, "two tables have one form"),
         ({"partition": {"method": "anatomy"}}, "mondrian"),
         ({"versions": "composed"}, "versions: disjoint"),
         ({"versions": "accepted-risk"}, "versions: disjoint"),
@@ -109,8 +109,28 @@ def test_what_does_not_go_with_two_tables(tmp_path, changes, words):
 def test_promises_over_rows_mean_nothing_there(tmp_path):
     promises = spec_of_hospital(tmp_path)["promises"]
     words = words_of_refusal(tmp_path, promises=[*promises, {"model": "k-anonymity", "k": 2}])
-    assert "k-anonymity" in words
-    assert "apart" in words
+    assert "promises.2: k-anonymity is about one table" in words
+    assert "promise people" in words
+
+
+def test_faults_are_told_where_they_are_written(tmp_path):
+    of_patients = {**patients(), "source": {"urii": "patients.csv"}}
+    table = columns_of_stays(diagnosis={"role": "secret"}, cost={"role": "sensitive", "typ": "x"})
+    both = {"patients": of_patients, "stays": {**table, "source": {"uri": 5}, "orphans": "keep"}}
+    words = words_of_refusal(tmp_path, tables=both)
+    for place in (
+        "tables.patients.source.urii: is no key here; did you mean uri?",
+        "tables.stays.source.uri: must be",
+        "tables.stays.columns.diagnosis.role: must be",
+        "tables.stays.columns.cost.typ: is no key here; did you mean type?",
+    ):
+        assert place in words
+    assert "tables.stays.orphans: must be" in words_of_refusal(
+        tmp_path, tables=tables(orphans="keep")
+    )
+    unprotected = columns_of_stays(cost={"role": "insensitive"})
+    words = words_of_refusal(tmp_path, tables={"patients": patients(), "stays": unprotected})
+    assert "tables.stays.columns.cost: every column" in words
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,9 @@ def test_missing_and_foreign_files_are_refused(tmp_path):
     text.write_text("secret")
     with (
         pytest.raises(InputError, match="not a readable Parquet file") as refused,
-        session({"a": text}),
+        session({"a": text}) as connection,
     ):
-        pass
+        connection.execute("SELECT 1")
     assert "secret" not in str(refused.value)
 
 

@@ -39,7 +39,7 @@ def _refusal(declared: Terms) -> str:
     form = form_of_terms(declared)
     return (
         f"bounds across {form.people} and {form.related} are only computed by `sfumato query`. "
-        "Counts of one of the tables are exact in any database"
+        "Of one of the tables, write it as it is: every database with the release answers exactly"
     )
 
 
