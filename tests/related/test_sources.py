@@ -5,6 +5,7 @@ import pyarrow.csv as pc
 import pytest
 
 from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.tasks.query.ask import answers
 from sfumato.tasks.terms.opened import open_release
 from tests.flow_here import release_here
 from tests.related.hospital import Hospital, made_up, patients, spec_with, stays, toy
@@ -41,8 +42,11 @@ def test_stays_of_nobody_are_refused_with_their_number(tmp_path):
 def test_stays_of_nobody_can_be_dropped_and_are_counted(tmp_path):
     both = {"patients": patients(), "stays": stays(orphans="drop")}
     spec = spec_with(tmp_path, with_stays(toy(), ("p9", "flu", 1)), promises=EASY, tables=both)
-    seen = counts(release_here(spec))
+    release = release_here(spec)
+    seen = counts(release)
     assert (seen["read"], seen["dropped_as_orphans"], seen["published"]) == (13, 1, 12)
+    (answer,) = answers(open_release(release), ["SELECT COUNT(*) FROM stays"])
+    assert answer.not_represented["related orphans"] == 1
 
 
 def test_stays_without_a_patient_are_refused(tmp_path):

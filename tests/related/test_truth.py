@@ -12,6 +12,13 @@ from tests.flow_here import release_here
 from tests.related.drawn import HAS, bounds_of_truths, drawn_query
 from tests.related.hospital import made_up, spec_with
 
+_HAS_STAYS = "SELECT COUNT(*) FROM patients WHERE EXISTS (SELECT 1 FROM stays WHERE "
+_AMONG = "SELECT COUNT(*) FROM patients WHERE patient IN (SELECT "
+_COUNTED = (
+    "WITH n AS (SELECT patient, COUNT(*) AS times FROM stays GROUP BY patient) "
+    "SELECT COUNT(*) FROM patients JOIN n USING (patient) WHERE "
+)
+
 
 @pytest.fixture(scope="module")
 def hospital(tmp_path_factory):
@@ -44,6 +51,28 @@ def test_truths_lie_within_bounds(hospital):
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT COUNT(*) FROM patients p JOIN stays s ON p.patient = s.patient AND cost > 3",
+        "SELECT SUM(cost) FROM stays s JOIN patients p ON (p.patient = s.patient AND (age > 30 OR "
+        "cost < 9)) WHERE sex = 'f'",
+        "SELECT COUNT(*) FROM patients, stays WHERE stays.patient = patients.patient AND age > 40",
+        f"{_HAS_STAYS}patient = patients.patient AND cost > 5)",
+        f"{_COUNTED}times BETWEEN 2 AND 3",
+        f"{_COUNTED}times IN (1, 3) AND age > 40",
+        f"{_COUNTED}times NOT IN (1, 3) AND NOT times BETWEEN 5 AND 6",
+        f"{_COUNTED.replace('times', 'age')}n.age >= 2 AND patients.age > 30",
+    ],
+)
+def test_other_ways_of_writing_the_same(hospital, query):
+    release, connection = hospital
+    (answer,) = answers(release, [query])
+    ((bounds, holds),) = bounds_of_truths(answer, connection.execute(query).fetchall())
+    assert holds, bounds
+    assert bounds.upper > 0
+
+
+@pytest.mark.parametrize(
     ("query", "why"),
     [
         ("SELECT COUNT(*) FROM microdata", "unknown table"),
@@ -65,6 +94,21 @@ def test_truths_lie_within_bounds(hospital):
         (f"SELECT AVG(age) FROM patients WHERE {HAS.format('cost > 3')}", "only COUNT"),
         (f"SELECT COUNT(*) FROM stays WHERE {HAS.format('cost > 3')}", "EXISTS"),
         ("SELECT COUNT(DISTINCT patient) FROM stays WHERE dose > 3", "unknown column"),
+        ("SELECT COUNT(*) FROM patients, stays WHERE patients.patient = patients.patient", "key"),
+        ("SELECT COUNT(*) FROM patients JOIN stays ON stays.patient = stays.patient", "key"),
+        ("SELECT COUNT(*) FROM patients p JOIN stays s ON p.patient = s.patient OR age > 3", "key"),
+        (f"{_HAS_STAYS}stays.patient = stays.patient)", "belong to the person"),
+        (f"{_HAS_STAYS}patient = patient)", "belong to the person"),
+        (f"{_HAS_STAYS}stays.patient = patients.patient OR cost > 5)", "belong to the person"),
+        (
+            f"{_HAS_STAYS.replace('1', 'COUNT(*)')}patient = patients.patient)",
+            "belong to the person",
+        ),
+        (f"{_AMONG}diagnosis FROM stays)", "selects patient"),
+        (f"{_AMONG}patient FROM stays GROUP BY patient, cost HAVING COUNT(*) > 1)", "by it"),
+        (f"{_AMONG}patient FROM stays GROUP BY patient HAVING COUNT(*) >= 1.5)", "whole number"),
+        (f"{_COUNTED}times >= 1.5", "whole number"),
+        (f"{_COUNTED.replace('times', 'age')}age > 30", "is also a column of patients"),
     ],
 )
 def test_other_queries_are_refused_with_what_to_ask(hospital, query, why):

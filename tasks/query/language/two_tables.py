@@ -76,6 +76,7 @@ class _TablesReader:
     def read(self) -> OneTable:
         """Return the query over one table."""
         select = self.select.copy()
+        self._gather_links(select)
         counting = {n: self._count(q) for n, q in named_queries(select).items()}
         names = [self._table(node, counting) for node in self._tables(select)]
         counted = self._rows_counted(names, counting)
@@ -97,6 +98,24 @@ class _TablesReader:
         names = {"people": form.people, "related": form.related, "key": form.key}
         return QueryError(f"{why}. Ask {_SHAPES.format(**names)}")
 
+    def _gather_links(self, select: exp.Select) -> None:
+        """Leave the comparison of keys in each ON alone, and everything else in WHERE."""
+        where = select.args.get("where")
+        conditions = [] if where is None else conjuncts(where.this)
+        called = _called_tables(select)
+        for join in select.args.get("joins") or ():
+            on = join.args.get("on")
+            if on is not None and len(parts := conjuncts(on)) > 1 and not join.side:
+                links = [part for part in parts if self._compares_keys(part, called)][:1]
+                conditions += [part for part in parts if part not in links]
+                join.set("on", links[0] if links else None)
+            elif on is None and not join.args.get("using"):
+                links = [part for part in conditions if self._compares_keys(part, called)][:1]
+                conditions = [part for part in conditions if part not in links]
+                join.set("on", links[0] if links else None)
+        rest = [exp.paren(part.copy()) for part in conditions]
+        select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+
     def _tables(self, select: exp.Select) -> list[exp.Table]:
         """Return the tables that a query reads, joined by the key.
 
@@ -110,10 +129,10 @@ class _TablesReader:
         if len(tables) < len(nodes) or len(tables) > 2:
             raise self._refusal("not allowed: this FROM")
         for join in joins:
-            self._require_joined_by_key(join)
+            self._require_joined_by_key(join, _called_tables(select))
         return tables
 
-    def _require_joined_by_key(self, join: exp.Join) -> None:
+    def _require_joined_by_key(self, join: exp.Join, called: Sequence[str]) -> None:
         if join.side or join.kind.upper() not in ("", "INNER"):
             raise self._refusal(
                 f"not allowed: {join.side or join.kind} JOIN. People without rows: NOT EXISTS"
@@ -123,12 +142,22 @@ class _TablesReader:
                 raise refusal(key, " in a join")
         using, on = join.args.get("using"), join.args.get("on")
         named = [identifier.name for identifier in using or ()]
-        if on is not None and isinstance(on.unnest(), exp.EQ):
-            sides = on.unnest().this, on.unnest().expression
-            if all(isinstance(side, exp.Column) for side in sides):
-                named = [side.name for side in sides]
-        if not named or any(not self._is_key(name) for name in named):
+        by_using = bool(named) and all(map(self._is_key, named))
+        if not by_using and (on is None or not self._compares_keys(on, called)):
             raise self._refusal(f"tables are only joined by their key, {self.form.key}")
+
+    def _compares_keys(self, part: exp.Expr, called: Sequence[str]) -> bool:
+        """Decide whether a condition is that the keys of two tables are equal."""
+        tables = self._tables_of_keys(part)
+        return tables is not None and len({*tables}) == len(tables) and {*tables} <= {*called}
+
+    def _tables_of_keys(self, part: exp.Expr) -> tuple[str, str] | None:
+        """Return the names of tables, perhaps empty, of the two keys that a condition compares."""
+        bare = part.unnest()
+        sides = (bare.this, bare.expression) if isinstance(bare, exp.EQ) else ()
+        if not sides or not all(isinstance(s, exp.Column) and self._is_key(s.name) for s in sides):
+            return None
+        return sides[0].table.casefold(), sides[1].table.casefold()
 
     def _is_key(self, name: str) -> bool:
         return name.casefold() == self.form.key.casefold()
@@ -192,7 +221,7 @@ class _TablesReader:
         where = query.args.get("where")
         conditions = [] if where is None else conjuncts(where.this)
         called = (table.alias or table.name).casefold()
-        rest = [part for part in conditions if not self._links_person(part)]
+        rest = [part for part in conditions if not self._links_person(part, called)]
         for part in rest:
             self._require_related(part, called)
         condition = exp.and_(*(_bare(part) for part in rest)) if rest else None
@@ -200,13 +229,12 @@ class _TablesReader:
         times = 1 if having is None else self._least(having.this)
         return PersonHas(condition, times)
 
-    def _links_person(self, part: exp.Expr) -> bool:
-        """Decide whether a condition is that a related row belongs to the person."""
-        bare = part.unnest()
-        sides = (bare.this, bare.expression) if isinstance(bare, exp.EQ) else ()
-        return bool(sides) and all(
-            isinstance(side, exp.Column) and self._is_key(side.name) for side in sides
-        )
+    def _links_person(self, part: exp.Expr, inner: str) -> bool:
+        """Decide whether a condition is that a row of an inner query belongs to the person."""
+        outer = {*self._called} - {inner}
+        tables = self._tables_of_keys(part) or ("", "")
+        pairs = tables, tables[::-1]
+        return any(first in ("", inner) and second in outer for first, second in pairs)
 
     def _require_related(self, part: exp.Expr, called: str) -> None:
         for column in part.find_all(exp.Column):
@@ -255,39 +283,73 @@ class _TablesReader:
     def _replace_subqueries(self, root: exp.Expr) -> None:
         """Put marks in place of EXISTS and IN, below a node."""
         for node in list(root.find_all(exp.Exists, exp.In)):
-            if isinstance(node, exp.Exists):
-                query = node.this
-                allowed = _PLAIN
-            else:
-                if node.args.get("query") is None:
-                    continue
-                query, allowed = node.args["query"].unnest(), _COUNTING
-                if not isinstance(node.this, exp.Column) or not self._is_key(node.this.name):
-                    raise self._refusal(f"IN with a query needs {self.form.key} before it")
+            query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
+            if query is None:  # IN with a list
+                continue
+            query = query.unnest()
             if not isinstance(query, exp.Select):
                 raise refusal(query)
-            if isinstance(node, exp.Exists) and not self._is_linked(query):
-                raise self._refusal("EXISTS needs the condition that the rows belong to the person")
+            if isinstance(node, exp.Exists):
+                self._require_linked(query)
+            else:
+                self._require_keys(node.this, query)
+            allowed = _PLAIN if isinstance(node, exp.Exists) else _COUNTING
             node.replace(self._mark(self._rows_of_person(query, allowed)))
         if root.find(exp.Subquery, exp.Select) is not None:
             raise self._refusal("not allowed: this subquery")
 
-    def _is_linked(self, query: exp.Select) -> bool:
+    def _require_linked(self, query: exp.Select) -> None:
+        """Refuse an EXISTS that finds a row whoever the person is."""
         where = query.args.get("where")
-        return where is not None and any(map(self._links_person, conjuncts(where.this)))
+        parts = conjuncts(where.this) if where else []
+        linked = any(self._links_person(p, name) for p in parts for name in _called_tables(query))
+        if not linked or any(item.find(exp.AggFunc) for item in query.expressions):
+            raise self._refusal("EXISTS needs the condition that the rows belong to the person")
+
+    def _require_keys(self, before: exp.Expr, query: exp.Select) -> None:
+        """Refuse an IN that compares anything but keys, or that groups rows by anything else."""
+        if not isinstance(before, exp.Column) or not self._is_key(before.name):
+            raise self._refusal(f"IN with a query needs {self.form.key} before it")
+        group, having = query.args.get("group"), query.args.get("having")
+        keys = [*query.expressions, *(group.expressions if group else ())]
+        are_keys = all(isinstance(k, exp.Column) and self._is_key(k.name) for k in keys)
+        if not are_keys or len(keys) != 1 + bool(group) or (having and not group):
+            raise self._refusal(
+                f"IN needs a query that selects {self.form.key}, and groups rows by it"
+            )
 
     def _compare_counts(self, root: exp.Expr, count: _CountOfRows) -> None:
         """Put marks in place of comparisons of a count of rows with whole numbers."""
+        _spell_out(root, count.count)
         for column in list(root.find_all(exp.Column)):
-            if count.count is None or column.name.casefold() != count.count.casefold():
+            if not self._is_count(column, count):
                 continue
             comparison = column.parent
             number = (
                 number_of(comparison.expression) if isinstance(comparison, exp.Binary) else None
             )
-            if comparison is None or comparison.this is not column or number is None:
+            is_whole = number is not None and number.denominator == 1
+            if (
+                comparison is None
+                or comparison.this is not column
+                or number is None
+                or not is_whole
+            ):
                 raise self._refusal(f"{count.count} may only be compared with a whole number")
             comparison.replace(exp.paren(self._as_marks(comparison, int(number), count.has)))
+
+    def _is_count(self, column: exp.Column, count: _CountOfRows) -> bool:
+        """Decide whether a column is a count of rows, and not a person's column of its name.
+
+        Raises:
+            QueryError: where it could be both.
+        """
+        if count.count is None or column.name.casefold() != count.count.casefold():
+            return False
+        alike = column.name.casefold() in {name.casefold() for name in self.declared.columns}
+        if alike and not column.table:
+            raise self._refusal(f"{count.count} is also a column of {self.form.people}: rename it")
+        return self._called.get(column.table.casefold()) != self.form.people
 
     def _as_marks(self, comparison: exp.Expr, number: int, has: PersonHas) -> exp.Expr:
         """Return a comparison of a count with a whole number, as conditions of at least so many."""
@@ -360,6 +422,31 @@ class _TablesReader:
         if counted == "rows":
             added[self.form.key] = DerivedColumn(role="sensitive", type="string", of=(first,))
         return self.declared.model_copy(update={"columns": {**columns, **added}})
+
+
+def _called_tables(select: exp.Select) -> list[str]:
+    """Return the names by which the conditions of a query call its tables."""
+    from_, joins = select.args.get("from_"), select.args.get("joins") or ()
+    nodes = [*([] if from_ is None else [from_.this]), *(join.this for join in joins)]
+    return [node.alias_or_name.casefold() for node in nodes]
+
+
+def _spell_out(root: exp.Expr, name: str | None) -> None:
+    """Write BETWEEN and IN about a column as comparisons."""
+    for node in list(root.find_all(exp.Between, exp.In)):
+        column = node.this
+        if name is None or column.name.casefold() != name.casefold():
+            continue
+        if isinstance(node, exp.Between):
+            low, high = node.args["low"], node.args["high"]
+            ends = (
+                exp.GTE(this=column, expression=low),
+                exp.LTE(this=column.copy(), expression=high),
+            )
+            node.replace(exp.paren(exp.and_(*ends)))
+        elif node.expressions:
+            each = [exp.EQ(this=column.copy(), expression=value) for value in node.expressions]
+            node.replace(exp.paren(exp.or_(*each)))
 
 
 def _counts_rows(node: exp.Expr) -> bool:
