@@ -97,7 +97,7 @@ def with_tables(schema: Mapping[str, Any]) -> dict[str, Any]:
         "properties": {**parts, "tables": tables},
         "required": [key for key in schema["required"] if key not in either],
         "if": {"required": ["tables"]},
-        "then": {"properties": dict.fromkeys(_INSTEAD, False)},
+        "then": {"not": {"anyOf": [{"required": [key]} for key in _INSTEAD]}},
         "else": {"required": either},
     }
 

@@ -13,7 +13,6 @@ from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.arrays.at_rest import is_encrypted
 from sfumato.tasks.microdata.hierarchies import absent_leaves
 from sfumato.tasks.microdata.readers.declared import RelatedSource, Source
-from sfumato.tasks.microdata.related import match_rows, require_keys
 from sfumato.tasks.microdata.rows import repeated_identifiers
 from sfumato.tasks.microdata.source import as_table, read, represented_rows, rules_as_declared
 from sfumato.tasks.microdata.table import load, save
@@ -139,6 +138,8 @@ def write_with_related(
     Raises:
         InputError: if rows break a null policy, name nobody, or no row is left.
     """
+    from sfumato.tasks.microdata.related import match_rows, require_keys
+
     where, key = related.source.uri, related.key
     rows = represented_rows(load(whole), related.source, columns, nulls, base)
     require_keys(rows.microdata, key, where)
