@@ -1,4 +1,4 @@
-"""People who have several rows: the owners of a release's rows, which none of its files shows."""
+"""Owners of the rows of a release, for people who have several rows; no file shows them."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -108,7 +108,9 @@ def test_other_ways_of_writing_the_same(hospital, query):
         (f"{_AMONG}patient FROM stays GROUP BY patient, cost HAVING COUNT(*) > 1)", "by it"),
         (f"{_AMONG}patient FROM stays GROUP BY patient HAVING COUNT(*) >= 1.5)", "whole number"),
         (f"{_COUNTED}times >= 1.5", "whole number"),
-        (f"{_COUNTED.replace('times', 'age')}age > 30", "is also a column of patients"),
+        ("SELECT COUNT(*) FROM stays WHERE age > 60", "is in patients"),
+        ("SELECT AVG(patients.cost) FROM patients JOIN stays USING (patient)", "is in stays"),
+        (f"{_COUNTED.replace('times', 'age')}age > 30", "is also a column of the release"),
     ],
 )
 def test_other_queries_are_refused_with_what_to_ask(hospital, query, why):

@@ -348,7 +348,7 @@ class _TablesReader:
             return False
         alike = column.name.casefold() in {name.casefold() for name in self.declared.columns}
         if alike and not column.table:
-            raise self._refusal(f"{count.count} is also a column of {self.form.people}: rename it")
+            raise self._refusal(f"{count.count} is also a column of the release: rename it")
         return self._called.get(column.table.casefold()) != self.form.people
 
     def _as_marks(self, comparison: exp.Expr, number: int, has: PersonHas) -> exp.Expr:
@@ -380,6 +380,7 @@ class _TablesReader:
         Raises:
             QueryError: where a column is of no table of the query, or the key is used otherwise.
         """
+        labels = {item.alias.casefold() for item in select.expressions if item.alias}
         for column in list(select.find_all(exp.Column)):
             table = column.table.casefold()
             if table and table not in self._called:
@@ -387,9 +388,22 @@ class _TablesReader:
                     f"column {quote_name(column.name)}: there is no table "
                     f"{quote_name(column.table)} in this query"
                 )
+            if table or column.name.casefold() not in labels:
+                self._require_read(column)
             column.set("table", None)
             if self._is_key(column.name):
                 self._count_key(column, counted)
+
+    def _require_read(self, column: exp.Column) -> None:
+        """Refuse a column of a table that the query does not read, or of another one than named."""
+        name = column.name.casefold()
+        if name not in {declared.casefold() for declared in self.declared.columns}:
+            return
+        of_rows = name in {related.casefold() for related in self.form.columns}
+        owner = self.form.related if of_rows else self.form.people
+        read = [self._called[column.table.casefold()]] if column.table else self._called.values()
+        if owner not in read:
+            raise self._refusal(f"column {quote_name(column.name)} is in {owner}")
 
     def _count_key(self, column: exp.Column, counted: Counted) -> None:
         """Turn a count of the key into a count of people or rows."""
