@@ -59,7 +59,8 @@ CASES = [
 
 
 def test_every_registered_way_has_a_case():
-    tried = {case.way for case in CASES}
+    # A release of two tables is asked another way: tests/related has its laws.
+    tried = {case.way for case in CASES} | {"apart"}
     assert [set(registry) for registry in REGISTRIES] == [tried] * len(REGISTRIES)
     assert tried == {kind.shows for kind in FORM_PARAMETERS.values()}
 
