@@ -46,7 +46,9 @@ def mariadb() -> str:
     """The address of a MariaDB server, ready to be connected to."""
     directory, user = _directory("mysql")
     data, place = directory / "data", directory / "socket"
-    shared = ["--no-defaults", f"--datadir={data}", *([f"--user={user}"] if user else [])]
+    # In /tmp another server that starts would remove its temporary tables.
+    apart = ["--no-defaults", f"--datadir={data}", f"--tmpdir={directory}"]
+    shared = [*apart, *([f"--user={user}"] if user else [])]
     install = shutil.which("mariadb-install-db") or "mariadb-install-db"
     normal = ["--auth-root-authentication-method=normal", "--skip-test-db"]
     _run([install, *shared, *normal], None, directory)
