@@ -1,6 +1,7 @@
 """Runs as flows of Prefect's: what the modules directly under `flows` offer to its workers."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, cast
 
@@ -8,10 +9,24 @@ from prefect import flow
 from prefect.client.schemas import State
 from prefect.runtime import flow_run
 
+from sfumato.expectations.machine.imports import import_as_command
 from sfumato.tasks.policy import PrivateFlow
 from sfumato.tasks.under_prefect import state_of
 
 P = ParamSpec("P")
+
+
+def is_our_run(arguments: Sequence[str]) -> bool:
+    """Tell by its arguments whether a process is one that a worker started for a flow of ours.
+
+    It is `prefect.flow_engine` with one entrypoint, and runs nothing of anyone else's.
+    """
+    started = len(arguments) == 2 and "flow_engine" in arguments[0]
+    return started and arguments[1].startswith("sfumato.flows.")
+
+
+if is_our_run(sys.argv):
+    import_as_command()
 
 
 def prefect_flow(private: PrivateFlow[P]) -> Callable[P, Any]:

@@ -28,6 +28,10 @@ print(json.dumps({{
 }}))
 """
 COMMAND = "from sfumato.flows.inputs.environment import lean; lean()"
+BY_WORKER = """
+sys.argv = ["prefect/flow_engine.py", {entrypoint!r}]
+import sfumato.flows.release
+"""
 
 
 def import_gate(start):
@@ -53,6 +57,16 @@ def test_another_process_has_all_of_great_expectations():
     seen = import_gate("")
     assert seen["real"] == ["SparkDatasource", "PostgresDatasource", "PandasDatasource"]
     assert "expect_column_kl_divergence_to_be_less_than" in seen["expectations"]
+
+
+def test_a_worker_s_run_of_ours_imports_what_a_command_does():
+    seen = import_gate(BY_WORKER.format(entrypoint="sfumato.flows.release:release"))
+    assert seen["real"] == ["PandasDatasource"]
+
+
+def test_a_worker_s_run_of_another_s_flow_has_all_of_great_expectations():
+    seen = import_gate(BY_WORKER.format(entrypoint="theirs.flows:release_and_report"))
+    assert seen["real"] == ["SparkDatasource", "PostgresDatasource", "PandasDatasource"]
 
 
 def test_a_package_that_needs_what_was_left_out_is_imported_whole(tmp_path, monkeypatch):
