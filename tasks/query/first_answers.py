@@ -5,7 +5,7 @@ asks the same. Bounds are exact; estimates are left out, since other software ma
 another way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -33,20 +33,36 @@ _TRIED = 3  # columns with few values
 
 @dataclass(frozen=True)
 class FirstQuestion:
-    """A count, or the mean of a column, for each combination of some columns' values."""
+    """A count, or the mean of a column, for each combination of some columns' values.
+
+    Attributes:
+        averaged: the column whose mean is asked for, None for a count.
+        by: the columns by whose values rows are grouped.
+        source: what stands after FROM.
+        related: the table of related rows that are counted, None if there is one table.
+        owners: the key of people, if those with related rows are counted in place of these.
+    """
 
     averaged: str | None = None
     by: tuple[str, ...] = ()
+    source: str = TABLE
+    related: str | None = None
+    owners: str | None = None
 
     @property
     def sql(self) -> str:
         """The question as SQL."""
-        aggregate = f"AVG({_identifier(self.averaged)})" if self.averaged else "COUNT(*)"
         keys = [*map(_identifier, self.by)]
-        query = ["SELECT", ", ".join([*keys, aggregate]), "FROM", TABLE]
+        query = ["SELECT", ", ".join([*keys, self._aggregate]), "FROM", self.source]
         if keys:
             query += ["GROUP BY", ", ".join(keys), "ORDER BY", ", ".join(keys)]
         return " ".join(query)
+
+    @property
+    def _aggregate(self) -> str:
+        if self.averaged:
+            return f"AVG({_identifier(self.averaged)})"
+        return f"COUNT(DISTINCT {_identifier(self.owners)})" if self.owners else "COUNT(*)"
 
 
 @dataclass(frozen=True)
@@ -65,6 +81,8 @@ def first_questions(declared: Declared, read: Files) -> list[list[FirstQuestion]
     without sensitive columns is counted by two columns, and by both.
     """
     few = [(name,) for name in _columns_with_few_values(declared, read)[:_TRIED]]
+    if declared.has_related_rows:
+        return _of_two_tables(declared, few)
     counts = [FirstQuestion(by=keys) for keys in few]
     sensitive = sorted(declared.names_with_roles("sensitive"))
     if not sensitive:
@@ -79,6 +97,24 @@ def first_questions(declared: Declared, read: Files) -> list[list[FirstQuestion]
         return [counts]
     both = [FirstQuestion(by=(*keys, first)) for keys in few]
     return [[FirstQuestion(by=(first,))], counts, both]
+
+
+def _of_two_tables(declared: Declared, few: Sequence[tuple[str]]) -> list[list[FirstQuestion]]:
+    """Return questions for people and their related rows, by a column of people with few values.
+
+    Related rows by each of their columns, the mean of their first number, or how many there are,
+    and the people who have some.
+    """
+    form = declared.form
+    people, related, key = form.table_of_rows, form.related_table, form.person_key
+    joined = f"{people} JOIN {related} USING ({_identifier(key)})"
+    numbers = [name for name in form.related_columns if declared.columns[name].type in _NUMBERS]
+    averaged = min(numbers, default=None)
+    texts_first = sorted(form.related_columns, key=lambda name: (name in numbers, name))
+    alone = [FirstQuestion(by=(name,), source=related, related=related) for name in texts_first]
+    beside = [FirstQuestion(averaged, keys, joined, related) for keys in few]
+    owners = [FirstQuestion(None, keys, joined, related, key) for keys in few]
+    return [alone, beside, owners]
 
 
 def first_answers(declared: Declared, read: Files) -> tuple[FirstAnswer, ...]:

@@ -35,10 +35,9 @@ class AnswerLine:
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """An answer on a page: its question in words and as a command, and its lines."""
+    """An answer on a page: its question, also as a command, and its lines."""
 
-    averaged: str | None
-    by: tuple[str, ...]
+    question: "FirstQuestion"
     command: str
     lines: tuple[AnswerLine, ...]
 
@@ -46,17 +45,22 @@ class ShownAnswer:
 def shown_answers(answers: "Sequence[FirstAnswer]") -> list[ShownAnswer]:
     """Return what a page shows of answers."""
     scales = {
-        averaged: _scale(_all_bounds(answers, averaged))
-        for averaged in {answer.question.averaged for answer in answers}
+        counted: _scale(_all_bounds(answers, counted))
+        for counted in {_counted(answer.question) for answer in answers}
     }
-    return [_view(answer, *scales[answer.question.averaged]) for answer in answers]
+    return [_view(answer, *scales[_counted(answer.question)]) for answer in answers]
+
+
+def _counted(question: "FirstQuestion") -> tuple[str | None, str | None]:
+    """Return what answers on one scale are about: a column's mean, people or rows."""
+    return question.averaged, question.owners
 
 
 def _view(first: "FirstAnswer", low: Fraction, high: Fraction) -> ShownAnswer:
     question, rows = first.question, first.answer.rows
     decimals = decimals_of(_numbers([_bounds_of(row) for row in rows]))
     lines = tuple(_line(question, row, low, high, decimals) for row in rows)
-    return ShownAnswer(question.averaged, question.by, query_command(question.sql), lines)
+    return ShownAnswer(question, query_command(question.sql), lines)
 
 
 def _line(
@@ -82,12 +86,14 @@ def _accuracy(lower: Fraction, upper: Fraction) -> str:
     return width_in_words(float((upper - lower) / middle) if middle else None if upper else 0.0)
 
 
-def _all_bounds(answers: "Iterable[FirstAnswer]", averaged: str | None) -> list[Bounds]:
+def _all_bounds(
+    answers: "Iterable[FirstAnswer]", counted: tuple[str | None, str | None]
+) -> list[Bounds]:
     """Return the bounds of all answers about one aggregate."""
     return [
         _bounds_of(row)
         for answer in answers
-        if answer.question.averaged == averaged
+        if _counted(answer.question) == counted
         for row in answer.answer.rows
     ]
 
