@@ -10,11 +10,15 @@ from typing import Any
 
 _TABLE = frozenset({"source", "columns"})
 _RELATED = frozenset({*_TABLE, "of", "show", "numbers", "maximum", "orphans"})
-_ONLY = {"show": "apart", "numbers": "hidden", "maximum": "of-groups"}
+_ONLY = {"show": "apart", "numbers": "hidden"}
 _WORDS_OF_ONLY = (
     "related rows are shown apart from their people, in the same groups",
     "how many rows each person has is in no file",
-    "the most rows of one person are published for each group",
+)
+_OF_GROUPS = "of-groups"
+_WORDS_OF_MAXIMUM = (
+    "the most rows of one person are published for each group; with `at-most`, people with more "
+    "rows are left out, which tells of whoever is known to be missing that there are more"
 )
 _INSTEAD = ("source", "columns", "unit", "form", "related")
 _WHY_NOT = {
@@ -42,6 +46,7 @@ def as_one_spec(document: Any) -> Any:
     tables = document["tables"]
     of_people, of_related = tables[people], tables[related]
     key = _key(tables, people, related)
+    cap = _cap(related, of_related.get("maximum", _OF_GROUPS))
     rows = {name: column for name, column in of_related["columns"].items() if name != key}
     if clash := sorted(rows.keys() & of_people["columns"].keys()):
         raise ValueError(
@@ -55,6 +60,7 @@ def as_one_spec(document: Any) -> Any:
         "related": related,
         "key": key,
         "columns": published,
+        **({} if cap is None else {"cap": cap}),
     }
     without = {name: value for name, value in document.items() if name != "tables"}
     orphans = {"orphans": of_related["orphans"]} if "orphans" in of_related else {}
@@ -69,6 +75,7 @@ def as_one_spec(document: Any) -> Any:
             "key": key,
             "columns": list(rows),
             **orphans,
+            "cap": cap,
         },
     }
 
@@ -125,6 +132,7 @@ def _schema_of_table(source: Any, columns: Any, orphans: Any) -> dict[str, Any]:
             "source": source,
             "columns": {**columns, "additionalProperties": {"anyOf": kinds}},
             **only,
+            "maximum": _schema_of_maximum(),
             "orphans": orphans,
         },
         "required": sorted(_TABLE),
@@ -132,6 +140,18 @@ def _schema_of_table(source: Any, columns: Any, orphans: Any) -> dict[str, Any]:
         "dependentRequired": {name: ["of"] for name in sorted(_RELATED - _TABLE - {"of"})},
         "description": "A table of people, or one of rows that belong to them.",
     }
+
+
+def _schema_of_maximum() -> dict[str, Any]:
+    most = {"type": "integer", "minimum": 1, "description": "the most rows of a person"}
+    capped = {
+        "type": "object",
+        "properties": {"at-most": most, "else": {"const": "leave-out"}},
+        "required": ["at-most", "else"],
+        "additionalProperties": False,
+    }
+    either = [{"const": _OF_GROUPS}, capped]
+    return {"anyOf": either, "default": _OF_GROUPS, "description": _WORDS_OF_MAXIMUM}
 
 
 def changes_of_tables(document: Any, changes: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -221,6 +241,24 @@ def _require_keys(name: object, table: Mapping[str, Any], keys: frozenset[str]) 
     for key, value in _ONLY.items():
         if key in table and table[key] != value:
             raise ValueError(f"tables.{name}.{key}: must be {value!r}. There is no other way yet")
+
+
+def _cap(related: str, maximum: Any) -> int | None:
+    """Return the most rows of a person whose rows are published; None if there is no such limit.
+
+    Raises:
+        ValueError: where the maximum is written in another way.
+    """
+    if maximum == _OF_GROUPS:
+        return None
+    most = maximum.get("at-most") if isinstance(maximum, Mapping) else None
+    is_whole = isinstance(most, int) and not isinstance(most, bool) and most >= 1
+    if is_whole and maximum == {"at-most": most, "else": "leave-out"}:
+        return most
+    raise ValueError(
+        f"tables.{related}.maximum: must be {_OF_GROUPS}, or `{{at-most: 6, else: leave-out}}` "
+        "with the most rows of a person who is not left out"
+    )
 
 
 def _key(tables: Mapping[str, Any], people: str, related: str) -> str:

@@ -17,11 +17,13 @@ class MatchedRows:
         microdata: the people.
         orphans: rows whose person is in no row of the people's source.
         with_people: rows of people who are in the source and not represented.
+        above_cap: people who were left out because they have too many rows.
     """
 
     microdata: Microdata
     orphans: int
     with_people: int
+    above_cap: int = 0
 
 
 def require_keys(rows: Microdata, key: str, where: str) -> None:
@@ -74,6 +76,31 @@ def match_rows(
     related = OwnedRows(row_of[positions].astype(np.int64), without_key)
     with_people = rows.rows - len(positions) - lost
     return MatchedRows(replace(people, related=related), lost, with_people)
+
+
+def leave_out_above(matched: MatchedRows, cap: int, where: str) -> MatchedRows:
+    """Leave out people with more than `cap` related rows, and these rows.
+
+    Raises:
+        InputError: if no row is left.
+    """
+    related = matched.microdata.related
+    if related is None:
+        return matched
+    of_person = np.bincount(related.owner, minlength=matched.microdata.rows)
+    above = of_person > cap
+    if not above.any():
+        return matched
+    kept = matched.microdata.take(np.flatnonzero(~above))
+    if kept.related is None or not kept.related.table.rows:
+        raise InputError(
+            f"{where}: everybody with rows has more than {cap:,}, so that all would be left out. "
+            "Write a larger maximum.at-most"
+        )
+    left_out = int(of_person[above].sum())
+    return MatchedRows(
+        kept, matched.orphans, matched.with_people + left_out, above_cap=int(above.sum())
+    )
 
 
 def _rows_of(people: Column, names: Column) -> np.ndarray:

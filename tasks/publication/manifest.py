@@ -247,6 +247,21 @@ def require_counts(rows: RowCounts) -> None:
         raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
 
 
+def _require_capped(declared: Declared, tables: Tables) -> None:
+    """Make sure that nobody has more related rows than the form declares.
+
+    Raises:
+        PromiseError: where somebody does.
+    """
+    from sfumato.tasks.forms.related.parameters import GROUPS, MOST, ApartParameters
+
+    if not isinstance(declared.form, ApartParameters) or declared.form.cap is None:
+        return
+    most, cap = pc.max(tables[GROUPS][MOST]).as_py(), declared.form.cap
+    if most > cap:
+        raise PromiseError(f"{MANIFEST}: form.cap is {cap}, but {GROUPS} has {MOST} of {most}")
+
+
 def require_related(declared: Declared, tables: Tables) -> None:
     """Make sure that a release says what became of related rows if it has some, and only then.
 
@@ -260,5 +275,6 @@ def require_related(declared: Declared, tables: Tables) -> None:
         return
     if counts.published != tables[form.related_table].num_rows:
         raise PromiseError(f"{MANIFEST}: its counts of related rows differ from the tables")
+    _require_capped(declared, tables)
     if missing := [name for name in form.related_columns if name not in declared.columns]:
         raise PromiseError(f"{MANIFEST}: form.columns names {missing[0]!r}, which is no column")

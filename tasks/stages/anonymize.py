@@ -264,7 +264,7 @@ def _make_declared(
         dropped_by_filter=counts["dropped_by_filter"],
         dropped_for_nulls=counts["dropped_for_nulls"],
         dropped_as_repeats=counts["dropped_as_repeats"],
-        suppressed=made.suppressed,
+        suppressed=made.suppressed + counts.get("suppressed", 0),
         published=published,
         fakes=made_up,
         vacant=0 if made_up else made.vacant,

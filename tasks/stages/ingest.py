@@ -138,7 +138,7 @@ def write_with_related(
     Raises:
         InputError: if rows break a null policy, name nobody, or no row is left.
     """
-    from sfumato.tasks.microdata.related import match_rows, require_keys
+    from sfumato.tasks.microdata.related import leave_out_above, match_rows, require_keys
 
     where, key = related.source.uri, related.key
     rows = represented_rows(load(whole), related.source, columns, nulls, base)
@@ -146,9 +146,12 @@ def write_with_related(
     everybody = load(run / SOURCE)[key]
     people = load(ingested)
     matched = match_rows(people, everybody, rows.microdata, key, where, related.orphans)
+    if related.cap is not None:
+        matched = leave_out_above(matched, related.cap, where)
     stage = new_stage(run, "with-related")
     save(matched.microdata, stage)
-    write_note(stage, "counts", read_note(ingested, "counts"))
+    of_people = read_note(ingested, "counts") | {"suppressed": matched.above_cap}
+    write_note(stage, "counts", of_people)
     published = matched.microdata.related
     counts = RelatedCounts(
         read=rows.read,

@@ -1,14 +1,17 @@
 """Reading two related tables: keys that fit, and rows that are left out and counted."""
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv as pc
 import pytest
 
 from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answers
 from sfumato.tasks.terms.opened import open_release
 from tests.flow_here import release_here
 from tests.related.hospital import Hospital, made_up, patients, spec_with, stays, toy
+from tests.release.forge import edit
 
 EASY = [
     {"model": "people", "k": 1},
@@ -134,3 +137,53 @@ def test_the_same_two_tables_are_the_same_version(tmp_path):
     pc.write_csv(changed, tmp_path / "stays.csv")
     with pytest.raises(PromiseError, match="50 units are in an earlier version"):
         release_here(spec)
+
+
+def capped(most):
+    maximum = {"at-most": most, "else": "leave-out"}
+    return {"patients": patients(), "stays": stays(maximum=maximum)}
+
+
+def test_people_with_more_stays_than_the_most_are_left_out_and_counted(tmp_path):
+    hospital = toy()
+    release = release_here(spec_with(tmp_path, hospital, promises=EASY, tables=capped(2)))
+    declared, seen = open_release(release).declared, counts(release)
+    assert (declared.rows.suppressed, declared.rows.published, declared.form.cap) == (1, 7, 2)
+    assert (seen["dropped_with_people"], seen["published"]) == (3, 9)
+    asked = ["SELECT MAX(age) FROM patients WHERE sex = 'm'", "SELECT SUM(cost) FROM stays"]
+    ages, costs = answers(open_release(release), asked)
+    assert [cell.lower for row in ages.rows for cell in row.values()] == [74]
+    assert [cell.lower for row in costs.rows for cell in row.values()] == [
+        sum(hospital.stays["cost"].to_pylist()) - 12800
+    ]
+    page = (release / "index.html").read_text(encoding="utf-8")
+    assert "more than <strong>2</strong> rows of <code>stays</code> were left out" in page
+    check(release)
+
+
+def test_a_most_that_nobody_exceeds_leaves_nobody_out(tmp_path):
+    release = release_here(spec_with(tmp_path, toy(), promises=EASY, tables=capped(3)))
+    assert open_release(release).declared.rows.suppressed == 0
+
+
+def test_a_most_that_leaves_nobody_with_stays_is_refused(tmp_path):
+    hospital = toy()
+    several = pa.array(["p1", "p5"])
+    whose = hospital.stays.filter(pa.compute.is_in(hospital.stays["patient"], several))
+    spec = spec_with(tmp_path, Hospital(hospital.patients, whose), promises=EASY, tables=capped(1))
+    with pytest.raises(InputError, match=r"more than 1, so that all.*larger maximum"):
+        release_here(spec)
+
+
+def test_a_promise_that_one_person_with_many_stays_breaks_is_kept_without_them(tmp_path):
+    hospital = with_stays(toy(), *[("p6", "cancer", 1)] * 40)
+    with pytest.raises(PromiseError):
+        release_here(spec_with(tmp_path / "all", hospital))
+    check(release_here(spec_with(tmp_path / "capped", hospital, tables=capped(6))))
+
+
+def test_a_stated_most_that_somebody_exceeds_is_refused(tmp_path):
+    release = release_here(spec_with(tmp_path, toy(), promises=EASY, tables=capped(3)))
+    edit(release, lambda document: document["sfumato"]["form"].update(cap=2))
+    with pytest.raises(PromiseError, match=r"form\.cap is 2, but group_counts has most_rows of 3"):
+        check(release)

@@ -43,6 +43,7 @@ def test_editors_know_the_keys_of_two_tables(tmp_path):
     assert list(validator.iter_errors(spec)) == []
     for same in (
         tables(numbers="hidden", show="apart", maximum="of-groups", orphans="drop"),
+        tables(maximum={"at-most": 2, "else": "leave-out"}),
         {"patients": patients(), "stays": columns_of_stays(day={"role": "drop", "type": "date"})},
     ):
         assert list(validator.iter_errors({**spec, "tables": same})) == []
@@ -55,6 +56,7 @@ def test_editors_know_the_keys_of_two_tables(tmp_path):
         {**spec, "related": {"source": {"uri": "x.csv"}, "key": "patient", "columns": ["cost"]}},
         {**spec, "tables": {"patients": patients()}},
         {**spec, "tables": tables(numbers="published")},
+        {**spec, "tables": tables(maximum={"at-most": 2})},
         {**spec, "tables": tables(rows=3)},
         {**spec, "tables": {"stays": stays(), "patients": {**patients(), "orphans": "drop"}}},
         {
@@ -81,7 +83,7 @@ def test_dropped_columns_are_read_and_not_published(tmp_path):
         ({"tables": tables(of="people")}, "must be patients"),
         ({"tables": tables(show="histories")}, "must be 'apart'"),
         ({"tables": tables(numbers="published")}, "must be 'hidden'"),
-        ({"tables": tables(maximum="hidden")}, "must be 'of-groups'"),
+        ({"tables": tables(maximum="hidden")}, "must be of-groups, or"),
         ({"tables": tables(rows=3)}, "is no key here"),
         ({"source": {"uri": "x.csv"}}, "is written for each table"),
         ({"form": {"method": "permuted"}}, "two tables have one form"),
@@ -160,6 +162,21 @@ def test_people_have_no_sensitive_columns_yet(tmp_path):
     people = patients()
     people["columns"]["income"] = {"role": "sensitive", "type": "integer", "unprotected": "public"}
     assert "role drop" in words_of_refusal(tmp_path, tables={"patients": people, "stays": stays()})
+
+
+@pytest.mark.parametrize(
+    "maximum",
+    [
+        "hidden",
+        6,
+        {"at-most": 0, "else": "leave-out"},
+        {"at-most": 6},
+        {"at-most": 6, "else": 1},
+    ],
+)
+def test_a_maximum_is_of_groups_or_leaves_people_out(tmp_path, maximum):
+    words = words_of_refusal(tmp_path, tables=tables(maximum=maximum))
+    assert "at-most: 6, else: leave-out" in words
 
 
 @pytest.mark.parametrize("name", ["people", "groups", "group_counts", "Patients"])

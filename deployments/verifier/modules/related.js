@@ -26,6 +26,7 @@ export function checkRelated(d, grouped, groups) {
     holds(people[g] === grouped(d.form.people).size(g), 'people')
     holds(rows[g] === grouped(d.form.related).size(g), 'related_rows')
     holds(most[g] <= rows[g] && most[g] * people[g] >= rows[g], 'most_rows')
+    must(d.form.cap === undefined || most[g] <= d.form.cap, 'tables-disagree', 'F10.3', at, 'most_rows above form.cap')
   }
   must(d.related_rows.published === grouped(d.form.related).table.length, 'counts-contradict', 'M4.9', 'datapackage.json', 'related_rows.published')
 }

@@ -1,7 +1,7 @@
 /** The JSON Schema of the specification, as a module: the same value as in datapackage.schema.json. */
 export default {
  "$schema": "https://json-schema.org/draft/2020-12/schema",
- "title": "datapackage.json of a Sfumato release, specification 1.5",
+ "title": "datapackage.json of a Sfumato release, specification 1.6",
  "type": "object",
  "properties": {
   "$schema": {
@@ -1650,6 +1650,11 @@ export default {
          },
          "minItems": 1,
          "type": "array"
+        },
+        "cap": {
+         "description": "the most related rows of a person; people with more were left out",
+         "minimum": 1,
+         "type": "integer"
         }
        },
        "required": [

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from sfumato.tasks.forms.declared import Companions, FormParameters
+from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.names import GROUP_ID
 
 GROUPS = "group_counts"
@@ -34,6 +35,9 @@ class ApartParameters(FormParameters):
     columns: Annotated[
         tuple[str, ...], Field(min_length=1, description="the columns of the related table")
     ]
+    cap: Annotated[int, Field(ge=1)] | None = field_since(
+        15, None, "the most related rows of a person; people with more were left out"
+    )
 
     @property
     def table_of_rows(self) -> str:

@@ -169,3 +169,7 @@ class RelatedSource(BaseModel):
         Literal["refuse", "drop"],
         Field(description="what happens to rows of a person who is not in the table of people"),
     ] = "refuse"
+    cap: Annotated[
+        int | None,
+        Field(ge=1, description="the most rows of a person; people with more are left out"),
+    ] = None
