@@ -1,5 +1,6 @@
 """Codes and group ids answer as SQL does where columns stand by themselves, and by subdomain."""
 
+import itertools
 import os
 import random
 from unittest.mock import patch
@@ -14,6 +15,7 @@ from sfumato.tasks.query.engines.direct_subdomains import open_direct_subdomains
 from sfumato.tasks.query.engines.subdomains import SubdomainsEngine, open_subdomains
 from sfumato.tasks.query.sql.single import read_question
 from tests.query import test_apart as apart
+from tests.query import test_composed_apart as composed
 from tests.query import test_subdomains as subdomains
 from tests.query.test_direct import assert_same_answers
 
@@ -54,6 +56,28 @@ def test_counts_of_columns_by_themselves(sensitive, estimator):
             answered += not sql.called
             assert_same_answers(answer, expected, query)
     assert answered > LEAST_DIRECT * len(queries)
+
+
+@pytest.mark.parametrize("estimator", ["weighted", "uniform"])
+@pytest.mark.parametrize("where", composed.COUNTED)
+def test_counts_of_a_release_that_people_have_left(where, estimator):
+    condition = f" WHERE {where}" if where else ""
+    queries = [
+        f"SELECT COUNT(*) AS n FROM microdata{condition}",
+        f"SELECT sex, COUNT(*) AS n FROM microdata{condition} GROUP BY sex ORDER BY sex",
+    ]
+    for seed, query in itertools.product(range(6), queries):
+        tables, _ = composed.patients(f"direct {seed}")
+        question = read_question(query, composed.PATIENTS)
+        with (
+            open_columns(tables, composed.PATIENTS, estimator) as by_sql,
+            open_direct_counts(tables, composed.PATIENTS, estimator) as direct,
+        ):
+            expected = ask(by_sql, composed.PATIENTS, question)
+            with note_calls(CountsEngine, "ask") as sql:
+                answer = ask(direct, composed.PATIENTS, question)
+            assert not sql.called
+            assert_same_answers(answer, expected, query)
 
 
 @pytest.mark.parametrize("name", subdomains.TYPES)

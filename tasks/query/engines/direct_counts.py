@@ -1,7 +1,7 @@
 """Counts on releases that show each quasi-identifier by itself, computed from codes and group ids.
 
-SQL answers the questions that raise `NotDirectError` here: with several group columns, of a release
-that people have left, and those that codes and group ids cannot answer.
+SQL answers the questions that raise `NotDirectError` here: with several group columns, and those
+that codes and group ids cannot answer.
 
 Source: see `tasks.query.sql.marginal_counts`, whose bounds and estimates these are.
 """
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.tasks.forms.counts_table import marginal_table
+from sfumato.tasks.forms.lineage import LINEAGE, ROWS, VACANT_ROWS
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.columns import CountsEngine
 from sfumato.tasks.query.engines.conditions import ValueConditions
@@ -151,7 +152,9 @@ class DirectCountsEngine(CountsEngine):
         return list(values.to_pylist())
 
     def _ask(self, question: Question, estimates: bool) -> dict[Key, dict[Aggregate, Bounds]]:
-        if self.declared.is_composed or len(question.group_by) > 1 or question.condition:
+        if len(question.group_by) > 1 or question.condition:
+            raise NotDirectError
+        if self.declared.is_composed and self.declared.form.counted_columns:
             raise NotDirectError
         tables = tables_of_counts(self.declared)
         matching = {
@@ -174,13 +177,14 @@ class DirectCountsEngine(CountsEngine):
     ) -> dict[Key, dict[Aggregate, Bounds]]:
         """Return the bounds of the rows of which every term holds, by cell."""
         is_possible = np.ones(len(entries.group), dtype=bool)
-        size = self._sizes[entries.group]
-        low, high, rows = -max(len(terms) - 1, 0) * size, size, size.astype(np.float64)
+        size, here = self._sizes[entries.group], self._here[entries.group]
+        low = here - max(len(terms), 1) * size  # each row of somebody who left may be counted
+        high, rows = here, here.astype(np.float64)
         for term in terms:
             is_possible = is_possible & term.is_possible
             low, high = low + term.least, np.minimum(high, term.most)
             rows = rows * term.expected / term.among
-        low = np.maximum(low, 0) if terms else size
+        low = np.maximum(low, 0) if terms else here
         met = entries.where(is_possible)
         least, most, expected = (met.sums(ends[is_possible]) for ends in (low, high, rows))
         if any(term.total is not None for term in terms):
@@ -288,8 +292,27 @@ class DirectCountsEngine(CountsEngine):
         return GroupMatches(number > 0, number, number, number.astype(np.float64), size)
 
     @cached_property
+    def _here(self) -> np.ndarray:
+        """The number of rows of each group that are of people who are still here (int64)."""
+        return self._lineage.numbers(ROWS) if self.declared.is_composed else self._sizes
+
+    @cached_property
+    def _lineage(self) -> PublishedColumns:
+        """The table of all groups of a composed release, in order.
+
+        Raises:
+            NotDirectError: if it is not in order.
+        """
+        lineage = PublishedColumns(self.tables[LINEAGE])
+        if not np.array_equal(lineage.group, np.arange(len(lineage.group))):
+            raise NotDirectError
+        return lineage
+
+    @cached_property
     def _sizes(self) -> np.ndarray:
-        """The number of rows of each group (int64, one per group)."""
+        """The number of rows of each group, those of people who left included (int64)."""
+        if self.declared.is_composed:
+            return np.asarray(self._lineage.numbers(ROWS) + self._lineage.numbers(VACANT_ROWS))
         counted = self._counts_of(next(iter(tables_of_counts(self.declared).values())))
         return np.bincount(counted.table.group, counted.times).astype(np.int64)
 
