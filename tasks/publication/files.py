@@ -112,6 +112,8 @@ def _answers(assessment: Assessment, helps: Tables | None) -> "tuple[FirstAnswer
     declared, tables = assessment.declared, assessment.tables
     if helps is None or not tells("answers", declared.software):
         return ()
+    if declared.has_related_rows and not tells("two tables", declared.software):
+        return ()
     from sfumato.tasks.query.first_answers import first_answers
 
     return first_answers(declared, {**tables, **helps})

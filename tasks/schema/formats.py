@@ -64,7 +64,7 @@ COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
 """The key of the layout of a release's page, files and ready SQL."""
-_LAYOUT = "10"
+_LAYOUT = "11"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -82,6 +82,8 @@ ToldByPages = Literal[
     "separators",  # between thousands, in the codebook and in promises; no number has an exponent
     "targets",  # that equal ones are not apart, and that the number of fakes depends on values
     "spans",  # the accuracy over ranges of a column, by their length, as a chart
+    "two tables",  # answers about people and their rows, and how many rows there are
+    "row numbers",  # that exact rows show how many a person has
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
@@ -100,6 +102,8 @@ _SINCE: Mapping[ToldByPages, int] = {
     "separators": 9,
     "targets": 10,
     "spans": 10,
+    "two tables": 11,
+    "row numbers": 11,
 }
 
 
