@@ -37,7 +37,7 @@ def test_nobody_has_more_rows_than_is_stated(most, tmp_path, monkeypatch):
         check(release)
         assert answer["verdict"] == "valid", answer
         return
-    with pytest.raises(PromiseError, match="form.cap is 2"):
+    with pytest.raises(PromiseError, match=r"form\.cap is 2"):
         check(release)
     assert answer["verdict"] == "refused"
     assert "tables-disagree" in json.dumps(answer)
