@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks.two_tables                          2,000 patients, three releases
     python -m tests.benchmarks.two_tables --patients 100000        a larger hospital
+    python -m tests.benchmarks.two_tables --joined                 beside one joined table, in turns
 
 The hospital is made up: most patients have few stays, some have ten, and one in four has none. Each
 promise is a release of its own. Widths are (upper - lower) / truth: the median over 60 ranges of
@@ -24,12 +25,13 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from sfumato.expectations.shared.errors import Fault, QueryError
 from sfumato.tasks.query.ask import answers
 from sfumato.tasks.terms.opened import open_release
-from tests.benchmarks.processes import describe_machine
+from tests.benchmarks.processes import describe_machine, with_spread
 from tests.flow_here import release_here
 from tests.related.drawn import HAS, JOIN, bounds_of_truths, drawn_query
 from tests.related.hospital import DIAGNOSES, Hospital, patients, spec_with, stays
@@ -64,10 +66,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--patients", type=int, default=2_000)
     parser.add_argument("--queries", type=int, default=10_000)
+    parser.add_argument("--joined", action="store_true", help="compare with one joined table")
+    parser.add_argument("--turns", type=int, default=3, help="of --joined")
     options = parser.parse_args()
     print(describe_machine())
     hospital = made_up_with_ten(options.patients)
     print(f"{hospital.patients.num_rows:,} patients with {hospital.stays.num_rows:,} stays")
+    if options.joined:
+        _print_joined(hospital, options.turns)
+        return
     with tempfile.TemporaryDirectory() as folder, _originals(hospital) as originals:
         for number, (words, promises) in enumerate(_PROMISES.items()):
             before = time.process_time()
@@ -81,6 +88,43 @@ def main() -> None:
             _print_known(hospital, group)
             _print_widths(release, originals)
         _print_truths(release, originals, options.queries)
+
+
+def _print_joined(hospital: Hospital, turns: int) -> None:
+    """Print what a release of two tables takes beside one of a row for each stay, in turns."""
+    taken: dict[str, list[float]] = {"two tables": [], "one joined table": []}
+    promises = _PROMISES["and l = 3, numbers known"]
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(turns):
+            for words, times in taken.items():
+                place = Path(folder, f"{turn}", words.replace(" ", "-"))
+                os.environ["SFUMATO_WORK"] = str(place / "work")
+                two = words == "two tables"
+                changes = {"promises": promises} if two else _joined(place, hospital)
+                spec = spec_with(place, hospital, **changes)
+                before = time.process_time()
+                release_here(spec)
+                times.append(time.process_time() - before)
+    for words, times in taken.items():
+        print(f"{words}: {with_spread(times)} CPU s")
+    one, other = (median(times) for times in taken.values())
+    print(f"{one / other:.2f} times the joined table's")
+
+
+def _joined(place: Path, hospital: Hospital) -> Mapping[str, Any]:
+    """Write the joined table; return the changes of a spec that release it."""
+    place.mkdir(parents=True)
+    pc.write_csv(hospital.stays.join(hospital.patients, "patient"), place / "joined.csv")
+    columns = {**patients()["columns"], **stays()["columns"]}
+    columns["patient"] = {"role": "identifier", "unit": True, "repeat": "all"}
+    return {
+        "tables": None,
+        "source": {"uri": "joined.csv"},
+        "columns": columns,
+        "promises": [{**_DIVERSE, "model": "l-diversity", "variant": "distinct"}],
+        "form": {"method": "permuted"},
+        "evaluate": {"workloads": []},
+    }
 
 
 def _tables(promises: list[Mapping[str, Any]]) -> dict[str, Any]:
