@@ -17,8 +17,8 @@ _WORDS_OF_ONLY = (
 )
 _OF_GROUPS = "of-groups"
 _WORDS_OF_MAXIMUM = (
-    "the most rows of one person are published for each group; with `at-most`, people with more "
-    "rows are left out, which tells of whoever is known to be missing that there are more"
+    "the most rows of one person are published for each group. With `at-most`, people with more "
+    "rows are left out, and a person who is known to be missing may be one of them"
 )
 _INSTEAD = ("source", "columns", "unit", "form", "related")
 _WHY_NOT = {
@@ -145,6 +145,7 @@ def _schema_of_table(source: Any, columns: Any, orphans: Any) -> dict[str, Any]:
 def _schema_of_maximum() -> dict[str, Any]:
     most = {"type": "integer", "minimum": 1, "description": "the most rows of a person"}
     capped = {
+        "title": "LargestNumber",
         "type": "object",
         "properties": {"at-most": most, "else": {"const": "leave-out"}},
         "required": ["at-most", "else"],

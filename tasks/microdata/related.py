@@ -91,15 +91,15 @@ def leave_out_above(matched: MatchedRows, cap: int, where: str) -> MatchedRows:
     above = of_person > cap
     if not above.any():
         return matched
-    kept = matched.microdata.take(np.flatnonzero(~above))
-    if kept.related is None or not kept.related.table.rows:
+    others = matched.microdata.take(np.flatnonzero(~above))
+    if others.related is None or not others.related.table.rows:
         raise InputError(
-            f"{where}: everybody with rows has more than {cap:,}, so that all would be left out. "
+            f"{where}: all people with rows have more than {cap:,}, so that all would be left out. "
             "Write a larger maximum.at-most"
         )
     left_out = int(of_person[above].sum())
     return MatchedRows(
-        kept, matched.orphans, matched.with_people + left_out, above_cap=int(above.sum())
+        others, matched.orphans, matched.with_people + left_out, above_cap=int(above.sum())
     )
 
 

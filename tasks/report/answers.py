@@ -45,13 +45,13 @@ class ShownAnswer:
 def shown_answers(answers: "Sequence[FirstAnswer]") -> list[ShownAnswer]:
     """Return what a page shows of answers."""
     scales = {
-        counted: _scale(_all_bounds(answers, counted))
-        for counted in {_counted(answer.question) for answer in answers}
+        subject: _scale(_all_bounds(answers, subject))
+        for subject in {_subject(answer.question) for answer in answers}
     }
-    return [_view(answer, *scales[_counted(answer.question)]) for answer in answers]
+    return [_view(answer, *scales[_subject(answer.question)]) for answer in answers]
 
 
-def _counted(question: "FirstQuestion") -> tuple[str | None, str | None]:
+def _subject(question: "FirstQuestion") -> tuple[str | None, str | None]:
     """Return what answers on one scale are about: a column's mean, people or rows."""
     return question.averaged, question.owners
 
@@ -93,7 +93,7 @@ def _all_bounds(
     return [
         _bounds_of(row)
         for answer in answers
-        if _counted(answer.question) == counted
+        if _subject(answer.question) == counted
         for row in answer.answer.rows
     ]
 

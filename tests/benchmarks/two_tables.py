@@ -100,18 +100,18 @@ def _print_joined(hospital: Hospital, turns: int) -> None:
                 place = Path(folder, f"{turn}", words.replace(" ", "-"))
                 os.environ["SFUMATO_WORK"] = str(place / "work")
                 two = words == "two tables"
-                changes = {"promises": promises} if two else _joined(place, hospital)
+                changes = {"promises": promises} if two else _spec_of_joined(place, hospital)
                 spec = spec_with(place, hospital, **changes)
                 before = time.process_time()
                 release_here(spec)
                 times.append(time.process_time() - before)
     for words, times in taken.items():
         print(f"{words}: {with_spread(times)} CPU s")
-    one, other = (median(times) for times in taken.values())
-    print(f"{one / other:.2f} times the joined table's")
+    of_two, of_joined = (median(times) for times in taken.values())
+    print(f"{of_two / of_joined:.2f} times the joined table's")
 
 
-def _joined(place: Path, hospital: Hospital) -> Mapping[str, Any]:
+def _spec_of_joined(place: Path, hospital: Hospital) -> Mapping[str, Any]:
     """Write the joined table; return the changes of a spec that release it."""
     place.mkdir(parents=True)
     pc.write_csv(hospital.stays.join(hospital.patients, "patient"), place / "joined.csv")

@@ -53,6 +53,6 @@ def test_they_are_the_answers_that_the_command_gives(tmp_path):
     release = open_release(release_here(spec_with(tmp_path, made_up(2, 60))))
     tables = read_tables(release.declared, release.directory / "data")
     first = first_answers(release.declared, tables)
-    asked = answers(release, [shown.question.sql for shown in first])
-    assert [ends(shown.answer) for shown in first] == [ends(again) for again in asked]
+    again = answers(release, [first_answer.question.sql for first_answer in first])
+    assert [ends(first_answer.answer) for first_answer in first] == list(map(ends, again))
     assert len(first) == 3

@@ -139,19 +139,19 @@ def test_the_same_two_tables_are_the_same_version(tmp_path):
         release_here(spec)
 
 
-def capped(most):
+def tables_with_most(most):
     maximum = {"at-most": most, "else": "leave-out"}
     return {"patients": patients(), "stays": stays(maximum=maximum)}
 
 
 def test_people_with_more_stays_than_the_most_are_left_out_and_counted(tmp_path):
     hospital = toy()
-    release = release_here(spec_with(tmp_path, hospital, promises=EASY, tables=capped(2)))
+    release = release_here(spec_with(tmp_path, hospital, promises=EASY, tables=tables_with_most(2)))
     declared, seen = open_release(release).declared, counts(release)
     assert (declared.rows.suppressed, declared.rows.published, declared.form.cap) == (1, 7, 2)
     assert (seen["dropped_with_people"], seen["published"]) == (3, 9)
-    asked = ["SELECT MAX(age) FROM patients WHERE sex = 'm'", "SELECT SUM(cost) FROM stays"]
-    ages, costs = answers(open_release(release), asked)
+    queries = ["SELECT MAX(age) FROM patients WHERE sex = 'm'", "SELECT SUM(cost) FROM stays"]
+    ages, costs = answers(open_release(release), queries)
     assert [cell.lower for row in ages.rows for cell in row.values()] == [74]
     assert [cell.lower for row in costs.rows for cell in row.values()] == [
         sum(hospital.stays["cost"].to_pylist()) - 12800
@@ -162,7 +162,7 @@ def test_people_with_more_stays_than_the_most_are_left_out_and_counted(tmp_path)
 
 
 def test_a_most_that_nobody_exceeds_leaves_nobody_out(tmp_path):
-    release = release_here(spec_with(tmp_path, toy(), promises=EASY, tables=capped(3)))
+    release = release_here(spec_with(tmp_path, toy(), promises=EASY, tables=tables_with_most(3)))
     assert open_release(release).declared.rows.suppressed == 0
 
 
@@ -170,7 +170,9 @@ def test_a_most_that_leaves_nobody_with_stays_is_refused(tmp_path):
     hospital = toy()
     several = pa.array(["p1", "p5"])
     whose = hospital.stays.filter(pa.compute.is_in(hospital.stays["patient"], several))
-    spec = spec_with(tmp_path, Hospital(hospital.patients, whose), promises=EASY, tables=capped(1))
+    spec = spec_with(
+        tmp_path, Hospital(hospital.patients, whose), promises=EASY, tables=tables_with_most(1)
+    )
     with pytest.raises(InputError, match=r"more than 1, so that all.*larger maximum"):
         release_here(spec)
 
@@ -179,11 +181,11 @@ def test_a_promise_that_one_person_with_many_stays_breaks_is_kept_without_them(t
     hospital = with_stays(toy(), *[("p6", "cancer", 1)] * 40)
     with pytest.raises(PromiseError):
         release_here(spec_with(tmp_path / "all", hospital))
-    check(release_here(spec_with(tmp_path / "capped", hospital, tables=capped(6))))
+    check(release_here(spec_with(tmp_path / "capped", hospital, tables=tables_with_most(6))))
 
 
 def test_a_stated_most_that_somebody_exceeds_is_refused(tmp_path):
-    release = release_here(spec_with(tmp_path, toy(), promises=EASY, tables=capped(3)))
+    release = release_here(spec_with(tmp_path, toy(), promises=EASY, tables=tables_with_most(3)))
     edit(release, lambda document: document["sfumato"]["form"].update(cap=2))
     with pytest.raises(PromiseError, match=r"form\.cap is 2, but group_counts has most_rows of 3"):
         check(release)

@@ -296,14 +296,16 @@ def test_the_page_says_who_can_verify_what(small):
     assert page.text.count("No file of this release can show it") == 5
     assert "Each row is about another person." not in page.text
     assert "people who look the same, at least" in page.text
-    assert "how many rows a person has is shown" not in page.text  # of labels many have the same
+    assert (
+        "the number of a person's rows can be seen" not in page.text
+    )  # of labels many have the same
 
 
 @pytest.mark.parametrize(("way", "says_few"), [("shuffled boxes", True), ("shuffled", False)])
 def test_the_page_of_exact_rows_says_that_numbers_of_rows_can_be_seen(small, way, says_few):
     directory = small.write(stays(), **changes(way)).publish("one").directory
     page = Read((directory / PAGE).read_text("utf-8"))
-    assert "how many rows a person has is shown of everyone" in page.text
+    assert "the number of a person's rows can be seen" in page.text
     assert ("there may be two" in page.text) == says_few
 
 
