@@ -219,20 +219,26 @@ def test_a_release_and_a_plan_are_attacked_and_the_figures_stay_private(attacked
     assert json.loads(output)["attacks"]["diagnosis"]
 
 
-def test_the_owners_that_a_candidate_keeps_give_the_same_scores(attacked_hospital):
-    """Both ways to know who is in which group: from the record of a run, and from the tables."""
-    hospital, _, directory = attacked_hospital
-    release = open_release(directory)
-    tables = read_tables(release.declared, directory / "data")
+def original_of(hospital):
+    """The patients of a hospital with their stays, as a run reads them."""
+    names = [name for name in hospital.patients.column_names if name != "patient"]
     people = Microdata(
-        tuple(encode(n, "quasi-identifier", hospital.patients[n]) for n in ("age", "sex")),
+        tuple(encode(n, "quasi-identifier", hospital.patients[n]) for n in names),
         hospital.patients.num_rows,
     )
     place = {name: i for i, name in enumerate(hospital.patients["patient"].to_pylist())}
     owner = np.array([place[name] for name in hospital.stays["patient"].to_pylist()])
     columns = (encode(n, "sensitive", hospital.stays[n]) for n in ("diagnosis", "cost"))
     owned = OwnedRows(owner, Microdata(tuple(columns), hospital.stays.num_rows))
-    original = replace(people, related=owned)
+    return replace(people, related=owned)
+
+
+def test_the_owners_that_a_candidate_keeps_give_the_same_scores(attacked_hospital):
+    """Both ways to know who is in which group: from the record of a run, and from the tables."""
+    hospital, _, directory = attacked_hospital
+    release = open_release(directory)
+    tables = read_tables(release.declared, directory / "data")
+    original = original_of(hospital)
     target = targets_of(release.declared, tables, original)[0]
     group = related_rows.group_of_people(target)
     recorded = targets_of(release.declared, tables, original, WhoseRows(group, original))[0]
