@@ -31,6 +31,7 @@ from sfumato.expectations.groups.related import (
 from sfumato.expectations.models.model import PrivacyModel, Way, Worst
 from sfumato.expectations.shared.exact import are_above, largest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.sorting import distinct
 
 _DECIMALS = 1000  # a proposed share is rounded up to thousandths
 Numbers = Annotated[
@@ -300,14 +301,19 @@ def _too_few_values(promise: RelatedDiversity, coarsest: Groups) -> str:
     if related is None:
         return "The table has no related rows"
     name, best = promise.attribute_of(related), promise.worst(coarsest)[0]["l"]
-    distinct = int(related.rows.counts_of(name).distinct.min())
+    values = int(related.rows.counts_of(name).distinct.min())
     certain = promise.numbers == "known" and surely_of_owner(related, name).any()
     steps = []
     if certain:
         reason, left_out = _of_one_person(related, name, coarsest)
         steps.append(left_out)
-    elif distinct < promise.l:
-        reason = f"{_place(coarsest)} has {distinct} different values of {name!r}"
+        if (most := _largest_maximum(related, name, promise.l)) is not None:
+            steps.append(
+                f"write `maximum: {{at-most: {most}, else: leave-out}}` under the table of rows, "
+                "which leaves out people with more"
+            )
+    elif values < promise.l:
+        reason = f"{_place(coarsest)} has {values} different values of {name!r}"
     elif promise.insiders:
         reason = (
             "A person of the group who knows their own rows, and how many rows everyone has, "
@@ -342,6 +348,25 @@ def _of_one_person(related: RelatedRows, name: str, coarsest: Groups) -> tuple[s
         f"leave out at least {needed:,} rows of the person with most rows (source.where of "
         "the table of rows)",
     )
+
+
+def _largest_maximum(related: RelatedRows, name: str, least: int) -> int | None:
+    """Return the most rows of a person with which nobody else makes a value certain.
+
+    Returns None if there is none, or if there are several groups.
+    """
+    people, counts = related.rows.people, related.rows.counts_of(name)
+    if people is None or len(related.rows) > 1:
+        return None
+    own = people.held[name]
+    owner = np.searchsorted(people.person, own.person)  # the only group: persons ascend
+    for most in distinct(people.rows)[-2::-1]:
+        staying = people.rows <= most
+        times = np.bincount(own.value, own.rows * staying[owner], counts.values)
+        rows = int(people.rows[staying].sum())
+        if int(times.max()) + most <= rows and np.count_nonzero(times) >= least:
+            return int(most)
+    return None
 
 
 def _weaker(promise: RelatedDiversity, coarsest: Groups, best: object) -> Iterator[str]:

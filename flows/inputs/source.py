@@ -43,7 +43,7 @@ def _ingest_two(
     resolved: ResolvedRun, related: RelatedSource, environment: Mapping[str, str], place: Path
 ) -> Ingested:
     """Read people with their related rows."""
-    from sfumato.tasks.microdata.related import match_rows, require_keys
+    from sfumato.tasks.microdata.related import leave_out_above, match_rows, require_keys
 
     spec, base, key = resolved.spec, resolved.base, related.key
     whole = read(spec.source, spec.own_columns, base, environment, place)
@@ -56,6 +56,8 @@ def _ingest_two(
     matched = match_rows(
         people.microdata, whole[key], rows, key, related.source.uri, related.orphans
     )
+    if related.cap is not None:
+        matched = leave_out_above(matched, related.cap, related.source.uri)
     return replace(people, microdata=matched.microdata)
 
 

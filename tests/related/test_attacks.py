@@ -19,7 +19,7 @@ from sfumato.tasks.terms.people import WhoseRows
 from sfumato.tasks.terms.tables import read_tables
 from tests.flow_here import release_here
 from tests.related.all_worlds import SmallGroup
-from tests.related.hospital import made_up, spec_with
+from tests.related.hospital import made_up, patients, spec_with, stays
 from tests.related.test_promises import drawn_groups
 
 DAYS = "wxyz"
@@ -244,6 +244,29 @@ def test_the_owners_that_a_candidate_keeps_give_the_same_scores(attacked_hospita
     recorded = targets_of(release.declared, tables, original, WhoseRows(group, original))[0]
     for attack in attacks_on(target).values():
         assert attack(target) == attack(recorded)
+
+
+RANGES = {"kind": "range", "aggregate": "count", "over": "age"}
+
+
+def test_people_who_were_left_out_are_not_attacked(tmp_path, monkeypatch, call):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    hospital = made_up(9, 80)
+    maximum = {"at-most": 2, "else": "leave-out"}
+    spec = spec_with(
+        tmp_path,
+        hospital,
+        tables={"patients": patients(), "stays": stays(maximum=maximum)},
+        evaluate={"workloads": [{**RANGES, "spans": [9]}]},
+    )
+    directory = release_here(spec)
+    times = Counter(Counter(hospital.stays["patient"].to_pylist()).values())
+    code, output, error = call("attack", directory, "--truth", spec, "--format", "json")
+    assert code == 0, error
+    counted = {s["of"] for s in json.loads(output)["scores"]["diagnosis"] if "of" in s}
+    assert counted == {times[1] + times[2]}
+    code, _, error = call("evaluate", directory, "--spec", spec)
+    assert code == 0, error
 
 
 def test_versions_of_two_tables_are_not_attacked_together(attacked_hospital, call):

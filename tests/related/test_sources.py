@@ -127,13 +127,14 @@ NAMES = pa.array(["p1", "p2", "p3"])
 DIVERSE = {"model": "related-l-diversity", "l": 2, "sensitive": "diagnosis"}
 
 
-def test_one_patient_with_most_stays_cannot_keep_the_promise(tmp_path):
+def test_one_patient_with_most_stays_cannot_keep_the_promise(tmp_path, monkeypatch):
     """So many rows as the message says are enough to leave out, and one row fewer is not."""
     many = [("p1", value, 1) for value in ("flu", "gout", "asthma", "cancer") * 10]
     words = refusal_of(tmp_path, with_stays(toy(), *many), DIVERSE)
     assert "related-l-diversity cannot be kept: required l=2, at best l=1" in words
     assert "One person has 42 of all 52 rows, all others together have 10" in words
     assert "leave out at least 12 rows" in words
+    assert "write `maximum: {at-most: 3, else: leave-out}` under the table of rows" in words
     assert "numbers: hidden" in words
     assert "strata" not in words
     # each value is in at most the 10 rows of the others: flu 3, gout 4, asthma 3, cancer 2 too many
@@ -143,6 +144,9 @@ def test_one_patient_with_most_stays_cannot_keep_the_promise(tmp_path):
     )
     spec = spec_with(tmp_path / "enough", with_stays(toy(), *fewer_rows(many, over)))
     assert open_release(release_here(spec)).declared.related_rows.published == 40
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other-work"))
+    capped_spec = spec_with(tmp_path / "capped", with_stays(toy(), *many), tables=capped(3))
+    assert open_release(release_here(capped_spec)).declared.rows.suppressed == 1
 
 
 def fewer_rows(rows, fewer):
