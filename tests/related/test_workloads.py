@@ -166,6 +166,20 @@ def test_a_goal_may_be_missed(tmp_path, monkeypatch, call):
     assert "evaluate.require" in error
 
 
+def test_a_plan_that_is_too_wide_advises_what_two_tables_admit(tmp_path, monkeypatch, call):
+    """It does not send to commands that refuse two tables."""
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    spec = spec_with(tmp_path, HOSPITAL, evaluate={"workloads": [{**PEOPLE, "times": [3]}]})
+    code, output, error = call("plan", spec)
+    assert code == 0, error
+    assert "too wide for most uses" in output
+    assert "only a smaller k or l gives narrower bounds" in output
+    page = next((tmp_path / "work").glob(".drafts/*/report/draft.html")).read_text("utf-8")
+    assert "No attack was tried" not in page
+    assert "names no queries" not in page
+    assert "of whom a value is certain" in page
+
+
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
