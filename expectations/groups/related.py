@@ -107,13 +107,24 @@ class Insiders:
         Returns:
             int64, one per entry of the related rows.
         """
-        group, own = self._people.group, self._people.rows
+        group = self._people.group
         others = self._most_of_others()
-        without = self._rows[group] - own - self._held.most_left()
+        without = self.rows_without()
         values = self._counts.distinct[group] - self._held.values_of_nobody_else()
         faced = np.where(others > without, 1, values)
         faced = np.where(others > 0, faced, NOBODY)
         return np.asarray(np.minimum.reduceat(faced, starts(group)) if len(group) else group)
+
+    def rows_without(self) -> np.ndarray:
+        """Return the rows without some value that each insider leaves, if it is the best one.
+
+        Whoever else has more rows surely has one with that value.
+
+        Returns:
+            int64, one per pair of a group and a person with rows.
+        """
+        group, own = self._people.group, self._people.rows
+        return np.asarray(self._rows[group] - own - self._held.most_left())
 
     def _most_of_others(self) -> np.ndarray:
         """Return the most rows of anybody else in the group of each person (int64)."""

@@ -309,6 +309,13 @@ class PrivacyModel(ABC):
         """Name a key that does not go with the rows of a table, and why; None without a fault."""
         return None
 
+    def why_impossible(self, coarsest: Groups) -> str | None:  # noqa: ARG002 - for models
+        """Return why not even the coarsest groups keep it, and what to write instead.
+
+        Returns None where the numbers of the verdict say it all.
+        """
+        return None
+
     def for_part(self, part: Groups) -> "PrivacyModel | None":  # noqa: ARG002 - for models
         """Return the promise that, kept in one part of a table, keeps this one in the whole.
 

@@ -11,7 +11,8 @@ Source: this project (the guide's page on related tables); the starting point is
 Nergiz, Multirelational k-anonymity (TKDE 2009).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -30,7 +31,9 @@ from sfumato.expectations.groups.related import (
 from sfumato.expectations.models.model import PrivacyModel, Way, Worst
 from sfumato.expectations.shared.exact import are_above, largest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.sorting import distinct
 
+_DECIMALS = 1000  # a proposed share is rounded up to thousandths
 Numbers = Annotated[
     Literal["hidden", "known"],
     Field(description="whether an adversary knows how many related rows each person has"),
@@ -49,7 +52,7 @@ class RelatedPromise(PrivacyModel):
     )
     since: ClassVar[int] = 15
 
-    def _attribute(self, related: RelatedRows) -> str:
+    def attribute_of(self, related: RelatedRows) -> str:
         """Return the attribute of related rows that the promise is about: named, or the only one.
 
         Raises:
@@ -108,6 +111,10 @@ class KPeople(RelatedPromise):
     def required(self) -> Mapping[str, Number]:
         """Return the promised numbers by the parameters of a verdict."""
         return {"k": self.k}
+
+    def why_impossible(self, coarsest: Groups) -> str | None:
+        """Return why not even the coarsest groups keep it, and what to write instead."""
+        return _too_few_people(self, coarsest)
 
     def sentence(self) -> str:
         """Return the promise in words."""
@@ -177,6 +184,10 @@ class RelatedDiversity(RelatedPromise):
         """Return the promised numbers by the parameters of a verdict."""
         return {"l": self.l}
 
+    def why_impossible(self, coarsest: Groups) -> str | None:
+        """Return why not even the coarsest groups keep it, and what to write instead."""
+        return _too_few_values(self, coarsest)
+
     def sentence(self) -> str:
         """Return the promise in words."""
         knows = " and how many rows everyone has" if self.numbers == "known" else ""
@@ -187,7 +198,7 @@ class RelatedDiversity(RelatedPromise):
         )
 
     def _count_values(self, sizes: np.ndarray, related: RelatedRows) -> np.ndarray:
-        name = self._attribute(related)
+        name = self.attribute_of(related)
         of_owner = surely_of_owner(related, name) if self.numbers == "known" else None
         certain = surely_of_somebody(sizes, related, name) if of_owner is None else of_owner
         faced = np.where(certain, 1, related.rows.counts_of(name).distinct)
@@ -226,7 +237,7 @@ class RelatedAlpha(RelatedPromise):
         """`most`: the people who can have the most frequent value; `size`: all people (int64)."""
         most = np.zeros(len(groups), dtype=np.int64)
         if (related := groups.related) is not None:
-            rows = most_common(related, self._attribute(related))
+            rows = most_common(related, self.attribute_of(related))
             most[related.group] = np.minimum(rows, groups.sizes[related.group])
         return {"most": most, "size": groups.sizes}
 
@@ -246,9 +257,142 @@ class RelatedAlpha(RelatedPromise):
         """Return the promised numbers by the parameters of a verdict."""
         return {"alpha": Fraction(self.alpha)}
 
+    def why_impossible(self, coarsest: Groups) -> str | None:
+        """Return why not even the coarsest groups keep it, and what to write instead."""
+        return _too_large_a_share(self, coarsest)
+
     def sentence(self) -> str:
         """Return the promise in words."""
         return (
             f"at most a share {plain(self.alpha)} of the people of each group can have any one "
             f"value of {self.sensitive}"
         )
+
+
+def _too_few_people(promise: KPeople, coarsest: Groups) -> str:
+    """Return why k people cannot be kept, and the largest k that can."""
+    best = promise.worst(coarsest)[0]["k"]
+    with_rows = " who have rows" * promise.needs_owners
+    steps = [f"write k: {best} or less"] if best else []
+    if promise.needs_owners and replace(promise, numbers="hidden").check(coarsest).holds:
+        steps.append(
+            "write numbers: hidden, which does not protect from anyone who knows how many rows "
+            "each person has"
+        )
+    return f"{_place(coarsest)} has {best} people{with_rows}{_next_step(steps)}"
+
+
+def _too_large_a_share(promise: RelatedAlpha, coarsest: Groups) -> str:
+    """Return why a share of people cannot be kept, and the smallest share that can."""
+    scores = promise.measure(coarsest)
+    share = largest(scores["most"], scores["size"])
+    most = Fraction(share or 1)
+    thousandths = -(-most.numerator * _DECIMALS // most.denominator)
+    step = f"write alpha: {thousandths / _DECIMALS:g} or more"
+    return (
+        f"One value is in so many rows that a larger share of people can have it, even if "
+        f"{_as_one(coarsest)}{_next_step([step])}"
+    )
+
+
+def _too_few_values(promise: RelatedDiversity, coarsest: Groups) -> str:
+    """Return why diversity of related rows cannot be kept, and what can be."""
+    related = coarsest.related
+    if related is None:
+        return "The table has no related rows"
+    name, best = promise.attribute_of(related), promise.worst(coarsest)[0]["l"]
+    values = int(related.rows.counts_of(name).distinct.min())
+    certain = promise.numbers == "known" and surely_of_owner(related, name).any()
+    steps = []
+    if certain:
+        reason, left_out = _of_one_person(related, name, coarsest)
+        steps.append(left_out)
+        if (most := _largest_maximum(related, name, promise.l)) is not None:
+            steps.append(
+                f"write `maximum: {{at-most: {most}, else: leave-out}}` under the table of rows, "
+                "which leaves out people with more"
+            )
+    elif values < promise.l:
+        reason = f"{_place(coarsest)} has {values} different values of {name!r}"
+    elif promise.insiders:
+        reason = (
+            "A person of the group who knows their own rows, and how many rows everyone has, "
+            f"leaves fewer values for another person, even if {_as_one(coarsest)}"
+        )
+    else:
+        reason = f"Each person has so many rows that one person surely has a value of {name!r}"
+    steps += _weaker(promise, coarsest, best)
+    return f"{reason}{_next_step(steps)}"
+
+
+def _of_one_person(related: RelatedRows, name: str, coarsest: Groups) -> tuple[str, str]:
+    """Return why who has the most rows surely has a value, and how many rows are too many.
+
+    Of s rows the person has n. No value may be in more than the s - n rows of the others: each
+    row of that person that is left out takes one row of one value away, and leaves s - n as it is.
+    """
+    counts = related.rows.counts_of(name)
+    failing = np.flatnonzero(surely_of_owner(related, name))
+    others = related.rows.sizes - related.most
+    over = np.maximum(counts.count - others[counts.group], 0)
+    needed = int(over[np.isin(counts.group, failing)].sum())
+    worst = failing[np.argmax(most_common(related, name)[failing] - others[failing])]
+    rows, most, largest_count = (
+        int(array[worst]) for array in (related.rows.sizes, related.most, counts.largest)
+    )
+    where = "" if len(coarsest) == 1 else " of its stratum"
+    return (
+        f"One person has {most:,} of all {rows:,} rows{where}, all others together have "
+        f"{rows - most:,}, and one value of {name!r} is in {largest_count:,} rows. So anyone "
+        "who knows how many rows everyone has is certain that this person has the value",
+        f"leave out at least {needed:,} rows of the person with most rows (source.where of "
+        "the table of rows)",
+    )
+
+
+def _largest_maximum(related: RelatedRows, name: str, least: int) -> int | None:
+    """Return the most rows of a person with which nobody else makes a value certain.
+
+    Returns None if there is none, or if there are several groups.
+    """
+    people, counts = related.rows.people, related.rows.counts_of(name)
+    if people is None or len(related.rows) > 1:
+        return None
+    own = people.held[name]
+    owner = np.searchsorted(people.person, own.person)  # the only group: persons ascend
+    for most in distinct(people.rows)[-2::-1]:
+        staying = people.rows <= most
+        times = np.bincount(own.value, own.rows * staying[owner], counts.values)
+        rows = int(people.rows[staying].sum())
+        if int(times.max()) + most <= rows and np.count_nonzero(times) >= least:
+            return int(most)
+    return None
+
+
+def _weaker(promise: RelatedDiversity, coarsest: Groups, best: object) -> Iterator[str]:
+    """Yield weaker promises that the groups keep, each with what it no longer protects from."""
+    if isinstance(best, int) and best > 1:
+        yield f"write l: {best} or less"
+    if promise.insiders and replace(promise, insiders=0).check(coarsest).holds:
+        yield "write insiders: 0, which does not protect from people of the same group"
+    hidden = replace(promise, insiders=0, numbers="hidden")
+    if promise.numbers == "known" and hidden.check(coarsest).holds:
+        yield (
+            "write numbers: hidden, which does not protect from anyone who knows how many rows "
+            "each person has"
+        )
+
+
+def _place(coarsest: Groups) -> str:
+    """Return the words for the coarsest groups, as the subject of a sentence."""
+    return "The whole table" if len(coarsest) == 1 else "A stratum, as one group,"
+
+
+def _as_one(coarsest: Groups) -> str:
+    """Return the words for the condition that groups are the coarsest ones."""
+    return "all people are one group" if len(coarsest) == 1 else "each stratum is one group"
+
+
+def _next_step(steps: list[str]) -> str:
+    """Return what to do, as a sentence."""
+    return f". To go on, {'; or '.join(steps)}" if steps else ""

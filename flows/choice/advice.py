@@ -58,6 +58,8 @@ def advise(path: Path, overrides: Overrides, drafted: DraftContent) -> list[str]
     if own is None or own <= TOO_WIDE:
         return []
     verdict = f"{half_width(own)} is too wide for most uses (median of the workloads' queries)"
+    if drafted.related:
+        return [f"{verdict}; of two tables, only a smaller k or l gives narrower bounds"]
     if drafted.rows.get("published", 0) > _MOST_ROWS:
         return [f"{verdict}; to try other partitions and forms, type sfumato compare {path}"]
     try:

@@ -171,8 +171,17 @@ def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
     if resolved.spec.related is not None:
         raise SpecError(
             "tables: this command reads one table, and the spec has two related ones. Use release, "
-            "plan, check or query, which read both"
+            "plan, attack, check or query, which read both"
         )
+    return require_whole(resolved)
+
+
+def require_whole(resolved: ResolvedRun) -> ResolvedRun:
+    """Return the run if its table, or both of its tables, are held in memory as a whole.
+
+    Raises:
+        SpecError: where it is released in parts.
+    """
     if resolved.terms.parts is not None:
         raise SpecError(
             "parts: this command reads the whole table into memory, and the spec makes "

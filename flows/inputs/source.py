@@ -1,6 +1,7 @@
 """The source of a resolved spec read in this process, for commands that publish nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import environ
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pyarrow as pa
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.verdicts import Finding, judge_rule
 from sfumato.flows.inputs.passphrases import source_secrets
-from sfumato.flows.inputs.resolved import ResolvedRun, require_in_memory, with_references
-from sfumato.tasks.microdata.source import Ingested, ingest
+from sfumato.flows.inputs.resolved import ResolvedRun, require_whole, with_references
+from sfumato.tasks.microdata.readers.declared import RelatedSource
+from sfumato.tasks.microdata.source import Ingested, ingest, read, represented_rows
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.private.people.coding import code_published
@@ -22,15 +24,41 @@ from sfumato.tasks.stages.ingest import FETCHED
 def ingest_source(resolved: ResolvedRun) -> Ingested:
     """Read the rows that a run of a spec is about, with all declared columns.
 
+    Of two tables these are people, with the rows that belong to them.
+
     Raises:
         SpecError: where the spec asks for parts.
         InputError: where the source is not as declared.
         TransientFault: where it cannot be reached.
     """
-    spec = require_in_memory(resolved).spec
+    spec = require_whole(resolved).spec
     with source_secrets(spec.source, environ), scratch_directory(environ) as scratch:
         place, environment = scratch / FETCHED, with_secrets(environ)
-        return ingest(spec.source, spec.columns, spec.nulls, resolved.base, environment, place)
+        if spec.related is None:
+            return ingest(spec.source, spec.columns, spec.nulls, resolved.base, environment, place)
+        return _ingest_two(resolved, spec.related, environment, place)
+
+
+def _ingest_two(
+    resolved: ResolvedRun, related: RelatedSource, environment: Mapping[str, str], place: Path
+) -> Ingested:
+    """Read people with their related rows."""
+    from sfumato.tasks.microdata.related import leave_out_above, match_rows, require_keys
+
+    spec, base, key = resolved.spec, resolved.base, related.key
+    whole = read(spec.source, spec.own_columns, base, environment, place)
+    people = represented_rows(whole, spec.source, spec.own_columns, spec.nulls, base)
+    columns = spec.columns_with_key
+    with source_secrets(related.source, environ):
+        read_rows = read(related.source, columns, base, environment, place)
+    rows = represented_rows(read_rows, related.source, columns, spec.nulls, base).microdata
+    require_keys(rows, key, related.source.uri)
+    matched = match_rows(
+        people.microdata, whole[key], rows, key, related.source.uri, related.orphans
+    )
+    if related.cap is not None:
+        matched = leave_out_above(matched, related.cap, related.source.uri)
+    return replace(people, microdata=matched.microdata)
 
 
 def divide_source(resolved: ResolvedRun, run: Path, *, keep_rows: bool = False) -> Path:
@@ -66,4 +94,5 @@ def coded_source(resolved: ResolvedRun, microdata: Microdata) -> Microdata:
     coded = code_published(
         microdata, terms.columns, terms.digest(), resolved.unit, private
     ).microdata
-    return microdata.keep(coded[c.name] if coded.has(c.name) else c for c in microdata.columns)
+    own = [coded[c.name] if coded.has(c.name) else c for c in microdata.columns]
+    return replace(microdata.keep(own), related=coded.related)

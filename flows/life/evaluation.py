@@ -111,6 +111,11 @@ def attack_again(
     """
     resolved = _resolved_for(directory, spec, overrides)
     bars = resolved.spec.attacks.with_local_registers(resolved.base)
+    if others and resolved.terms.has_related_rows:
+        raise InputError(
+            "--also: versions of two tables are about different people, so they are not attacked "
+            "together. Leave the option out"
+        )
     with sanitise_errors("attack"):
         if resolved.terms.parts is not None or resolved.terms.is_composed:
             options = {"--register": register, "--also": others, "--runs": runs}
@@ -239,7 +244,7 @@ def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) ->
     whose = persons_counted(original, resolved.terms, resolved.identifiers)
     if followed:
         whose = _numbers_of_people(resolved, original)
-    original = original.keep(original[name] for name in resolved.terms.columns)
+    original = original.with_columns([original[name] for name in resolved.terms.columns])
     _require_made_of(directory, line, fingerprint(original, line_key(line.private), names))
     return replace(original, person=whose)
 

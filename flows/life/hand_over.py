@@ -6,7 +6,7 @@ from pathlib import Path
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.inputs.passphrases import passphrases
-from sfumato.flows.inputs.resolved import ResolvedRun, resolve_run
+from sfumato.flows.inputs.resolved import ResolvedRun, require_in_memory, resolve_run
 from sfumato.flows.inputs.source import coded_source, ingest_source
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.coding import pseudonymous_table, pseudonyms_of, write_handed_over
@@ -36,7 +36,7 @@ def hand_over(path: Path, purpose: str, overrides: Overrides) -> Path:
             "columns.<identifier>.pseudonym: {purpose: …}"
         )
     with sanitise_errors("hand over"):
-        source = coded_source(resolved, ingest_source(resolved).microdata)
+        source = coded_source(resolved, ingest_source(require_in_memory(resolved)).microdata)
         key = pseudonym_key(resolved.line.work, purpose)
         named = {name: pseudonyms_of(source[name], key) for name in declared}
         beside = [other for pseudonym in declared.values() for other in pseudonym.beside]

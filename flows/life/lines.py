@@ -78,7 +78,7 @@ def read_again(spec: Path, source: str, old: bytes, new: bytes) -> SourceReadAga
     """Read the source of a version, or of a candidate, again."""
     resolved = resolve_run(spec, Overrides(source=SourceOverrides(uri=source)))
     rows = ingest_again(resolved)
-    published = rows.keep(rows[name] for name in resolved.terms.columns)
+    published = rows.with_columns([rows[name] for name in resolved.terms.columns])
     names = names_in_source(resolved, rows)
     before, after = (
         KeyedIdentity(

@@ -1,14 +1,19 @@
 """Summary of a run's result for its owner, in totals that the version publishes itself."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.shared.errors import SfumatoError
 from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.report.numbers import percent
-from sfumato.tasks.report.steward.tables import promise_row, row_counts
+from sfumato.tasks.report.steward.tables import (
+    count_words,
+    promise_row,
+    related_row_counts,
+    row_counts,
+)
 from sfumato.tasks.report.utility import accuracy_lines
 from sfumato.tasks.terms.opened import PAGE, Release, open_release
 
@@ -32,6 +37,7 @@ class VersionSummary:
         hidden: the columns that the labels hide in most rows, in words; None if there are none.
         accuracy: a line for each workload and level; empty where none was measured.
         page: the public page, or that for the candidate's reviewers.
+        related: numbers of rows of a second table, by the words for them, by its name.
     """
 
     directory: Path
@@ -43,11 +49,13 @@ class VersionSummary:
     hidden: str | None
     accuracy: Sequence[str]
     page: Path
+    related: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts in the order of display."""
-        counts = [f"{number:,} {words}" for words, number in self.rows.items()]
-        yield "rows", "; ".join(counts)
+        yield "rows", count_words(self.rows)
+        for name, numbers in self.related.items():
+            yield "related", f"{name}: {count_words(numbers)}"
         if self.groups is not None:
             yield "groups", f"{self.groups:,}"
         yield from (("promise", promise) for promise in self.promises)
@@ -64,6 +72,7 @@ class VersionSummary:
             "directory": str(self.directory),
             "published": self.published,
             "rows": dict(self.rows),
+            **({"related_rows": self.related} if self.related else {}),
             "groups": self.groups,
             "promises": list(self.promises),
             "loss": self.loss,
@@ -95,6 +104,7 @@ def summarise_version(directory: Path) -> VersionSummary:
         *_losses(release),
         _accuracy(release),
         directory / (_REVIEWED if waits else PAGE),
+        related_row_counts(release),
     )
 
 

@@ -31,8 +31,8 @@ def _two_tables(spec: SpecParts) -> None:
         ),
         "attacks": (bool(spec.attacks.root), "no attack on related rows can be limited yet"),
         "evaluate": (
-            bool(spec.evaluate.workloads) or spec.evaluate.intervals is not None,
-            "the accuracy of answers across both is not measured yet",
+            spec.evaluate.intervals is not None,
+            "likely intervals of answers across both are not known yet. Leave intervals out",
         ),
         "policy": (spec.policy is not None, "policies have no rules about related rows yet"),
         "versions": (

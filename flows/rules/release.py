@@ -13,8 +13,10 @@ from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters, fault_of_aims
 from sfumato.tasks.partitions.of_line import fault_of_groups
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
-from sfumato.tasks.query.accuracy.parameters import RangeWorkload, Workload
+from sfumato.tasks.query.accuracy.parameters import PeopleWorkload, RangeWorkload, Workload
 from sfumato.tasks.schema.columns import ORDERED
+
+_OF_JOINS = ("count", "sum", "avg")
 
 
 def _scopes(spec: SpecParts) -> None:
@@ -322,9 +324,25 @@ def _fault_of_subject(spec: SpecParts, workload: Workload) -> str | None:
     return None
 
 
+def _fault_of_tables(workload: Workload, *, of_two: bool) -> str | None:
+    """Return why a workload is not about the one table, or the two, of a spec; None if it is."""
+    if isinstance(workload, PeopleWorkload) and not of_two:
+        return "kind people is about people and their rows in a second table. Use `kind: counts`"
+    if of_two and workload.kind == "arbitrary":
+        return (
+            "arbitrary selections are not asked of two tables. Use `kind: range`, `kind: counts` "
+            "or `kind: people`"
+        )
+    if of_two and workload.aggregate not in _OF_JOINS:
+        return f"of two tables, {workload.aggregate} has no bounds. Use {', '.join(_OF_JOINS)}"
+    return None
+
+
 def _fault_of_queries(spec: SpecParts, workload: Workload) -> str | None:
     """Return why the queries of a workload cannot be answered from what is published, or None."""
-    form = spec.form.method
+    form, of_two = spec.form.method, spec.related is not None
+    if (fault := _fault_of_tables(workload, of_two=of_two)) is not None:
+        return fault
     if spec.form.counts_alone and workload.aggregate != "count":
         return (
             f"form {form} answers only counts, and not {workload.aggregate}. Use `aggregate: count`"
@@ -335,7 +353,7 @@ def _fault_of_queries(spec: SpecParts, workload: Workload) -> str | None:
             "of such answers are published, and would reveal exact rows that are not. "
             "Use `kind: range`; `sfumato compare` asks arbitrary selections in private"
         )
-    if not isinstance(workload, RangeWorkload):
+    if not isinstance(workload, RangeWorkload | PeopleWorkload):
         return None
     if workload.over not in spec.names_with_roles("quasi-identifier"):
         return f"{workload.over!r} is not a column with role quasi-identifier"

@@ -145,7 +145,7 @@ def _schema_of_table(source: Any, columns: Any, orphans: Any) -> dict[str, Any]:
 def _schema_of_maximum() -> dict[str, Any]:
     most = {"type": "integer", "minimum": 1, "description": "the most rows of a person"}
     capped = {
-        "title": "LargestNumber",
+        "title": "LargestNumberOfRows",
         "type": "object",
         "properties": {"at-most": most, "else": {"const": "leave-out"}},
         "required": ["at-most", "else"],

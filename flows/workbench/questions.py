@@ -94,6 +94,9 @@ def words_of(workload: Mapping[str, Any]) -> str:
         number = workload.get("attributes", 1)
         columns = "1 quasi-identifier" if number == 1 else f"{number} quasi-identifiers"
         return f"counts of people with ranges of {columns} and a value of {column}"
+    if kind == "people":
+        window = f"a range of {workload.get('over')}, {workload.get('span')} wide"
+        return f"counts of people in {window}, who have rows with a value of {column}"
     question = f"{workload.get('aggregate', '')} of {column}"
     if kind == "range":
         return (

@@ -55,8 +55,12 @@ def attacks_on(target: AttackedRelease) -> Mapping[str, Attack]:
 
     Composed versions show values of people who left, and the rows of parts are not at hand when
     parts are judged. So both are attacked only by groups, with shares of all values there. Without
-    a value to guess only records are compared.
+    a value to guess only records are compared. Related rows have attacks of their own.
     """
+    if target.declared.has_related_rows:
+        from sfumato.tasks.attacks.group import related_rows  # few releases have such rows
+
+        return related_rows.ATTACKS if target.sensitive else {}
     whole = target.people.rows and not target.declared.is_composed
     if not target.sensitive:
         return {name: ATTACKS[name] for name in _OF_RECORDS if whole}

@@ -128,10 +128,14 @@ def slots_of(names: np.ndarray, microdata: Microdata, group: np.ndarray) -> Slot
 
 
 def whose_rows(microdata: Microdata, class_: np.ndarray) -> WhoseRows:
-    """Return whose the rows of a version are, from the class of each row (int64, -1: none)."""
+    """Return whose the rows of a version are, from the class of each row (int64, -1: none).
+
+    Of people with related rows it has the quasi-identifiers, by which their groups are compared.
+    """
     grouped = np.flatnonzero(class_ >= 0)
     rows = microdata.take(grouped)
-    return WhoseRows(class_[grouped], rows.keep(rows.with_roles("sensitive")))
+    roles = ("sensitive",) if rows.related is None else ("quasi-identifier", "insensitive")
+    return WhoseRows(class_[grouped], rows.keep(rows.with_roles(*roles)))
 
 
 def publish_with_ids(

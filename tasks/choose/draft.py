@@ -28,9 +28,11 @@ from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.draft import DraftContent
-from sfumato.tasks.stages.anonymize import ABSENCES, SUPPRESSED
+from sfumato.tasks.report.steward.tables import related_row_counts
+from sfumato.tasks.stages.anonymize import ABSENCES, RELEASE, SUPPRESSED
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.terms.assessment import Assessment
+from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.terms.utility import utility
 
 _NOT_STATE = shutil.ignore_patterns("runs", "reports", "handed-over", "review", ".*")
@@ -119,7 +121,19 @@ def draft_content(
         who=absent_shares(table, absences),
         left_out=gone.csv(),
         warnings=[*measured.useful.warnings, *missed, *missed_bars(judge_bars(bars, targets))],
+        related=_related_counts(open_release(candidate / RELEASE), people),
     )
+
+
+def _related_counts(release: Release, people: Microdata) -> dict[str, dict[str, int]]:
+    """Return the numbers of rows of a second table, and of people without any, by its name."""
+    if people.related is None:
+        return {}
+    without = people.rows - len(np.unique(people.related.owner))
+    return {
+        name: {**counts, "people without any": without}
+        for name, counts in related_row_counts(release).items()
+    }
 
 
 def missed_goal(goal: str, *, refuses: bool) -> list[str]:

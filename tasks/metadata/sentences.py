@@ -43,6 +43,7 @@ _ROLES = {
     "quasi-identifier": "others may know it about a person",
     "sensitive": "others must not learn it about a person",
 }
+_UNPROTECTED = "no promise covers it, for a reason on the release's page"
 
 
 def summary(release: ReleaseDescription) -> str:
@@ -107,8 +108,11 @@ def people_columns(declared: Declared) -> Iterator[str]:
     """Yield the columns of each role that bears on privacy, with the meaning of the role."""
     for role, meaning in _ROLES.items():
         names = declared.names_with_roles(role)
-        if names:
-            yield f"{role.capitalize()} ({meaning}): {', '.join(names)}"
+        without = [name for name in names if declared.columns[name].unprotected]
+        pairs = (meaning, [name for name in names if name not in without]), (_UNPROTECTED, without)
+        for words, columns in pairs:
+            if columns:
+                yield f"{role.capitalize()} ({words}): {', '.join(columns)}"
 
 
 def people_counted(declared: Declared) -> str:

@@ -36,12 +36,9 @@ def without_nulls(
         if _policy(columns[name], default) == "refuse" and null.any():
             with met.noting():
                 row = int(rows[np.argmax(null)])
-                hint = (
-                    " in the unit (nulls: drop-row leaves such rows out)"
-                    if columns[name].unit
-                    else ""
+                raise input_error(
+                    file, f"missing value{_next_step(columns[name])}", row=row, column=name
                 )
-                raise input_error(file, f"missing value{hint}", row=row, column=name)
         dropped |= null
     met.refuse()
     return rows[~dropped]
@@ -109,6 +106,15 @@ def repeated_identifiers(
 def _repeats(codes: np.ndarray) -> bool:
     times = np.bincount(codes[codes >= 0])
     return bool((times > 1).any())
+
+
+def _next_step(column: ColumnSpec) -> str:
+    """Return what to write where a missing value is refused."""
+    if column.unit:
+        return " in the unit (nulls: drop-row leaves such rows out)"
+    if column.role in ("quasi-identifier", "sensitive", "insensitive"):
+        return " (nulls: drop-row leaves such rows out, category makes it a value)"
+    return " (nulls: drop-row leaves such rows out)"
 
 
 def _policy(column: ColumnSpec, default: NullPolicy) -> NullPolicy:

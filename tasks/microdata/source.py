@@ -21,7 +21,7 @@ from sfumato.expectations.rules.source import (
 from sfumato.tasks.microdata.encoded import encode_columns, encode_files, rename_columns
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.microdata.readers.input_error import FaultsMet, input_error
+from sfumato.tasks.microdata.readers.input_error import NO_ROWS, FaultsMet, input_error
 from sfumato.tasks.microdata.rows import one_per_unit, rows_where, without_nulls
 from sfumato.tasks.microdata.source_files import source_files
 from sfumato.tasks.microdata.table import Microdata
@@ -109,7 +109,7 @@ def read(
         files = source_files(source, base, environ, scratch)
         whole = encode_files(files, source, columns, judged)
     if not whole.rows:
-        raise input_error(source.uri, "has no rows")
+        raise input_error(source.uri, NO_ROWS)
     return whole
 
 

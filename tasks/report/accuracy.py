@@ -26,6 +26,7 @@ _AXES: Mapping[str, str] = {
     "range": "span of the range",
     "arbitrary": "values selected",
     "counts": "% of the rows selected",
+    "people": "rows of a person with the value, at least",
 }
 Score = Literal["error", "width", "estimate"]
 _LABELS: Mapping[Score, str] = {

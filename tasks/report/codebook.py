@@ -44,8 +44,7 @@ _ENDS = ("lower", "upper")
 _BARS = 12
 _DAY = 86_400
 _LONGEST = 60  # characters of a value; what is longer is cut
-_HEIGHT = 190  # of a chart
-_STEPS = 4  # of the axis of counts
+_HEIGHT, _STEPS = 190, 4  # of a chart; of the axis of counts
 _MISSING = 70  # width of the place of missing values, beside the axis
 _WIDEST = 22  # half a bar
 _MOMENTS = ("date", "timestamp")
@@ -55,6 +54,7 @@ _ROLES = {
     "quasi-identifier": "Quasi-identifier: others may know it about a person.",
     "insensitive": "Insensitive: published as it is, and no promise covers it.",
     "sensitive": "Sensitive: others must not learn it about a person.",
+    "unprotected": "Sensitive and unprotected: no promise covers it, for the reason on this page.",
     "weight": "Weight: the number of people of the population that the row represents.",
 }
 _NOUNS = {"row": "row", "group": "group", "count": "time"}
@@ -452,11 +452,12 @@ def _entry(
     name: str, declared: Declared, published: CodebookValues, codings: Sequence[str], draws: bool
 ) -> CodebookEntry:
     column = declared.columns[name]
+    role = "unprotected" if column.role == "sensitive" and column.unprotected else column.told_role
     counted = _counted_noun(column, declared, published)
     labels = declared.words.labels.get(name, NO_LABELS)
     separates = tells("separators", declared.software)
     return CodebookEntry(
-        _ROLES[column.told_role],
+        _ROLES[role],
         declared.words.columns.get(name),
         labels_in_order(labels),
         labels.whole,
@@ -492,9 +493,7 @@ def _place(published: CodebookValues, counted: str) -> str:
 
 
 def _missing(column: DeclaredColumn, published: CodebookValues, counted: str) -> str:
-    if not column.nulls:
-        return "never"
-    if not published.missing:
-        return "never in these files"
+    if not column.nulls or not published.missing:
+        return "never in these files" if column.nulls else "never"
     times = plural(published.missing, "time" if counted == "count" else counted)
     return f"{times}, as a category of its own"

@@ -13,6 +13,7 @@ from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.arrays.at_rest import is_encrypted
 from sfumato.tasks.microdata.hierarchies import absent_leaves
 from sfumato.tasks.microdata.readers.declared import RelatedSource, Source
+from sfumato.tasks.microdata.readers.input_error import NO_ROWS
 from sfumato.tasks.microdata.rows import repeated_identifiers
 from sfumato.tasks.microdata.source import as_table, read, represented_rows, rules_as_declared
 from sfumato.tasks.microdata.table import load, save
@@ -106,10 +107,18 @@ def write_related_source(
     """Read the whole source of related rows, its key among `columns`, into a stage of `run`.
 
     Raises:
-        InputError: if rows name no person.
+        InputError: if there are no rows, or they are not as declared.
     """
-    with place_of_objects(run) as fetched:
-        whole = read(related.source, columns, base, with_secrets(os.environ), fetched, judged)
+    try:
+        with place_of_objects(run) as fetched:
+            whole = read(related.source, columns, base, with_secrets(os.environ), fetched, judged)
+    except InputError as error:
+        if not str(error).endswith(NO_ROWS):
+            raise
+        raise InputError(
+            f"{error}, so nothing belongs to the people. Check source.uri and source.query of this "
+            "table, or publish only the people (source and columns in place of tables)"
+        ) from None
     stage = new_stage(run, "related-source")
     save(whole, stage)
     return stage

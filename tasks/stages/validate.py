@@ -42,7 +42,7 @@ def assess_candidate(
 
     Raises:
         PromiseError: if promises are to be kept over people, and whose the rows are is missing,
-            or not of the groups of these files.
+            or not of the groups of these files; if a person or a related row is in another group.
     """
     (candidate / f"{_ASSESSMENT}.json").unlink(missing_ok=True)
     declared, data = declaration(candidate), candidate / RELEASE / "data"
@@ -53,6 +53,10 @@ def assess_candidate(
             f"{candidate.name}: the record of which rows belong to which people is "
             "missing. Make the candidate again"
         )
+    if whose is not None and declared.has_related_rows:
+        from sfumato.tasks.forms.related.links import require_links  # few have such tables
+
+        require_links(tables, declared.form, whose.group, whose.rows)
     return assess(declared, tables, judge, withheld, references, whose)
 
 

@@ -12,7 +12,7 @@ from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.measures.households import HouseholdRisk, household_risk
 from sfumato.expectations.measures.risk import Risk, risk
 from sfumato.expectations.models.l_diversity import eligible
-from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.expectations.shared.numbers import Number, plain
 from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
@@ -82,13 +82,10 @@ def _stake(
     groups = table.groups_by(promise, promise.adversary_columns)
     if fault := promise.fault_among(groups):
         raise PromiseError(f"{promise.name}: {fault}")
-    best = promise.feasible(table.coarsest(promise, strata, groups))
+    coarsest = table.coarsest(promise, strata, groups)
+    best = promise.feasible(coarsest)
     if best is not None and not best.holds and not rescued:
-        attribute = f", of {promise.sensitive!r}" if promise.sensitive else ""
-        raise PromiseError(
-            f"{promise.name} cannot be kept: required {numbers(best.required)}, at best "
-            f"{numbers(best.observed)} in {best.failing} of {best.groups} strata{attribute}"
-        )
+        raise _impossible(promise, best, coarsest)
     today, failing = promise.worst(groups)
     counted = promise.sensitive in groups.sensitive
     return {
@@ -101,6 +98,16 @@ def _stake(
         **({} if best is None else _prefix_names("at best", best.observed)),
         **({"eligible l": eligible(groups, promise.sensitive)} if counted else {}),
     }
+
+
+def _impossible(promise: PrivacyModel, best: Verdict, coarsest: Groups) -> PromiseError:
+    """Return the refusal of a promise that not even the coarsest groups keep."""
+    attribute = f", of {promise.sensitive!r}" if promise.sensitive else ""
+    figures = f"required {numbers(best.required)}, at best {numbers(best.observed)}"
+    if (why := promise.why_impossible(coarsest)) is not None:
+        return PromiseError(f"{promise.name} cannot be kept: {figures}{attribute}. {why}")
+    strata = f"in {best.failing} of {best.groups} strata"
+    return PromiseError(f"{promise.name} cannot be kept: {figures} {strata}{attribute}")
 
 
 def _require_feasible_over(

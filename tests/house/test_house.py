@@ -54,7 +54,6 @@ SHORT = {
     "flows/life/hand_over.py": "a command of lines",
     "flows/inputs/hidden.py": "what Prefect must not store",
     "flows/operation/log_lines.py": "every start imports it",
-    "flows/inputs/source.py": "for commands that publish nothing",
     "tasks/arrays/compiled.py": "the one door to numba",
     "tasks/query/engines/columns.py": "asks SQL alone",
     "tasks/arrays/ranks.py": "imported without compiled loops",

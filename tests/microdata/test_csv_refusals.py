@@ -340,4 +340,4 @@ def test_null_where_nulls_are_refused(tmp_path):
     message = refusal(
         lambda: ingest_csv(tmp_path, content, AB, "refuse", null_values=["?"]), InputError
     )
-    assert message == f"{FILE}: row 2: column 'b': missing value"
+    assert message.startswith(f"{FILE}: row 2: column 'b': missing value (nulls: drop-row")

@@ -65,7 +65,7 @@ def test_null_policies(tmp_path):
     mixed = ingest_csv(tmp_path, PEOPLE, people(age={"nulls": "category"}), "drop-row")
     assert values(mixed, "id") == [7, 8, 10]
     message = refusal(lambda: ingest_csv(tmp_path, PEOPLE, people(), "refuse"), InputError)
-    nulls = "row 2: column 'age': missing value; row 3: column 'city': missing value"
+    nulls = "; ".join(MISSING.format(row, name) for row, name in ((2, "age"), (3, "city")))
     assert message == f"{FILE}: 2 faults: {nulls}"
 
 
@@ -82,7 +82,7 @@ def test_rows_that_the_filter_drops_may_have_nulls_but_not_errors(tmp_path):
     message = refusal(
         lambda: ingest_csv(tmp_path, PEOPLE, people(), "refuse", where="id >= 9"), InputError
     )
-    assert message == f"{FILE}: row 3: column 'city': missing value"
+    assert message == f"{FILE}: {MISSING.format(3, 'city')}"
     wrong = PEOPLE + "11,x,Rome\n"
     message = refusal(lambda: ingest_csv(tmp_path, wrong, people(), where="id < 11"), InputError)
     assert message.startswith(f"{FILE}: row 5: column 'age': ")
@@ -117,6 +117,10 @@ def test_the_first_of_the_rows_that_are_left_is_kept(tmp_path):
     )
 
 
+MISSING = (
+    "row {}: column '{}': missing value (nulls: drop-row leaves such rows out, category makes "
+    "it a value)"
+)
 NOBODYS = "missing value in the unit (nulls: drop-row leaves such rows out)"
 
 

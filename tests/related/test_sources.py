@@ -1,5 +1,7 @@
 """Reading two related tables: keys that fit, and rows that are left out and counted."""
 
+import re
+
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv as pc
@@ -70,7 +72,7 @@ def test_no_stay_at_all_is_refused(tmp_path):
     spec = spec_with(
         tmp_path, Hospital(hospital.patients, hospital.stays.slice(0, 0)), promises=EASY
     )
-    with pytest.raises(InputError, match="has no rows"):
+    with pytest.raises(InputError, match=r"stays.csv: has no rows, so nothing.*source and columns"):
         release_here(spec)
 
 
@@ -96,6 +98,12 @@ def test_a_filter_on_stays_drops_no_patient(tmp_path):
     assert set(release.table("stays")["diagnosis"].to_pylist()) == {"gout"}
 
 
+def test_a_missing_diagnosis_is_refused_with_what_to_write(tmp_path):
+    spec = spec_with(tmp_path, with_stays(toy(), ("p1", None, 1)), promises=EASY)
+    with pytest.raises(InputError, match=r"row 13: column 'diagnosis'.*drop-row.*category makes"):
+        release_here(spec)
+
+
 @pytest.mark.parametrize(("policy", "published"), [("drop-row", 12), ("category", 13)])
 def test_a_missing_diagnosis_is_left_out_or_a_value_of_its_own(tmp_path, policy, published):
     table = stays()
@@ -109,12 +117,73 @@ def test_a_missing_diagnosis_is_left_out_or_a_value_of_its_own(tmp_path, policy,
     assert counts(release_here(spec))["published"] == published
 
 
-def test_one_patient_with_most_stays_cannot_keep_the_promise(tmp_path):
+def refusal_of(tmp_path, hospital, *promises):
+    with pytest.raises(PromiseError) as refused:
+        release_here(spec_with(tmp_path, hospital, promises=[*promises]))
+    return str(refused.value)
+
+
+NAMES = pa.array(["p1", "p2", "p3"])
+DIVERSE = {"model": "related-l-diversity", "l": 2, "sensitive": "diagnosis"}
+
+
+def test_one_patient_with_most_stays_cannot_keep_the_promise(tmp_path, monkeypatch):
+    """So many rows as the message says are enough to leave out, and one row fewer is not."""
     many = [("p1", value, 1) for value in ("flu", "gout", "asthma", "cancer") * 10]
-    promises = [{"model": "related-l-diversity", "l": 2, "sensitive": "diagnosis"}]
-    spec = spec_with(tmp_path, with_stays(toy(), *many), promises=promises)
-    with pytest.raises(PromiseError, match="related-l-diversity"):
-        release_here(spec)
+    words = refusal_of(tmp_path, with_stays(toy(), *many), DIVERSE)
+    assert "related-l-diversity cannot be kept: required l=2, at best l=1" in words
+    assert "One person has 42 of all 52 rows, all others together have 10" in words
+    assert "leave out at least 12 rows" in words
+    assert "write `maximum: {at-most: 3, else: leave-out}` under the table of rows" in words
+    assert "numbers: hidden" in words
+    assert "strata" not in words
+    # each value is in at most the 10 rows of the others: flu 3, gout 4, asthma 3, cancer 2 too many
+    over = {"flu": 3, "gout": 4, "asthma": 3, "cancer": 2}
+    assert "leave out at least 1 row" in refusal_of(
+        tmp_path / "fewer", with_stays(toy(), *fewer_rows(many, {**over, "flu": 2})), DIVERSE
+    )
+    spec = spec_with(tmp_path / "enough", with_stays(toy(), *fewer_rows(many, over)))
+    assert open_release(release_here(spec)).declared.related_rows.published == 40
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other-work"))
+    capped_spec = spec_with(tmp_path / "capped", with_stays(toy(), *many), tables=capped(3))
+    assert open_release(release_here(capped_spec)).declared.rows.suppressed == 1
+
+
+def fewer_rows(rows, fewer):
+    """Return the rows without the first so many of each diagnosis."""
+    of_each = {value: [row for row in rows if row[1] == value] for value in fewer}
+    return [row for value, number in fewer.items() for row in of_each[value][number:]]
+
+
+@pytest.mark.parametrize(
+    ("promise", "words"),
+    [
+        ({"model": "people", "k": 9}, "has 8 people. To go on, write k: 8 or less"),
+        ({"model": "people", "k": 8, "numbers": "known"}, "7 people who have rows.*k: 7 or less"),
+        ({"model": "people", "k": 8, "numbers": "known"}, "numbers: hidden, which does not"),
+        ({**DIVERSE, "l": 9}, "has 4 different values of 'diagnosis'. To go on, write l: 4"),
+        (
+            {"model": "related-alpha", "alpha": 0.1, "sensitive": "diagnosis"},
+            "even if all people are one group. To go on, write alpha: 0.5 or more",
+        ),
+    ],
+)
+def test_what_no_group_keeps_is_refused_with_what_can_be_kept(tmp_path, promise, words):
+    easy = [p for p in EASY if p["model"] != promise["model"]]
+    assert re.search(words, refusal_of(tmp_path, toy(), promise, *easy))
+
+
+def test_what_only_insiders_learn_is_refused_with_that_reason(tmp_path):
+    """Of flu, gout, gout with one stay each, only who had flu is sure of the others."""
+    people, rows = toy()
+    three = Hospital(people.slice(0, 3), rows.take([0, 1, 3]).set_column(0, "patient", NAMES))
+    words = refusal_of(tmp_path, three, {**DIVERSE, "insiders": 1})
+    assert "A person of the group who knows their own rows" in words
+    assert words.endswith(
+        "; or write numbers: hidden, which does not protect from anyone who knows how many rows "
+        "each person has"
+    )
+    assert "To go on, write insiders: 0, which does not protect from people of the same" in words
 
 
 def test_the_order_of_rows_says_nothing(tmp_path, monkeypatch):

@@ -111,6 +111,30 @@ def test_other_ways_of_writing_the_same(hospital, query):
         ("SELECT COUNT(*) FROM stays WHERE age > 60", "is in patients"),
         ("SELECT AVG(patients.cost) FROM patients JOIN stays USING (patient)", "is in stays"),
         (f"{_COUNTED.replace('times', 'age')}age > 30", "is also a column of the release"),
+        ("SELECT COUNT(*) FROM patients NATURAL JOIN stays", "Write patients JOIN stays USING"),
+        (
+            "SELECT COUNT(DISTINCT CASE WHEN cost > 3 THEN patient END) FROM stays",
+            "COUNT(DISTINCT patient) FILTER (WHERE …)",
+        ),
+        ("SELECT patients.* FROM patients", "SELECT age, COUNT(*) … GROUP BY age"),
+        ("SELECT COUNT(stays.*) FROM stays", "SELECT diagnosis, COUNT(*) … GROUP BY diagnosis"),
+        (
+            "SELECT stays.times, COUNT(*) FROM stays GROUP BY stays.times",
+            "Published: stays has diagnosis, cost",
+        ),
+        (
+            "SELECT diagnosos, COUNT(*) FROM patients JOIN stays USING (patient) GROUP BY 1",
+            "did you mean 'diagnosis'? Published: patients has age, sex; stays has",
+        ),
+        (
+            "SELECT COUNT(*) FROM patients GROUP BY stays.cost",
+            "no table 'stays' in this query. Ask",
+        ),
+        (
+            f"{_COUNTED.replace('SELECT COUNT(*)', 'SELECT times, COUNT(*)')}age > 3",
+            "in WHERE. For",
+        ),
+        (f"{_COUNTED.replace('SELECT COUNT(*)', 'SELECT AVG(n.times)')}age > 3", "in WHERE"),
     ],
 )
 def test_other_queries_are_refused_with_what_to_ask(hospital, query, why):

@@ -95,7 +95,7 @@ def _policy_lines(policy: dict[str, Any] | None) -> list[str]:
 
 
 def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    from sfumato.tasks.report.steward.tables import promise_row
+    from sfumato.tasks.report.steward.tables import count_words, promise_row
     from sfumato.tasks.report.utility import accuracy_lines
 
     rows = summary["rows"]
@@ -111,6 +111,8 @@ def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     lines = lines if summary["stands"] else []
     lines += [("rows", read), *(("", f"{n:,} {why}") for why, n in summary["left_out"].items())]
+    related = summary.get("related_rows", {})
+    lines += [("related", f"{name}: {count_words(counts)}") for name, counts in related.items()]
     for promise in summary["promises"]:
         words, required, observed, groups = promise_row(promise)
         lines.append(

@@ -103,4 +103,9 @@ def _group_by_columns(target: AttackedRelease) -> np.ndarray | None:
     return group if np.array_equal(person, np.arange(people.rows)) else None
 
 
-_BY = {"rows": _group_by_rows, "labels": _group_by_labels, "columns": _group_by_columns}
+_BY = {
+    "rows": _group_by_rows,
+    "apart": _group_by_rows,
+    "labels": _group_by_labels,
+    "columns": _group_by_columns,
+}

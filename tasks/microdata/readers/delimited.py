@@ -18,6 +18,7 @@ from sfumato.expectations.shared.errors import SpecError
 from sfumato.tasks.microdata.notation.spelling import FileDialect
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.microdata.readers.input_error import (
+    NO_ROWS,
     OtherDialect,
     input_error,
     require_distinct_names,
@@ -329,7 +330,7 @@ def _unparsable(content: Path | bytes, dialect: CsvDialect, skipped: int) -> str
     """Return why PyArrow makes no table of a file: no line end follows the header, or worse."""
     with suppress(csv.Error):
         if not any(islice(_records(content, dialect, strict=False), skipped, None)):
-            return "has no rows"
+            return NO_ROWS
     return "cannot be parsed as CSV; a quote may not close"
 
 

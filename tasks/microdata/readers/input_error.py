@@ -9,6 +9,9 @@ from difflib import get_close_matches
 
 from sfumato.expectations.shared.errors import InputError
 
+NO_ROWS = "has no rows"
+"""The fault of a source without any row; a message about it ends so."""
+
 
 def input_error(
     file: str, rule: str, *, row: int | None = None, column: str | None = None

@@ -10,20 +10,17 @@ from fractions import Fraction
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.exact import is_number
 from sfumato.tasks.microdata.table import Randomness
+from sfumato.tasks.query.accuracy.joined import AskedTables
 from sfumato.tasks.query.accuracy.parameters import Workload
-from sfumato.tasks.query.accuracy.registry import WORKLOADS
+from sfumato.tasks.query.accuracy.registry import TABLES, WORKLOADS
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.ask import ask, engine, files_of_tables
-from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.ask import engine, files_of_tables
 from sfumato.tasks.query.engines.truth import (
     Original,
-    OriginalInParts,
     Outcome,
-    as_fraction,
     original_in_parts,
 )
-from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared
@@ -52,9 +49,11 @@ def evaluate(
     done, parts = 0, original_in_parts(original)
     measured: list[Measured] = []
     files = files_of_tables(release, release.declared.names_with_roles("sensitive"))
+    shows = release.declared.form.shows
     with engine(files, release.declared) as asking:
+        tables = TABLES.get(shows, AskedTables)(asking, release.declared, parts)
         for workload in workloads:
-            queries = _ask_workload(workload, asking, release, parts, randomness)
+            queries = _ask_workload(workload, tables, release, randomness)
             for query in queries:
                 measured += [] if query is None else [query]
                 done += 1
@@ -64,9 +63,8 @@ def evaluate(
 
 def _ask_workload(
     workload: Workload,
-    asking: Engine,
+    tables: AskedTables,
     release: Release,
-    original: OriginalInParts,
     randomness: Randomness,
 ) -> Iterator[Measured | None]:
     """Ask the queries of a workload, level by level; yield None for one that cannot be asked."""
@@ -74,9 +72,10 @@ def _ask_workload(
     aggregate = Aggregate(workload.aggregate, sensitive, "asked")
     _require_answer(aggregate, release)
     levels = [level for level in workload.levels for _ in range(workload.queries)]
-    queries = WORKLOADS[workload.kind](workload, aggregate, asking, release, original)
+    make = WORKLOADS[workload.kind]
+    queries = make(workload, aggregate, tables.engine, release, tables.original)
     outcomes = queries.outcomes(levels, randomness)
-    known_width = _known_width(workload, sensitive, asking, release.declared)
+    known_width = _known_width(workload, sensitive, tables)
     columns = release.declared.columns
     ratios = sensitive is None or is_number(columns[sensitive].arrow_type)
     for level, outcome in zip(levels, outcomes, strict=True):
@@ -107,24 +106,15 @@ def _require_answer(aggregate: Aggregate, release: Release) -> None:
         )
 
 
-def _known_width(
-    workload: Workload, sensitive: str | None, asking: Engine, declared: Declared
-) -> Fraction | None:
+def _known_width(workload: Workload, sensitive: str | None, tables: AskedTables) -> Fraction | None:
     """Return the width of an answer if only the number and range of the values are known.
 
     The range is that of the published values. Returns None if nothing is published.
     """
-    kind, rows = AGGREGATES[workload.aggregate], declared.rows.published
+    kind, rows = AGGREGATES[workload.aggregate], tables.rows(workload.kind)
     if sensitive is None or kind.counts_rows:
         return kind.known_width(rows, Fraction(0))
-    ends = tuple(Aggregate(end, sensitive, end) for end in ("min", "max"))
-    least, greatest = (
-        ask(asking, declared, question_of(aggregate, None, declared), estimates=False).rows[0][
-            aggregate.label
-        ]
-        for aggregate in ends
-    )
-    low, high = as_fraction(least.lower), as_fraction(greatest.upper)
+    low, high = tables.ends(sensitive)
     return None if low is None or high is None else kind.known_width(rows, high - low)
 
 

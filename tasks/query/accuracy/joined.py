@@ -1,4 +1,4 @@
-"""Queries asked of one or more parts of a table in turn, and their answers joined."""
+"""Tables that workloads ask; queries of one or more parts in turn, and their answers joined."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,50 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from sfumato.tasks.query.aggregates.kind import AggregateKind, HelpColumn
-from sfumato.tasks.query.engines.truth import Outcome
+from sfumato.tasks.query.ask import ask
+from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.engines.truth import OriginalInParts, Outcome, as_fraction
+from sfumato.tasks.query.question.conditions import question_of
+from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.terms.terms import Declared
 
 _AT_ONCE = 200
 """Queries that are asked while the parts are open once; each keeps a running answer in memory."""
 Prepared = TypeVar("Prepared")
 Drawn = TypeVar("Drawn")
+
+
+@dataclass(frozen=True, eq=False)
+class AskedTables:
+    """The tables of a release and of its original, as workloads ask them.
+
+    Attributes:
+        engine: answers questions on the published tables.
+        declared: the release's declaration.
+        original: the rows before anonymization.
+    """
+
+    engine: Engine
+    declared: Declared
+    original: OriginalInParts
+
+    def rows(self, kind: str) -> int:  # noqa: ARG002 - for tables with several kinds of rows
+        """Return the number of published rows that queries of a kind of workload count."""
+        return self.declared.rows.published
+
+    def ends(self, name: str) -> tuple[Fraction | None, Fraction | None]:
+        """Return the least and the greatest published value of a column, or None twice."""
+        ends = tuple(Aggregate(end, name, end) for end in ("min", "max"))
+        least, greatest = (
+            ask(
+                self.engine,
+                self.declared,
+                question_of(aggregate, None, self.declared),
+                estimates=False,
+            ).rows[0][aggregate.label]
+            for aggregate in ends
+        )
+        return as_fraction(least.lower), as_fraction(greatest.upper)
 
 
 class PreparedParts(Generic[Prepared]):

@@ -75,8 +75,28 @@ class CountsWorkload(Part):
         return self.selectivity
 
 
+class PeopleWorkload(Part):
+    """Counts of people in windows of a quasi-identifier who have related rows with one value."""
+
+    kind: Literal["people"]
+    aggregate: Literal["count"] = "count"
+    over: Annotated[str, Field(description="name of the quasi-identifier")]
+    of: _Of = None
+    span: Annotated[int, Field(gt=0, description="width of the windows; days for dates")]
+    times: Annotated[
+        _Levels, Field(description="least numbers of rows with the value that a person has")
+    ] = (1, 2)
+    queries: _Queries = 100
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The levels by which queries are summed up: the least numbers of rows."""
+        return self.times
+
+
 Workload = Annotated[
-    RangeWorkload | ArbitraryWorkload | CountsWorkload, Field(discriminator="kind")
+    RangeWorkload | ArbitraryWorkload | CountsWorkload | PeopleWorkload,
+    Field(discriminator="kind"),
 ]
 
 

@@ -84,6 +84,8 @@ class Measured:
             return f"{call} by range of {self.over}"
         if self.kind == "counts":
             return f"{call} by ranges and a sensitive value"
+        if self.kind == "people":
+            return f"count(people) by range of {self.over} and their rows with one value"
         return f"{call} of {self.kind} selections"
 
     def _width_by(self, size: Fraction | None) -> float | None:

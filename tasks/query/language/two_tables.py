@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.forms.related.parameters import ApartParameters
+from sfumato.tasks.query.language.related_columns import ColumnsRead, refusal_of_tables
 from sfumato.tasks.query.language.sources import named_queries
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.question import MARK, TABLE, Counted, PersonHas, RelatedScope
@@ -20,11 +21,6 @@ from sfumato.tasks.sql.parse import number_of, quote_name
 from sfumato.tasks.sql.refusals import refusal
 from sfumato.tasks.terms.terms import Terms
 
-_SHAPES = (
-    "{people} alone; {related} alone; {people} JOIN {related} USING ({key}); EXISTS (SELECT 1 FROM "
-    "{related} WHERE {related}.{key} = {people}.{key} AND …); or WITH n AS (SELECT {key}, COUNT(*) "
-    "AS times FROM {related} GROUP BY {key}) … {people} JOIN n USING ({key}) WHERE times >= 2"
-)
 _COUNTING = frozenset({"expressions", "from_", "where", "group", "having"})
 _PLAIN = frozenset({"expressions", "from_", "where"})
 _JOIN = frozenset({"this", "on", "using", "kind"})
@@ -89,14 +85,12 @@ class _TablesReader:
         for key in ("joins", "with_"):
             select.set(key, None)
         select.set("where", None if where is None else exp.Where(this=where))
-        self._name_columns(select, counted)
+        self._name_columns(select, counted, {n: query.count for n, query in counting.items()})
         scope = RelatedScope(counted, self.form.key, dict(self._marks))
         return OneTable(select, scope, self._terms(counted))
 
     def _refusal(self, why: str) -> QueryError:
-        form = self.form
-        names = {"people": form.people, "related": form.related, "key": form.key}
-        return QueryError(f"{why}. Ask {_SHAPES.format(**names)}")
+        return refusal_of_tables(self.form, why)
 
     def _gather_links(self, select: exp.Select) -> None:
         """Leave the comparison of keys in each ON alone, and everything else in WHERE."""
@@ -136,6 +130,12 @@ class _TablesReader:
         if join.side or join.kind.upper() not in ("", "INNER"):
             raise self._refusal(
                 f"not allowed: {join.side or join.kind} JOIN. People without rows: NOT EXISTS"
+            )
+        if join.args.get("method"):
+            form = self.form
+            raise QueryError(
+                f"not allowed: {join.method} JOIN, which compares all columns of one name. Write "
+                f"{form.people} JOIN {form.related} USING ({form.key})"
             )
         for key, value in join.args.items():
             if value and key not in _JOIN:
@@ -374,36 +374,24 @@ class _TablesReader:
                 return exp.and_(at_least(number), fewer(number + 1))
         raise self._refusal("a count of related rows is compared by =, <, <=, > or >=")
 
-    def _name_columns(self, select: exp.Select, counted: Counted) -> None:
+    def _name_columns(
+        self, select: exp.Select, counted: Counted, counts: Mapping[str, str | None]
+    ) -> None:
         """Take the names of tables from columns; the key may only be counted.
 
         Raises:
             QueryError: where a column is of no table of the query, or the key is used otherwise.
         """
         labels = {item.alias.casefold() for item in select.expressions if item.alias}
+        names = ColumnsRead(self.form, self.declared, self._called, counts)
         for column in list(select.find_all(exp.Column)):
-            table = column.table.casefold()
-            if table and table not in self._called:
-                raise QueryError(
-                    f"column {quote_name(column.name)}: there is no table "
-                    f"{quote_name(column.table)} in this query"
-                )
-            if table or column.name.casefold() not in labels:
-                self._require_read(column)
+            names.require_table(column)
+            named_otherwise = column.name.casefold() in labels and not column.table
+            if not named_otherwise and column.name not in self._marks:
+                names.require_read(column)
             column.set("table", None)
             if self._is_key(column.name):
                 self._count_key(column, counted)
-
-    def _require_read(self, column: exp.Column) -> None:
-        """Refuse a column of a table that the query does not read, or of another one than named."""
-        name = column.name.casefold()
-        if name not in {declared.casefold() for declared in self.declared.columns}:
-            return
-        of_rows = name in {related.casefold() for related in self.form.columns}
-        owner = self.form.related if of_rows else self.form.people
-        read = [self._called[column.table.casefold()]] if column.table else self._called.values()
-        if owner not in read:
-            raise self._refusal(f"column {quote_name(column.name)} is in {owner}")
 
     def _count_key(self, column: exp.Column, counted: Counted) -> None:
         """Turn a count of the key into a count of people or rows."""
@@ -411,6 +399,11 @@ class _TablesReader:
         distinct = isinstance(parent, exp.Distinct)
         call = parent.parent if distinct and parent is not None else parent
         if not isinstance(call, exp.Count):
+            if column.find_ancestor(exp.Case, exp.If) and column.find_ancestor(exp.Count):
+                raise QueryError(
+                    f"{quote_name(self.form.key)} is counted as it is. Write the condition of CASE "
+                    f"as a filter: COUNT(DISTINCT {self.form.key}) FILTER (WHERE …)"
+                )
             raise QueryError(
                 f"column {quote_name(self.form.key)} is in no published table. Count people by "
                 f"COUNT(DISTINCT {self.form.key})"

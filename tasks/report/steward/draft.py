@@ -44,6 +44,7 @@ class DraftContent:
         left_out: a line per row that would not be published, as CSV; empty if not available.
         warnings: reasons why the release may be of no use.
         advice: what answers more narrowly on the same table, where answers are too wide.
+        related: the numbers of rows of a second table, in words, by its name.
     """
 
     rows: Mapping[str, int]
@@ -57,11 +58,13 @@ class DraftContent:
     left_out: str
     warnings: Sequence[str] = field(default_factory=tuple)
     advice: Sequence[str] = field(default_factory=tuple)
+    related: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """Return the content for JSON, in counts and shares: without values, and without rows."""
         return {
             "rows": dict(self.rows),
+            **({"related_rows": self.related} if self.related else {}),
             "promises": list(self.promises),
             "risk": list(self.risk),
             "attacks": {name: list(scores) for name, scores in self.attacks.items()},
@@ -89,6 +92,7 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
         warnings=content.warnings,
         advice=content.advice,
         rows=row_counts(declared.rows),
+        related=content.related,
         promises=[promise_row(promise) for promise in content.promises],
         risk=table_of("Share of the rows", with_shares(content.risk)),
         attacks=_attacks(content.attacks),

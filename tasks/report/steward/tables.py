@@ -47,6 +47,13 @@ _ROWS = {
     "vacant": "published for people who left",
     "fakes": "made up",
 }
+_RELATED_ROWS = {
+    **{name: _ROWS[name] for name in ("read", "dropped_by_filter", "dropped_for_nulls")},
+    "dropped_as_orphans": "of no person",
+    "dropped_with_people": "of people who are left out",
+    "published": "published",
+}
+_MOST_OF_ONE = "at most of one person"
 _ACCURACY = "Accuracy: half the width of the bounds, relative to their middle"
 _HEADERS = {"of_known": "width by what is known before"}
 Table = dict[str, Any]
@@ -133,6 +140,32 @@ def row_counts(rows: RowCounts) -> list[tuple[str, int]]:
     return [(words, counts[name]) for name, words in _ROWS.items() if counts.get(name)]
 
 
+def related_row_counts(release: Release) -> dict[str, dict[str, int]]:
+    """Return the numbers of rows of a second table, in words and by its name, without zeros.
+
+    The last is the most rows of any one person. All of them are published.
+    """
+    declared, counts = release.declared, release.declared.related_rows
+    table = declared.form.related_table
+    if counts is None or table is None:
+        return {}
+    from sfumato.tasks.forms.related.parameters import GROUPS, MOST
+
+    numbers = counts.model_dump()
+    by_outcome = {words: numbers[name] for name, words in _RELATED_ROWS.items() if numbers[name]}
+    most = max(release.table(GROUPS)[MOST].to_pylist(), default=0)
+    return {table: {**by_outcome, _MOST_OF_ONE: most}}
+
+
+def count_words(counts: Mapping[str, int]) -> str:
+    """Return numbers of rows, each before its words.
+
+    >>> count_words({"read": 1200, "published": 9})
+    '1,200 read; 9 published'
+    """
+    return "; ".join(f"{thousands(number)} {words}" for words, number in counts.items())
+
+
 def promise_row(observation: Mapping[str, Any]) -> tuple[str, str, str, Any]:
     """Return a promise in words, what it requires, what was observed, and in how many groups."""
     promise, observed = observation["promise"], observation["observed"]
@@ -193,6 +226,7 @@ def write_review_page(
         line=declared.name,
         digest=release.manifest["sfumato"]["digest"],
         rows=row_counts(declared.rows),
+        related=related_row_counts(release),
         promises=[
             promise_row(observation) for observation in release.manifest["sfumato"]["observed"]
         ],
