@@ -18,6 +18,7 @@ SHARED = {
         "tests/query/test_subdomains.py",
         "tests/query/test_apart.py",
         "tests/query/test_load.py",
+        "tests/query/test_two_tables.py",
     ],
     "prefect": [
         "tests/flows/test_worker.py",

@@ -31,7 +31,7 @@ from sfumato.tasks.query.bounds.related import (
     sum_of_hits,
 )
 from sfumato.tasks.query.engines.engine import Engine, Files
-from sfumato.tasks.query.question.conditions import all_of
+from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
 from sfumato.tasks.query.question.question import Aggregate, Key, PersonHas, Question, RelatedScope
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.schema.names import GROUP_ID
@@ -106,12 +106,12 @@ class RelatedEngine:
         """
         cells = self._people_by_cell(question)
         if self.scope is not None and self.scope.counted == "people":
-            marks = self._marks(question)
+            marks = conditions_of_marks(question, self.scope)
             return {
                 key: dict.fromkeys(question.aggregates, self._people(hit, marks, estimates))
                 for key, hit in cells.items()
             }
-        condition = all_of([matching.condition for matching in question.matching])
+        condition = condition_on_rows(question)
         rows = self._rows_in_groups(condition)
         return {
             key: {a: self._of_rows(a, hit, condition, rows, estimates) for a in question.aggregates}
@@ -233,30 +233,6 @@ class RelatedEngine:
         values = HitValues(group[order], units[order], len(hit.groups))
         return values, numbers.digits, np.bincount(group, minlength=len(hit.groups))
 
-    def _marks(self, question: Question) -> list[tuple[PersonHas, bool]] | None:
-        """Return the conditions on related rows that people must meet, or must not if true.
-
-        Returns None if nobody can meet them.
-
-        Raises:
-            QueryError: where a condition on related rows is none of these.
-        """
-        marks = {} if self.scope is None else self.scope.marks
-        hits = []
-        for matching in question.matching:
-            (name,) = matching.columns if len(matching.columns) == 1 else ("",)
-            if name not in marks:
-                raise QueryError(
-                    "a condition on related rows needs EXISTS, or a join with their table"
-                )
-            # a condition on one mark is true where the mark is, or where it is not, or both
-            met, unmet = (_is_true(matching.condition, mark=mark) for mark in (True, False))
-            if met != unmet:
-                hits.append((marks[name], unmet))
-            elif not met:
-                return None
-        return _without_implied(hits)
-
     def _people(
         self, hit: _HitPeople, marks: list[tuple[PersonHas, bool]] | None, estimates: bool
     ) -> Bounds:
@@ -314,46 +290,6 @@ def with_scope(engine: Engine, scope: RelatedScope) -> Engine:
     if not isinstance(engine, RelatedEngine):
         raise Fault("only an engine of two related tables counts people or their rows")
     return engine.with_scope(scope)
-
-
-def _without_implied(hits: list[tuple[PersonHas, bool]]) -> list[tuple[PersonHas, bool]]:
-    """Return conditions without those that others imply: three rows are also two."""
-    return [
-        (has, negated)
-        for place, (has, negated) in enumerate(hits)
-        if not any(
-            _implies(other, has, negated)
-            for there, (other, also) in enumerate(hits)
-            if also == negated and (other != has or there < place)
-        )
-    ]
-
-
-def _implies(other: PersonHas, has: PersonHas, negated: bool) -> bool:
-    """Decide whether a condition, or that it is not met, implies the same of another one."""
-    if other.condition != has.condition:
-        return False
-    return other.times <= has.times if negated else other.times >= has.times
-
-
-def _is_true(node: exp.Expr, *, mark: bool) -> bool:
-    """Decide whether a condition on one mark, which is never null, holds.
-
-    Raises:
-        QueryError: if the condition is more than a combination of that mark.
-    """
-    match node.unnest():
-        case exp.Column():
-            return mark
-        case exp.Boolean(this=value):
-            return bool(value)
-        case exp.Not(this=inner) | exp.Coalesce(this=inner) as whole:
-            return _is_true(inner, mark=mark) != isinstance(whole, exp.Not)
-        case exp.And(this=first, expression=second):
-            return _is_true(first, mark=mark) and _is_true(second, mark=mark)
-        case exp.Or(this=first, expression=second):
-            return _is_true(first, mark=mark) or _is_true(second, mark=mark)
-    raise QueryError("a condition on people's related rows may only be joined by AND, OR and NOT")
 
 
 def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:

@@ -106,6 +106,35 @@ class KeyOrder:
 
 
 @dataclass(frozen=True)
+class PersonHas:
+    """The condition that a person has at least so many related rows of some kind.
+
+    Attributes:
+        condition: on the columns of a related row; None for any row.
+        times: how many such rows the person has, at least.
+    """
+
+    condition: exp.Expr | None
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class RelatedScope:
+    """The rows that an inquiry about two tables counts.
+
+    Attributes:
+        counted: people, or related rows.
+        key: the column that names people, which no table has.
+        marks: conditions on the related rows of a person, by the names of columns that stand for
+            them in the inquiry.
+    """
+
+    counted: Counted
+    key: str
+    marks: Mapping[str, PersonHas] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Question:
     """A query that bounds answer.
 
@@ -119,6 +148,7 @@ class Question:
         order: the group columns by which rows are ordered, if an order is asked for.
         limit: the greatest number of rows; None for all.
         offset: the number of first rows that are left out.
+        related: the rows that databases count, if two related tables are asked; otherwise None.
     """
 
     shown: tuple[GroupColumn | Aggregate, ...]
@@ -130,6 +160,7 @@ class Question:
     order: tuple[KeyOrder, ...] = ()
     limit: int | None = None
     offset: int = 0
+    related: RelatedScope | None = None
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -168,32 +199,3 @@ class SideBySide:
 def sides(label: str) -> tuple[str, str]:
     """Return the names of an aggregate's bounds in a rewritten query."""
     return f"{label}_{BOUNDS[0]}", f"{label}_{BOUNDS[1]}"
-
-
-@dataclass(frozen=True)
-class PersonHas:
-    """The condition that a person has at least so many related rows of some kind.
-
-    Attributes:
-        condition: on the columns of a related row; None for any row.
-        times: how many such rows the person has, at least.
-    """
-
-    condition: exp.Expr | None
-    times: int = 1
-
-
-@dataclass(frozen=True)
-class RelatedScope:
-    """The rows that an inquiry about two tables counts.
-
-    Attributes:
-        counted: people, or related rows.
-        key: the column that names people, which no table has.
-        marks: conditions on the related rows of a person, by the names of columns that stand for
-            them in the inquiry.
-    """
-
-    counted: Counted
-    key: str
-    marks: Mapping[str, PersonHas] = field(default_factory=dict)

@@ -15,7 +15,11 @@ from sfumato.tasks.query.sql.trees import (
     BOUNDS_OF,
     CELLED,
     CHOSEN,
+    FEWEST,
+    PIECES,
+    RANKED,
     RUNS,
+    SUMS_OF,
     VALUED,
     marked_quotients,
     own,
@@ -44,10 +48,23 @@ _SUMS = {
     "low_mean_sum": False,
     "high_base_sum": True,
     "high_mean_sum": True,
+    "low_sum": False,
+    "high_sum": True,
+    "low_gap_sum": False,
+    "high_gap_sum": True,
+    "low_few_sum": False,
+    "high_few_sum": True,
+    "low_hull_sum": False,
+    "high_hull_sum": True,
 }
 """The names of bounds that are sums or the sums of means, and whether they are upper bounds."""
+_OF_GAPS = {"low_sum": 4, "high_sum": 4, "low_hull_sum": 4, "high_hull_sum": 4}
+"""Sums that choose terms by sums of others, which may be rounded; and by how many times of what a
+sum of floats can lose they are moved outwards (see `related_values`)."""
+_OF_VALUES = (BOUNDS_OF, RUNS, PIECES, SUMS_OF, FEWEST)
 _INEXACT = ("decimal", "float")  # types whose sums a database may round
 _KEYS = ((CELLED, "cell"), (VALUED, "v"))  # that are unique in these parts, together with group_id
+_BY_ALL = (RANKED,)  # parts in which all columns but windows are unique together
 
 
 def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> str:
@@ -127,14 +144,15 @@ def _round_sums(tree: exp.Expr, types: Types, arithmetic: Arithmetic) -> None:
         if name in _SUMS and _type_of_bound(bound, types) is not None:
             kind = _kind(bound, types, arithmetic)
             for total, sums in list(_totals(bound)):
-                total.replace(_round_total(sums, kind, arithmetic, upper=_SUMS[name]))
+                spare = _OF_GAPS.get(name, 1)
+                total.replace(_round_total(sums, kind, arithmetic, spare, upper=_SUMS[name]))
 
 
 def _round_total(
-    sums: list[exp.Expr], kind: Numeric, arithmetic: Arithmetic, *, upper: bool
+    sums: list[exp.Expr], kind: Numeric, arithmetic: Arithmetic, spare: int, *, upper: bool
 ) -> exp.Expr:
     if kind == "float":
-        return exp.paren(sum_of_floats(sums, upper))
+        return exp.paren(sum_of_floats(sums, upper, spare))
     if kind == "integer" and arithmetic.total is not None:
         return arithmetic.total(sums, upper)
     copies = [total.copy() for total in sums]
@@ -194,10 +212,19 @@ def _group_windows(tree: exp.Expr) -> None:
     quadratic time. For the rows of groups it estimates many, and builds an index.
     """
     for part in tree.find_all(exp.CTE):
-        key = next((key for start, key in _KEYS if part.alias.startswith(start)), None)
-        if key is not None and any(column.find(exp.Window) for column in part.this.expressions):
+        keys = _unique_columns(part)
+        if keys and any(column.find(exp.Window) for column in part.this.expressions):
             windowed = part.this.subquery("windowed", copy=False)
-            part.set("this", select([exp.Star()], windowed, group_by=[own("group_id"), own(key)]))
+            part.set("this", select([exp.Star()], windowed, group_by=keys))
+
+
+def _unique_columns(part: exp.CTE) -> list[exp.Expr]:
+    """Return the columns that are unique in a part, if its rows are to be grouped; else none."""
+    if part.alias.startswith(_BY_ALL):
+        plain = [column for column in part.this.expressions if not column.find(exp.Window)]
+        return [own(column.alias_or_name) for column in plain]
+    keys = [own(key) for start, key in _KEYS if part.alias.startswith(start)]
+    return [own("group_id"), *keys] if keys else []
 
 
 def _is_quotient(node: exp.Expr) -> bool:
@@ -234,7 +261,7 @@ def _column_number(column: exp.Column) -> str | None:
         return column.table.removeprefix(BOUNDS_OF)
     part = column.find_ancestor(exp.CTE)
     if column.name == "v" and part is not None:
-        starts = (start for start in (BOUNDS_OF, RUNS) if part.alias.startswith(start))
+        starts = (start for start in _OF_VALUES if part.alias.startswith(start))
         return next((part.alias.removeprefix(start) for start in starts), None)
     return None
 

@@ -6,7 +6,7 @@ group and count, a count becomes the bounds of every aggregate over the group. G
 each is shuffled independently.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -80,7 +80,8 @@ def rewrite(
     types = {name: column.type for name, column in declared.columns.items()}
 
     def write(question: Question, reading: Reading) -> exp.Select:
-        return way.rewritten(question, declared, reading, estimator)
+        counted = replace(question, related=inquiry.related)
+        return way.rewritten(counted, declared, reading, estimator)
 
     types = {**types, **way.types(declared)}
     if has_formulas(inquiry):

@@ -117,7 +117,8 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
         "a calculation with sensitive values": any(
             column.sensitive for column in inquiry.calculated
         ),
-        "GROUP BY of a sensitive column": any(key.banded for key in inquiry.keys),
+        "GROUP BY of a sensitive column": inquiry.related is None
+        and any(key.banded for key in inquiry.keys),
         "an aggregate of a column with labels": _is_of_labels(inquiry, declared),
     }
     fault = next((reason for reason, holds in reasons.items() if holds), None)
@@ -153,6 +154,15 @@ def _formula_fault(inquiry: Inquiry, declared: Terms) -> str | None:
     return beside if exact else None
 
 
+def _shows_rows(inquiry: Inquiry, declared: Terms) -> bool:
+    """Decide whether the rows that an inquiry counts are published, each with its columns.
+
+    Related rows are published without the columns of their people.
+    """
+    counts_related = inquiry.related is not None and inquiry.related.counted == "rows"
+    return WAYS[declared.form.shows].shows_rows and not counts_related
+
+
 def _is_of_labels(inquiry: Inquiry, declared: Terms) -> bool:
     """Decide whether an aggregate other than a count of rows is of a column with labels."""
     if not declared.is_recoded:
@@ -172,7 +182,7 @@ class _PlainInquiry:
     def __init__(self, inquiry: Inquiry, declared: Terms) -> None:
         """Take an inquiry; `_base` is its first part."""
         self._inquiry, self._base = inquiry, inquiry.parts[0]
-        self._counts_rows = WAYS[declared.form.shows].shows_rows and not self._base.matching
+        self._counts_rows = _shows_rows(inquiry, declared) and not self._base.matching
         self._group_by = tuple(key.name for key in inquiry.keys)
         self._calculated = {column.name: column.expression for column in inquiry.calculated}
 
@@ -304,7 +314,9 @@ def _exact_fault(inquiry: Inquiry, declared: Terms) -> str | None:
         for aggregate in exact
     ):
         return "COUNT(DISTINCT …) of a column with values that are published apart from rows"
-    hidden = any(part.matching for part in inquiry.parts if inquiry.calculated or part.exact)
+    hidden = inquiry.related is None and any(
+        part.matching for part in inquiry.parts if inquiry.calculated or part.exact
+    )
     if hidden or not WAYS[declared.form.shows].shows_rows:
         what = "a calculation with columns" if inquiry.calculated else "an exact aggregate"
         return (
@@ -356,9 +368,7 @@ def _order_fault(inquiry: Inquiry, declared: Terms) -> str | None:
     names = {item.name for item in inquiry.shown if isinstance(item, GroupColumn)}
     limited = inquiry.limit is not None or inquiry.offset > 0
     ordered = bool(inquiry.order) or limited
-    rows_known = (
-        WAYS[declared.form.shows].shows_rows and not part.matching and inquiry.having is None
-    )
+    rows_known = _shows_rows(inquiry, declared) and not part.matching and inquiry.having is None
     reasons = {
         "ORDER BY of columns that have bounds": not all(
             isinstance(entry.by, int) for entry in inquiry.order

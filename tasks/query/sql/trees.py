@@ -19,6 +19,9 @@ _SUMMED = "summed"
 CELLED, VALUED, BOUNDS_OF, CHOSEN, RUNS = "celled", "valued_", "bounds_", "chosen", "runs_"
 """Names of parts, or their beginnings: groups in cells, values of a group, bounds of cells, rows of
 labels, running totals. The number of an aggregated column ends the others."""
+RANKED, PIECES, SUMS_OF, FEWEST = "ranked_", "pieces_", "sums_", "fewest_"
+"""Beginnings of names of parts about the values of related rows: values in order, copies of them
+that count together or not at all, sums of cells, and of the fewest values of groups."""
 
 
 @cache

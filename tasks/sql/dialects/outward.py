@@ -124,7 +124,7 @@ def _and_small(ends: exp.Expr, over: exp.Expr, most: exp.Expr) -> exp.Expr:
     return exp.and_(ends, exp.LTE(this=exp.Abs(this=over.copy()), expression=most))
 
 
-def sum_of_floats(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
+def sum_of_floats(sums: Sequence[exp.Expr], upper: bool, times: int = 1) -> exp.Expr:
     """Return a total of sums of floats, rounded outwards.
 
     A sum of n floats is off by at most n - 1 roundings of the sum of their sizes.
@@ -132,6 +132,7 @@ def sum_of_floats(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
     Args:
         sums: each a SUM, or one over a window.
         upper: whether it is an upper bound.
+        times: by how many times of the most that it can be off.
     """
     sizes = [
         over_same_rows(term, exp.Sum(this=exp.Abs(this=sum_within(term).this.copy())))
@@ -139,7 +140,8 @@ def sum_of_floats(sums: Sequence[exp.Expr], upper: bool) -> exp.Expr:
     ]
     rows = over_same_rows(sums[-1], exp.Count(this=exp.Star()))
     spare = multiply(exp.paren(add(*sizes)), exp.paren(add(rows, number(_SPARE))))
-    return move_out(add(*(term.copy() for term in sums)), upper, multiply(spare, number(_ROUNDING)))
+    spare = multiply(spare, number(_ROUNDING), *([number(times)] if times > 1 else []))
+    return move_out(add(*(term.copy() for term in sums)), upper, spare)
 
 
 def sum_within(node: exp.Expr) -> exp.Expr:
