@@ -145,7 +145,9 @@ def test_one_patient_with_most_stays_cannot_keep_the_promise(tmp_path, monkeypat
     spec = spec_with(tmp_path / "enough", with_stays(toy(), *fewer_rows(many, over)))
     assert open_release(release_here(spec)).declared.related_rows.published == 40
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other-work"))
-    capped_spec = spec_with(tmp_path / "capped", with_stays(toy(), *many), tables=capped(3))
+    capped_spec = spec_with(
+        tmp_path / "capped", with_stays(toy(), *many), tables=tables_with_most(3)
+    )
     assert open_release(release_here(capped_spec)).declared.rows.suppressed == 1
 
 
