@@ -1,7 +1,9 @@
-"""The page of two related tables: the answers that it shows before anybody asks."""
+"""The page of two related tables, and ready SQL beside it: answers before anybody asks."""
 
 import re
+from pathlib import Path
 
+import duckdb
 import pytest
 
 from sfumato.tasks.publication.check import check
@@ -56,3 +58,45 @@ def test_they_are_the_answers_that_the_command_gives(tmp_path):
     again = answers(release, [first_answer.question.sql for first_answer in first])
     assert [ends(first_answer.answer) for first_answer in first] == list(map(ends, again))
     assert len(first) == 3
+
+
+def run_ready_sql(directory, monkeypatch):
+    """The rows of each query in a release's ready SQL, run in the release's directory."""
+    monkeypatch.chdir(directory)
+    with duckdb.connect() as connection:
+        text = Path("sql/duckdb.sql").read_text(encoding="utf-8")
+        statements = duckdb.extract_statements(text)
+        rows = [connection.execute(statement).fetchall() for statement in statements]
+    return text, [found for found in rows if found]
+
+
+def test_ready_sql_gives_the_bounds_of_the_command(tmp_path, monkeypatch):
+    directory = release_here(spec_with(tmp_path, made_up(3, 60)))
+    queries = [
+        'SELECT COUNT(*), COUNT(DISTINCT "patient") FROM patients JOIN stays USING ("patient")',
+        'SELECT "age", COUNT(*), COUNT(DISTINCT "patient") FROM patients JOIN stays USING '
+        '("patient") GROUP BY "age"',
+    ]
+    text, (_, *rows) = run_ready_sql(directory, monkeypatch)
+    for query, found in zip(queries, rows, strict=True):
+        assert f"-- Bounds for: {query}\n" in text
+        (answer,) = answers(open_release(directory), [query])
+        expected = [
+            [*keys, *(end for cell in cells for end in (cell.lower, cell.upper))]
+            for row in answer.rows
+            for keys, cells in [split_row(row)]
+        ]
+        assert sorted(map(list, found)) == sorted(expected)
+
+
+def split_row(row):
+    bounds = [cell for cell in row.values() if isinstance(cell, Bounds)]
+    return [cell for cell in row.values() if not isinstance(cell, Bounds)], bounds
+
+
+def test_a_table_with_a_name_of_a_part_has_no_queries_for_bounds(tmp_path, monkeypatch):
+    tables = {"selected": patients(), "stays": stays(of="selected")}
+    directory = release_here(spec_with(tmp_path, made_up(3, 60), tables=tables))
+    text, _ = run_ready_sql(directory, monkeypatch)
+    assert "Bounds for" not in text
+    check(directory)

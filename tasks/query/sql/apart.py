@@ -42,6 +42,7 @@ from sfumato.tasks.query.sql.trees import (
     with_parts,
 )
 from sfumato.tasks.query.sql.way import SqlWay
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.terms import Declared, Terms
 
@@ -82,16 +83,34 @@ def _words(declared: Declared) -> str:
     return (
         f"{form.people} has one row for each person, {form.related} the rows that belong to them; "
         f"{GROUP_ID} is the only link between them. {GROUPS} has every group once: {PEOPLE}, "
-        f"{ROWS}, and {MOST}, the most rows of one person of the group. Bounds of questions across "
-        "both tables: sfumato query."
+        f"{ROWS}, and {MOST}, the most rows of one person of the group. {_further(form, declared)}"
     )
+
+
+def _further(form: ApartParameters, declared: Declared) -> str:
+    """Return how to get bounds of further questions, in the words of the release's layout."""
+    if not tells("two tables", declared.software):
+        return "Bounds of questions across both tables: sfumato query."
+    joined = f"{form.people} JOIN {form.related} USING (…)"
+    return f'`sfumato query . "SELECT … FROM {joined} …" --rewrite duckdb` writes others.'  # noqa: S608
+
+
+def _examples(declared: Declared) -> Sequence[exp.Expr]:
+    """Return the number of people who have rows."""
+    key = exp.column(form_of_terms(declared).key, quoted=True)
+    return [exp.Count(this=exp.Distinct(expressions=[key]))]
+
+
+def _join(query: exp.Select, declared: Declared) -> exp.Select:
+    """Return a query of people and their rows."""
+    form = form_of_terms(declared)
+    return query.from_(form.people).join(form.related, using=[exp.to_identifier(form.key, True)])
 
 
 def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
     form, scope = form_of_terms(declared), question.related
     if scope is None:
         raise Fault("a question about two related tables counts people, or related rows")
-    _require_free_names(form)
     if scope.counted == "people" and not question.matching:
         return of_help_tables(question, form.people, way.sides, reading)
     if scope.counted == "rows":
@@ -101,18 +120,16 @@ def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator
     return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
 
 
-def _require_free_names(form: ApartParameters) -> None:
-    """Refuse names of tables that rewritten queries use for their parts.
-
-    Raises:
-        QueryError: naming the table.
-    """
+def _refusal(terms: Terms) -> str | None:
+    """Return why no query is written, if a table has a name that these use for their parts."""
+    form = form_of_terms(terms)
     for name in (form.people, form.related):
         if _RESERVED.fullmatch(name):
-            raise QueryError(
+            return (
                 f"the query cannot be written in SQL for databases, because a part of it may have "
                 f"the name of the table {name}. Ask with `sfumato query`"
             )
+    return None
 
 
 def people_with(times: int, rows: str) -> tuple[exp.Expr, exp.Expr]:
@@ -372,7 +389,9 @@ def _queries(declared: Declared) -> Sequence[tuple[str, exp.Select]]:
 apart = SqlWay(
     rewritten=_rewrite,
     words=_words,
-    examples=None,
+    examples=_examples,
     views=lambda _: (),
     queries=_queries,
+    refusal=_refusal,
+    source=_join,
 )

@@ -3,7 +3,6 @@
 from sqlglot import exp
 
 from sfumato.tasks.query.help_tables.registry import help_names
-from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
@@ -53,11 +52,14 @@ def _examples(declared: Declared, way: SqlWay) -> list[str]:
     """Return queries for some aggregates: over all rows, and by the first quasi-identifier."""
     if way.examples is None or way.refusal(declared) is not None:
         return []
-    query = exp.select(exp.Count(this=exp.Star()), *way.examples(declared)).from_(TABLE)
-    queries = [query]
+    if declared.has_related_rows and not tells("two tables", declared.software):
+        return []
+    aggregates = [exp.Count(this=exp.Star()), *way.examples(declared)]
+    queries = [way.source(exp.select(*aggregates), declared)]
     for other in declared.names_with_roles("quasi-identifier")[:1]:
         key = exp.column(other, quoted=True)
-        queries.append(exp.select(key, *query.expressions).from_(TABLE).group_by(key))
+        by_key = exp.select(key, *(aggregate.copy() for aggregate in aggregates))
+        queries.append(way.source(by_key, declared).group_by(key.copy()))
     return [query.sql("duckdb") for query in queries]
 
 

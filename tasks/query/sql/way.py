@@ -7,7 +7,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.query.question.having import Reading
-from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.question import TABLE, Question
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.sql.dialects.dialect import Types
 from sfumato.tasks.terms.terms import Declared, Terms
@@ -29,6 +29,7 @@ class SqlWay:
         words: an explanation of the tables, for the release's `sql/duckdb.sql`.
         examples: examples of the aggregates that questions may ask, as trees; None if ready SQL has
             none.
+        source: returns a query of the tables that examples ask.
         views: the sensitive columns that have views of their groups, and functions for bounds.
         exact_groups: whether these views contain exact sums and extremes, not bounds.
         refusal: returns the reason why no query is rewritten; None if queries are.
@@ -47,4 +48,5 @@ class SqlWay:
     queries: Callable[[Declared], Sequence[tuple[str, exp.Select]]] = lambda _: ()
     types: Callable[[Terms], Types] = lambda _: {}
     of_vacant: Callable[[Declared], str] = lambda _: ""
+    source: Callable[[exp.Select, Declared], exp.Select] = lambda query, _: query.from_(TABLE)
     beside: Beside = lambda _tables, _declared: {}
