@@ -11,7 +11,7 @@ RUN := $(VENV)/bin
 # index, or uv cannot be had or fails, pip installs. Modules are compiled when they are first used.
 define install
 test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
-{ ! $(RUN)/python -m pip config list | grep -q '[.]index-url=' \
+{ ! $(RUN)/python -m pip config list | grep -Eq '[.](index-url|no-index)=' \
   && $(RUN)/python -m pip install $(PINNED) uv \
   && $(RUN)/python -m uv pip install --python $(RUN)/python $(PINNED) --editable '$(1)'; } \
 || $(RUN)/python -m pip install --no-compile $(PINNED) --editable '$(1)'

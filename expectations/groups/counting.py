@@ -154,7 +154,10 @@ def numbers_of(values: pa.Array, has_null: bool, name: str) -> Exact | None:
     Raises:
         InputError: where a number is not finite, or has too many digits.
     """
-    return None if has_null or not is_ordered(values.type) else exact(values, name)
+    if not is_ordered(values.type):
+        return None
+    numbers = exact(values.drop_null(), name)
+    return None if has_null else numbers
 
 
 def count_people(

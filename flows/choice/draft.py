@@ -30,7 +30,7 @@ from sfumato.flows.inputs.resolved import (
 from sfumato.flows.inputs.source import divide_source
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.choose.draft import draft_content, line_apart
-from sfumato.tasks.choose.left_out import removed_rows
+from sfumato.tasks.choose.left_out import removed_rows, without_those_above
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
 from sfumato.tasks.lines.parts_gate import require_combined
@@ -230,7 +230,11 @@ def _judge_whole(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
         assessment = _judge(candidate, resolved)
 
     def content(measured: MeasuredBounds) -> DraftContent:
-        removed = removed_rows(load(whole), spec.source, spec.own_columns, spec.nulls)
+        people = load(whole)
+        removed = removed_rows(people, spec.source, spec.own_columns, spec.nulls)
+        if (related := spec.related) is not None and related.cap is not None:
+            key, most = related.key, f"has more than {related.cap:,} rows (maximum.at-most)"
+            removed = without_those_above(removed, people[key], load(ingested)[key], most)
         refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base).root
         return draft_content(
             deidentified, candidate, assessment, removed, measured, bars, refuses=refuses

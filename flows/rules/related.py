@@ -50,6 +50,30 @@ def _two_tables(spec: SpecParts) -> None:
         _require_fitting(form, name, column)
 
 
+def _one_reason(spec: SpecParts) -> None:
+    """Refuse that people are left out for two reasons, which the release would not tell apart."""
+    capped = spec.related is not None and spec.related.cap is not None
+    if capped and getattr(spec.grouping, "leave", None):
+        raise ValueError(
+            "partition.leave: cannot be used with `maximum.at-most`, because the release states "
+            "one reason why people are left out"
+        )
+
+
+def _free_names(spec: SpecParts) -> None:
+    """Refuse words of SQL as names of tables, which queries could not write without quotes."""
+    if spec.related is None:
+        return
+    from sfumato.tasks.sql.reserved import RESERVED
+
+    for name in (spec.form.table_of_rows, spec.form.related_table):
+        if name in RESERVED:
+            raise ValueError(
+                f"tables.{name}: is a word of SQL, so queries could not name the table. Give it "
+                f"another name, such as {name}_table"
+            )
+
+
 def _promises_of_two(spec: SpecParts) -> None:
     """Refuse a promise about one table where there are two."""
     if spec.related is None:
@@ -75,4 +99,9 @@ def _require_fitting(form: "ApartParameters", name: str, column: ColumnSpec) -> 
         )
 
 
-RULES: tuple[Callable[[SpecParts], None], ...] = (_two_tables, _promises_of_two)
+RULES: tuple[Callable[[SpecParts], None], ...] = (
+    _two_tables,
+    _free_names,
+    _one_reason,
+    _promises_of_two,
+)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.shared.arrow import distinct_values, places_among
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.continued.survivors import Absence
 from sfumato.tasks.microdata.readers.declared import Source
@@ -94,6 +95,26 @@ def removed_rows(
         waiting &= ~null
     by_reason[_REPEAT] = np.setdiff1d(rows.complete, rows.kept, assume_unique=True)
     return RemovedRows({why: gone for why, gone in by_reason.items() if len(gone)}, rows.kept)
+
+
+def without_those_above(
+    removed: RemovedRows, everybody: Column, represented: Column, why: str
+) -> RemovedRows:
+    """Return removed rows together with those of people who have too many related rows.
+
+    Args:
+        removed: the rows that were removed before.
+        everybody: the identifiers of all people of the source.
+        represented: the identifiers of those who were not left out.
+        why: they were left out, in words.
+    """
+    values = distinct_values([everybody.values, represented.values])
+    people = places_among(everybody.values, values)[everybody.codes[removed.kept]]
+    others = places_among(represented.values, values)[represented.codes]
+    is_left_out = ~np.isin(people, others)
+    gone = removed.kept[is_left_out]
+    by_reason = {**removed.by_reason, **({why: gone} if len(gone) else {})}
+    return RemovedRows(by_reason, removed.kept[~is_left_out])
 
 
 def rows_left_out(

@@ -84,11 +84,19 @@ def codings(release: ReleaseDescription) -> tuple[str, ...]:
 
 def rows_left_out(declared: Declared) -> str | None:
     """Return the number of rows that are not in the release by reason; None if all are there."""
-    counts = {reason: getattr(declared.rows, key) for key, reason in _LEFT_OUT.items()}
+    words = {**_LEFT_OUT, "suppressed": _of_suppressed(declared)}
+    counts = {reason: getattr(declared.rows, key) for key, reason in words.items()}
     reasons = [f"{thousands(count)} {reason}" for reason, count in counts.items() if count]
     if not reasons:
         return None
     return f"Of {plural(declared.rows.read, 'row')} these were left out: {', '.join(reasons)}."
+
+
+def _of_suppressed(declared: Declared) -> str:
+    """Return why people were suppressed: for the promises, or for their many related rows."""
+    if (cap := getattr(declared.form, "cap", None)) is None:
+        return _LEFT_OUT["suppressed"]
+    return f"because they have more than {cap:,} rows of {declared.form.related_table}"
 
 
 def limitations(release: ReleaseDescription) -> Iterator[str]:

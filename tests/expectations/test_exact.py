@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.expectations.groups.counting import numbers_of
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.exact import Exact, exact, is_number, is_ordered
 
@@ -117,6 +118,17 @@ def test_at_least_is_the_smallest_number_of_units_not_below(digits, bound):
     numbers = Exact(np.array([], dtype=np.int64), digits)
     units = numbers.at_least(bound)
     assert numbers.fraction(units) >= Fraction(bound) > numbers.fraction(units - 1)
+
+
+@pytest.mark.parametrize("numbers", [[1e300, 0.1], [1e39], [float("nan")]])
+@pytest.mark.parametrize("missing", [[], [None]])
+def test_numbers_that_are_refused_are_refused_beside_missing_ones(numbers, missing):
+    with pytest.raises(InputError, match=r"more than 38 digits|is a finite number"):
+        numbers_of(pa.array([*missing, *numbers]), bool(missing), "s")
+
+
+def test_numbers_beside_missing_ones_have_no_order():
+    assert numbers_of(pa.array([None, 0.5]), True, "s") is None
 
 
 @pytest.mark.parametrize(

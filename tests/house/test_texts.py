@@ -49,6 +49,7 @@ KEPT = {
 """Phrases that published bytes or other contracts contain, and why; no other text may have them."""
 SEALED_MODULES = {
     "tasks/profile/names.py": "words that names of columns contain",
+    "tasks/sql/reserved.py": "words of SQL",
 }
 """Modules that keep their words, by the reason."""
 SEALED_NAMES = {"meanings", "meanings_over_people", "sentence", "sentence_of_declared", "whose"}

@@ -66,8 +66,8 @@ def run_ready_sql(directory, monkeypatch):
     with duckdb.connect() as connection:
         text = Path("sql/duckdb.sql").read_text(encoding="utf-8")
         statements = duckdb.extract_statements(text)
-        rows = [connection.execute(statement).fetchall() for statement in statements]
-    return text, [found for found in rows if found]
+        answers_in_sql = [connection.execute(statement).fetchall() for statement in statements]
+    return text, [rows for rows in answers_in_sql if rows]
 
 
 def test_ready_sql_gives_the_bounds_of_the_command(tmp_path, monkeypatch):
@@ -77,8 +77,8 @@ def test_ready_sql_gives_the_bounds_of_the_command(tmp_path, monkeypatch):
         'SELECT "age", COUNT(*), COUNT(DISTINCT "patient") FROM patients JOIN stays USING '
         '("patient") GROUP BY "age"',
     ]
-    text, (_, *rows) = run_ready_sql(directory, monkeypatch)
-    for query, found in zip(queries, rows, strict=True):
+    text, (_, *answers_in_sql) = run_ready_sql(directory, monkeypatch)
+    for query, rows in zip(queries, answers_in_sql, strict=True):
         assert f"-- Bounds for: {query}\n" in text
         (answer,) = answers(open_release(directory), [query])
         expected = [
@@ -86,7 +86,7 @@ def test_ready_sql_gives_the_bounds_of_the_command(tmp_path, monkeypatch):
             for row in answer.rows
             for keys, cells in [split_row(row)]
         ]
-        assert sorted(map(list, found)) == sorted(expected)
+        assert sorted(map(list, rows)) == sorted(expected)
 
 
 def split_row(row):

@@ -8,6 +8,9 @@ import pyarrow.csv as pc
 import pytest
 
 from sfumato.expectations.shared.errors import InputError, PromiseError
+from sfumato.flows.choice.draft import draft
+from sfumato.flows.inputs.overrides import Overrides
+from sfumato.tasks.metadata.sentences import rows_left_out
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answers
 from sfumato.tasks.terms.opened import open_release
@@ -227,14 +230,24 @@ def test_people_with_more_stays_than_the_most_are_left_out_and_counted(tmp_path)
     assert [cell.lower for row in costs.rows for cell in row.values()] == [
         sum(hospital.stays["cost"].to_pylist()) - 12800
     ]
-    page = (release / "index.html").read_text(encoding="utf-8")
-    assert "more than <strong>2</strong> rows of <code>stays</code> were left out" in page
+    page = " ".join((release / "index.html").read_text(encoding="utf-8").split())
+    assert "more than <strong>2</strong> rows of <code>stays</code>" in page
+    assert "Left out with more than 2 rows of <code>stays</code>" in page
+    assert "Suppressed to keep the promise" not in page
+    assert rows_left_out(declared).endswith("1 because they have more than 2 rows of stays.")
     check(release)
+
+
+def test_plan_counts_people_with_more_stays_than_the_most(tmp_path):
+    spec = spec_with(tmp_path, toy(), promises=EASY, tables=tables_with_most(2))
+    summary = draft(spec, Overrides()).summary
+    assert summary["left_out"] == {"has more than 2 rows (maximum.at-most)": 1}
 
 
 def test_a_most_that_nobody_exceeds_leaves_nobody_out(tmp_path):
     release = release_here(spec_with(tmp_path, toy(), promises=EASY, tables=tables_with_most(3)))
     assert open_release(release).declared.rows.suppressed == 0
+    assert "is not in the table.</strong>" not in (release / "index.html").read_text("utf-8")
 
 
 def test_a_most_that_leaves_nobody_with_stays_is_refused(tmp_path):

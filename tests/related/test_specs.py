@@ -1,11 +1,14 @@
 """The spec of two related tables, and what is refused with what to write instead."""
 
+import sqlite3
 from copy import deepcopy
 
+import duckdb
 import pytest
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.inputs.spec import json_schema, read_spec
+from sfumato.tasks.sql.reserved import RESERVED
 from tests.related.hospital import patients, spec_of_hospital, spec_with, stays, toy
 
 DIVERSE = {"model": "related-l-diversity", "l": 2, "sensitive": "diagnosis"}
@@ -177,6 +180,31 @@ def test_people_have_no_sensitive_columns_yet(tmp_path):
 def test_a_maximum_is_of_groups_or_leaves_people_out(tmp_path, maximum):
     words = words_of_refusal(tmp_path, tables=tables(maximum=maximum))
     assert "at-most: 6, else: leave-out" in words
+
+
+def test_a_maximum_and_a_chance_to_be_left_out_are_told_apart(tmp_path):
+    maximum = {"at-most": 6, "else": "leave-out"}
+    words = words_of_refusal(
+        tmp_path, tables=tables(maximum=maximum), partition={"method": "mondrian", "leave": 0.1}
+    )
+    assert "partition.leave: cannot be used with `maximum.at-most`" in words
+
+
+@pytest.mark.parametrize("name", ["values", "order", "user", "range"])
+def test_a_word_of_sql_names_no_table(tmp_path, name):
+    both = {name: patients(), "stays": stays(of=name)}
+    assert "is a word of SQL" in words_of_refusal(tmp_path, tables=both)
+
+
+def test_words_that_databases_reserve_are_known():
+    listed = duckdb.sql(
+        "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+    ).fetchall()
+    assert {word for (word,) in listed} <= RESERVED
+    with sqlite3.connect(":memory:") as database:
+        for name in ("patients", "stays", "visits", "admissions"):
+            database.execute(f"CREATE TABLE {name} (a)")
+            assert name not in RESERVED
 
 
 @pytest.mark.parametrize("name", ["people", "groups", "group_counts", "Patients"])
