@@ -83,16 +83,15 @@ def _words(declared: Declared) -> str:
     return (
         f"{form.people} has one row for each person, {form.related} the rows that belong to them; "
         f"{GROUP_ID} is the only link between them. {GROUPS} has every group once: {PEOPLE}, "
-        f"{ROWS}, and {MOST}, the most rows of one person of the group. {_further(form, declared)}"
+        f"{ROWS}, and {MOST}, the most rows of one person of the group. {_further(declared)}"
     )
 
 
-def _further(form: ApartParameters, declared: Declared) -> str:
+def _further(declared: Declared) -> str:
     """Return how to get bounds of further questions, in the words of the release's layout."""
     if not tells("two tables", declared.software):
         return "Bounds of questions across both tables: sfumato query."
-    joined = f"{form.people} JOIN {form.related} USING (…)"
-    return f'`sfumato query . "SELECT … FROM {joined} …" --rewrite duckdb` writes others.'  # noqa: S608
+    return '`sfumato query . "…" --rewrite duckdb` writes queries for bounds of other questions.'
 
 
 def _examples(declared: Declared) -> Sequence[exp.Expr]:
