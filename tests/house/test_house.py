@@ -66,7 +66,7 @@ SHORT = {
     "tasks/query/question/rest.py": "the Python face has it, and imports nothing for it",
     "tasks/sql/dialects/address.py": "read without a driver",
     "tasks/sql/parted.py": "imports no DuckDB",
-    "tasks/sql/reserved.py": "a list of words, which a spec of two tables is held to without sqlglot",
+    "tasks/sql/reserved.py": "a list of words, known without sqlglot",
     "tasks/verification/elsewhere/place.py": "the contract of places",
 }
 """Shorter modules that stand by themselves, and why."""
