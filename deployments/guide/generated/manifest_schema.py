@@ -65,7 +65,7 @@ def manifest_schema() -> Node:
     sfumato = _declaration(definitions)
     return {
         "$schema": _DIALECT,
-        "title": "datapackage.json of a Sfumato release, specification 1.5",
+        "title": "datapackage.json of a Sfumato release, specification 1.6",
         "type": "object",
         "properties": {
             "$schema": {"const": _PROFILE},

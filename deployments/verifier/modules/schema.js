@@ -1652,9 +1652,10 @@ export default {
          "type": "array"
         },
         "cap": {
-         "description": "the most related rows of a person; people with more were left out",
          "minimum": 1,
-         "type": "integer"
+         "type": "integer",
+         "description": "the most related rows of a person; people with more were left out",
+         "x-since-format": 15
         }
        },
        "required": [
