@@ -43,7 +43,8 @@ default: what does not use it is written, and digested, as it always was.
         least sum of ranges; form.fakes-by: width
     14  form.marginals of ambiguous: the published rows with each value of some quasi-identifiers
     15  form: apart, people and the rows of a second table that belong to their groups; the promises
-        people, related-l-diversity and related-alpha; related_rows: what became of these rows; form.cap
+        people, related-l-diversity and related-alpha; related_rows: what became of these rows;
+        form.cap
 """
 
 from collections.abc import Iterator, Mapping, Sequence
