@@ -97,7 +97,9 @@ def ingest_related(
     require(columns, table, related.source.uri)
     judged.require(findings)
     stage = write_with_related(ingested, whole, related, columns, nulls, base, run)
-    counts = read_note(stage, RELATED)
+    counts, left_out = read_note(stage, RELATED), read_note(stage, "counts")["suppressed"]
     message = f"ingest: {counts['read']:,} related rows read, {counts['published']:,} kept"
-    say_in_run(message, counts, logged=show_counts)
+    if left_out:
+        message += f"; {left_out:,} people with more than {related.cap:,} rows left out"
+    say_in_run(message, {**counts, "suppressed": left_out}, logged=show_counts)
     return stage

@@ -233,7 +233,7 @@ def _judge_whole(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
         people = load(whole)
         removed = removed_rows(people, spec.source, spec.own_columns, spec.nulls)
         if (related := spec.related) is not None and related.cap is not None:
-            key, most = related.key, f"has more than {related.cap:,} rows (maximum.at-most)"
+            key, most = related.key, f"people with more than {related.cap:,} rows (maximum.at-most)"
             removed = without_those_above(removed, people[key], load(ingested)[key], most)
         refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base).root
         return draft_content(

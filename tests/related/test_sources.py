@@ -241,7 +241,7 @@ def test_people_with_more_stays_than_the_most_are_left_out_and_counted(tmp_path)
 def test_plan_counts_people_with_more_stays_than_the_most(tmp_path):
     spec = spec_with(tmp_path, toy(), promises=EASY, tables=tables_with_most(2))
     summary = draft(spec, Overrides()).summary
-    assert summary["left_out"] == {"has more than 2 rows (maximum.at-most)": 1}
+    assert summary["left_out"] == {"people with more than 2 rows (maximum.at-most)": 1}
 
 
 def test_a_most_that_nobody_exceeds_leaves_nobody_out(tmp_path):
