@@ -8,7 +8,7 @@ PINNED := --quiet --constraint deployments/constraints.txt
 RUN := $(VENV)/bin
 
 # uv installs in a sixth of pip's time, but knows nothing of pip's settings: where these name an
-# index, or uv cannot be had or fails, pip installs. Modules are compiled when they are first used.
+# index or forbid all, or where uv cannot be had or fails, pip installs. Modules are compiled when they are first used.
 define install
 test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
 { ! $(RUN)/python -m pip config list | grep -Eq '[.](index-url|no-index)=' \

@@ -108,6 +108,11 @@ class FormParameters(Part):
         return ""
 
     @property
+    def most_related_rows(self) -> int | None:
+        """The most related rows of a person who was not left out; None without such a limit."""
+        return None
+
+    @property
     def protects_values(self) -> bool:
         """False if the form hides who people are, and has no values to protect."""
         return True

@@ -94,9 +94,10 @@ def rows_left_out(declared: Declared) -> str | None:
 
 def _of_suppressed(declared: Declared) -> str:
     """Return why people were suppressed: for the promises, or for their many related rows."""
-    if (cap := getattr(declared.form, "cap", None)) is None:
+    most = declared.form.most_related_rows
+    if most is None:
         return _LEFT_OUT["suppressed"]
-    return f"because they have more than {cap:,} rows of {declared.form.related_table}"
+    return f"because they have more than {thousands(most)} rows of {declared.form.related_table}"
 
 
 def limitations(release: ReleaseDescription) -> Iterator[str]:

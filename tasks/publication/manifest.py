@@ -253,11 +253,12 @@ def _require_capped(declared: Declared, tables: Tables) -> None:
     Raises:
         PromiseError: where somebody does.
     """
-    from sfumato.tasks.forms.related.parameters import GROUPS, MOST, ApartParameters
-
-    if not isinstance(declared.form, ApartParameters) or declared.form.cap is None:
+    cap = declared.form.most_related_rows
+    if cap is None:
         return
-    most, cap = pc.max(tables[GROUPS][MOST]).as_py(), declared.form.cap
+    from sfumato.tasks.forms.related.parameters import GROUPS, MOST
+
+    most = pc.max(tables[GROUPS][MOST]).as_py()
     if most > cap:
         raise PromiseError(f"{MANIFEST}: form.cap is {cap}, but {GROUPS} has {MOST} of {most}")
 

@@ -135,7 +135,7 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
 
 
 def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
-    """Guess from the group alone; count people of whom a value is certain."""
+    """Score who knows only everybody's group: by guesses, and by people of whom they are sure."""
     truth = truth_of(target)
     if truth is None:
         return skipped_attack("related-groups", _UNKNOWN)
@@ -163,7 +163,7 @@ def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def by_numbers(target: AttackedRelease) -> tuple[Score, ...]:
-    """Count people of whom a value is certain, or believed, once all numbers of rows are known."""
+    """Score who also knows everybody's number of rows: by what they are sure of, or believe."""
     truth = truth_of(target)
     if truth is None:
         return skipped_attack("related-numbers", _UNKNOWN)
@@ -189,7 +189,7 @@ def by_numbers(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def by_insiders(target: AttackedRelease) -> tuple[Score, ...]:
-    """Count people of whom a value is certain for somebody of the same group."""
+    """Score people of the same group, who know their own rows as well, by what they are sure of."""
     truth = truth_of(target)
     if truth is None:
         return skipped_attack("related-insiders", _UNKNOWN)

@@ -60,6 +60,11 @@ class ApartParameters(FormParameters):
         return self.key
 
     @property
+    def most_related_rows(self) -> int | None:
+        """The most related rows of a person who was not left out; None without such a limit."""
+        return self.cap
+
+    @property
     def together(self) -> bool:
         """True: the values of one related row are in one row."""
         return True

@@ -1,4 +1,4 @@
-"""Sums and means of the values of related rows, of the people of whom a question hits some.
+"""Bounds of sums and means over the related rows that a question hits, of the people it hits.
 
 Of the c hit rows of a group, hit people can have between `lo` and `hi`, and every number between
 them but those of a gap: whoever has the most rows of the group is a hit person, or is not. So at
