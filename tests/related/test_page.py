@@ -40,6 +40,8 @@ def test_rows_are_counted_alone_and_beside_their_people(tmp_path):
         "Average of <code>cost</code> by <code>sex</code>",
         "Number of people with rows of <code>stays</code> by <code>sex</code>",
     ]
+    page = (directory / "index.html").read_text(encoding="utf-8")
+    assert "Each row of <code>patients</code> is about another person." in page
     check(directory)
 
 
