@@ -85,6 +85,7 @@ PROMISES = [
     [TCloseness(t=Decimal("0.4"), distance="equal", sensitive="s")],
     [TCloseness(t=Decimal("0.3"), distance="ordered", sensitive="s")],
     [KAnonymity(k=2), TCloseness(t=Decimal("0.4"), distance="equal", sensitive="t")],
+    [KAnonymity(k=2), RecursiveLDiversity(l=2, c=1, sensitive="s")],
     [DeltaDisclosure(delta=Decimal("0.7"), sensitive="s")],
     [DeltaDisclosure(delta=Decimal("0.7"), sensitive="t", quasi_identifiers=("a", "c"))],
     [
@@ -719,6 +720,15 @@ def test_all_nodes_of_adult(five, promise, keeps, metric, price, share):
     if not budget:
         minimal_levels = {tuple(node["levels"]) for node in best.facts["minimal_nodes"]}
         assert minimal_levels == minimal(costs)
+
+
+def test_few_nodes_are_judged_beside_a_promise_that_further_rows_may_break(five):
+    table, _ = five
+    parameters = FullDomainParameters(method="full-domain", suppression=Decimal("0.01"))
+    may_break = TCloseness(t=Decimal(1), distance="equal", sensitive="salary-class")  # never does
+    alone = partition(table, [], [KAnonymity(k=5)], parameters, seeded_keys(0)).facts
+    both = partition(table, [], [KAnonymity(k=5), may_break], parameters, seeded_keys(0)).facts
+    assert both["nodes_judged"] == alone["nodes_judged"] < alone["nodes"] / 10
 
 
 @pytest.mark.parametrize("bound", [4, 2**20, 2**40])  # in a table, sorted, and beyond 64 bits

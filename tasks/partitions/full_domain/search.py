@@ -5,7 +5,7 @@ node without suppression is a floor. For metrics that add up over columns, the f
 the columns, before any rows are grouped.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -22,7 +22,7 @@ from sfumato.tasks.partitions.full_domain.metrics import (
     penalty_of,
 )
 from sfumato.tasks.partitions.full_domain.parameters import Metric
-from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
+from sfumato.tasks.partitions.full_domain.problem import LatticeProblem, Scope
 from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node
 
 _ROUNDED = 1e-9  # floats of either side are off by less
@@ -147,27 +147,29 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
     """Return the best of all nodes that may be best; each of these is judged and evaluated.
 
     Suppose that further rows cannot break a promise (over people they can). Then a node must
-    suppress at least the rows that any node above it does, whose groups are unions of its own. If
-    none may be suppressed, it is enough that a node keeps what one below it keeps. A node whose
-    floor is above the cost of another is not the best.
+    suppress at least the rows that such promises make any node above it suppress, whose groups are
+    unions of its own. If none may be suppressed, it is enough that a node keeps what one below it
+    keeps. A node whose floor is above the cost of another is not the best.
     """
     skipped = np.zeros([len(nodes) for nodes in problem.levels], dtype=bool)
     floor = floors(problem.original, problem.metric)
-    prunes = not problem.over_people and all(p.unbroken_by_rows for p in problem.promises)
-    prunes |= not problem.budget and all(scope.kept_above for scope in problem.scopes)
+    telling = _telling_scopes(problem)
     best: tuple[Cost, int, Node] | None = None
     judged = 0
     for node, rows in walk(problem.rows, problem.levels, skipped):
         judged += 1
-        suppressed, keeps = _suppress(problem, node, rows)
+        suppressed, keeps = _suppress(problem, node, rows, telling)
+        if not keeps and int(rows.counts[suppressed].sum()) > problem.budget:
+            # those below it would suppress more than the budget, too
+            skipped[tuple(slice(level + 1) for level in node)] = True
+            continue
+        if len(telling) < len(problem.scopes):
+            suppressed, keeps = _suppress(problem, node, rows, problem.scopes)
         if keeps:
             offered = (problem.cost(node, rows, suppressed), sum(node), node)
             best = offered if best is None else min(best, offered)
             if floor is not None and best is offered:
                 skipped |= too_dear(floor, best[0])
-        elif prunes and int(rows.counts[suppressed].sum()) > problem.budget:
-            # the node, and those below it, would suppress more than the budget
-            skipped[tuple(slice(level + 1) for level in node)] = True
     if best is None:
         names = ", ".join(dict.fromkeys(promise.name for promise in problem.promises))
         raise PromiseError(
@@ -176,10 +178,21 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
             "raise suppression, or promise less"
         )
     cost, _, node = best
-    suppressed, _ = _suppress(problem, node, problem.rows.generalize_to(problem.levels, node))
+    rows = problem.rows.generalize_to(problem.levels, node)
+    suppressed, _ = _suppress(problem, node, rows, problem.scopes)
     return FoundNode(node, cost, suppressed, judged)
 
 
-def _suppress(problem: LatticeProblem, node: Node, rows: LatticeRows) -> tuple[np.ndarray, bool]:
-    tops, scopes = problem.tops, problem.scopes
-    return suppress_failing(rows, node, tops, scopes, problem.budget, problem.starred)
+def _telling_scopes(problem: LatticeProblem) -> list[Scope]:
+    """Return the promises that tell, where they fail at a node, that they fail at all below it."""
+    if not problem.budget and all(scope.kept_above for scope in problem.scopes):
+        return problem.scopes
+    if problem.over_people:
+        return []
+    return [scope for scope in problem.scopes if scope.promise.unbroken_by_rows]
+
+
+def _suppress(
+    problem: LatticeProblem, node: Node, rows: LatticeRows, scopes: Sequence[Scope]
+) -> tuple[np.ndarray, bool]:
+    return suppress_failing(rows, node, problem.tops, scopes, problem.budget, problem.starred)
