@@ -178,7 +178,8 @@ def test_the_nearest_records_are_those_of_a_search_one_by_one(data):
              zip(*(column.tolist() for column in cells), strict=True)]  # fmt: skip
     expected = [place for place, each in enumerate(total) if each <= min(total) + 1e-9]
     parts = [slice(None, halves), slice(halves, None)] if halves < columns else [slice(None)]
-    with patch.object(nearest, "_SAMPLE", 3):
+    few = data.draw(st.sampled_from([0, 20]))  # records that are all compared
+    with patch.object(nearest, "_SAMPLE", 3), patch.object(nearest, "_FEW", few):
         placed = [PlacedNumbers(column) for column in cells]
         near = nearest.nearest_records(
             [far[part] for part in parts], [placed[part] for part in parts]

@@ -31,6 +31,7 @@ _FEWEST = 100
 _MOST = 100_000_000  # pairs of a person and a row
 _TOLERANCE = 0.05  # largest error of a right guess, as a share of the guessed number
 _NAME = "nearest"
+_FEW = 4_000  # most records that are all compared
 _SAMPLE = 1_000  # records that bound how far the nearest is
 _SLACK = 1e-6  # more than sums of distances differ by the order in which they are added
 
@@ -236,14 +237,18 @@ def nearest_records(
 ) -> np.ndarray:
     """Return the records that are nearest over all columns (positions, int64, ascending).
 
-    Some records that are nearest in one column bound how far the nearest may be. Records beyond
-    the bound are left out column by column, beginning with the one in which the fewest are near.
+    Few records are all compared. Of many, some that are nearest in one column bound how far the
+    nearest may be. Records beyond the bound are left out column by column, beginning with the one
+    in which the fewest are near.
 
     Args:
         far: the distance of each cell, by part and column (float64); each part is added by itself.
         placed: the records by their cells, by part and column.
     """
     columns = [*zip(chain(*far), chain(*placed), strict=True)]
+    number = len(columns[0][1].numbers)
+    if number <= _FEW:
+        return np.flatnonzero(_nearest(_add_distances(far, placed, np.arange(number))))
     bound = _add_distances(far, placed, _some_near(columns)).min() + _SLACK
     spans = [runs_of(distances <= bound) for distances, _ in columns]
     counts = [numbers.count(each) for (_, numbers), each in zip(columns, spans, strict=True)]

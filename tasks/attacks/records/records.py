@@ -42,6 +42,7 @@ class ComparedRecords:
         people: the number of people.
         group: the group of each record within which sensitive values were shuffled (int64, from 0).
             With labels, a group is the records with the same quasi-identifiers.
+        are_groups_alike: whether the records of a group surely have the same quasi-identifiers.
     """
 
     quasi_identifiers: tuple[ComparedColumn, ...]
@@ -49,6 +50,7 @@ class ComparedRecords:
     rows: int
     people: int
     group: np.ndarray
+    are_groups_alike: bool = False
 
     @property
     def columns(self) -> tuple[ComparedColumn, ...]:
@@ -142,7 +144,8 @@ def _make_records(
     lacking = len(there) < len(quasi_identifiers) or (sensitive_name and sensitive is None)
     if not there or lacking or not table.num_rows:
         return None
-    return ComparedRecords(there, sensitive, table.num_rows, target.people.rows, group)
+    rows, people = table.num_rows, target.people.rows
+    return ComparedRecords(there, sensitive, rows, people, group, target.declared.is_recoded)
 
 
 def _groups_of_labels(labels: Sequence[ComparedColumn]) -> np.ndarray:

@@ -49,20 +49,32 @@ class RowConditions:
         return (self.low * is_value).max(axis=1), (self.high * is_value).max(axis=1)
 
     def test_together(self, drawing: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
-        """Test all conditions on some of the rows, and on more those that no other row met.
+        """Test conditions on some of the rows, and on more those that no other row met.
+
+        Those that a row of the same group surely meets are not tested.
 
         Returns:
             The conditions that none of these rows met (positions, int64), how many rows each
             condition was tested on (int64), and the step at which rows were tested last.
         """
         number, before = self.records.rows, 0
-        met, tested = np.arange(len(self.rows)), np.zeros(len(self.rows), dtype=np.int64)
+        met, tested = np.flatnonzero(~self._is_surely_met()), np.zeros(len(self.rows), np.int64)
         for step in (step for step in steps(number) if number <= _TOGETHER * step):
             tested[met] += -(-number // step)
             others = self._others_like(met, step)
             met = np.setdiff1d(met, self._met_by(*others, before, drawing), assume_unique=True)
             before = step
         return met, tested, before
+
+    def _is_surely_met(self) -> np.ndarray:
+        """True for conditions that another row meets in each draw (bool): one of the same group."""
+        if not self.records.are_groups_alike:
+            return np.zeros(len(self.rows), dtype=bool)
+        group, values = self.records.group[self.rows], self.records.shuffled_values
+        if values is None:
+            return np.asarray(np.bincount(self.records.group)[group] > 1)
+        like = values.count_between(group, *self._limits_of_values)
+        return np.where(self._by_value, like, values.sizes[group]) > 1
 
     def is_met_once(
         self, index: int, before: int, drawing: np.random.Generator
