@@ -91,7 +91,7 @@ def _decide(node: exp.Expr, values: pa.Array) -> PlainOutcome:
 
 def _decide_comparison(node: exp.Expr, values: pa.Array) -> PlainOutcome:
     kind, arguments = type(node), _arguments(node)
-    is_first = type(node.this) is exp.Column
+    is_first = type(_inner(node.this)) is exp.Column
     if kind is exp.In and arguments == {"this", "expressions"} and is_first:
         return _is_one_of(node.expressions, values)
     if kind is exp.Between and arguments == {"this", "low", "high"} and is_first:
@@ -100,9 +100,16 @@ def _decide_comparison(node: exp.Expr, values: pa.Array) -> PlainOutcome:
     if kind in _MIRRORED and arguments == {"this", "expression"}:
         if is_first:
             return _compare(kind, node.expression, values)
-        if type(node.expression) is exp.Column:
+        if type(_inner(node.expression)) is exp.Column:
             return _compare(_MIRRORED[kind], node.this, values)
     raise _NotPlainError
+
+
+def _inner(node: Any) -> Any:
+    """Return what stands within parentheses."""
+    while type(node) is exp.Paren and _arguments(node) == {"this"}:
+        node = node.this
+    return node
 
 
 def _arguments(node: exp.Expr) -> set[str]:
@@ -183,10 +190,12 @@ def _integer(node: exp.Expr) -> int:
 
 
 def _constant(node: exp.Expr) -> int | str:
+    node = _inner(node)
     return _text(node) if type(node) is exp.Literal and node.is_string else _integer(node)
 
 
 def _text(node: exp.Expr) -> str:
+    node = _inner(node)
     if type(node) is exp.Literal and node.is_string:
         return str(node.this)
     raise _NotPlainError

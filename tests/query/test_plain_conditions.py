@@ -40,11 +40,18 @@ COMPARISONS = {
         st.builds("{} {} c".format, NUMBER, SIGNS),
         st.builds("c BETWEEN {} AND {}".format, NUMBER, NUMBER),
         st.builds("c IN ({})".format, lists_of(NUMBER)),
+        st.builds("(c) {} (({}))".format, SIGNS, NUMBER),
+        st.builds("({}) {} ((c))".format, NUMBER, SIGNS),
+        st.builds("(c) BETWEEN ({}) AND {}".format, NUMBER, NUMBER),
+        st.builds("(c) IN (({}), {})".format, NUMBER, NUMBER),
     ),
     "texts": st.one_of(
         st.builds("c {} {}".format, st.sampled_from(["=", "<>"]), TEXT),
         st.builds("{} = c".format, TEXT),
         st.builds("c IN ({})".format, lists_of(TEXT)),
+        st.builds("((c)) {} ({})".format, st.sampled_from(["=", "<>"]), TEXT),
+        st.builds("({}) = (c)".format, TEXT),
+        st.builds("(c) IN (({}), {})".format, TEXT, TEXT),
     ),
 }
 
@@ -110,6 +117,9 @@ def test_texts_are_decided_as_by_duckdb(type_, values, sql):
         "abs(c) < 2",
         "CAST(c AS DOUBLE) = 1",
         "c = c",
+        "(c) = (c)",
+        "(c + 1) = 2",
+        "(c, 1) = (1, 1)",
     ],
 )
 def test_other_conditions_are_left_to_duckdb(sql):
