@@ -37,7 +37,8 @@ def _two_tables(spec: SpecParts) -> None:
         "policy": (spec.policy is not None, "policies have no rules about related rows yet"),
         "versions": (
             spec.versions != "disjoint",
-            "what several versions reveal together about related rows is not known yet. Publish "
+            "rows that are new in a version cannot be published by themselves yet, and tables "
+            "that are published whole each time tell more together than each promises. Publish "
             "people who are in no earlier version (source.where), with `versions: disjoint`",
         ),
     }
