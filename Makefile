@@ -32,6 +32,8 @@ PORT ?= 4200
 
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
+# The matrices of tests are small, and threads that wait for parts of them spin.
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test reader rest services all-tests matrix guide lint types imports house bench bench-quick bench-noise bench-public server worker publisher harness mutants fuzz kill clean
 

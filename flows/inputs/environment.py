@@ -27,7 +27,7 @@ _QUIET = {
 }
 
 _LEAN = {
-    "OPENBLAS_THREAD_TIMEOUT": "4",  # else its threads spin before they sleep: 30 ms for each start
+    "OPENBLAS_NUM_THREADS": "1",  # our matrices are small: its threads would only wait, spinning
     "PYDANTIC_DISABLE_PLUGINS": "__all__",  # they are looked for in every package's metadata
 }
 # SciPy copies the names of all modules of NumPy, these as well, which no command uses
