@@ -143,10 +143,8 @@ def test_asking_some_rows_first_changes_nothing(rows):
         results = is_alone(conditions, drawing), conditions.is_one_person(0)[0]
         age = int(records.quasi_identifiers[0].cells[0])
         ((low,), (high,)) = records.quasi_identifiers[0].spans(np.array([age]))
-        cells = records.quasi_identifiers[0].cells
-        by_chance = singling_out.is_one(
-            [lambda step: (cells[::step] >= low) & (cells[::step] < high)], len(rows)
-        )
+        people = records.quasi_identifiers[0].placed_people
+        by_chance = singling_out.is_one([(people, [(int(low), int(high))])])
     alone = count_alike(medians(rows), rows[0], (0, 2), rows) == 1
     assert results == (alone, alone)
     assert by_chance == (count_alike(medians(rows), rows[0], (0,), rows) == 1)

@@ -3,7 +3,7 @@
 Distances are Gower's (A general coefficient of similarity and some of its properties, 1971).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import eq, ge, gt, le, lt, ne
@@ -16,8 +16,6 @@ from sfumato.expectations.groups.ranks import rank
 from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
 
-Condition = Callable[[int], np.ndarray]
-"""Test of people (bool): called with a step, it tests every `step`th one."""
 Span = tuple[int, int]
 """A range of numbers: the first, and the first one after it."""
 Spans = Sequence[Span]
@@ -132,8 +130,8 @@ class ComparedColumn(Protocol):
         """Return the values of people that are like the cells of a range."""
         ...
 
-    def draw_condition(self, generator: np.random.Generator) -> Condition:
-        """Draw a condition on people at random."""
+    def draw_condition(self, generator: np.random.Generator) -> Spans:
+        """Draw a condition on people at random: the values that meet it."""
         ...
 
     def distances(self, person: int) -> np.ndarray:
@@ -149,7 +147,6 @@ class ExactColumn:
         distinct, codes = rank(pa.chunked_array([published, people]))
         narrow = np.int16 if len(distinct) < np.iinfo(np.int16).max else np.int32
         number: np.ndarray = np.where(codes < 0, len(distinct), codes).astype(narrow)
-        self._has_null = bool((codes < 0).any())
         self.cells, self.values = number[: len(published)], number[len(published) :]
         self.single = self.cells
         self._null, self._place = len(distinct), _places(distinct)
@@ -179,11 +176,18 @@ class ExactColumn:
         """See `ComparedColumn`: cells are values."""
         return [cells]
 
-    def draw_condition(self, generator: np.random.Generator) -> Condition:
-        """Draw a published value and one of =, ≠ and, for numbers, >, <, ≥, ≤."""
+    def draw_condition(self, generator: np.random.Generator) -> Spans:
+        """Draw a published value and one of =, ≠ and, for numbers, >, <, ≥, ≤.
+
+        Null is neither larger nor smaller than any number.
+        """
         cell = int(generator.choice(self._shown))
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
-        return self._compare(ways[generator.integers(len(ways))], self.values, cell)
+        way = ways[generator.integers(len(ways))]
+        met = way(np.arange(self._null + 1), cell)
+        if way not in _UNORDERED:
+            met[self._null] = False
+        return runs_of(met)
 
     def distances(self, person: int) -> np.ndarray:
         """Return the difference of numbers as a share of their range; of other values 0 or 1."""
@@ -209,17 +213,6 @@ class ExactColumn:
             return np.asarray(np.arange(self._null + 1) == value)
         near = np.abs(self._place - self._place[value]) <= tolerance * np.abs(self._place)
         return np.append(near, [False])
-
-    def _compare(self, way: Callable[..., np.ndarray], numbers: np.ndarray, cell: int) -> Condition:
-        """Return the condition that a comparison with a cell holds; null equals only null."""
-
-        def holds(step: int) -> np.ndarray:
-            some = numbers[::step]
-            is_true = np.asarray(way(some, cell))
-            whole = way in _UNORDERED or not self._has_null
-            return is_true if whole else is_true & (some < self._null)
-
-        return holds
 
 
 class LabelColumn:
@@ -247,10 +240,10 @@ class LabelColumn:
         """See `ComparedColumn`: values that a label of the range admits."""
         return runs_of(np.asarray(self._admits[cells[0] : cells[1]].any(axis=0)))
 
-    def draw_condition(self, generator: np.random.Generator) -> Condition:
+    def draw_condition(self, generator: np.random.Generator) -> Spans:
         """Draw a published label, and whether people are admitted or not."""
         cell, is_admitted = int(generator.choice(self._shown)), bool(generator.integers(2))
-        return lambda step: np.asarray(self._admits[cell][self.values[::step]] == is_admitted)
+        return runs_of(np.asarray(self._admits[cell] == is_admitted))
 
     def distances(self, person: int) -> np.ndarray:
         """Return 0 where the label admits the person's value, otherwise 1."""

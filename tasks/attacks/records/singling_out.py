@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from sfumato.tasks.attacks.records.columns import Condition
+from sfumato.tasks.attacks.records.columns import PlacedNumbers, Spans, common_places
 from sfumato.tasks.attacks.records.nearest import ATTEMPTS, upper_limit
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
@@ -145,30 +145,23 @@ def _is_met_by_chance(records: ComparedRecords, drawing: np.random.Generator) ->
     """Decide whether conditions drawn at random hold for one person."""
     number = len(records.columns)
     chosen = drawing.choice(number, min(_COLUMNS, number), replace=False).tolist()
-    return is_one(
-        [records.columns[index].draw_condition(drawing) for index in chosen], records.people
-    )
+    columns = [records.columns[index] for index in chosen]
+    return is_one([(column.placed_people, column.draw_condition(drawing)) for column in columns])
 
 
-def is_one(conditions: Sequence[Condition], number: int) -> bool:
+def is_one(conditions: Sequence[tuple[PlacedNumbers, Spans]]) -> bool:
     """Decide whether exactly one row, or person, meets all conditions.
 
     Some are tested first: if two of them meet the conditions, the others need no test.
 
     Args:
-        conditions: at least one.
-        number: the number of rows or people.
+        conditions: columns, and the ranges of numbers wanted in each; at least one.
     """
-    holding = 0
-    for step in steps(number):
-        holding = int(np.count_nonzero(_all_hold(conditions, step)))
-        if holding > 1:
-            break
-    return holding == 1
-
-
-def _all_hold(conditions: Sequence[Condition], step: int) -> np.ndarray:
-    holds = conditions[0](step)
-    for condition in conditions[1:]:
-        holds = holds & condition(step)
-    return holds
+    number = len(conditions[0][0].numbers)
+    for step in steps(number)[:-1]:
+        places = np.arange(0, number, step)
+        for numbers, spans in conditions:
+            places = places[numbers.test_places(places, spans)]
+        if len(places) > 1:
+            return False
+    return len(common_places(conditions)[0]) == 1
