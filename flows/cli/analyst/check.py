@@ -329,11 +329,11 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
         f"{promise.name}{' of all members' if promise.of_whole_people else ''} "
         f"({numbers(v.observed)})"
         for promise, v in checked.over_people
-        if promise.needs_owners or not promise.of_related
+        if promise.needs_owners or not checked.has_related_rows
     ]
     if not statements:
         return ()
-    if any(promise.of_related for promise, _ in checked.over_people):
+    if checked.has_related_rows:
         who = "against those who know their own rows, or how many everyone has"
     else:
         over = {"people": "people, who have several rows,", "households": "households"}
