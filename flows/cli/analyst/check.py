@@ -52,6 +52,10 @@ UNSEEN = (
     "that no one received anything but these files",
 )
 """Facts about a release that none of its files can show."""
+_UNSEEN_OF_TWO = (
+    "that each row of the second table is in the group of its person, and that "
+    "nobody has more rows than most_rows states"
+)
 
 
 def tell_succession(
@@ -318,7 +322,12 @@ def _document(
 
 def _unseen(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]:
     """Return the facts about this release that files cannot show."""
-    return (*UNSEEN, *_unseen_people(checked), *_unseen_references(checked, references))
+    return (
+        *UNSEEN,
+        *((_UNSEEN_OF_TWO,) if checked.has_related_rows else ()),
+        *_unseen_people(checked),
+        *_unseen_references(checked, references),
+    )
 
 
 def _unseen_people(checked: "Checked") -> tuple[str, ...]:
