@@ -19,8 +19,8 @@ from sfumato.tasks.metadata.description import (
 from sfumato.tasks.metadata.sentences import (
     anonymization,
     codings,
-    left_out,
     limitations,
+    omissions,
     people_columns,
     summary,
 )
@@ -152,7 +152,7 @@ def _responsible(release: ReleaseDescription) -> dict[str, Any]:
         "rai:personalSensitiveInformation": list(people_columns(declared)),
         "rai:dataManipulationProtocol": anonymization(release),
         "rai:dataPreprocessingProtocol": list(codings(release)),
-        "rai:dataCollectionMissingData": left_out(declared),
+        "rai:dataCollectionMissingData": omissions(declared),
         "rai:dataLimitations": list(limitations(release)),
         "rai:dataCollectionTimeframe": (
             version.as_of.isoformat() if version is not None and version.as_of else None

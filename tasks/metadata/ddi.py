@@ -17,7 +17,7 @@ from sfumato.tasks.metadata.description import (
 from sfumato.tasks.metadata.sentences import (
     anonymization,
     codings,
-    left_out,
+    omissions,
     people_counted,
     summary,
 )
@@ -85,7 +85,7 @@ def _study(root: Element, release: ReleaseDescription) -> None:
     _add(method, "dataProcessing", anonymization(release), type="anonymization")
     for sentence in codings(release):
         _add(method, "dataProcessing", sentence, type="coding")
-    if (reasons := left_out(release.declaration)) is not None:
+    if (reasons := omissions(release.declaration)) is not None:
         _add(method, "dataProcessing", reasons, type="selection")
     if release.licence:
         use = SubElement(SubElement(study, "dataAccs"), "useStmt")

@@ -17,7 +17,7 @@ _LEFT_OUT = {
 }
 _RELATED_LEFT_OUT = {
     **{key: _LEFT_OUT[key] for key in ("dropped_by_filter", "dropped_for_nulls")},
-    "dropped_as_orphans": "because they belonged to nobody in the table of people",
+    "dropped_as_orphans": "because their person is not in the table of people",
     "dropped_with_people": "because their people were left out",
 }
 FORM_SENTENCES = {
@@ -113,7 +113,7 @@ def rows_left_out(declared: Declared) -> str | None:
     return f"Of {plural(declared.rows.read, 'row')} these were left out: {', '.join(reasons)}."
 
 
-def left_out(declared: Declared) -> str | None:
+def omissions(declared: Declared) -> str | None:
     """Return what is not in the release by reason, also rows of a second table; None if nothing."""
     sentences = (rows_left_out(declared), _related_rows_left_out(declared))
     return " ".join(sentence for sentence in sentences if sentence) or None
@@ -143,7 +143,7 @@ def limitations(release: ReleaseDescription) -> Iterator[str]:
     declared = release.declaration
     if (form := FORM_SENTENCES.get(declared.form.method)) is not None:
         yield form
-    if (reasons := left_out(declared)) is not None:
+    if (reasons := omissions(declared)) is not None:
         yield reasons
     if declared.rows.fakes:
         yield f"{plural(declared.rows.fakes, 'value')} were added that belong to no person."

@@ -85,8 +85,8 @@ def document_of(call, *arguments):
 
 
 def query(line, call):
-    asked = "SELECT COUNT(*) AS n FROM patients JOIN stays USING (patient)"
-    (row,) = document_of(call, "query", line.first, asked, "--format", "json")["rows"]
+    question = "SELECT COUNT(*) AS n FROM patients JOIN stays USING (patient)"
+    (row,) = document_of(call, "query", line.first, question, "--format", "json")["rows"]
     assert row["n"]["lower"] == row["n"]["upper"] == half(0).stays.num_rows
 
 
@@ -138,8 +138,8 @@ def metadata(line, call):
     assert all(ddi.count(f"<caseQnty>{number}</caseQnty>") == 2 for number in rows)  # two formats
     assert "Each row of patients is about another person. Rows of stays belong to them." in ddi
     dcat = document_of(call, "metadata", line.first, "--as", "healthdcat")
-    named = ("numberOfRecords", "numberOfUniqueIndividuals")
-    numbers = [int(dcat[f"healthdcatap:{name}"]["@value"]) for name in named]
+    names = ("numberOfRecords", "numberOfUniqueIndividuals")
+    numbers = [int(dcat[f"healthdcatap:{name}"]["@value"]) for name in names]
     assert numbers == [sum(rows), rows[0]]
 
 

@@ -164,15 +164,15 @@ def test_without_the_promise_groups_have_fewer_people(small, way):
 
     promises = WITH_PEOPLE[way][2]
     others = [promise for promise in promises if promise["model"] != "people"]
-    (wanted,) = [promise["k"] for promise in promises if promise not in others]
-    assert fewest("without", others) < wanted <= fewest("with", promises)
+    (least,) = [promise["k"] for promise in promises if promise not in others]
+    assert fewest("without", others) < least <= fewest("with", promises)
 
 
 def test_too_few_people_are_refused_with_the_largest_k(small):
     few = [row for row in stays() if int(row["person"].split("-")[1]) < 9]
-    wanted = changes("people in shuffled boxes", promises=[{**P, "k": 10}, {**L, "l": 2}])
+    spec = changes("people in shuffled boxes", promises=[{**P, "k": 10}, {**L, "l": 2}])
     with pytest.raises(PromiseError, match=r"required k=10, at best k=9 .* write k: 9 or less"):
-        small.write(few, **wanted).prepare_run("one")
+        small.write(few, **spec).prepare_run("one")
 
 
 @pytest.mark.parametrize(
@@ -403,12 +403,12 @@ def test_both_verifiers_refuse_k_people_that_are_not_kept(small, wrong, tmp_path
     release = tmp_path / "copy"
     shutil.copytree(published, release, copy_function=shutil.copyfile)
 
-    def forged(document):
+    def change(document):
         declared = document["sfumato"]
         for promise in (declared["promises"][1], declared["observed"][1]["promise"]):
             promise.update(wrong)
 
-    edit(release, forged)
+    edit(release, change)
     with pytest.raises(PromiseError, match="people"):
         check(release)
     assert verify_again(release)["verdict"] == "refused"

@@ -53,8 +53,8 @@ UNSEEN = (
 )
 """Facts about a release that none of its files can show."""
 _UNSEEN_OF_TWO = (
-    "that each row of the second table is in the group of its person, and that "
-    "nobody has more rows than most_rows states"
+    "that each row of the second table is in the group of its person, and that no "
+    "person has more rows than most_rows states"
 )
 
 
