@@ -286,7 +286,8 @@ def _too_few_people(promise: KPeople, coarsest: Groups) -> str:
             "write numbers: hidden, which does not protect from anyone who knows how many rows "
             "each person has"
         )
-    return f"{_place(coarsest)} has {best} people{with_rows}{_next_step(steps)}"
+    people = "1 person" if best == 1 else f"{best} people"
+    return f"{_place(coarsest)} has {people}{with_rows}{_next_step(steps)}"
 
 
 def _too_large_a_share(promise: RelatedAlpha, coarsest: Groups) -> str:

@@ -286,7 +286,7 @@ def health(_, call):
     assert "line hospital: current 0002" in text_of(call, "health")
 
 
-def refused(name, *options):
+def refusal_by(name, *options):
     def refuse(line, call):
         code, _, error = call(name, line.spec, *options)
         assert code == 2 and REFUSAL in error
@@ -318,8 +318,8 @@ WORKS = {
     "publish": publish,
     "withdraw": withdraw,
     "health": health,
-    "compare": refused("compare"),
-    "hierarchy": refused("hierarchy", "--column", "age"),
+    "compare": refusal_by("compare"),
+    "hierarchy": refusal_by("hierarchy", "--column", "age"),
 }
 """Commands that meet two tables here, with what they must do or how they refuse them."""
 
