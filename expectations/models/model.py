@@ -102,6 +102,8 @@ class PrivacyModel(ABC):
         meanings: what each parameter of its verdicts means, for people who read a release.
         meanings_over_people: what those mean over people who have several rows that mean another
             thing there.
+        meanings_over_rows: what those mean over rows of which one person may have several, where
+            `meanings` says it of people.
         distances: those of them that have the unit of the sensitive attribute.
         ways: the ways of showing people on which the promise means something.
         monotone: merging two groups that each keep the promise cannot break it.
@@ -133,6 +135,7 @@ class PrivacyModel(ABC):
     title: ClassVar[str]
     meanings: ClassVar[Mapping[str, str]]
     meanings_over_people: ClassVar[Mapping[str, str]] = {}
+    meanings_over_rows: ClassVar[Mapping[str, str]] = {}
     distances: ClassVar[frozenset[str]] = frozenset()
     ways: ClassVar[frozenset[Way]]
     monotone: ClassVar[bool]

@@ -28,7 +28,7 @@ from sfumato.expectations.groups.related import (
     surely_of_owner,
     surely_of_somebody,
 )
-from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.shared.exact import are_above, largest
 from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
 from sfumato.expectations.shared.sorting import distinct
@@ -69,15 +69,23 @@ class KPeople(RelatedPromise):
     """Each group has at least k people, so that each related row may be of any of k.
 
     Who knows everybody's number of rows can leave out people without any: k people with rows.
+
+    In one table whose rows show exact quasi-identifiers, each sensitive value of a group may be of
+    any of k people. Its groups have no related rows: they count rows, and people beside them where
+    somebody has several.
     """
 
     name: ClassVar[str] = "people"
     title: ClassVar[str] = "k people"
     protects: ClassVar[bool] = False
+    ways: ClassVar[frozenset[Way]] = frozenset({"apart", "rows"})
+    readings: ClassVar[tuple[Reading, ...]] = ("any-of",)
+    merges_over_people: ClassVar[bool] = True
     meanings: ClassVar[Mapping[str, str]] = {"k": "people of a group, at least"}
     meanings_over_people: ClassVar[Mapping[str, str]] = {
         "k": "people of a group to whom a related row may belong, at least",
     }
+    meanings_over_rows: ClassVar[Mapping[str, str]] = {"k": "rows of a group, at least"}
     example: ClassVar[Mapping[str, Any]] = {"k": 3}
 
     model: Literal["people"] = "people"
@@ -91,22 +99,19 @@ class KPeople(RelatedPromise):
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`k`: the people of each group to whom a related row may belong (int64)."""
-        people, related = groups.sizes.copy(), groups.related
+        people, related = groups.live.copy(), groups.related
         if self.needs_owners and related is not None and related.rows.people is not None:
             people[related.group] = related.rows.people.sizes
         return {"k": people}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups with fewer than k people (bool, one per group)."""
-        if groups.related is None:
-            return np.ones(len(groups), dtype=bool)
         return np.asarray(self.measure(groups)["k"] < self.k)
 
     def worst(self, groups: Groups) -> Worst:
-        """Return the fewest people of a group; None if it has no related table."""
+        """Return the fewest people of a group; None if there is no group."""
         people, failing = self.measure(groups)["k"], int(self.failing(groups).sum())
-        measured = len(people) and groups.related is not None
-        return {"k": int(people.min()) if measured else None}, failing
+        return {"k": int(people.min()) if len(people) else None}, failing
 
     def required(self) -> Mapping[str, Number]:
         """Return the promised numbers by the parameters of a verdict."""
@@ -271,7 +276,9 @@ class RelatedAlpha(RelatedPromise):
 
 def _too_few_people(promise: KPeople, coarsest: Groups) -> str:
     """Return why k people cannot be kept, and the largest k that can."""
-    best = promise.worst(coarsest)[0]["k"]
+    best = promise.check(coarsest).observed["k"]
+    if coarsest.people is not None:  # of people with several rows, or households
+        return f"{_place(coarsest)} has no more{_next_step([f'write k: {best} or less'])}"
     with_rows = " who have rows" * promise.needs_owners
     steps = [f"write k: {best} or less"] if best else []
     if promise.needs_owners and replace(promise, numbers="hidden").check(coarsest).holds:
@@ -279,7 +286,8 @@ def _too_few_people(promise: KPeople, coarsest: Groups) -> str:
             "write numbers: hidden, which does not protect from anyone who knows how many rows "
             "each person has"
         )
-    return f"{_place(coarsest)} has {best} people{with_rows}{_next_step(steps)}"
+    people = "1 person" if best == 1 else f"{best} people"
+    return f"{_place(coarsest)} has {people}{with_rows}{_next_step(steps)}"
 
 
 def _too_large_a_share(promise: RelatedAlpha, coarsest: Groups) -> str:

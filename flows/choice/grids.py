@@ -121,7 +121,8 @@ def _promises_of_its_own(
     """Return the promises that a form admits, and others for columns that lose theirs.
 
     Of numbers that is (k,e)-anonymity with any range, of other values distinct l-diversity: groups
-    have as many different values as they had to have rows.
+    have as many different values as they had to have rows. Where people have several rows, groups
+    have as many people.
     """
     written = [
         dict(promise)
@@ -136,6 +137,8 @@ def _promises_of_its_own(
         promised |= set(sensitive)
     sizes = [getattr(promise, "k", None) for promise in spec.promises]
     number = max([2, *(k for k in sizes if isinstance(k, int))])
+    if spec.over_people and not all(admitted):
+        written.append({"model": "people", "k": number})
     for name in (column for column in sensitive if column not in promised):
         if spec.columns[name].type in _NUMBERS:
             written.append({"model": "ke-anonymity", "k": number, "e": 0, "sensitive": name})

@@ -255,8 +255,29 @@ def _grouped_by(spec: SpecParts) -> tuple[PrivacyModel, ...]:
     return spec.form.grouped_by(spec.promises, spec.partition)
 
 
+def _fault_of_people(spec: SpecParts, promise: PrivacyModel) -> str | None:
+    """Return why k people mean nothing in one table, or None; also of any other promise."""
+    if promise.name != "people" or spec.related is not None:
+        return None
+    if spec.form.recodes:
+        return f"people is about exact rows. In form {spec.form.method}, promise k-anonymity"
+    if promise.needs_owners:
+        return (
+            "people: numbers: known leaves out people without rows, and everyone in one table has "
+            "a row. Leave numbers out"
+        )
+    if isinstance(spec.versions, ContinuedVersions):
+        return (
+            "people is about one version: groups of later ones keep values of people who have "
+            "left. Write `versions: disjoint`, or leave the promise out"
+        )
+    return None
+
+
 def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """Return the reason why a promise can never be measured on what is published, or None."""
+    if fault := _fault_of_people(spec, promise):
+        return fault
     if not spec.form.admits(promise):
         forms = sorted(name for name, kind in FORM_PARAMETERS.items() if kind.admits(promise))
         where = ", ".join(forms)

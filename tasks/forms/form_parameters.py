@@ -1,6 +1,6 @@
 """The parameters of forms as a spec writes them, without those of redistribution."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -127,19 +127,29 @@ class AmbiguousParameters(SensitiveApart):
         return AlphaBetaBesideMarginals.from_promise(promise, self.marginals)
 
 
-class PermutedParameters(SensitiveApart):
-    """Quasi-identifiers exactly as they are, sensitive values shuffled inside each group."""
+class ExactRowsParameters(SensitiveApart):
+    """Quasi-identifiers exactly as they are, beside the sensitive values of each group."""
 
     shows: ClassVar[str] = "rows"
+    admits_since: ClassVar[Mapping[str, int]] = {"people": 16}
+
+    @classmethod
+    def admits(cls, promise: PrivacyModel) -> bool:
+        """Decide whether a promise means something: everyone in the one table has a row."""
+        return super().admits(promise) and not promise.needs_owners
+
+
+class PermutedParameters(ExactRowsParameters):
+    """Quasi-identifiers exactly as they are, sensitive values shuffled inside each group."""
+
     rows_table: ClassVar[str | None] = "microdata"
 
     method: Literal["permuted"]
 
 
-class SplitParameters(SensitiveApart):
+class SplitParameters(ExactRowsParameters):
     """Quasi-identifiers exactly as they are, the sensitive values of each group counted apart."""
 
-    shows: ClassVar[str] = "rows"
     rows_table: ClassVar[str | None] = "qit"
     values_apart: ClassVar[bool] = True
 

@@ -17,7 +17,8 @@ from sfumato.tasks.lines.versions import read_record
 from sfumato.tasks.terms.opened import MANIFEST, Release, open_release
 from sfumato.tasks.terms.parts import PARTS
 
-_WIDTHS = frozenset({"lower_quartile", "mean", "median", "upper_quartile"})
+_WIDTHS = frozenset({"lower_quartile", "mean", "median", "upper_quartile", "of_known"})
+"""What is measured of a workload; its other keys say which it is."""
 
 
 class _Observation(BaseModel):
@@ -39,7 +40,8 @@ def difference(release: Release, other: Release) -> dict[str, Any]:
     Returns:
         `line`; `before` and `now`: the versions with their digests; `follows`: whether one names
         the other as the one that it continues; `rows`, `promises` and `accuracy`, each number as it
-        was and is, None if it is not stated; and for a composed version that follows the other
+        was and is, None if it is not stated; `related_rows`: the same of the rows of a second
+        table, by its name, empty without one; and for a composed version that follows the other
         `groups`: how many go on, are new, are shown no more, and have been left by somebody.
 
     Raises:
@@ -53,6 +55,7 @@ def difference(release: Release, other: Release) -> dict[str, Any]:
         "now": _version(now),
         "follows": follows,
         "rows": _rows(before, now),
+        "related_rows": _related_rows(before, now),
         "groups": _groups(before, now) if follows else None,
         "promises": _promises(before, now),
         "accuracy": _accuracy(before, now),
@@ -91,6 +94,16 @@ def _rows(before: Release, now: Release) -> dict[str, dict[str, Any]]:
     names = dict.fromkeys(name for row_counts in counts for name in row_counts.model_dump())
     was, is_ = ({name: getattr(row_counts, name) for name in names} for row_counts in counts)
     return _pairs(was, is_)
+
+
+def _related_rows(before: Release, now: Release) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the counts of the rows of a second table that either version states, by its name."""
+    by_table: dict[str, list[dict[str, Any]]] = {}
+    for side, release in enumerate((before, now)):
+        if (counts := release.declared.related_rows) is not None:
+            table = by_table.setdefault(release.declared.form.related_table, [{}, {}])
+            table[side] = counts.model_dump()
+    return {name: _pairs(*sides) for name, sides in by_table.items()}
 
 
 def _groups(before: Release, now: Release) -> dict[str, int | None]:

@@ -100,7 +100,8 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
                 f"{meeting.people} units are in line {other}. Do one of:\n  - if "
                 "they are the same people, write the same `people: NAME` in both "
                 f"specs, then release {other} again\n  - if they are other people, "
-                f"write another `people: NAME` in each spec, then release {other} again"
+                f"write another `people: NAME` in each spec, then release {other} again\n  - "
+                "leave their rows out (source.where); a spec of two tables has no other way yet"
             )
     return notices
 

@@ -20,8 +20,8 @@ from sfumato.tasks.metadata.sentences import (
     anonymization,
     codings,
     limitations,
+    omissions,
     people_columns,
-    rows_left_out,
     summary,
 )
 from sfumato.tasks.report.line_metadata import cite_version
@@ -152,7 +152,7 @@ def _responsible(release: ReleaseDescription) -> dict[str, Any]:
         "rai:personalSensitiveInformation": list(people_columns(declared)),
         "rai:dataManipulationProtocol": anonymization(release),
         "rai:dataPreprocessingProtocol": list(codings(release)),
-        "rai:dataCollectionMissingData": rows_left_out(declared),
+        "rai:dataCollectionMissingData": omissions(declared),
         "rai:dataLimitations": list(limitations(release)),
         "rai:dataCollectionTimeframe": (
             version.as_of.isoformat() if version is not None and version.as_of else None
@@ -181,14 +181,25 @@ def _record_sets(release: ReleaseDescription) -> Iterator[dict[str, Any]]:
                 "@type": "cr:RecordSet",
                 "@id": quote(file.table),
                 "name": file.table,
-                "field": [_field(file, field) for field in file.fields],
+                **_key(release, file),
+                "field": [_field(release, file, field) for field in file.fields],
             }
 
 
-def _field(file: ReleasedFile, field: ReleasedField) -> dict[str, Any]:
+def _key(release: ReleaseDescription, file: ReleasedFile) -> dict[str, Any]:
+    """Return the key of a table to which others refer; empty for any other table."""
+    names = [field.name for field in file.fields if release.is_key(file, field)]
+    return {"key": {"@id": _id_of(file.table, names[0])}} if names else {}
+
+
+def _id_of(table: str, name: str) -> str:
+    return f"{quote(table)}/{quote(name, safe='')}"
+
+
+def _field(release: ReleaseDescription, file: ReleasedFile, field: ReleasedField) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "@type": "cr:Field",
-        "@id": f"{quote(file.table)}/{quote(field.name, safe='')}",
+        "@id": _id_of(file.table, field.name),
         "name": field.name,
         "dataType": _TYPES[field.type],
         "source": {
@@ -200,6 +211,8 @@ def _field(file: ReleasedFile, field: ReleasedField) -> dict[str, Any]:
         entry["description"] = field.description
     if field.categories:
         entry["references"] = {"field": {"@id": f"{_list_name(field)}/code"}}
+    elif (referred := release.referred_key(file, field)) is not None:
+        entry["references"] = {"field": {"@id": _id_of(*referred)}}
     return entry
 
 

@@ -79,8 +79,31 @@ def _table(release: ReleaseDescription, file: ReleasedFile) -> dict[str, Any]:
         "tableSchema": {
             "@type": "Schema",
             "columns": [_column(field) for field in file.fields],
+            **_keys(release, file),
         },
     }
+
+
+def _keys(release: ReleaseDescription, file: ReleasedFile) -> dict[str, Any]:
+    """Return the key of a table of groups, or the columns that refer to it."""
+    own = [_variable(field.name) for field in file.fields if release.is_key(file, field)]
+    foreign = [
+        {
+            "columnReference": _variable(field.name),
+            "reference": {
+                "resource": next(
+                    release.address(other.path)
+                    for other in release.tables
+                    if (other.table, other.mediatype) == (referred[0], _CSV)
+                ),
+                "columnReference": _variable(referred[1]),
+            },
+        }
+        for field in file.fields
+        if (referred := release.referred_key(file, field)) is not None
+    ]
+    keys: dict[str, Any] = {"primaryKey": own[0]} if own else {}
+    return {**keys, "foreignKeys": foreign} if foreign else keys
 
 
 def _column(field: ReleasedField) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from sfumato.tasks.metadata.description import (
 from sfumato.tasks.metadata.sentences import (
     anonymization,
     codings,
+    omissions,
     people_counted,
-    rows_left_out,
     summary,
 )
 from sfumato.tasks.report.line_metadata import cite_version
@@ -85,8 +85,8 @@ def _study(root: Element, release: ReleaseDescription) -> None:
     _add(method, "dataProcessing", anonymization(release), type="anonymization")
     for sentence in codings(release):
         _add(method, "dataProcessing", sentence, type="coding")
-    if (left_out := rows_left_out(release.declaration)) is not None:
-        _add(method, "dataProcessing", left_out, type="selection")
+    if (reasons := omissions(release.declaration)) is not None:
+        _add(method, "dataProcessing", reasons, type="selection")
     if release.licence:
         use = SubElement(SubElement(study, "dataAccs"), "useStmt")
         _add(use, "conditions", release.licence)

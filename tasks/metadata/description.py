@@ -14,11 +14,14 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from sfumato.tasks.forms.related.parameters import GROUPS
 from sfumato.tasks.report.line_entries import LineEntry, VersionEntry, urn_of
+from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.opened import PAGE, Release
 from sfumato.tasks.terms.terms import Declared
 
+_KEY_OF_GROUPS = (GROUPS, GROUP_ID)
 _WHOLE_TABLES = ("microdata", "qit")  # the tables with one row for each published row
 ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Characters that act on a terminal; metadata write them in numbers."""
@@ -186,6 +189,12 @@ class ReleaseDescription:
     def rows_of(self, file: ReleasedFile) -> int | None:
         """Return the number of rows that the manifest states of a table, or None."""
         declared, part = self.declaration, PurePosixPath(file.table).parent.name
+        if (counts := declared.related_rows) is not None:
+            tables = {
+                declared.form.table_of_rows: declared.rows.published,
+                declared.form.related_table: counts.published,
+            }
+            return tables.get(file.table)
         if PurePosixPath(file.table).name not in _WHOLE_TABLES:
             return None
         if declared.made_of:
@@ -193,6 +202,15 @@ class ReleaseDescription:
             return None if declared.rows.vacant else rows.get(part)
         vacant = declared.rows.vacant if declared.is_recoded else 0
         return declared.rows.published + vacant
+
+    def is_key(self, file: ReleasedFile, field: ReleasedField) -> bool:
+        """Return True if a column numbers the rows of the table of groups of two related tables."""
+        return self.declaration.has_related_rows and (file.table, field.name) == _KEY_OF_GROUPS
+
+    def referred_key(self, file: ReleasedFile, field: ReleasedField) -> tuple[str, str] | None:
+        """Return the table and column to which a column of related tables refers, or None."""
+        refers = self.declaration.has_related_rows and field.name == GROUP_ID
+        return _KEY_OF_GROUPS if refers and file.table != GROUPS else None
 
     def missing_words(self, fields: Mapping[str, str]) -> Iterator[Missing]:
         """Yield the words that are not stated.

@@ -89,11 +89,14 @@ def _version(release: ReleaseDescription) -> Node:
 
 
 def _counts(release: ReleaseDescription) -> Node:
-    """Return the number of records, and of people if each record is another person."""
-    number = _literal("xsd:nonNegativeInteger", str(release.declaration.rows.published))
-    counts: Node = {"healthdcatap:numberOfRecords": number}
-    if release.declaration.rows_are_people:
-        counts["healthdcatap:numberOfUniqueIndividuals"] = number
+    """Return the number of records, and of people if each record of people is another person."""
+    declared = release.declaration
+    related = 0 if declared.related_rows is None else declared.related_rows.published
+    people = _literal("xsd:nonNegativeInteger", str(declared.rows.published))
+    records = _literal("xsd:nonNegativeInteger", str(declared.rows.published + related))
+    counts: Node = {"healthdcatap:numberOfRecords": records}
+    if declared.rows_are_people:
+        counts["healthdcatap:numberOfUniqueIndividuals"] = people
     return counts
 
 

@@ -15,6 +15,11 @@ _LEFT_OUT = {
     "suppressed": "to keep the promises",
     "not_represented_versions": "because earlier versions keep those people out",
 }
+_RELATED_LEFT_OUT = {
+    **{key: _LEFT_OUT[key] for key in ("dropped_by_filter", "dropped_for_nulls")},
+    "dropped_as_orphans": "because their person is not in the table of people",
+    "dropped_with_people": "because their people were left out",
+}
 FORM_SENTENCES = {
     "generalized": "Labels, such as ranges, replace the values of quasi-identifiers.",
     "suppressed": "Some values of quasi-identifiers are hidden (*).",
@@ -50,12 +55,28 @@ def summary(release: ReleaseDescription) -> str:
     """Return the publisher's description, otherwise a sentence about rows, columns and promises."""
     if release.description is not None:
         return release.description
-    declared = release.declaration
-    columns = ", ".join(declared.columns)
     return (
-        f"{release.title}. Public microdata with {plural(declared.rows.published, 'row')} and the "
-        f"columns {columns}. Promises: {'; '.join(promises(release))}."
+        f"{release.title}. Public microdata {_tables(release.declaration)}. "
+        f"Promises: {'; '.join(promises(release))}."
     )
+
+
+def _tables(declared: Declared) -> str:
+    """Return the numbers of rows and the columns of the one table, or of two related ones."""
+    if (counts := declared.related_rows) is None:
+        columns = ", ".join(declared.columns)
+        return f"with {plural(declared.rows.published, 'row')} and the columns {columns}"
+    related = declared.form.related_columns
+    rows = {
+        declared.form.table_of_rows: declared.rows.published,
+        declared.form.related_table: counts.published,
+    }
+    columns_by_table = ([name for name in declared.columns if name not in related], related)
+    tables = [
+        f"{name} ({plural(number, 'row')}; {', '.join(columns)})"
+        for (name, number), columns in zip(rows.items(), columns_by_table, strict=True)
+    ]
+    return f"in two tables: {' and '.join(tables)}"
 
 
 def promises(release: ReleaseDescription) -> tuple[str, ...]:
@@ -92,6 +113,23 @@ def rows_left_out(declared: Declared) -> str | None:
     return f"Of {plural(declared.rows.read, 'row')} these were left out: {', '.join(reasons)}."
 
 
+def omissions(declared: Declared) -> str | None:
+    """Return what is not in the release by reason, also rows of a second table; None if nothing."""
+    sentences = (rows_left_out(declared), _related_rows_left_out(declared))
+    return " ".join(sentence for sentence in sentences if sentence) or None
+
+
+def _related_rows_left_out(declared: Declared) -> str | None:
+    if (counts := declared.related_rows) is None:
+        return None
+    numbers = {reason: getattr(counts, key) for key, reason in _RELATED_LEFT_OUT.items()}
+    reasons = [f"{thousands(number)} {reason}" for reason, number in numbers.items() if number]
+    if not reasons:
+        return None
+    rows = f"{plural(counts.read, 'row')} of {declared.form.related_table}"
+    return f"Of {rows} these were left out: {', '.join(reasons)}."
+
+
 def _of_suppressed(declared: Declared) -> str:
     """Return why people were suppressed: for the promises, or for their many related rows."""
     most = declared.form.most_related_rows
@@ -105,8 +143,8 @@ def limitations(release: ReleaseDescription) -> Iterator[str]:
     declared = release.declaration
     if (form := FORM_SENTENCES.get(declared.form.method)) is not None:
         yield form
-    if (left_out := rows_left_out(declared)) is not None:
-        yield left_out
+    if (reasons := omissions(declared)) is not None:
+        yield reasons
     if declared.rows.fakes:
         yield f"{plural(declared.rows.fakes, 'value')} were added that belong to no person."
     if declared.rows.vacant:
@@ -126,6 +164,9 @@ def people_columns(declared: Declared) -> Iterator[str]:
 
 def people_counted(declared: Declared) -> str:
     """Return whom a row is about."""
+    if declared.has_related_rows:
+        people, related = declared.form.table_of_rows, declared.form.related_table
+        return f"Each row of {people} is about another person. Rows of {related} belong to them."
     if declared.rows_are_people:
         return "Each row is about another person."
     if declared.unit == "row":

@@ -286,6 +286,7 @@ def _verify(
         stated=stated,
         over_people=assessment.over_people,
         over=declared.kept_over,
+        has_related_rows=declared.has_related_rows,
         rule_findings=assessment.rule_findings,
     )
     return checked, assessment
@@ -421,6 +422,8 @@ def _faults_of_promise(terms: Terms, promise: PrivacyModel) -> Iterator[str]:
         yield "names a column twice"
     if not terms.form.admits(promise):
         yield f"means nothing in form {terms.form.method}"
+    if promise.of_related and terms.is_composed:
+        yield "is about the people of one version"
     if promise.needs_labels and (terms.is_composed or terms.parts is not None):
         yield "is about the labels of a whole table of one version"
     if not columns or not set(columns) <= set(terms.names_with_roles("quasi-identifier")):

@@ -34,6 +34,7 @@ class DescribedVersion:
 
     Attributes:
         rows: the number of published rows.
+        related_rows: the number of published rows of a second table, by its name.
         groups: the largest number of groups that a promise observed; None without one.
         promises: the promises, each in one line.
         columns: the declarations of columns, by name.
@@ -47,6 +48,7 @@ class DescribedVersion:
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
     files: tuple[DescribedFile, ...] = ()
+    related_rows: Mapping[str, int] = field(default_factory=dict)
 
 
 def describe_version(manifest: Mapping[str, Any]) -> DescribedVersion:
@@ -56,6 +58,7 @@ def describe_version(manifest: Mapping[str, Any]) -> DescribedVersion:
         KeyError, TypeError: if it is not a manifest.
     """
     stated = manifest["sfumato"]
+    related = stated.get("related_rows")
     groups = [
         observation["groups"] for observation in stated["observed"] if "groups" in observation
     ]
@@ -66,6 +69,7 @@ def describe_version(manifest: Mapping[str, Any]) -> DescribedVersion:
         columns={column["name"]: column for column in stated["columns"]},
         software=dict(stated["software"]),
         files=tuple(_file(resource) for resource in manifest["resources"]),
+        related_rows={stated["form"]["related"]: int(related["published"])} if related else {},
     )
 
 

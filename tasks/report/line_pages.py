@@ -56,7 +56,11 @@ def changed_versions(versions: Sequence[VersionEntry]) -> list[ChangedVersion]:
 
 def differences(before: DescribedVersion, after: DescribedVersion) -> Iterator[str]:
     """Yield what differs between two versions, each difference in words."""
-    yield from _count_difference("rows", before.rows, after.rows)
+    whose = "people" if after.related_rows else "rows"
+    yield from _count_difference(whose, before.rows, after.rows)
+    for table in before.related_rows.keys() & after.related_rows.keys():
+        numbers = (described.related_rows[table] for described in (before, after))
+        yield from _count_difference(f"rows of {table}", *numbers)
     if before.groups is not None and after.groups is not None:
         yield from _count_difference("groups", before.groups, after.groups)
     for promise in (promise for promise in after.promises if promise not in before.promises):

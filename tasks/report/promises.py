@@ -91,7 +91,13 @@ def state_promise(
         groups=verdict.groups,
         failing=verdict.failing,
         parameters=tuple(
-            _parameter(promise.meanings[name], name, verdict, units.get(name), separates=separates)
+            _parameter(
+                _meaning_over_rows(promise, name, declared),
+                name,
+                verdict,
+                units.get(name),
+                separates=separates,
+            )
             for name in names
         ),
         over_people=tuple(
@@ -127,10 +133,17 @@ def _with_separators(sentence: str, number: Number, name: str) -> str:
     return re.sub(pattern, thousands(Fraction(number)), sentence)
 
 
+def _meaning_over_rows(promise: PrivacyModel, name: str, declared: Declared) -> str:
+    """Return the meaning of a parameter over the rows of one table, or over people beside rows."""
+    several = declared.rows_per_unit == "several"
+    return (promise.meanings_over_rows if several else {}).get(name, promise.meanings[name])
+
+
 def _meaning_over(promise: PrivacyModel, name: str, declared: Declared) -> str:
     """Return the meaning of a parameter over people who have several rows, or over households."""
-    meaning = promise.meaning_over_people(name)
-    changes = declared.households and meaning != promise.meanings[name]
+    of_rows = name in promise.meanings_over_rows and not declared.has_related_rows
+    meaning = promise.meanings[name] if of_rows else promise.meaning_over_people(name)
+    changes = declared.households and (of_rows or meaning != promise.meanings[name])
     return _of_households(meaning) if changes else meaning
 
 

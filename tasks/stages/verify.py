@@ -52,9 +52,9 @@ def measure_feasibility(
         )
     rescued = terms.partition.may_suppress or terms.form.declares
     seen = _SeenTable(microdata, references)
-    rows = [_stake(p, seen, strata, rescued) for p in terms.promises]
-    if terms.over_people and not rescued:
+    if terms.over_people and not rescued:  # first: it asks for more than the same over rows
         _require_feasible_over(terms.kept_over, terms.promises, microdata, strata)
+    rows = [_stake(p, seen, strata, rescued) for p in terms.promises]
     write_note(deidentified, "stakes", rows)
     return rows
 
@@ -119,11 +119,14 @@ def _require_feasible_over(
             continue
         named = [promise.sensitive] if promise.counts_values() and promise.sensitive else []
         coarsest = groups_of(microdata, strata, named)
-        best = promise.check(groups_of_people(microdata, strata, coarsest, named))
+        owned = groups_of_people(microdata, strata, coarsest, named)
+        best = promise.check(owned)
         if not best.holds:
+            why = promise.why_impossible(owned)
             raise PromiseError(
                 f"{promise.name} cannot be kept over {whom}: required {numbers(best.required)}, at "
                 f"best {numbers(best.observed)} in {best.failing} of {best.groups} strata"
+                f"{'' if why is None else f'. {why}'}"
             )
 
 

@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks.two_tables                          2,000 patients, three releases
     python -m tests.benchmarks.two_tables --patients 100000        a larger hospital
+    python -m tests.benchmarks.two_tables --per-patient 3          with three stays of each patient
     python -m tests.benchmarks.two_tables --joined                 beside one joined table, in turns
 
 The hospital is made up: most patients have few stays, some have ten, and one in four has none. Each
@@ -36,6 +37,8 @@ from tests.flow_here import release_here
 from tests.related.drawn import HAS, JOIN, bounds_of_truths, drawn_query
 from tests.related.hospital import DIAGNOSES, Hospital, patients, spec_with, stays
 
+_WITH_ANY = 0.75  # of the patients
+_PER_PATIENT = _WITH_ANY / 0.55
 _SHARES = (0.1, 0.2, 0.4, 0.3)  # of the diagnoses
 _DIVERSE: Mapping[str, Any] = {"model": "related-l-diversity", "l": 3, "sensitive": "diagnosis"}
 _PROMISES: Mapping[str, list[Mapping[str, Any]]] = {
@@ -65,12 +68,13 @@ def main() -> None:
     """Print, for each promise, its groups, its bounds, and what attackers know for sure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--patients", type=int, default=2_000)
+    parser.add_argument("--per-patient", type=float, default=_PER_PATIENT, help="stays, about")
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--joined", action="store_true", help="compare with one joined table")
     parser.add_argument("--turns", type=int, default=3, help="of --joined")
     options = parser.parse_args()
     print(describe_machine())
-    hospital = made_up_with_ten(options.patients)
+    hospital = made_up_with_ten(options.patients, per_patient=options.per_patient)
     print(f"{hospital.patients.num_rows:,} patients with {hospital.stays.num_rows:,} stays")
     if options.joined:
         _print_joined(hospital, options.turns)
@@ -135,10 +139,11 @@ def _tables(promises: list[Mapping[str, Any]]) -> dict[str, Any]:
     return {"patients": patients(), "stays": stays(columns=columns)}
 
 
-def made_up_with_ten(many: int, seed: int = 7) -> Hospital:
+def made_up_with_ten(many: int, seed: int = 7, per_patient: float = _PER_PATIENT) -> Hospital:
     """A hospital whose patients have up to ten stays, most of them few; ages are in months."""
     rng = np.random.default_rng(seed)
-    numbers = np.minimum(rng.geometric(0.55, many), 10) * (rng.random(many) < 0.75)
+    numbers = np.minimum(rng.geometric(_WITH_ANY / per_patient, many), 10)
+    numbers *= rng.random(many) < _WITH_ANY
     owners = np.repeat(np.arange(many), numbers)
     people = pa.table(
         {

@@ -222,7 +222,7 @@ class ModelLaws:
     """Laws of every model; subclasses are parametrized by `model`."""
 
     examples: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = EXAMPLES
-    of_sizes_alone: frozenset[type[PrivacyModel]] = frozenset({KAnonymity})
+    of_sizes_alone: frozenset[type[PrivacyModel]] = frozenset({KAnonymity, KPeople})
 
     def some(self, model, rng) -> list[PrivacyModel]:
         """Different promises of a model, drawn at random."""

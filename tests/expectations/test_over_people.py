@@ -24,6 +24,7 @@ FEW = st.lists(st.tuples(st.just(0), st.integers(0, 2), st.integers(0, 3)), min_
 PROMISES = [
     {"model": "k-anonymity", "k": 3},
     {"model": "k-anonymity", "k": 2, "members": "linkable"},
+    {"model": "people", "k": 2},
     {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "s"},
     {"model": "l-diversity", "variant": "entropy", "l": 2, "sensitive": "s"},
     {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 1.5, "sensitive": "s"},
@@ -241,7 +242,6 @@ UNDEFINED = {
     "lkc-privacy": {"l": 1, "k": 2, "c": 0.5},
     "delta-presence": {"min": 0, "max": 1, "reference": "r.csv"},
     "bayes-optimal": {"rho1": 0.1, "rho2": 0.9, "reference": "r.csv"},
-    "people": {"k": 2},
     "related-l-diversity": {"l": 2},
     "related-alpha": {"alpha": 0.5},
 }

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -53,6 +53,25 @@ def require_verdict(model, rows, passes, observed=None):
     assert (verdict.failing, verdict.groups) == (passes.count(False), len(passes))
     assert observed is None or verdict.observed == observed
     return verdict
+
+
+@given(ROWS, st.integers(1, 4))
+def test_k_people_counts_the_owners_of_rows(rows, k):
+    people = [len(people_in(group_rows)) for group_rows in groups_in(rows)]
+    passes = [number >= k for number in people]
+    require_verdict(promise(model="people", k=k), rows, passes, {"k": min(people)})
+
+
+@given(ONE_GROUP)
+def test_a_published_value_may_be_of_any_of_k_people(rows):
+    """By all ways to give a group's values to its rows: whose each published value may be."""
+    whose = [person for _, person, _ in rows]
+    by_worlds = [set() for _ in rows]
+    for order in permutations(range(len(rows))):
+        for value, place in enumerate(order):
+            by_worlds[value].add(whose[place])
+    observed = promise(model="people", k=2).check(groups_of(rows)).observed
+    assert observed == {"k": min(map(len, by_worlds))}
 
 
 @given(ROWS, SHARES, st.integers(1, 4))

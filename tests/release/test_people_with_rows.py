@@ -36,6 +36,8 @@ from sfumato.tasks.stages.verify import measure_whole
 from sfumato.tasks.terms.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.terms.tables import read_tables
 from sfumato.tasks.verification.integrity import digest
+from tests.related.test_second_verifier import verify_again
+from tests.release.forge import edit
 from tests.report.html import Read
 
 ILLS = "abcdefgh"
@@ -53,6 +55,7 @@ L = {"model": "l-diversity", "variant": "distinct", "l": 3, "sensitive": "ill"}
 R = {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 2, "sensitive": "ill"}
 T = {"model": "t-closeness", "t": 0.5, "distance": "equal", "sensitive": "ill"}
 A = {"model": "alpha-k", "alpha": 0.6, "k": 5, "sensitive": "ill"}
+P = {"model": "people", "k": 4}
 E = {"model": "ke-anonymity", "k": 4, "e": 100, "sensitive": "wage"}
 WAYS = {
     "boxes": ("mondrian", "generalized", [K, L, R, T, A]),
@@ -63,6 +66,14 @@ WAYS = {
     "cells": ("forest", "suppressed", [K, L]),
     "anatomy": ("anatomy", "split", [L]),
     "shuffled": ("ke", "permuted", [E, L]),
+}
+WITH_PEOPLE = {
+    "people in shuffled boxes": ("mondrian", "permuted", [L, P]),
+    "people in split boxes": ("mondrian", "split", [P, L]),
+    "people in relaxed boxes": ("mondrian", "permuted", [L, P]),
+    "people of levels": ("full-domain", "permuted", [L, {**P, "k": 7}]),
+    "people of anatomy": ("anatomy", "split", [L, P]),
+    "people of ke": ("ke", "permuted", [{**E, "k": 2, "e": 1}, {**L, "l": 1}, {**P, "k": 6}]),
 }
 
 
@@ -80,11 +91,12 @@ def stays(people=400, seed=1, first=0):
 
 
 def changes(way="boxes", **more):
-    partition, form, promises = WAYS[way]
+    partition, form, promises = (WAYS | WITH_PEOPLE)[way]
+    mode = {"mode": "relaxed"} if "relaxed" in way else {}
     return {
         "columns": COLUMNS,
         "promises": promises,
-        "partition": {"method": partition},
+        "partition": {"method": partition, **mode},
         "form": {"method": form},
         "evaluate": {"workloads": []},
     } | more
@@ -102,11 +114,12 @@ def whose_are(release, small):
     return table, rows
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", WAYS | WITH_PEOPLE)
 def test_published_and_checked(small, way):
     directory = small.write(stays(), **changes(way)).publish("one").directory
     manifest_keys = open_release(directory).manifest["sfumato"]
-    assert (manifest_keys["format"], manifest_keys["rows_per_unit"]) == (6, "several")
+    format_ = 16 if way in WITH_PEOPLE else 6
+    assert (manifest_keys["format"], manifest_keys["rows_per_unit"]) == (format_, "several")
     for observed in manifest_keys["observed"]:
         assert set(observed["people"]) == set(observed["observed"])
     report = check(directory)
@@ -117,6 +130,69 @@ def test_published_and_checked(small, way):
     assert not any(
         "IDENT-" in path.read_text("utf-8", "replace") for path in directory.rglob("*.*")
     )
+
+
+@pytest.mark.parametrize("way", ["people in shuffled boxes", "people in split boxes"])
+def test_people_of_groups_with_exact_rows_are_counted_by_hand(small, way):
+    """Strict boxes keep equal rows together, so the source tells who stands in which group."""
+    release = open_release(small.write(stays(), **changes(way)).publish("one").directory)
+    table, rows = whose_are(release, small)
+    details = zip(table["age"].to_pylist(), table["town"].to_pylist(), strict=True)
+    group_of = dict(zip(details, table["group_id"].to_pylist(), strict=True))
+    people, size = defaultdict(set), Counter(table["group_id"].to_pylist())
+    for row in rows:
+        people[group_of[int(row["age"]), row["town"]]].add(row["person"])
+    (observed,) = [
+        entry
+        for entry in release.manifest["sfumato"]["observed"]
+        if entry["promise"]["model"] == "people"
+    ]
+    assert observed["people"] == {"k": min(map(len, people.values()))}
+    assert observed["observed"] == {"k": min(size.values())}
+    assert observed["observed"]["k"] >= observed["people"]["k"] >= 4
+
+
+@pytest.mark.parametrize("way", WITH_PEOPLE)
+def test_without_the_promise_groups_have_fewer_people(small, way):
+    """The search keeps four people in a group; the same spec without it makes groups of fewer."""
+
+    def fewest(run, promises):
+        prepared = small.write(stays(), **changes(way, promises=promises)).prepare_run(run)
+        whose = whose_in(prepared[1] / "candidate")
+        pairs = set(zip(whose.group.tolist(), whose.rows.person.tolist(), strict=True))
+        return min(Counter(group for group, _ in pairs).values())
+
+    promises = WITH_PEOPLE[way][2]
+    others = [promise for promise in promises if promise["model"] != "people"]
+    (least,) = [promise["k"] for promise in promises if promise not in others]
+    assert fewest("without", others) < least <= fewest("with", promises)
+
+
+def test_too_few_people_are_refused_with_the_largest_k(small):
+    few = [row for row in stays() if int(row["person"].split("-")[1]) < 9]
+    spec = changes("people in shuffled boxes", promises=[{**P, "k": 10}, {**L, "l": 2}])
+    with pytest.raises(PromiseError, match=r"required k=10, at best k=9 .* write k: 9 or less"):
+        small.write(few, **spec).prepare_run("one")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"form": {"method": "generalized"}}, "In form generalized, promise k-anonymity"),
+        ({"promises": [{**P, "numbers": "known"}, L]}, "Leave numbers out"),
+        ({"form": {"method": "ambiguous"}}, "Use form permuted, split"),
+        (
+            {
+                "columns": COLUMNS | {"person": {"role": "identifier", "unit": True}},
+                "versions": "composed",
+            },
+            "people is about one version",
+        ),
+    ],
+)
+def test_k_people_are_refused_where_they_mean_nothing(small, more, words):
+    with pytest.raises(SpecError, match=words):
+        small.write(stays(), **changes("people in shuffled boxes", **more)).plan()
 
 
 def test_people_are_counted_as_they_are(small):
@@ -162,9 +238,9 @@ def test_rows_of_three_people_are_no_six(small):
     assert k["people"]["k"] >= 5 and k["observed"]["k"] >= 10
 
 
-def candidate_of(small):
+def candidate_of(small, way="boxes"):
     """A candidate that nobody has judged."""
-    _, run = small.write(stays(), **changes()).prepare_run("one")
+    _, run = small.write(stays(), **changes(way)).prepare_run("one")
     return run / "candidate"
 
 
@@ -200,9 +276,12 @@ def test_what_is_known_of_people_has_to_be_of_the_published_groups(small, what):
         assess_candidate(candidate)
 
 
-def test_a_group_of_too_few_people_is_refused_by_the_gate(small):
+@pytest.mark.parametrize(
+    ("way", "broken_promise"), [("boxes", "k-anonymity"), ("people in shuffled boxes", "people")]
+)
+def test_a_group_of_too_few_people_is_refused_by_the_gate(small, way, broken_promise):
     """The partition is not believed: rows of one person spread over a group's rows break k."""
-    candidate = candidate_of(small)
+    candidate = candidate_of(small, way)
     whose = taken_away(candidate)
     object.__setattr__(whose.rows, "person", np.where(whose.group == 0, 0, whose.rows.person))
     write_whose(candidate, whose)
@@ -214,7 +293,7 @@ def test_a_group_of_too_few_people_is_refused_by_the_gate(small):
     assert by_gate.findings == assess_candidate(candidate).findings
     broken = [str(finding) for finding in by_gate.findings if not finding.passed]
     assert any(
-        finding.startswith("k-anonymity over people is broken in 1 of") for finding in broken
+        finding.startswith(f"{broken_promise} over people is broken in 1 of") for finding in broken
     )
     assert all("over people" in finding for finding in broken)
 
@@ -299,6 +378,40 @@ def test_the_page_says_who_can_verify_what(small):
     assert (
         "the number of a person's rows can be seen" not in page.text
     )  # of labels many have the same
+
+
+def test_the_page_of_exact_rows_names_k_people(small):
+    directory = small.write(stays(), **changes("people in shuffled boxes")).publish("one").directory
+    page = Read((directory / PAGE).read_text("utf-8"))
+    assert "Each group has at least 4 people: k people is promised." in page.text
+    assert "rows of a group, at least" in page.text and "people of a group, at least" in page.text
+    assert "there may be two" not in page.text
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("way", ["people in shuffled boxes", "people of anatomy"])
+def test_a_second_verifier_measures_k_people_over_rows(small, way):
+    release = small.write(stays(), **changes(way)).publish("one").directory
+    answer = verify_again(release)
+    assert answer["verdict"] == "valid", answer
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("wrong", [{"k": 99}, {"numbers": "known"}])
+def test_both_verifiers_refuse_k_people_that_are_not_kept(small, wrong, tmp_path):
+    published = small.write(stays(), **changes("people in shuffled boxes")).publish("one").directory
+    release = tmp_path / "copy"
+    shutil.copytree(published, release, copy_function=shutil.copyfile)
+
+    def change(document):
+        declared = document["sfumato"]
+        for promise in (declared["promises"][1], declared["observed"][1]["promise"]):
+            promise.update(wrong)
+
+    edit(release, change)
+    with pytest.raises(PromiseError, match="people"):
+        check(release)
+    assert verify_again(release)["verdict"] == "refused"
 
 
 @pytest.mark.parametrize(("way", "says_few"), [("shuffled boxes", True), ("shuffled", False)])

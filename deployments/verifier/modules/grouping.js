@@ -162,7 +162,11 @@ function count(release, promise) {
     const keys = ['group_id', ...known].map(n => id(column(n)))
     const rows = table.length + (left?.length ?? 0)
     const { groupOf, groups } = grouping(keys, rows)
-    return countValues(groupOf, groups, column(sensitive), undefined)
+    return countValues(groupOf, groups, sensitive ? column(sensitive) : nothing(rows), undefined)
+  }
+  if (!sensitive) { // people of split (P19.2): its exact rows
+    const table = get('qit'), { groupOf, groups } = grouping([id(table.column('group_id'))], table.length)
+    return countValues(groupOf, groups, nothing(table.length), undefined)
   }
   // split, ambiguous: the table of counts that has all of these columns
   const plan = release.plans.find(p => p.counts && [sensitive, ...known].every(n => p.fields.some(f => f.declared?.name === n)))

@@ -97,7 +97,7 @@ export function judgeCounts(release, promise, c, own = c.groups) {
   const unmeasurable = (/** @type {string} */ why) => ({ ...verdict, kept: false, unmeasurable: why })
   if (!c.groups) return unmeasurable('no group')
   switch (promise.model) {
-    case 'k-anonymity': {
+    case 'k-anonymity': case 'people': {
       const k = least(c.live)
       verdict.observed.k = fraction(k)
       verdict.kept = k >= promise.k

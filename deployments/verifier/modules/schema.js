@@ -2154,7 +2154,7 @@ export default {
     "format": {
      "type": "integer",
      "minimum": 1,
-     "maximum": 15
+     "maximum": 16
     },
     "observed": {
      "type": "array",

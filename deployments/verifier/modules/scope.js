@@ -10,7 +10,7 @@ const FORMS = {
   'l-diversity': [...LABELS, ...EXACT, 'ambiguous', 'redistributed'],
   't-closeness': [...LABELS, ...EXACT, 'redistributed'], 'beta-likeness': [...LABELS, ...EXACT, 'redistributed'],
   'delta-disclosure': [...LABELS, ...EXACT, 'redistributed'], 'ke-anonymity': [...LABELS, ...EXACT, 'ambiguous'],
-  people: ['apart'], 'related-l-diversity': ['apart'], 'related-alpha': ['apart'],
+  people: ['apart', ...EXACT], 'related-l-diversity': ['apart'], 'related-alpha': ['apart'],
   'alpha-beta': ['ambiguous'], 'p-privacy': ['redistributed'],
 }
 
@@ -24,6 +24,7 @@ export function checkScope(d) {
     const where = `promise ${i + 1}, ${p.model}`
     const holds = (/** @type {unknown} */ ok, /** @type {string} */ detail) => must(ok, 'promise-scope', 'P1.1', where, detail)
     holds(FORMS[p.model].includes(d.form.method), `not for the form ${d.form.method}`)
+    if (p.model === 'people' && d.form.method !== 'apart') holds(p.numbers === 'hidden' && !isComposed(d), 'numbers of rows, or composed versions, in one table')
     if (p.model === 'km-anonymity' || p.model === 'lkc-privacy') {
       holds(!isComposed(d) && d.parts === undefined, 'not for composed versions, nor for parts')
     }

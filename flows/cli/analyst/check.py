@@ -52,6 +52,10 @@ UNSEEN = (
     "that no one received anything but these files",
 )
 """Facts about a release that none of its files can show."""
+_UNSEEN_OF_TWO = (
+    "that each row of the second table is in the group of its person, and that no "
+    "person has more rows than most_rows states"
+)
 
 
 def tell_succession(
@@ -318,7 +322,12 @@ def _document(
 
 def _unseen(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]:
     """Return the facts about this release that files cannot show."""
-    return (*UNSEEN, *_unseen_people(checked), *_unseen_references(checked, references))
+    return (
+        *UNSEEN,
+        *((_UNSEEN_OF_TWO,) if checked.has_related_rows else ()),
+        *_unseen_people(checked),
+        *_unseen_references(checked, references),
+    )
 
 
 def _unseen_people(checked: "Checked") -> tuple[str, ...]:
@@ -329,11 +338,11 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
         f"{promise.name}{' of all members' if promise.of_whole_people else ''} "
         f"({numbers(v.observed)})"
         for promise, v in checked.over_people
-        if promise.needs_owners or not promise.of_related
+        if promise.needs_owners or not checked.has_related_rows
     ]
     if not statements:
         return ()
-    if any(promise.of_related for promise, _ in checked.over_people):
+    if checked.has_related_rows:
         who = "against those who know their own rows, or how many everyone has"
     else:
         over = {"people": "people, who have several rows,", "households": "households"}

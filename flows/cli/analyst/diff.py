@@ -46,8 +46,10 @@ def _tell(changes: Mapping[str, Any]) -> None:
 
 
 def _lines(changes: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    for name, pair in changes["rows"].items():
-        yield _line(f"rows {name}", pair)
+    whose = "people" if changes["related_rows"] else "rows"
+    for table, counts in {whose: changes["rows"], **changes["related_rows"]}.items():
+        for name, pair in counts.items():
+            yield _line(f"{table} {name}".replace("_", " "), pair)
     for name, number in (changes["groups"] or {}).items():
         yield _line(f"groups {name}", {"before": None, "now": number})
     for promise in changes["promises"]:

@@ -96,17 +96,22 @@ class PartJudge:
             parts: the number of parts.
         """
         broken = np.zeros(parts, dtype=bool)
-        if of_related := [promise for promise in self.promises if promise.of_related]:
+        of_related = [promise for promise in self.promises if self._is_about_related(promise)]
+        if of_related:
             groups = self._with_related(of_related, rows, part, parts)
             broken |= np.any([promise.failing(groups) for promise in of_related], axis=0)
         for promise in self.promises:
-            if promise.of_related:
+            if self._is_about_related(promise):
                 continue
             groups, owner = self._groups(promise, rows, part, parts)
             broken[owner[promise.failing(groups)[: len(owner)]]] = True
             if self.person is not None:
                 broken |= self._broken_over_people(promise, rows, part, parts)
         return broken
+
+    def _is_about_related(self, promise: PrivacyModel) -> bool:
+        """Return True if a promise is about people and rows of a second table here."""
+        return promise.of_related and (self.related is not None or "rows" not in promise.ways)
 
     def _with_related(
         self, promises: Sequence[PrivacyModel], rows: np.ndarray, part: np.ndarray, parts: int

@@ -298,8 +298,8 @@ def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
     fewer = np.zeros(len(rows))
     for number in range(times):
         ways = np.array([float(comb(int(n), number)) for n in rows])
-        enough = rows >= number
-        fewer += np.where(enough, ways * share**number * (1 - share) ** (rows - number), 0.0)
+        others = np.maximum(rows - number, 0)  # where there are too few rows, there are no ways
+        fewer += ways * share**number * (1 - share) ** others
     return np.clip(1 - fewer, 0.0, 1.0)
 
 

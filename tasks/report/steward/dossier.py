@@ -16,6 +16,7 @@ from sfumato.tasks.report.steward.tables import (
     bar_table,
     outcome,
     promise_row,
+    related_row_counts,
     risk_tables,
     row_counts,
     table_of,
@@ -73,6 +74,7 @@ def dossier(
         **_statements(stated),
         "data": {
             "rows": dict(row_counts(declared.rows)),
+            **_of_two_tables(release),
             "counted": "people" if declared.rows_are_people else "rows",
             "columns": _columns(declared),
             "withheld": list(facts.withheld),
@@ -144,6 +146,7 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
         "promised": [promise_row(promise) for promise in identifiability["promises"]],
         "risks": risk_tables(identifiability["risk_before"]),
         "counted_rows": list(document["data"]["rows"].items()),
+        "related": document["data"].get("related_rows", {}),
         "scores": [
             table_of(f"Shares of people, by what attackers guess of {name}", with_shares(rows))
             for name, rows in attacks.get("scores", {}).items()
@@ -152,6 +155,14 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
         "missing": attacks.get("missing", []),
         "report": report_sections(document),
     }
+
+
+def _of_two_tables(release: Release) -> dict[str, Any]:
+    """Return the numbers of rows of a second table, and its columns; empty for one table."""
+    counts = related_row_counts(release)
+    form = release.declared.form
+    people_and_rows = {"people": form.table_of_rows, "related_columns": list(form.related_columns)}
+    return {"related_rows": counts, **people_and_rows} if counts else {}
 
 
 def _columns(declared: Declared) -> list[dict[str, Any]]:

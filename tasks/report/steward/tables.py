@@ -246,9 +246,18 @@ def write_review_page(
 
 
 def _changes(differences: Mapping[str, Any]) -> dict[str, Any]:
+    of_tables = {
+        "people" if differences["related_rows"] else "rows": differences["rows"],
+        **differences["related_rows"],
+    }
     rows = [
-        {"": f"rows {name}".replace("_", " "), "before": pair["before"], "now": pair["now"]}
-        for name, pair in differences["rows"].items()
+        {
+            "": f"{table} {name}".replace("_", " "),
+            "before": pair["before"],
+            "now": pair["now"],
+        }
+        for table, counts in of_tables.items()
+        for name, pair in counts.items()
     ]
     rows += [
         {"": f"groups {name}".replace("_", " "), "before": "", "now": number}
