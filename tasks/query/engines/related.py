@@ -297,9 +297,8 @@ def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
     share = 1 / np.maximum(people, 1)
     fewer = np.zeros(len(rows))
     for number in range(times):
-        ways = np.array([float(comb(int(n), number)) for n in rows])
-        enough = rows >= number
-        fewer += np.where(enough, ways * share**number * (1 - share) ** (rows - number), 0.0)
+        ways = np.array([float(comb(int(n), number)) for n in rows])  # 0 of fewer rows
+        fewer += ways * share**number * (1 - share) ** np.maximum(rows - number, 0)
     return np.clip(1 - fewer, 0.0, 1.0)
 
 
