@@ -1,7 +1,8 @@
 """Short questions: one aggregate, conditions as a mapping, and the columns to group by."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.expectations.shared.errors import QueryError
@@ -10,6 +11,45 @@ if TYPE_CHECKING:
     from sfumato.flows.api.answer import BoundedAnswer
 
 Conditions = Mapping[str, Any] | str | None
+_TABLE = "microdata"
+
+
+@dataclass(frozen=True)
+class AskedTables:
+    """Two related tables, as short questions read them.
+
+    Attributes:
+        people: the table of people.
+        related: the table of rows that belong to them.
+        key: the column by which both name people.
+        columns: the columns of the related table.
+    """
+
+    people: str
+    related: str
+    key: str
+    columns: tuple[str, ...]
+
+    def source(self, names: Collection[str], of: str | None) -> str:
+        """Return the table that has all these columns, and the rows of `of`; or both, joined.
+
+        Raises:
+            QueryError: if there is no table of this name.
+        """
+        if of not in (None, self.people, self.related):
+            raise QueryError(f"of: no table {of!r}. Count {self.people} or {self.related}")
+        related = {column.casefold() for column in self.columns}
+        owners = {self.related if n.casefold() in related else self.people for n in names}
+        owners |= {self.people} if of is None and not owners else set()
+        owners |= {of} if of is not None else set()
+        if len(owners) == 1:
+            return owners.pop()
+        return f"{self.people} JOIN {self.related} USING ({quote_column(self.key)})"
+
+    def count(self, source: str, of: str | None) -> str:
+        """Return the aggregate that counts rows of a source, or people with such rows."""
+        counts_people = of == self.people and source != self.people
+        return f"COUNT(DISTINCT {quote_column(self.key)})" if counts_people else "COUNT(*)"
 
 
 class ShortQuestions(ABC):
@@ -24,17 +64,36 @@ class ShortQuestions(ABC):
         "age >= 65 AND town <> 'Aa'"
 
     `group_by` names the columns to group by: the answer has a row for each of their values.
+
+    Of two related tables, such as patients and their stays, a question reads the table that has the
+    columns that it names, or both, joined by their key.
     """
 
     def count(
-        self, where: Conditions = None, *, group_by: str | Sequence[str] = ()
+        self,
+        where: Conditions = None,
+        *,
+        group_by: str | Sequence[str] = (),
+        of: str | None = None,
     ) -> "BoundedAnswer":
         """Ask for the number of rows; the aggregate is called `count`.
+
+        `of` names the table whose rows are counted, if the release has two related tables:
+        `count({"diagnosis": "flu"}, of="patients")` counts the patients with such stays. Without
+        it people are counted if no column of their rows is named, and rows otherwise.
 
         Raises:
             QueryError: where the question is not allowed, or cannot be evaluated.
         """
-        return self._ask("COUNT(*)", "count", where, group_by)
+        keys = _listed(group_by)
+        tables = self._asked_tables()
+        if tables is None:
+            if of not in (None, _TABLE):
+                raise QueryError(f"of: this release has one table, {_TABLE}. Leave `of` out")
+            return self._answer_short(short_query("COUNT(*)", "count", where, keys))
+        source = tables.source([*keys, *_named_in(where)], of)
+        call = tables.count(source, of)
+        return self._answer_short(short_query(call, "count", where, keys, source))
 
     def sum(
         self, column: str, where: Conditions = None, *, group_by: str | Sequence[str] = ()
@@ -44,7 +103,7 @@ class ShortQuestions(ABC):
         Raises:
             QueryError: where the question is not allowed, or cannot be evaluated.
         """
-        return self._ask(f"SUM({quote_column(column)})", "sum", where, group_by)
+        return self._ask("SUM", column, "sum", where, group_by)
 
     def mean(
         self, column: str, where: Conditions = None, *, group_by: str | Sequence[str] = ()
@@ -54,7 +113,7 @@ class ShortQuestions(ABC):
         Raises:
             QueryError: where the question is not allowed, or cannot be evaluated.
         """
-        return self._ask(f"AVG({quote_column(column)})", "mean", where, group_by)
+        return self._ask("AVG", column, "mean", where, group_by)
 
     def median(
         self, column: str, where: Conditions = None, *, group_by: str | Sequence[str] = ()
@@ -64,7 +123,7 @@ class ShortQuestions(ABC):
         Raises:
             QueryError: where the question is not allowed, or cannot be evaluated.
         """
-        return self._ask(f"MEDIAN({quote_column(column)})", "median", where, group_by)
+        return self._ask("MEDIAN", column, "median", where, group_by)
 
     def min(
         self, column: str, where: Conditions = None, *, group_by: str | Sequence[str] = ()
@@ -74,7 +133,7 @@ class ShortQuestions(ABC):
         Raises:
             QueryError: where the question is not allowed, or cannot be evaluated.
         """
-        return self._ask(f"MIN({quote_column(column)})", "min", where, group_by)
+        return self._ask("MIN", column, "min", where, group_by)
 
     def max(
         self, column: str, where: Conditions = None, *, group_by: str | Sequence[str] = ()
@@ -84,30 +143,70 @@ class ShortQuestions(ABC):
         Raises:
             QueryError: where the question is not allowed, or cannot be evaluated.
         """
-        return self._ask(f"MAX({quote_column(column)})", "max", where, group_by)
+        return self._ask("MAX", column, "max", where, group_by)
 
     def _ask(
-        self, aggregate: str, name: str, where: Conditions, group_by: str | Sequence[str]
+        self,
+        function: str,
+        column: str,
+        name: str,
+        where: Conditions,
+        group_by: str | Sequence[str],
     ) -> "BoundedAnswer":
-        return self._answer_short(short_query(aggregate, name, where, group_by))
+        keys, call = _listed(group_by), f"{function}({quote_column(column)})"
+        tables = self._asked_tables()
+        source = _TABLE
+        if tables is not None:
+            source = tables.source([column, *keys, *_named_in(where)], None)
+        return self._answer_short(short_query(call, name, where, keys, source))
+
+    @abstractmethod
+    def _asked_tables(self) -> AskedTables | None:
+        """Return the two related tables of the release; None if it has one table."""
 
     @abstractmethod
     def _answer_short(self, sql: str) -> "BoundedAnswer":
         """Return the answer to a query, with the default estimates."""
 
 
-def short_query(aggregate: str, name: str, where: Conditions, group_by: str | Sequence[str]) -> str:
-    """Return the query of one aggregate.
+def _listed(group_by: str | Sequence[str]) -> list[str]:
+    return [group_by] if isinstance(group_by, str) else list(group_by)
+
+
+def _named_in(where: Conditions) -> Iterator[str]:
+    """Yield the columns that conditions name; of a text that is no condition, none."""
+    if not isinstance(where, str):
+        yield from where or ()
+        return
+    from sqlglot import exp
+
+    from sfumato.tasks.sql.parse import parse
+
+    try:
+        select = parse(" ".join(["SELECT 1 FROM", _TABLE, "WHERE", where]), exp.Select)
+    except QueryError:  # the question itself is refused, with the place of the mistake
+        return
+    for column in select.find_all(exp.Column):
+        if column.parent_select is select:  # not of the rows that EXISTS finds
+            yield column.name
+
+
+def short_query(
+    aggregate: str,
+    name: str,
+    where: Conditions,
+    group_by: str | Sequence[str],
+    source: str = _TABLE,
+) -> str:
+    """Return the query of one aggregate of a table, or of two that are joined.
 
     >>> short_query("COUNT(*)", "count", {"age": (30, 40)}, "sex")
     'SELECT "sex", COUNT(*) AS "count" FROM microdata WHERE "age" BETWEEN 30 AND 40 GROUP BY "sex"'
     """
-    keys = [
-        quote_column(column) for column in ([group_by] if isinstance(group_by, str) else group_by)
-    ]
+    keys = [quote_column(column) for column in _listed(group_by)]
     selected = ", ".join([*keys, f"{aggregate} AS {quote_column(name)}"])
     condition = where if isinstance(where, str) else sql_condition(where or {})
-    clauses = ["SELECT", selected, "FROM microdata"]
+    clauses = ["SELECT", selected, "FROM", source]
     clauses += ["WHERE", condition] if condition else []
     clauses += ["GROUP BY", ", ".join(keys)] if keys else []
     return " ".join(clauses)

@@ -11,7 +11,7 @@ from weakref import finalize
 
 from sfumato.expectations.shared.errors import Fault, QueryError, SfumatoError
 from sfumato.flows.api.answer import BoundedAnswer
-from sfumato.flows.api.asking import ShortQuestions
+from sfumato.flows.api.asking import AskedTables, ShortQuestions
 from sfumato.flows.api.facts import (
     AccuracyListing,
     Columns,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sfumato.tasks.query.sql.marginal_counts import Estimator
     from sfumato.tasks.report.line_entries import LineEntry
     from sfumato.tasks.terms.opened import Release
+    from sfumato.tasks.terms.terms import Declared
     from sfumato.tasks.verification.way_in import WayIn
 
 
@@ -63,6 +64,17 @@ class PublishedTables(Mapping[str, "pa.Table"]):
 
     def __repr__(self) -> str:
         return f"<published tables: {', '.join(self._files)}>"
+
+
+def _numbers_of_rows(declared: "Declared") -> str:
+    """Return how many rows are published, of each table if there are two."""
+    rows, related, form = declared.rows, declared.related_rows, declared.form
+    if related is None:
+        return f"{rows.published:,} of {rows.read:,} published"
+    return (
+        f"{rows.published:,} of {rows.read:,} {form.table_of_rows} published, "
+        f"{related.published:,} of {related.read:,} {form.related_table}"
+    )
 
 
 class VerifiedRelease(ShortQuestions):
@@ -287,7 +299,8 @@ class VerifiedRelease(ShortQuestions):
 
         Args:
             sql: a SELECT over `microdata`, as the guide's page on queries says; or several, as a
-                list or by names.
+                list or by names. Two related tables have the names of their spec, in place of
+                `microdata`.
             estimator: how often values are taken to occur that a group admits: `weighted`, as
                 expected, or `uniform`, all alike. Bounds do not depend on it.
             tables: of your own, by the names that JOIN calls them: Arrow tables, pandas or Polars
@@ -326,6 +339,15 @@ class VerifiedRelease(ShortQuestions):
 
     def _answer_short(self, sql: str) -> BoundedAnswer:
         return self._answer(sql, "weighted", {})
+
+    def _asked_tables(self) -> AskedTables | None:
+        declared = self._release.declared
+        if not declared.has_related_rows:
+            return None
+        form = declared.form
+        return AskedTables(
+            form.table_of_rows, form.related_table, form.person_key, tuple(form.related_columns)
+        )
 
     def rewrite(self, sql: str, dialect: str = "duckdb") -> str:
         """The SQL that computes the bounds of a query in a database that has the tables.
@@ -423,7 +445,7 @@ class VerifiedRelease(ShortQuestions):
             "title": self.title,
             "form": declared.form.method,
             "promises": ", ".join(promise.name for promise in declared.promises),
-            "rows": f"{declared.rows.published:,} of {declared.rows.read:,} published",
+            "rows": _numbers_of_rows(declared),
             "columns": ", ".join(f"{c.name} ({c.role})" for c in self.schema.values()),
             "verified": f"{'yes' if self.verified else 'no: check() verifies it'}; {self.author}",
         }

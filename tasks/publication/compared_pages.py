@@ -65,6 +65,16 @@ SCRIPTS: dict[str, str] = {
     "FEeCRWutPBQOg/4kVhRDZwNcmbUuCDppFqmZkG+O5D4=": "columns, fetched",
     "xg6gAkfjn/211n0NUk3AMgsAdHLwXMkdjDEw5zgD5is=": "subdomains, fetched",
     "czz6XB/km12Hn5VDXVNzAdFSISeuBpSNA2/4usvgpB8=": "labels, fetched",
+    "QLMzUeG4vY9nhMQcS7nScbgBtiHAvsAbu2U3bBmqPQk=": "apart",
+    "TwNYrttOUUW5R1MNq5UxzFM59M+rkgU+Mh1+NvwTbJI=": "columns",
+    "RWuVZyylBQcxE2SYmyiOrGGjtIjirC1uDA30JoAPK4o=": "labels",
+    "DZjc+ctnHbvhZKV2PIsCPGCYHgm7HyBVSzrRb/xtBsg=": "rows",
+    "OvQLpJYR0HqgxOtBUuQToTYA2oUnhWDa608awFzAHcY=": "subdomains",
+    "Rx1oyF9kHoYFy7ATZDSgO/prvvEEbp1jNf1WW8iBrA0=": "apart, fetched",
+    "BMGfA60fg/azP6OmaA7vzz3pAWUrYO+6mYaxXWrPJXM=": "columns, fetched",
+    "i5FyaRidYutUS58oBKyM98QSG+zIzKbufM6O49rDTpw=": "labels, fetched",
+    "AwoZ19HnMBH8kPulKRSH/M+phQjkETy9aue64y9Z9TM=": "rows, fetched",
+    "XSOdkFKrQWaB+puMbvZxhZPvQ+SnEQknLQEPQz3E+QM=": "subdomains, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

@@ -24,6 +24,7 @@ from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, VACANT_ROWS
 from sfumato.tasks.forms.recoded import TABLE
+from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS
 from sfumato.tasks.microdata.table import Column, encode, key
 from sfumato.tasks.query.question.ways import relations, tables_of_counts
 from sfumato.tasks.schema.formats import tells
@@ -44,6 +45,7 @@ _MARKUP = re.compile("[<\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _SAFE = 2**53  # integers below this are numbers in JSON, others are texts
 _MOST_BITS = 24  # what the script unpacks at once
 _NODE = "node"
+_NUMBERS = (PEOPLE, ROWS, MOST)
 _FETCHED = '{"fetched":true,'
 _LIKELY: Mapping[str, tuple[str, ...]] = {
     "rows": ("count", "sum", "avg"),
@@ -68,8 +70,7 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
         declared: the release as its manifest declares it.
     """
     shows = declared.form.shows
-    unanswered = declared.made_of or (declared.is_composed and shows == "labels")
-    if unanswered or not declared.rows.published or shows not in _TABLES:
+    if _is_unanswered(declared, tables) or shows not in _TABLES:
         return None
     text = None
     if _least_length(tables) <= MOST_TEXT:
@@ -77,6 +78,27 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
     if text is None:
         text = _text(declared, _FILES[shows], tables)
     return text
+
+
+def _is_unanswered(declared: Declared, tables: Tables) -> bool:
+    """Decide whether the script answers no questions about a release."""
+    composed_labels = declared.is_composed and declared.form.shows == "labels"
+    if declared.made_of or composed_labels or not declared.rows.published:
+        return True
+    return declared.has_related_rows and not _is_plain(declared, tables)
+
+
+def _is_plain(declared: Declared, tables: Tables) -> bool:
+    """Decide whether two related tables are all that the page's layout and its script know."""
+    form = declared.form
+    known = {
+        form.table_of_rows: [GROUP_ID, *_columns_of_people(declared)],
+        form.related_table: [GROUP_ID, *form.related_columns],
+        GROUPS: [GROUP_ID, *_NUMBERS],
+    }
+    own = {name: sorted(table.column_names) for name, table in tables.items()}
+    same = own == {name: sorted(names) for name, names in known.items()}
+    return same and tells("two tables", declared.software)
 
 
 def is_fetched(data: str) -> bool:
@@ -273,6 +295,34 @@ def _rows_and_subdomains(tables: Tables, declared: Declared) -> Document:
     }
 
 
+def _people_and_rows(tables: Tables, declared: Declared) -> Document:
+    """Return people with their groups, the related rows of each group, and its numbers."""
+    form = declared.form
+    people, related = tables[form.table_of_rows], tables[form.related_table]
+    rows = _with_counts(related.select([GROUP_ID, *form.related_columns]), _times(related))
+    return {
+        "tables": _names_of_tables(declared),
+        "rows": _table(_by_group(people.select([GROUP_ID, *_columns_of_people(declared)]))),
+        "values": [_table(rows)],
+        "groups": _table(_by_group(tables[GROUPS].select([GROUP_ID, *_NUMBERS]))),
+    }
+
+
+def _names_of_tables(declared: Declared) -> Document:
+    """Return the names by which questions call two tables and their key, and related columns."""
+    form = declared.form
+    return {
+        "people": form.table_of_rows,
+        "related": form.related_table,
+        "key": form.person_key,
+        "columns": list(form.related_columns),
+    }
+
+
+def _columns_of_people(declared: Declared) -> list[str]:
+    return [name for name in declared.columns if name not in declared.form.related_columns]
+
+
 def _nodes(tables: Tables, declared: Declared) -> "Nodes":
     from sfumato.tasks.query.help_tables.subdomains import read_nodes
 
@@ -313,6 +363,7 @@ _TABLES: Mapping[str, Callable[[Tables, Declared], Document]] = {
     "columns": _columns_apart,
     "labels": _labelled_rows,
     "subdomains": _rows_and_subdomains,
+    "apart": _people_and_rows,
 }
 
 
@@ -376,6 +427,18 @@ def _subdomains_in_files(tables: Tables, declared: Declared) -> Document:
     }
 
 
+def _people_and_rows_in_files(_: Tables, declared: Declared) -> Document:
+    """Name the files with people, with related rows, and with the numbers of groups."""
+    form = declared.form
+    return {
+        "tables": _names_of_tables(declared),
+        "rows": _files([form.table_of_rows], [GROUP_ID, *_columns_of_people(declared)]),
+        "values": [_files([form.related_table], [GROUP_ID, *form.related_columns], once=True)],
+        # no column of people or rows gives its type to a number of a group
+        "groups": _files([GROUPS], [GROUP_ID, *_NUMBERS], like=dict.fromkeys(_NUMBERS, GROUP_ID)),
+    }
+
+
 def _files(tables: list[str], names: list[str], **more: Any) -> Document:
     return {"files": [f"./data/{table}.{TABLES}" for table in tables], "names": names, **more}
 
@@ -385,6 +448,7 @@ _FILES: Mapping[str, Callable[[Tables, Declared], Document]] = {
     "columns": _columns_in_files,
     "labels": _labels_in_files,
     "subdomains": _subdomains_in_files,
+    "apart": _people_and_rows_in_files,
 }
 """Descriptions of tables that stay in files."""
 

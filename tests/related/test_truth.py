@@ -5,8 +5,10 @@ from random import Random
 import duckdb
 import pytest
 
-from sfumato.expectations.shared.errors import QueryError
+from sfumato.expectations.shared.errors import Fault, QueryError
 from sfumato.tasks.query.ask import answers
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.question.question import ROWS
 from sfumato.tasks.terms.opened import open_release
 from tests.flow_here import release_here
 from tests.related.drawn import HAS, bounds_of_truths, drawn_query
@@ -141,6 +143,28 @@ def test_other_queries_are_refused_with_what_to_ask(hospital, query, why):
     (answer,) = answers(hospital[0], [query])
     assert isinstance(answer, QueryError)
     assert why in str(answer)
+
+
+@pytest.mark.parametrize("counted", ["patients", "stays", "patients JOIN stays USING (patient)"])
+def test_more_rows_than_were_published_are_no_answer(hospital, counted, monkeypatch):
+    release, _ = hospital
+    most = max(
+        release.declared.rows.published,
+        release.declared.related_rows.published,
+    )
+    query = f"SELECT COUNT(*) FROM {counted}"
+    monkeypatch.setattr(
+        "sfumato.tasks.query.engines.related.RelatedEngine.ask",
+        lambda self, question, estimates: {(): {ROWS: Bounds(0, most)}},
+    )
+    (answer,) = answers(release, [query])
+    assert [bounds.upper for bounds in answer.rows[0].values()] == [most]
+    monkeypatch.setattr(
+        "sfumato.tasks.query.engines.related.RelatedEngine.ask",
+        lambda self, question, estimates: {(): {ROWS: Bounds(0, most + 1)}},
+    )
+    (answer,) = answers(release, [query])
+    assert isinstance(answer, Fault)
 
 
 def test_one_table_alone_is_exact(hospital):

@@ -5,6 +5,7 @@
  */
 
 import { readFileSync } from "node:fs";
+import "../../tasks/report/script/apart.js";
 import "../../tasks/report/script/columns.js";
 import "../../tasks/report/script/labels.js";
 import "../../tasks/report/script/rows.js";
@@ -12,9 +13,9 @@ import "../../tasks/report/script/subdomains.js";
 import { spansOf } from "../../tasks/report/script/accuracy.js";
 import { asNumber, isFraction } from "../../tasks/report/script/bounds.js";
 import { REST } from "../../tasks/report/script/engine.js";
-import { openRelease, Release } from "../../tasks/report/script/asking.js";
+import { openRelease, releaseOf } from "../../tasks/report/script/asking.js";
 import { readTables } from "../../tasks/report/script/fetched.js";
-import { parse } from "../../tasks/report/script/language.js";
+import { languageOf } from "../../tasks/report/script/language.js";
 import { Refusal } from "../../tasks/report/script/scales.js";
 
 const exact = (value) => (isFraction(value) ? `${value.n}/${value.d}` : value);
@@ -23,7 +24,7 @@ const likely = ({ interval, reason }) => ({ interval: interval && interval.map(a
 
 function answer(release, sql) {
   try {
-    const question = parse(sql, [...release.columns.keys()]);
+    const question = language.read(sql, release.packed);
     return release.answer(question).map(({ key, bounds }) => ({
       key: key.map((value) => (value === REST ? { rest: true } : value)),
       lower: exact(bounds.lower),
@@ -48,8 +49,9 @@ const readFile = async (path) => {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
 };
 const release = asked.data.fetched
-  ? new Release(await readTables(asked.data, readFile))
+  ? releaseOf(await readTables(asked.data, readFile))
   : await openRelease(asked.data);
-const measure = (sql) => spansOf(release, parse(sql, [...release.columns.keys()]), asked.over);
+const language = languageOf(release.packed);
+const measure = (sql) => spansOf(release, language.read(sql, release.packed), asked.over);
 const answers = asked.queries.map((sql) => (asked.over ? measure(sql) : answer(release, sql)));
 process.stdout.write(JSON.stringify(answers));

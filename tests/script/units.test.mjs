@@ -13,6 +13,8 @@ import { distance } from "../../tasks/report/script/nearest.js";
 import { compareTexts, momentOf, momentText, Refusal, scaleOf } from "../../tasks/report/script/scales.js";
 import { randomNumbers } from "../../tasks/report/script/random.js";
 import { combined, unpack, unitsOf } from "../../tasks/report/script/tables.js";
+import { peopleWith, sharedRows, totalOf } from "../../tasks/report/script/related.js";
+import { TWO_TABLES } from "../../tasks/report/script/twotables.js";
 import { measuredText, recordedIn, recordText } from "../../tasks/report/script/record.js";
 import { accuracyText, boundsText, commandOf, likelyText, linkOf, queryIn, reasonsOf } from "../../tasks/report/script/words.js";
 
@@ -261,4 +263,56 @@ test("random numbers are those of NumPy's default_rng", () => {
   assert.deepEqual(first(0), [0.6369616873214543, 0.2697867137638703, 0.04097352393619469]);
   assert.deepEqual(first(5), [0.8050029237453802, 0.8079407897364937, 0.515325561042142]);
   assert.deepEqual(first(4_000_000_000), [0.14708377792346694, 0.6471658305871946, 0.7932916544324882]);
+});
+
+const TABLES = {
+  shows: "apart",
+  tables: { people: "patients", related: "order", key: "Patient ID", columns: ["cost", "by"] },
+  columns: ["age", "sex", "cost", "by"].map((name) => ({ name, type: "integer" })),
+};
+const LINK = 'EXISTS (SELECT 1 FROM "order" WHERE "order"."Patient ID" = patients."Patient ID"';
+
+test("queries of two tables are written as they are read", () => {
+  const joined = 'FROM patients JOIN "order" USING ("Patient ID")';
+  for (const sql of [
+    "SELECT COUNT(*) FROM patients",
+    'SELECT "by", COUNT(*) FROM "order" WHERE cost > 3 GROUP BY "by"',
+    `SELECT sex, "by", SUM(cost) / COUNT(DISTINCT "Patient ID") ${joined} WHERE age > 3 OR cost > 5 GROUP BY sex, "by"`,
+    `SELECT COUNT(DISTINCT "Patient ID") ${joined}`,
+    `SELECT AVG(CASE WHEN ${LINK}) THEN 1 ELSE 0 END) FROM patients`,
+    `SELECT COUNT(*) FROM patients WHERE age > 3 AND NOT ${LINK} AND cost > 5 AND ("by" = 1 OR cost < 2))`,
+    `SELECT COUNT(*) FROM patients WHERE NOT (age > 3 OR ${LINK}))`,
+    'SELECT COUNT(*) FROM patients WHERE "Patient ID" NOT IN (SELECT "Patient ID" FROM "order" WHERE cost > 1 OR "by" = 2 GROUP BY "Patient ID" HAVING COUNT(*) >= 2)',
+  ]) {
+    assert.equal(TWO_TABLES.write(TWO_TABLES.read(sql, TABLES), TABLES), sql);
+  }
+});
+
+test("queries of two tables are read in other ways of writing", () => {
+  /** @param {string} sql */
+  const again = (sql) => TWO_TABLES.write(TWO_TABLES.read(sql, TABLES), TABLES);
+  assert.equal(
+    again('select Patients.SEX, count(patients."patient id") from "order" join patients using ("Patient ID") group by sex'),
+    'SELECT sex, COUNT(*) FROM patients JOIN "order" USING ("Patient ID") GROUP BY sex',
+  );
+  const among = '"Patient ID" IN (SELECT "Patient ID" FROM "order" GROUP BY "Patient ID" HAVING COUNT(*) > 1)';
+  assert.equal(
+    again(`SELECT COUNT(DISTINCT "Patient ID") FROM patients WHERE ${among} AND NOT ${among}`),
+    `SELECT COUNT(*) FROM patients WHERE ${among.replace("> 1", ">= 2")} AND ${among.replace("> 1", ">= 2").replace(" IN ", " NOT IN ")}`,
+  );
+  assert.equal(
+    again(`SELECT COUNT(*) FROM patients WHERE "Patient ID" IN (SELECT "Patient ID" FROM "order")`),
+    `SELECT COUNT(*) FROM patients WHERE ${LINK})`,
+  );
+  assert.throws(() => again('SELECT "Patient ID" FROM patients'), /is in no published table/);
+  assert.throws(() => again('SELECT COUNT(*) FROM patients WHERE "order".age > 3'), /age is in patients/);
+  assert.throws(() => again("SELECT COUNT(*) FROM patients WHERE EXISTS (SELECT 1)"), /FROM is expected/);
+});
+
+test("the toy of two groups has the bounds of its specification", () => {
+  const [people, rows, most, women, gout] = [[4, 4], [5, 7], [2, 3], [2, 2], [2, 2]].map((some) => Int32Array.from(some));
+  /** @param {{least: Int32Array, greatest: Int32Array}} ends */
+  const both = ({ least, greatest }) => [totalOf(least), totalOf(greatest)];
+  assert.deepEqual(both(sharedRows({ people, rows, most, hitPeople: women, hitRows: rows })), [2, 10]);
+  assert.deepEqual(both(peopleWith({ people, rows, most, hitPeople: people, hitRows: gout }, 1)), [2, 4]);
 });

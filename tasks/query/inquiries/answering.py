@@ -348,12 +348,10 @@ class _Cells:
     def _read_values(self, name: str) -> list[Any]:
         import pyarrow.compute as pc
 
-        values: set[Any] = set()
-        for source in self._published.tables.values():
-            table = read_table(source)
-            if name in table.column_names:
-                values |= set(pc.unique(table[name]).to_pylist())
-        if not values:
+        tables = map(read_table, self._published.tables.values())
+        columns = [table[name] for table in tables if name in table.column_names]
+        values = {value for column in columns for value in pc.unique(column).to_pylist()}
+        if not columns:
             raise QueryError(
                 "GROUP BY of a sensitive column is not possible here, because its values "
                 "are not published. Ask for each value with WHERE"

@@ -272,6 +272,7 @@ class _TablesReader:
         for count in counts:
             self._compare_counts(root, count)
         self._replace_subqueries(root)
+        _name_by_text(select)
         for node in (*select.expressions, select.args.get("having"), select.args.get("order")):
             if node is not None:
                 self._replace_subqueries(node)
@@ -436,6 +437,13 @@ def _called_tables(select: exp.Select) -> list[str]:
     from_, joins = select.args.get("from_"), select.args.get("joins") or ()
     nodes = [*([] if from_ is None else [from_.this]), *(join.this for join in joins)]
     return [node.alias_or_name.casefold() for node in nodes]
+
+
+def _name_by_text(select: exp.Select) -> None:
+    """Name selected columns with subqueries by their text, which marks are about to replace."""
+    for node in list(select.expressions):
+        if not isinstance(node, exp.Alias) and node.find(exp.Select) is not None:
+            node.replace(exp.alias_(node.copy(), node.sql("duckdb"), quoted=True))
 
 
 def _spell_out(root: exp.Expr, name: str | None) -> None:

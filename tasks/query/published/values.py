@@ -95,8 +95,12 @@ class PublishedValues:
         """The most rows that a query can count; None if no table gives their number."""
         if WAYS[self._declared.form.shows].without_rows:
             return max((_total(source) for source in self._tables_with(COUNT)), default=None)
-        rows = self._tables.get(self._declared.form.rows_table or TABLE)
-        return None if rows is None else row_count(rows)
+        form = self._declared.form
+        names = [form.rows_table or TABLE]
+        if self._declared.has_related_rows:
+            names = [form.table_of_rows, form.related_table]
+        known = [self._tables[name] for name in names if name in self._tables]
+        return max(map(row_count, known), default=None)
 
     @cached_property
     def lookup(self) -> Lookup:

@@ -1,7 +1,7 @@
 /** How accurate answers are: the widths of bounds over fixed ranges of a column, short and long. */
 
 import { apart, isFraction } from "./bounds.js";
-import { test, allOf } from "./conditions.js";
+import { both, test } from "./conditions.js";
 import { literalOf } from "./engine.js";
 import { scaleOf } from "./scales.js";
 
@@ -73,7 +73,7 @@ export function rangedColumns(release) {
 /**
  * Measure the accuracy of a question over ranges of a column.
  * @param {Release} release
- * @param {Pick<Question, "aggregate" | "column" | "share">} question
+ * @param {Question} question whose groups do not count
  * @param {string} name the column
  * @returns {Span[]} by length, without lengths that have no answers
  */
@@ -86,10 +86,11 @@ export function spansOf(release, question, name) {
   }
   return SHARES.map((share) => {
     const accuracies = rangesOf(ends[0], ends[1], share).flatMap(([first, last]) => {
-      const where = allOf([
+      const where = both(
         test(name, ">=", literalOf(described, scale.value(first))),
         test(name, "<=", literalOf(described, scale.value(last))),
-      ]);
+        question.where,
+      );
       const [row] = release.answer({ ...question, by: [], where });
       return accuracyOf(row.bounds) ?? [];
     });

@@ -25,6 +25,22 @@ import { Mistake, Refusal, scaleOf } from "./scales.js";
  * @property {Condition | null} share
  * @property {string[]} by
  * @property {Condition | null} where
+ * @property {Scope} [scope] of a question about two tables
+ */
+
+/**
+ * The condition that a person has at least so many related rows of some kind.
+ * @typedef {{times: number, condition: Condition | null}} Mark
+ */
+
+/**
+ * What a question about two tables counts.
+ * @typedef {object} Scope
+ * @property {"people" | "rows"} counted
+ * @property {("people" | "related")[]} from the tables that it reads
+ * @property {Mark[]} marks conditions on people's rows, each of which a column of truth values stands for
+ * @property {boolean} distinct whether the people with such rows are counted, not the rows
+ * @property {boolean} each whether the result is divided by the number of people with such rows
  */
 
 /** @typedef {{key: KeyValue[], bounds: Bounds}} AnswerRow */
@@ -46,7 +62,18 @@ export function registerReader(readTables) {
 
 /** @param {Packed} packed @returns {Promise<Release>} with its tables, which may have to be read */
 export async function openRelease(packed) {
-  return new Release(packed.fetched && reader ? await reader(packed) : packed);
+  return releaseOf(packed.fetched && reader ? await reader(packed) : packed);
+}
+
+/** @param {Packed} packed with all tables @returns {Release} */
+export const releaseOf = (packed) => new (RELEASES.get(packed.shows) ?? Release)(packed);
+
+/** @type {Map<Packed["shows"], typeof Release>} */
+const RELEASES = new Map();
+
+/** @param {Packed["shows"]} shows @param {typeof Release} kind of releases that are shown in this way */
+export function registerRelease(shows, kind) {
+  RELEASES.set(shows, kind);
 }
 
 /** A release whose tables are in memory. */
@@ -171,7 +198,7 @@ export class Release {
     );
     const exact = question.by.filter((name) => !banded.includes(name));
     const where = both(question.where, ...bands);
-    const asking = new Asking(this, exact);
+    const asking = this.asking(exact);
     const formula = asking.formula({ ...question, where });
     const present = asking.count(where);
     const cells = asking.keys();
@@ -186,6 +213,11 @@ export class Release {
       );
       return [{ key: all, bounds: formula(key) }];
     });
+  }
+
+  /** @param {string[]} by the columns whose values make the cells @returns {Asking} */
+  asking(by) {
+    return new Asking(this, by);
   }
 
   /** @param {string[]} by @param {AnswerRow} a @param {AnswerRow} b */
@@ -219,7 +251,7 @@ const isZero = (value) => value !== null && compareValues(value, fraction(0)) ==
  */
 
 /** The parts of one question; each set of rows is asked once. */
-class Asking {
+export class Asking {
   /** @param {Release} release @param {string[]} by the columns whose values make the cells */
   constructor(release, by) {
     this.release = release;
@@ -244,13 +276,14 @@ class Asking {
    * @param {Aggregate} aggregate
    * @param {string | null} column
    * @param {Condition | null} condition
+   * @param {boolean} [people] whether those with related rows are counted
    * @returns {Formula}
    */
-  ask(aggregate, column, condition) {
-    const text = JSON.stringify([aggregate, column, condition]);
+  ask(aggregate, column, condition, people = false) {
+    const text = JSON.stringify([aggregate, column, condition, people]);
     let cells = this.answers.get(text);
     if (!cells) {
-      cells = this.release.engine.ask({ aggregate, column, by: this.by, condition });
+      cells = this.release.engine.ask({ aggregate, column, by: this.by, condition, people });
       this.answers.set(text, cells);
     }
     const missing = aggregate === "count" ? bounds(fraction(0), fraction(0), fraction(0)) : NOTHING;

@@ -31,6 +31,7 @@ export const REST = Symbol("any other value");
  * @property {string | null} column the aggregated column; null for COUNT(*)
  * @property {string[]} by columns whose values make the rows of the answer
  * @property {Condition | null} condition
+ * @property {boolean} [people] whether people with such related rows are counted, not the rows
  */
 
 /** @typedef {{key: KeyValue[], bounds: Bounds}} Cell */

@@ -37,6 +37,7 @@ export async function readTables(packed, read) {
     admitted: packed.admitted && (await Promise.all(packed.admitted.map(fill))),
     marginals: packed.marginals && (await Promise.all(packed.marginals.map(fill))),
     lineage: packed.lineage && (await fill(packed.lineage)),
+    groups: packed.groups && (await fill(packed.groups)),
     shown: packed.shown && (await readShown(packed, fill)),
   };
 }

@@ -7,14 +7,25 @@ import { HIDDEN, Mistake, Refusal } from "./scales.js";
 /** @typedef {import("./asking.js").Question} Question */
 /** @typedef {import("./conditions.js").Comparison} Comparison */
 /** @typedef {import("./conditions.js").Condition} Condition */
+/** @typedef {import("./conditions.js").Test} Test */
 /** @typedef {import("./scales.js").Literal} Literal */
+/** @typedef {import("./tables.js").Packed} Packed */
+
+/** @typedef {Pick<Question, "aggregate" | "column" | "share"> & {distinct?: boolean, each?: boolean}} Asked */
+
+/**
+ * The queries of a page: how one is read, and how a question is written.
+ * @typedef {object} Language
+ * @property {(sql: string, packed: Packed) => Question} read
+ * @property {(question: Question, packed: Packed) => string} write
+ */
 
 /** @typedef {{kind: "word" | "name" | "text" | "number" | "symbol" | "end", text: string}} Token */
 
 const MOST_CHARACTERS = 10_000;
 const MOST_DEPTH = 100;
 const TOKEN =
-  /\s*(?:([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)|"((?:[^"]|"")+)"|'((?:[^']|'')*)'|(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+)|(<=|>=|<>|!=|[-+(),;*=<>]))/uy;
+  /\s*(?:([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)|"((?:[^"]|"")+)"|'((?:[^']|'')*)'|(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+)|(<=|>=|<>|!=|[-+(),;*=<>./]))/uy;
 /** @type {Token["kind"][]} */
 const KINDS = ["word", "name", "text", "number", "symbol"];
 const AGGREGATES = ["count", "sum", "avg", "min", "max", "median"];
@@ -65,11 +76,14 @@ function tokensOf(text) {
   return [...tokens, { kind: "end", text: "the end" }];
 }
 
-class Parser {
+/** Reads a query, token by token. */
+export class Parser {
   /** @param {string} sql @param {readonly string[]} columns */
   constructor(sql, columns) {
     this.tokens = tokensOf(sql);
+    /** @type {readonly string[]} */
     this.columns = columns;
+    /** @type {number} */
     this.place = 0;
     this.depth = 0;
   }
@@ -77,6 +91,11 @@ class Parser {
   /** @returns {Token} */
   get next() {
     return this.tokens[this.place];
+  }
+
+  /** @param {number} place where reading goes on */
+  goTo(place) {
+    this.place = place;
   }
 
   /** @returns {boolean} */
@@ -110,9 +129,7 @@ class Parser {
     }
     const shown = this.list(() => this.item());
     this.expect("from");
-    if (!this.takes("microdata")) {
-      throw new Refusal("A release has one table: write FROM microdata");
-    }
+    this.source();
     const where = this.takes("where") ? this.condition() : null;
     const by = this.takes("group") ? (this.expect("by"), this.list(() => this.column())) : [];
     const order = this.takes("order") ? (this.expect("by"), this.list(() => this.orderKey())) : [];
@@ -129,8 +146,15 @@ class Parser {
     return this.question(shown, by, where);
   }
 
+  /** Pass the table that the query is about. */
+  source() {
+    if (!this.takes("microdata")) {
+      throw new Refusal("A release has one table: write FROM microdata");
+    }
+  }
+
   /**
-   * @param {(string | Pick<Question, "aggregate" | "column" | "share">)[]} shown
+   * @param {(string | Asked)[]} shown
    * @param {string[]} by
    * @param {Condition | null} where
    * @returns {Question}
@@ -161,7 +185,7 @@ class Parser {
     return items;
   }
 
-  /** @returns {string | Pick<Question, "aggregate" | "column" | "share">} */
+  /** @returns {string | Asked} */
   item() {
     const { kind, text } = this.next;
     const after = this.tokens[this.place + 1];
@@ -181,7 +205,7 @@ class Parser {
     this.place += 1;
   }
 
-  /** @param {string} name @returns {Pick<Question, "aggregate" | "column" | "share">} */
+  /** @param {string} name @returns {Asked} */
   call(name) {
     if (!AGGREGATES.includes(name)) {
       throw new Refusal(`This page answers ${AGGREGATES.join(", ").toUpperCase()}, but not ${name.toUpperCase()}`);
@@ -422,9 +446,15 @@ function constant({ kind, text }) {
 /**
  * Write a condition in SQL.
  * @param {Condition} condition
+ * @param {(test: Test, negated: boolean) => string | null} [special] writes some tests in another way
  * @returns {string}
  */
-export function conditionSql(condition) {
+export function conditionSql(condition, special = () => null) {
+  const [leaf, negated] = condition.op === "not" ? [condition.part, true] : [condition, false];
+  const written = leaf.op === "test" ? special(leaf, negated) : null;
+  if (written !== null) {
+    return written;
+  }
   if (condition.op === "test") {
     const column = identifier(condition.column);
     return condition.literal ? `${column} ${condition.test} ${constant(condition.literal)}` : `${column} IS NULL`;
@@ -434,7 +464,7 @@ export function conditionSql(condition) {
     if (part.op === "test" && part.test === "null") {
       return `${identifier(part.column)} IS NOT NULL`;
     }
-    return `NOT (${conditionSql(part)})`;
+    return `NOT (${conditionSql(part, special)})`;
   }
   if (!("parts" in condition)) {
     throw new TypeError(condition.op);
@@ -446,7 +476,7 @@ export function conditionSql(condition) {
     return condition.op === "or" ? `${column} IN (${listed.join(", ")})` : `${column} BETWEEN ${listed.join(" AND ")}`;
   }
   const parts = condition.parts.map((part) =>
-    "parts" in part && !part.one ? `(${conditionSql(part)})` : conditionSql(part),
+    "parts" in part && !part.one ? `(${conditionSql(part, special)})` : conditionSql(part, special),
   );
   return parts.join(condition.op === "and" ? " AND " : " OR ");
 }
@@ -471,3 +501,20 @@ export function querySql({ aggregate, column, share, by, where }) {
   }
   return clauses.join(" ");
 }
+
+/** @type {Map<Packed["shows"], Language>} */
+const LANGUAGES = new Map();
+
+/** @type {Language} */
+const ONE_TABLE = {
+  read: (sql, { columns }) => parse(sql, columns.map(({ name }) => name)),
+  write: (question) => querySql(question),
+};
+
+/** @param {Packed["shows"]} shows @param {Language} language */
+export function registerLanguage(shows, language) {
+  LANGUAGES.set(shows, language);
+}
+
+/** @param {Packed} packed @returns {Language} that of the page of a release */
+export const languageOf = ({ shows }) => LANGUAGES.get(shows) ?? ONE_TABLE;

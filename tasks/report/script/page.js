@@ -3,14 +3,16 @@
 import { rangedColumns, spansOf } from "./accuracy.js";
 import { keyText, openRelease } from "./asking.js";
 import { asNumber, isFraction } from "./bounds.js";
+import { controlsOf } from "./controls.js";
+import { choice, draw, folded, headOf, make, named, note, optionsOf } from "./elements.js";
 import { approximate, decimalsOf, greater, lesser, ZERO } from "./fractions.js";
-import { conditionSql, identifier, parse, querySql } from "./language.js";
+import { identifier, languageOf } from "./language.js";
 import { fetchRecord, measuredText, recordText } from "./record.js";
 import { notesOn } from "./notes.js";
 import { isNumber, Mistake, Refusal } from "./scales.js";
 import {
-  accuracyText, boundsText, commandOf, estimateText, inPercent, likelyText, linkOf, NAMES, placeOn, programOf,
-  queryIn, questionText, reasonsOf, shareText, visible,
+  accuracyText, boundsText, commandOf, estimateText, inPercent, likelyText, linkOf, placeOn, programOf, queryIn,
+  reasonsOf, shareText, visible,
 } from "./words.js";
 
 /** @typedef {import("./asking.js").AnswerRow} AnswerRow */
@@ -19,75 +21,11 @@ import {
 /** @typedef {import("./fractions.js").Fraction} Fraction */
 /** @typedef {import("./tables.js").Packed} Packed */
 
-const SVG = "http://www.w3.org/2000/svg";
 const MOST_LINES = 500;
 const PAINTED = 40; // milliseconds, after which bounds are on the screen
 const LIKELY = "Likely interval (95 %)";
-/** @type {readonly (keyof typeof NAMES)[]} */
-const OFFERED = ["count", "share", "avg", "sum", "median", "min", "max"];
 const TESTS = { "=": "equal to", "<>": "not equal to", "<": "less than", "<=": "at most", ">": "more than", ">=": "at least" };
 const MOST_OFFERED = 200;
-
-/**
- * Make an element; texts become text, never markup.
- * @param {string} name
- * @param {Record<string, string>} attributes
- * @param {...(Node | string)} children
- * @returns {HTMLElement}
- */
-const make = (name, attributes, ...children) => filled(document.createElement(name), attributes, ...children);
-
-/** @param {string} called @param {...(Node | string)} children @returns {HTMLElement} a folded part */
-const folded = (called, ...children) => make("details", {}, make("summary", {}, called), ...children);
-
-/** @param {...(Node | string)} children */
-const note = (...children) => make("p", { class: "note" }, ...children);
-
-/** @param {string} text @param {Record<string, string>} [attributes] @returns {HTMLElement} the head of a column */
-const headOf = (text, attributes = {}) => make("th", { scope: "col", ...attributes }, text);
-
-/** @param {string} name @param {Record<string, string | number>} attributes @param {...(Node | string)} children */
-const draw = (name, attributes, ...children) => filled(document.createElementNS(SVG, name), attributes, ...children);
-
-/**
- * @template {Element} T
- * @param {T} element
- * @param {Record<string, string | number>} attributes
- * @param {...(Node | string)} children
- * @returns {T}
- */
-function filled(element, attributes, ...children) {
-  for (const [attribute, value] of Object.entries(attributes)) {
-    element.setAttribute(attribute, String(value));
-  }
-  element.append(...children);
-  return element;
-}
-
-/** @param {Record<string, string>} options the text of each value @returns {HTMLElement[]} */
-const optionsOf = (options) =>
-  Object.entries(options).map(([value, text]) => make("option", { value }, visible(text)));
-
-/**
- * @param {string} called
- * @param {Record<string, string>} options the text of each value
- * @returns {{label: HTMLElement, select: HTMLSelectElement}}
- */
-function choice(called, options) {
-  const select = /** @type {HTMLSelectElement} */ (make("select", {}, ...optionsOf(options)));
-  return { label: make("label", {}, make("span", {}, called), select), select };
-}
-
-/**
- * @param {string} called
- * @param {string} example
- * @returns {{label: HTMLElement, field: HTMLInputElement}} a field for a condition in SQL
- */
-function conditionField(called, example) {
-  const attributes = { type: "text", spellcheck: "false", autocomplete: "off", placeholder: example };
-  const field = /** @type {HTMLInputElement} */ (make("input", attributes));
-  return { label: make("label", { class: "wide" }, make("span", {}, called), field), field };
-}
 
 /** @param {import("./tables.js").Type} type @param {string} text @returns {string} as a query writes it */
 function constantOf(type, text) {
@@ -98,44 +36,27 @@ function constantOf(type, text) {
   return `${typed}'${text.replaceAll("'", "''")}'`;
 }
 
-/** @param {string[]} names @returns {Record<string, string>} */
-const named = (names) => Object.fromEntries(names.map((name) => [name, name]));
-
 /** The question line, and the answer below it. */
 class QuestionLine {
   /** @param {HTMLElement} place @param {Packed} packed */
   constructor(place, packed) {
     this.packed = packed;
     this.units = place.dataset.units ?? "rows";
+    this.language = languageOf(packed);
+    this.controls = controlsOf(packed, this.units);
     /** @type {Release | null} */
     this.release = null;
     /** @type {string | null} the query that was asked last */
     this.query = null;
-    const names = packed.columns.map(({ name }) => name);
-    const aggregates = packed.counts ? OFFERED.slice(0, 2) : OFFERED;
-    this.aggregate = choice("Compute", Object.fromEntries(aggregates.map((name) => [name, this.offered(name)])));
-    const numbers = packed.columns.filter(({ type }) => isNumber(type));
-    const sensitive = numbers.filter(({ role }) => role === "sensitive");
-    const offered = [...new Set([...sensitive, ...numbers])].map(({ name }) => name);
-    this.column = choice("of", named(offered));
-    this.by = choice("by", { "": "–", ...named(names) });
-    this.also = choice("and", { "": "–", ...named(names) });
-    this.share = conditionField("with", this.exampleOf(sensitive[0] ?? packed.columns[0], 1000));
-    this.where = conditionField("where", this.exampleOf(packed.columns[0], 30));
     this.sql = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: "3", spellcheck: "false" }));
     this.answer = make("div", { role: "status", "aria-live": "polite" });
     const form = make(
       "form",
       { class: "question" },
-      this.aggregate.label,
-      this.column.label,
-      this.share.label,
-      this.by.label,
-      this.also.label,
-      this.where.label,
+      ...this.controls.labels,
       make("button", { type: "submit" }, "Answer"),
     );
-    const builder = this.builder(names);
+    const builder = this.builder(packed.columns.map(({ name }) => name));
     const text = make(
       "form",
       { class: "question" },
@@ -153,12 +74,6 @@ class QuestionLine {
     this.askFragment();
   }
 
-  /** @param {keyof typeof NAMES} aggregate @returns {string} */
-  offered(aggregate) {
-    const rows = { count: `number of ${this.units}`, share: `share of ${this.units}` };
-    return aggregate === "count" || aggregate === "share" ? rows[aggregate] : NAMES[aggregate].toLowerCase();
-  }
-
   /** @returns {Promise<Release>} opened when the first question is asked */
   async open() {
     if (this.release === null) {
@@ -171,27 +86,10 @@ class QuestionLine {
     return this.release;
   }
 
-  /**
-   * @param {import("./tables.js").Described} column
-   * @param {number} number to compare it with, if it has numbers
-   * @returns {string} an example of a condition
-   */
-  exampleOf({ name, type }, number) {
-    return isNumber(type) ? `${identifier(name)} >= ${number}` : `${identifier(name)} IS NOT NULL`;
-  }
-
-  /** Show the column or the condition that an aggregate needs. */
-  offerColumns() {
-    const aggregate = this.aggregate.select.value;
-    this.column.label.hidden = aggregate === "count" || aggregate === "share";
-    this.share.label.hidden = aggregate !== "share";
-    /** @type {HTMLElement} */ (this.where.label.firstChild).textContent = aggregate === "share" ? `among ${this.units} where` : "where";
-  }
-
   /** Write the query that the controls say, and mark the answer as one to another question. */
   change() {
-    this.offerColumns();
-    this.sql.value = this.lineSql();
+    this.controls.offer();
+    this.sql.value = this.controls.sql();
     this.answer.classList.toggle("stale", this.sql.value !== this.query);
   }
 
@@ -214,7 +112,7 @@ class QuestionLine {
         return;
       }
       const part = `${identifier(described.name)} ${test.select.value} ${constantOf(described.type, text)}`;
-      const { field } = this.where;
+      const field = this.controls.placeOf(described);
       const before = field.value.trim();
       const first = /\bor\b/i.test(before) ? `(${before})` : before;
       field.value = before ? `${first} AND ${part}` : part;
@@ -244,18 +142,15 @@ class QuestionLine {
     const by = choice("over ranges of", {});
     const button = make("button", { type: "button" }, "Measure");
     const measure = async () => {
-      const names = this.packed.columns.map(({ name }) => name);
-      const question = parse(this.lineSql(), names);
-      const share = question.share === null ? "" : conditionSql(question.share);
-      const what = questionText({ ...question, by: [], where: null }, share, "", this.units);
+      const question = this.controls.ofEveryone(this.language.read(this.controls.sql(), this.packed));
       const spans = spansOf(await this.open(), question, by.select.value);
-      result.replaceChildren(...accuracyFigure(spans, what, by.select.value));
+      result.replaceChildren(...accuracyFigure(spans, this.controls.caption(question), by.select.value));
     };
     button.addEventListener("click", () => void this.refuseOr(measure, result));
     const controls = make("div", { class: "question" }, by.label, button);
     const details = folded(
       "How accurate are answers?",
-      make("p", {}, "Asks the question above about many ranges of a column, short and long, without its groups and its condition. Accuracy is half the width of the bounds, relative to their middle. A dot is one range, a line the median."),
+      make("p", {}, `Asks the question above about many ranges of a column, short and long, without ${this.controls.leftOut}. Accuracy is half the width of the bounds, relative to their middle. A dot is one range, a line the median.`),
       controls,
       result,
     );
@@ -287,21 +182,7 @@ class QuestionLine {
 
   /** Ask what the controls say. */
   askLine() {
-    void this.ask(this.lineSql());
-  }
-
-  /** @returns {string} the query that the controls say */
-  lineSql() {
-    const aggregate = this.aggregate.select.value;
-    const column = aggregate === "count" ? "*" : identifier(this.column.select.value);
-    const condition = this.share.field.value.trim() || this.share.field.placeholder;
-    const share = `AVG(CASE WHEN ${condition} THEN 1 ELSE 0 END)`;
-    const call = aggregate === "share" ? share : `${aggregate.toUpperCase()}(${column})`;
-    const keys = [...new Set([this.by.select.value, this.also.select.value])].filter(Boolean).map(identifier);
-    const where = this.where.field.value.trim();
-    const clauses = [`SELECT ${[...keys, call].join(", ")} FROM microdata`];
-    clauses.push(...(where ? [`WHERE ${where}`] : []), ...(keys.length ? [`GROUP BY ${keys.join(", ")}`] : []));
-    return clauses.join(" ");
+    void this.ask(this.controls.sql());
   }
 
   /** Ask the query in the page's address, if there is one. */
@@ -318,12 +199,13 @@ class QuestionLine {
     this.sql.value = sql;
     this.query = sql;
     try {
-      const question = parse(sql, this.packed.columns.map(({ name }) => name));
+      const question = this.language.read(sql, this.packed);
       const release = await this.open();
       const sooner = release.sooner(question);
       const rows = sooner ?? release.answer(question);
-      this.adopt(question);
-      this.query = querySql(question);
+      this.controls.adopt(question);
+      this.controls.offer();
+      this.query = this.language.write(question, this.packed);
       this.sql.value = this.query;
       this.answer.classList.remove("stale");
       this.show(question, rows, this.query, sooner !== null);
@@ -344,18 +226,6 @@ class QuestionLine {
     window.history.replaceState(null, "", linkOf(window.location.href, this.query));
   }
 
-  /** @param {Question} question fill the controls with it, as far as they can say it */
-  adopt({ aggregate, column, share, by, where }) {
-    this.aggregate.select.value = aggregate;
-    this.column.select.value = column ?? this.column.select.value;
-    [this.by, this.also].forEach(({ select }, place) => {
-      select.value = by[place] ?? "";
-    });
-    this.where.field.value = where === null ? "" : conditionSql(where);
-    this.share.field.value = share === null ? "" : conditionSql(share);
-    this.offerColumns();
-  }
-
   /** @param {Refusal} reason @param {string} sql */
   refuse(reason, sql) {
     const words = `${visible(reason.message)}.`;
@@ -372,8 +242,6 @@ class QuestionLine {
 
   /** @param {Question} question @param {AnswerRow[]} rows @param {string} sql @param {boolean} [waits] for intervals */
   show(question, rows, sql, waits = false) {
-    const where = question.where === null ? "" : conditionSql(question.where);
-    const share = question.share === null ? "" : conditionSql(question.share);
     const isShare = question.aggregate === "share";
     const first = rows.slice(0, MOST_LINES);
     const shown = isShare ? first.map((row) => ({ ...row, bounds: inPercent(row.bounds) })) : first;
@@ -395,11 +263,11 @@ class QuestionLine {
     const table = make(
       "table",
       { class: "bars stacked" },
-      make("caption", {}, `${questionText(question, share, where, this.units)}${rows.length > MOST_LINES ? ` (the first ${MOST_LINES} of ${rows.length.toLocaleString("en")} lines)` : ""}`),
+      make("caption", {}, `${this.controls.caption(question)}${rows.length > MOST_LINES ? ` (the first ${MOST_LINES} of ${rows.length.toLocaleString("en")} lines)` : ""}`),
       make("thead", {}, head),
       make("tbody", {}, ...lines),
     );
-    const notes = this.release ? notesOn(this.release, [question.where, question.share]) : [];
+    const notes = this.release ? notesOn(this.release, this.controls.conditionsOf(question)) : [];
     if (question.by.length > 2) {
       notes.push("The line above shows the first two of the columns that this answer is by.");
     }

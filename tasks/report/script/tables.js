@@ -57,7 +57,7 @@ import { fraction, parseNumber } from "./fractions.js";
 /**
  * The tables of a release, by the way in which its form shows a person.
  * @typedef {object} Packed
- * @property {"rows" | "columns" | "labels" | "subdomains"} shows
+ * @property {"rows" | "columns" | "labels" | "subdomains" | "apart"} shows
  * @property {boolean} counts whether COUNT alone has bounds
  * @property {boolean} [fetched] whether its tables are in files beside the page
  * @property {Described[]} columns
@@ -71,7 +71,14 @@ import { fraction, parseNumber } from "./fractions.js";
  * @property {Record<string, Label[]>} [labels] by column, in the order of the column's values
  * @property {Domain} [domain]
  * @property {PackedTable} [shown] the subdomains of groups, with counts
+ * @property {TwoTables} [tables] the names of two related tables; people are rows, and values related rows
+ * @property {PackedTable} [groups] how many people and related rows groups have, and the most of one person
  * @property {PackedTable} [aims] the target of each group, where files show subdomains by their ends
+ */
+
+/**
+ * The names of two related tables and of their key, and the columns of the related one.
+ * @typedef {{people: string, related: string, key: string, columns: string[]}} TwoTables
  */
 
 /**
