@@ -207,6 +207,11 @@ class PrivacyModel(ABC):
         return False
 
     @property
+    def counts_owners(self) -> bool:
+        """True if it is measured by the owners of related rows, where they are known."""
+        return self.needs_owners
+
+    @property
     def by_ranks(self) -> bool:
         """True if it depends only on how often values occur in a group, not on which values."""
         return False

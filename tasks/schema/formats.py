@@ -45,6 +45,8 @@ default: what does not use it is written, and digested, as it always was.
     15  form: apart, people and the rows of a second table that belong to their groups; the promises
         people, related-l-diversity and related-alpha; related_rows: what became of these rows;
         form.cap
+    16  columns: derive, facts of people computed from the rows of a second table; form.sensitive of
+        apart; facts of the promise related-l-diversity
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +62,7 @@ from sfumato.expectations.shared.errors import InputError, PromiseError
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.schema.files import DOCUMENT, parse_json, read_bytes
 
-NEWEST = 15
+NEWEST = 16
 COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
