@@ -6,7 +6,7 @@ group to belong to each of its people with the same chance.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -33,7 +33,7 @@ from sfumato.tasks.query.bounds.related import (
     sum_of_hits,
 )
 from sfumato.tasks.query.engines.engine import Engine, Files
-from sfumato.tasks.query.question.facts import conditions_on_facts, facts_of
+from sfumato.tasks.query.question.facts import conditions_on_facts
 from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
 from sfumato.tasks.query.question.question import Aggregate, Key, PersonHas, Question, RelatedScope
 from sfumato.tasks.query.sql.marginal_counts import Estimator
@@ -120,7 +120,6 @@ class RelatedEngine:
         """
         of_facts, others = conditions_on_facts(question.matching, self.declared)
         question = replace(question, matching=tuple(others))
-        self._require_no_facts(question.aggregates)
         cells = self._people_by_cell(question, of_facts)
         if self.scope is not None and self.scope.counted == "people":
             marks = conditions_of_marks(question, self.scope)
@@ -142,21 +141,6 @@ class RelatedEngine:
         query = exp.select(column).distinct().from_(table).order_by(column.copy())
         values = (value for (value,) in fetch(self.connection, query))
         return [value for value in values if value is not None and value == value]
-
-    def _require_no_facts(self, aggregates: Iterable[Aggregate]) -> None:
-        """Refuse aggregates of facts beside related rows.
-
-        Raises:
-            QueryError: naming the fact.
-        """
-        facts = facts_of(self.declared)
-        for aggregate in aggregates:
-            if aggregate.sensitive in facts:
-                raise QueryError(
-                    f"{aggregate.kind.sql_name} of {aggregate.sensitive} has no bounds beside rows "
-                    f"of {self.form.related}. Ask {self.form.people} by itself, without EXISTS, IN "
-                    f"or a join with {self.form.related}"
-                )
 
     def _people_by_cell(
         self, question: Question, of_facts: Sequence[exp.Expr]

@@ -10,8 +10,11 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from sfumato.expectations.shared.errors import QueryError
+from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.related.parameters import ApartParameters
+from sfumato.tasks.query.question.inquiry import Inquiry
 from sfumato.tasks.query.question.question import TABLE, Matching
 from sfumato.tasks.terms.terms import Terms
 
@@ -44,23 +47,24 @@ def people_alone(declared: _Declared) -> _Declared:
     return declared.model_copy(update={"columns": columns, "form": permuted})
 
 
-def tables_alone(tables: Mapping[str, _Table], form: ApartParameters) -> dict[str, _Table]:
+def tables_alone(tables: Mapping[str, _Table], form: FormParameters) -> dict[str, _Table]:
     """Return the table of people under the name that queries of one table have, and help tables."""
-    others = {n: t for n, t in tables.items() if n not in (form.people, form.related)}
-    return {**others, **({TABLE: tables[form.people]} if form.people in tables else {})}
+    people = form.table_of_rows
+    others = {n: t for n, t in tables.items() if n not in (people, form.related_table)}
+    return {**others, **({TABLE: tables[people]} if people in tables else {})}
 
 
-def with_people_named(query: exp.Select, form: ApartParameters) -> exp.Select:
+def with_people_named(query: exp.Select, form: FormParameters) -> exp.Select:
     """Return a query of people alone that names their table as the release does."""
     for table in list(query.find_all(exp.Table)):
         if table.name == TABLE:
-            renamed = exp.to_table(form.people)
+            renamed = exp.to_table(form.table_of_rows)
             if table.alias:
                 renamed.set("alias", table.args["alias"].copy())
             table.replace(renamed)
     for column in query.find_all(exp.Column):
         if column.table == TABLE:
-            column.set("table", exp.to_identifier(form.people))
+            column.set("table", exp.to_identifier(form.table_of_rows))
     return query
 
 
@@ -71,3 +75,35 @@ def conditions_on_facts(
     facts = set(facts_of(declared))
     of_facts = [part.condition for part in matching if {*part.columns} <= facts]
     return of_facts, [part for part in matching if not {*part.columns} <= facts]
+
+
+def groups_by_facts(inquiry: Inquiry, declared: Terms) -> bool:
+    """Decide whether rows of an answer are by facts, or by what these come to."""
+    facts = _with_calculated(inquiry, declared)
+    return any(key.name in facts for key in inquiry.keys)
+
+
+def require_no_facts(inquiry: Inquiry, declared: Terms) -> None:
+    """Refuse aggregates of facts in an inquiry that also reads related rows.
+
+    Raises:
+        QueryError: with what to ask instead.
+    """
+    facts, form = _with_calculated(inquiry, declared), declared.form
+    for part in inquiry.parts:
+        for aggregate in (*part.aggregates, *part.exact):
+            if aggregate.sensitive in facts:
+                raise QueryError(
+                    f"{aggregate.kind.sql_name} of a fact of people has no bounds beside rows of "
+                    f"{form.related_table}. Ask {form.table_of_rows} by itself, without EXISTS, IN "
+                    f"or a join with {form.related_table}"
+                )
+
+
+def _with_calculated(inquiry: Inquiry, declared: Terms) -> set[str]:
+    """Return the facts, and the columns that an inquiry calculates from some."""
+    facts = set(facts_of(declared))
+    for column in inquiry.calculated:
+        if facts & {*column.sources}:
+            facts.add(column.name)
+    return facts
