@@ -360,6 +360,14 @@ class PrivacyModel(ABC):
     def sentence(self) -> str:
         """Return the promise in words, for people who read a release."""
 
+    def sentence_of_facts(self) -> str:
+        """Return the promise in words, about facts of people whose quasi-identifiers are shown."""
+        return self.sentence()
+
+    def meaning_of_facts(self, name: str) -> str:
+        """Return the meaning of a verdict's parameter about such facts."""
+        return self.meanings[name]
+
     def sentence_of_declared(self) -> str:
         """Return the promise in words, for groups that show declared distributions."""
         return self.sentence()

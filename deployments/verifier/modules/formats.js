@@ -1,7 +1,7 @@
 /** Formats: which number a declaration must have (V4). */
 import { must, NotJudged } from './refusal.js'
 
-export const NEWEST = 15
+export const NEWEST = 16
 
 /** @param {unknown} value */
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -42,6 +42,8 @@ export function lowestFormat(d) {
       || has(form, 'fakes-by') || ['top-down', 'local-suppression'].includes(partition.method),
     14: has(form, 'marginals'),
     15: form.method === 'apart',
+    16: columns.some((/** @type {any} */ c) => has(c, 'derive')) || (form.method === 'apart' && has(form, 'sensitive'))
+      || promises.some((/** @type {any} */ p) => has(p, 'facts')),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

@@ -325,16 +325,17 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
     """Return the statements about people with several rows that files cannot show."""
     from sfumato.tasks.terms.assessment import numbers
 
+    of_two = any(promise.of_related for promise, _ in checked.over_people)
     statements = [
         f"{promise.name}{' of all members' if promise.of_whole_people else ''} "
         f"({numbers(v.observed)})"
         for promise, v in checked.over_people
-        if promise.needs_owners or not promise.of_related
+        if promise.needs_owners or not of_two
     ]
     if not statements:
         return ()
-    if any(promise.of_related for promise, _ in checked.over_people):
-        who = "against those who know their own rows, or how many everyone has"
+    if of_two:
+        who = "against those who know their own rows, or how many everyone has, and beside facts"
     else:
         over = {"people": "people, who have several rows,", "households": "households"}
         who = f"over {over[checked.over]}"

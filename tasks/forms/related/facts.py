@@ -6,21 +6,27 @@ numbers of a group, and not whose they are. All software has to read these two a
 are told by their text: `COUNT(*)` of type integer, and `COUNT(*) > 0` of type boolean.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS
 from sfumato.tasks.schema.names import GROUP_ID
-from sfumato.tasks.schema.published import Schema
+from sfumato.tasks.schema.published import DeclaredColumn, Schema
 
 Told = Literal["none", "presence", "numbers", "any"]
 """What facts of people say of numbers of related rows, as `related-l-diversity` has it."""
+TYPES = frozenset({"boolean", "integer", "decimal"})
+"""The types that facts can have."""
+_TEXTS = re.compile(r"'(?:[^']|'')*'")
+_NAMES = re.compile(r'"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_$]*)(?!\s*\(|[A-Za-z0-9_$])')
 _NUMBER = "count(*)"
 _PRESENCE = frozenset({"count(*)>0", "count(*)>=1", "count(*)<>0", "count(*)!=0"})
 
@@ -62,6 +68,51 @@ def told_by_facts(columns: Mapping[str, StatedFact]) -> Told:
     if not all(is_number_of_rows(column) or is_presence(column) for column in facts):
         return "any"
     return "numbers" if any(map(is_number_of_rows, facts)) else "presence"
+
+
+def columns_named(derive: str) -> set[str]:
+    """Return the names in the SQL of a fact, in small letters: columns, aliases and keywords.
+
+    All software has to find the same ones: no names of functions, and none within texts.
+
+    >>> sorted(columns_named("SUM(cost) FILTER (WHERE \"Ward\" = 'cost of A')"))
+    ['cost', 'ward', 'where']
+    """
+    found = _NAMES.finditer(_TEXTS.sub(" ", derive))
+    return {(m[1].replace('""', '"') if m[1] is not None else m[2]).casefold() for m in found}
+
+
+def require_stated_facts(
+    columns: Mapping[str, DeclaredColumn], related: Sequence[str], promises: Sequence[PrivacyModel]
+) -> None:
+    """Make sure that a release's columns and promises say what facts it has, and no more.
+
+    Args:
+        columns: the declared columns.
+        related: those of the related table; none in a release of one table.
+        promises: the declared promises.
+
+    Raises:
+        PromiseError: naming the column or promise.
+    """
+    facts = {name: column for name, column in columns.items() if column.derive is not None}
+    for name, column in columns.items():
+        is_fact, is_of_people = name in facts, bool(related) and name not in related
+        if is_fact and not (is_of_people and column.role == "sensitive" and column.type in TYPES):
+            raise PromiseError(f"column {name!r}: derive is for sensitive columns of people")
+        if is_of_people and column.role == "sensitive" and not is_fact:
+            raise PromiseError(f"column {name!r}: a sensitive column of people states no derive")
+    shown = {name.casefold() for name in related}
+    telling = any(shown & columns_named(str(column.derive)) for column in facts.values())
+    for number, promise in enumerate(promises):
+        place = f"promises.{number}: {promise.name}"
+        if promise.of_related and getattr(promise, "numbers", "hidden") == "known" and telling:
+            raise PromiseError(f"{place}: numbers are known beside facts of published columns")
+        if promise.name != "related-l-diversity":
+            continue
+        told = "none" if getattr(promise, "numbers", "") == "known" else told_by_facts(columns)
+        if getattr(promise, "facts", "none") != told:
+            raise PromiseError(f"{place}: was not judged with the facts that are published")
 
 
 def require_possible_facts(
