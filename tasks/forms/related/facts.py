@@ -71,7 +71,7 @@ def told_by_facts(columns: Mapping[str, StatedFact]) -> Told:
 
 
 def columns_named(derive: str) -> set[str]:
-    """Return the names in the SQL of a fact, in small letters: columns, aliases and keywords.
+    r"""Return the names in the SQL of a fact, in small letters: columns, aliases and keywords.
 
     All software has to find the same ones: no names of functions, and none within texts.
 
