@@ -73,8 +73,8 @@ def conditions_on_facts(
 ) -> tuple[list[exp.Expr], list[Matching]]:
     """Return the conditions on facts, and those on related rows or marks."""
     facts = set(facts_of(declared))
-    of_facts = [part.condition for part in matching if {*part.columns} <= facts]
-    return of_facts, [part for part in matching if not {*part.columns} <= facts]
+    of_facts = [part.condition for part in matching if facts & {*part.columns}]
+    return of_facts, [part for part in matching if not facts & {*part.columns}]
 
 
 def groups_by_facts(inquiry: Inquiry, declared: Terms) -> bool:
