@@ -83,20 +83,25 @@ def ingest_related(
     run: Path,
     name: str,
     show_counts: bool,
+    *,
+    facts: Mapping[str, ColumnSpec],
 ) -> Path:
     """Read the rows that belong to people, hold them to their declaration, match them by key.
 
-    `columns` are those of the related table, its key among them.
+    `columns` are those of the related table, its key among them; `facts` are columns of people that
+    are computed from their rows.
     """
     from sfumato.expectations.rules import verdicts as judged
     from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
+    from sfumato.tasks.microdata.derived import columns_of_facts  # few people have facts
 
-    whole = write_related_source(related, columns, base, run)
+    used = columns_of_facts(facts, related.name, columns) if facts else ()
+    whole = write_related_source(related, columns, base, run, used)
     table, rules = source_table(whole, columns)
     findings = judge_source(name, table, rules, gate_documents(run, "related"))
     require(columns, table, related.source.uri)
     judged.require(findings)
-    stage = write_with_related(ingested, whole, related, columns, nulls, base, run)
+    stage = write_with_related(ingested, whole, related, columns, nulls, base, run, facts)
     counts, left_out = read_note(stage, RELATED), read_note(stage, "counts")["suppressed"]
     message = f"ingest: {counts['read']:,} related rows read, {counts['published']:,} kept"
     if left_out:

@@ -127,10 +127,10 @@ def one_database():
     from sfumato.tasks.sql import session
 
     opened = session._open_database
-    shared = cache(lambda process: opened({}))  # the threads of one do not outlive a fork
+    shared = cache(lambda process: opened({}, {}))  # the threads of one do not outlive a fork
 
-    def one(paths):
-        return opened(paths) if paths else shared(os.getpid()).cursor()
+    def one(paths, limits):
+        return opened(paths, limits) if paths or limits else shared(os.getpid()).cursor()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "_open_database", one)

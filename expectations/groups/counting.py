@@ -281,7 +281,18 @@ def _merge_related(related: RelatedRows, into: np.ndarray) -> RelatedRows:
     inner, number = dense(merged)
     most = np.zeros(number, dtype=np.int64)
     np.maximum.at(most, inner, related.most)
-    return RelatedRows(np.unique(merged), merge(related.rows, inner), most)
+    fewest = None if related.fewest is None else _merge_fewest(related.fewest, inner, merged, into)
+    return RelatedRows(np.unique(merged), merge(related.rows, inner), most, fewest)
+
+
+def _merge_fewest(
+    fewest: np.ndarray, inner: np.ndarray, merged: np.ndarray, into: np.ndarray
+) -> np.ndarray:
+    """Return the rows that everybody has of merged groups: 0 where one of them has no rows."""
+    least = np.full(int(inner.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, inner, fewest)
+    occupied, parts = np.unique(merged, return_counts=True)
+    return np.where(np.bincount(into)[occupied] > parts, 0, least)
 
 
 def _merge_population(population: Population, into: np.ndarray, number: int) -> Population:

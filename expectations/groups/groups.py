@@ -153,11 +153,14 @@ class RelatedRows:
         rows: the rows of each of these groups, one group per entry of `group`, with the counts of
             their values; its `people` are their owners, which no published table shows.
         most: the rows of whoever has the most in each of these groups (int64).
+        fewest: the rows that everybody of each of these groups has, at least, as published facts of
+            people show (int64); None if no fact is about the number of rows.
     """
 
     group: np.ndarray
     rows: "Groups"
     most: np.ndarray
+    fewest: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)

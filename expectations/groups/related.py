@@ -48,24 +48,76 @@ def most_common(related: RelatedRows, name: str) -> np.ndarray:
     return related.rows.counts_of(name).largest
 
 
-def surely_of_somebody(sizes: np.ndarray, related: RelatedRows, name: str) -> np.ndarray:
+def surely_of_somebody(
+    sizes: np.ndarray, related: RelatedRows, name: str, fewest: np.ndarray | int = 0
+) -> np.ndarray:
     """Mark the groups in which somebody surely has a value, for who knows no numbers of rows.
 
     Whoever has the most rows in a group of m people with s rows, has so many; the others could have
     as many each. So everybody has at least s - (m - 1) · most rows, and surely one with a value if
-    fewer rows lack it.
+    fewer rows lack it. Facts of people may show that everybody has more.
 
     Args:
         sizes: the people of each group (int64, one per group).
         related: their rows.
         name: the attribute.
+        fewest: the rows that everybody has, at least, as facts show (int64, one per entry).
 
     Returns:
         bool, one per entry of `related`.
     """
     rows, others = related.rows.sizes, sizes[related.group] - 1
-    least = np.maximum(rows - others * related.most, 0)
+    least = np.maximum(rows - others * related.most, fewest)
     return np.asarray(most_common(related, name) + least > rows)
+
+
+def fewest_rows(sizes: np.ndarray, related: RelatedRows) -> np.ndarray:
+    """Return the rows that everybody of each group has, at least, by the owners of rows.
+
+    Args:
+        sizes: the people of each group (int64, one per group).
+        related: their rows, with the owners.
+
+    Returns:
+        int64, one per entry of `related`; 0 where somebody has none.
+
+    Raises:
+        ValueError: where the owners are not known.
+    """
+    if related.rows.people is None:
+        raise ValueError("without the owners of rows, the fewest of a person is not known")
+    people = related.rows.people
+    least = (
+        np.minimum.reduceat(people.rows, starts(people.group)) if len(people.rows) else people.rows
+    )
+    return np.where(people.sizes < sizes[related.group], 0, least)
+
+
+def had_by_everybody(sizes: np.ndarray, related: RelatedRows, name: str) -> np.ndarray:
+    """Mark the groups of which everybody has a row with one and the same value.
+
+    Whatever else is published of a group's people, not of each by name: while somebody has no such
+    row, anybody may be that person, so that nobody surely has one.
+
+    Args:
+        sizes: the people of each group (int64, one per group).
+        related: their rows, with the owners.
+        name: the attribute.
+
+    Returns:
+        bool, one per entry of `related`.
+
+    Raises:
+        ValueError: where the owners are not known.
+    """
+    if related.rows.people is None:
+        raise ValueError("without the owners of rows, nothing is known of who has a value")
+    held, counts = related.rows.people.held[name], related.rows.counts_of(name)
+    people = np.bincount(held.group * counts.values + held.value)
+    most = np.zeros(len(related.group), dtype=np.int64)
+    occurring = np.flatnonzero(people)
+    np.maximum.at(most, occurring // counts.values, people[occurring])
+    return np.asarray(most >= sizes[related.group])
 
 
 def surely_of_owner(related: RelatedRows, name: str) -> np.ndarray:

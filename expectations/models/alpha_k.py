@@ -105,3 +105,15 @@ class AlphaK(PrivacyModel):
             f"every combination of quasi-identifiers is shown by at least {self.k} rows, and "
             f"{which} of {self.sensitive} by more than a share {plain(self.alpha)} of them"
         )
+
+    def sentence_of_facts(self) -> str:
+        """Return the promise in words, about facts of people whose quasi-identifiers are shown."""
+        which = "no value" if self.values is None else f"none of {', '.join(self.values)}"
+        return (
+            f"each value of {self.sensitive} may belong to any of at least {self.k} people, and "
+            f"{which} is that of more than a share {plain(self.alpha)} of a group's people"
+        )
+
+    def meaning_of_facts(self, name: str) -> str:
+        """Return the meaning of a verdict's parameter about such facts."""
+        return "people of a group, at least" if name == "k" else self.meanings[name]

@@ -210,6 +210,11 @@ class PrivacyModel(ABC):
         return False
 
     @property
+    def counts_owners(self) -> bool:
+        """True if it is measured by the owners of related rows, where they are known."""
+        return self.needs_owners
+
+    @property
     def by_ranks(self) -> bool:
         """True if it depends only on how often values occur in a group, not on which values."""
         return False
@@ -357,6 +362,14 @@ class PrivacyModel(ABC):
     @abstractmethod
     def sentence(self) -> str:
         """Return the promise in words, for people who read a release."""
+
+    def sentence_of_facts(self) -> str:
+        """Return the promise in words, about facts of people whose quasi-identifiers are shown."""
+        return self.sentence()
+
+    def meaning_of_facts(self, name: str) -> str:
+        """Return the meaning of a verdict's parameter about such facts."""
+        return self.meanings[name]
 
     def sentence_of_declared(self) -> str:
         """Return the promise in words, for groups that show declared distributions."""

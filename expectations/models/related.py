@@ -24,19 +24,32 @@ from sfumato.expectations.groups.groups import Groups, RelatedRows
 from sfumato.expectations.groups.related import (
     NOBODY,
     Insiders,
+    fewest_rows,
+    had_by_everybody,
     most_common,
     surely_of_owner,
     surely_of_somebody,
 )
 from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.shared.exact import are_above, largest
-from sfumato.expectations.shared.numbers import ExactNumber, Number, plain
+from sfumato.expectations.shared.numbers import SINCE, ExactNumber, Number, plain
 from sfumato.expectations.shared.sorting import distinct
 
 _DECIMALS = 1000  # a proposed share is rounded up to thousandths
 Numbers = Annotated[
     Literal["hidden", "known"],
     Field(description="whether an adversary knows how many related rows each person has"),
+]
+Facts = Annotated[
+    Literal["none", "presence", "numbers", "any"],
+    Field(
+        exclude_if=lambda facts: facts == "none",  # digests of terms stay what they are
+        json_schema_extra={SINCE: 16},
+        description=(
+            "facts of people published beside their rows, set by Sfumato: none, who has rows, "
+            "numbers of rows, or any"
+        ),
+    ),
 ]
 
 
@@ -151,17 +164,25 @@ class RelatedDiversity(RelatedPromise):
         Literal[0, 1],
         Field(description="1 also protects from people of the group who know their own rows"),
     ] = 0
+    facts: Facts = "none"
 
     @model_validator(mode="after")
     def _insiders_know_numbers(self) -> Self:
         if self.insiders and self.numbers == "hidden":
             raise ValueError("insiders: 1 needs `numbers: known`: insiders know the numbers")
+        if self.facts != "none" and self.numbers == "known":
+            raise ValueError("facts: matters only with `numbers: hidden`. Leave facts out")
         return self
 
     @property
     def needs_owners(self) -> bool:
-        """True if insiders are promised against: what they learn depends on who has which rows."""
-        return self.insiders > 0
+        """True against insiders, and beside any facts: what these tell depends on who has what."""
+        return self.insiders > 0 or self.facts == "any"
+
+    @property
+    def counts_owners(self) -> bool:
+        """True if it is also measured by the owners of rows, where they are known."""
+        return self.needs_owners or self.facts != "none"
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`l`: the values that people with rows may have, 1 if one is certain (int64 per group).
@@ -197,6 +218,7 @@ class RelatedDiversity(RelatedPromise):
         """Return the promise in words."""
         knows = " and how many rows everyone has" if self.numbers == "known" else ""
         own = "; this also holds for people of the group, who know their own rows too"
+        knows += " and the facts published of its people" if self.facts != "none" else ""
         return (
             f"whoever knows a person's group{knows} still faces at least {self.l} different values "
             f"of {self.sensitive}, none of which is certain{own if self.insiders else ''}"
@@ -204,8 +226,7 @@ class RelatedDiversity(RelatedPromise):
 
     def _count_values(self, sizes: np.ndarray, related: RelatedRows) -> np.ndarray:
         name = self.attribute_of(related)
-        of_owner = surely_of_owner(related, name) if self.numbers == "known" else None
-        certain = surely_of_somebody(sizes, related, name) if of_owner is None else of_owner
+        certain = self._certain(sizes, related, name)
         faced = np.where(certain, 1, related.rows.counts_of(name).distinct)
         if not self.insiders or related.rows.people is None:
             return faced
@@ -214,6 +235,24 @@ class RelatedDiversity(RelatedPromise):
         return np.minimum(
             faced, np.where(by_insiders == NOBODY, NOBODY, by_insiders + (by_insiders > 1))
         )
+
+    def _certain(self, sizes: np.ndarray, related: RelatedRows, name: str) -> np.ndarray:
+        """Mark the groups in which somebody surely has a value (bool, one per entry)."""
+        if self.numbers == "known":
+            return surely_of_owner(related, name)
+        certain = surely_of_somebody(sizes, related, name, self._fewest(sizes, related))
+        if self.facts == "any" and related.rows.people is not None:
+            certain = certain | had_by_everybody(sizes, related, name)
+        return certain
+
+    def _fewest(self, sizes: np.ndarray, related: RelatedRows) -> np.ndarray | int:
+        """Return the rows that everybody has, at least, as published facts show."""
+        if related.fewest is not None and self.facts != "none":
+            return related.fewest
+        if related.rows.people is None or self.facts not in ("presence", "numbers"):
+            return 0
+        fewest = fewest_rows(sizes, related)
+        return np.minimum(fewest, 1) if self.facts == "presence" else fewest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,6 +366,12 @@ def _too_few_values(promise: RelatedDiversity, coarsest: Groups) -> str:
             "A person of the group who knows their own rows, and how many rows everyone has, "
             f"leaves fewer values for another person, even if {_as_one(coarsest)}"
         )
+    elif promise.facts == "any":
+        reason = (
+            f"Everybody of a stratum has a row with the same value of {name!r}, which facts of "
+            "people may show"
+        )
+        steps.append("leave out the facts (derive)")
     else:
         reason = f"Each person has so many rows that one person surely has a value of {name!r}"
     steps += _weaker(promise, coarsest, best)

@@ -296,14 +296,14 @@ def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
     if spec.related is None:
         return whole, ingested
     of_related = spec.columns_with_key
-    rows = write_related_source(spec.related, of_related, base, run)
+    rows = write_related_source(spec.related, of_related, base, run, spec.columns_of_facts)
     table, rules = source_table(rows, of_related)
     documents = gate_documents(run, "related")
     findings = judge_source(resolved.line.name, table, rules, documents)
     require(of_related, table, spec.related.source.uri)
     verdicts.require(findings)
     return whole, write_with_related(
-        ingested, rows, spec.related, of_related, spec.nulls, base, run
+        ingested, rows, spec.related, of_related, spec.nulls, base, run, spec.facts
     )
 
 

@@ -43,21 +43,18 @@ def _ingest_two(
     resolved: ResolvedRun, related: RelatedSource, environment: Mapping[str, str], place: Path
 ) -> Ingested:
     """Read people with their related rows."""
-    from sfumato.tasks.microdata.related import leave_out_above, match_rows, require_keys
+    from sfumato.tasks.microdata.related import match_related
 
-    spec, base, key = resolved.spec, resolved.base, related.key
+    spec, base = resolved.spec, resolved.base
     whole = read(spec.source, spec.own_columns, base, environment, place)
     people = represented_rows(whole, spec.source, spec.own_columns, spec.nulls, base)
     columns = spec.columns_with_key
     with source_secrets(related.source, environ):
-        read_rows = read(related.source, columns, base, environment, place)
+        read_rows = read(related.source, columns, base, environment, place, spec.columns_of_facts)
     rows = represented_rows(read_rows, related.source, columns, spec.nulls, base).microdata
-    require_keys(rows, key, related.source.uri)
-    matched = match_rows(
-        people.microdata, whole[key], rows, key, related.source.uri, related.orphans
+    matched = match_related(
+        people.microdata, whole[related.key], rows, related, columns, spec.facts, spec.nulls
     )
-    if related.cap is not None:
-        matched = leave_out_above(matched, related.cap, related.source.uri)
     return replace(people, microdata=matched.microdata)
 
 

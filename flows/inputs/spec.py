@@ -32,6 +32,7 @@ from sfumato.tasks.candidates.wished import AutoParameters, Choosing, WishedTerm
 from sfumato.tasks.continued.parameters import declaration_of
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.partitions.targets.given import read_given_target
+from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.files import NestingError
 from sfumato.tasks.schema.hierarchy_rules import HierarchyLevel, HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -121,6 +122,7 @@ class ReleaseSpec(SaidOfLine, SpecParts):
                 unprotected=column.unprotected,
                 hierarchy=self._used_hierarchy(name, base),
                 leaves="published" if narrows_hierarchy(self, name) else "all",
+                derive=_sql_of(column),
                 **column.coding_keys(),
             )
             for role in _PUBLISHED_ROLES
@@ -145,6 +147,15 @@ class ReleaseSpec(SaidOfLine, SpecParts):
         if written is None or not uses_hierarchy(self, name):
             return None
         return declared_hierarchy(name, written, base)
+
+
+def _sql_of(column: ColumnSpec) -> str | None:
+    """Return the SQL of a fact as a release states it, on one line; None for other columns."""
+    if column.derive is None:
+        return None
+    from sfumato.tasks.sql.of_person import one_line  # few specs have facts
+
+    return one_line(column.derive)
 
 
 def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:

@@ -79,8 +79,21 @@ def _promises_of_two(spec: SpecParts) -> None:
     """Refuse a promise about one table where there are two."""
     if spec.related is None:
         return
+    of_rows = spec.form.related_columns
     for i, promise in enumerate(spec.promises):
-        if not spec.form.admits(promise):
+        if promise.of_related and promise.protects and promise.sensitive in spec.facts:
+            raise ValueError(
+                f"promises.{i}.sensitive: {promise.sensitive} is a fact of people, and "
+                f"{promise.name} is about rows of {spec.form.related_table}. Promise l-diversity, "
+                "or another promise of one table"
+            )
+        if spec.facts and not promise.of_related and promise.sensitive in of_rows:
+            raise ValueError(
+                f"promises.{i}: {promise.name} is about the facts of people, and "
+                f"{promise.sensitive} is a column of {spec.form.related_table}. Promise "
+                "related-l-diversity or related-alpha"
+            )
+        if not spec.form.admits(promise) or not (promise.of_related or spec.facts):
             raise ValueError(
                 f"promises.{i}: {promise.name} is about one table. Of two, promise people, "
                 "related-l-diversity or related-alpha"

@@ -329,7 +329,8 @@ def _fault_of_subject(spec: SpecParts, workload: Workload) -> str | None:
                 "`kind: range` with `aggregate: count`"
             )
         )
-    column = workload.of or sensitive[0]
+    of_rows = [name for name in sensitive if name in spec.form.related_columns]
+    column = workload.of or (of_rows or sensitive)[0]
     if column not in sensitive:
         return f"{column!r} is not a column with role sensitive"
     if workload.kind == "arbitrary" and spec.columns[column].nulls == "category":
@@ -345,8 +346,15 @@ def _fault_of_subject(spec: SpecParts, workload: Workload) -> str | None:
     return None
 
 
-def _fault_of_tables(workload: Workload, *, of_two: bool) -> str | None:
+def _fault_of_tables(workload: Workload, *, of_two: bool, of_fact: bool) -> str | None:
     """Return why a workload is not about the one table, or the two, of a spec; None if it is."""
+    if of_fact and isinstance(workload, PeopleWorkload):
+        return (
+            f"kind people is about rows with a value, and {workload.of} is a fact of people. Use "
+            "`kind: range` or `kind: counts`"
+        )
+    if of_fact and workload.kind != "arbitrary":
+        return None
     if isinstance(workload, PeopleWorkload) and not of_two:
         return "kind people is about people and their rows in a second table. Use `kind: counts`"
     if of_two and workload.kind == "arbitrary":
@@ -362,7 +370,8 @@ def _fault_of_tables(workload: Workload, *, of_two: bool) -> str | None:
 def _fault_of_queries(spec: SpecParts, workload: Workload) -> str | None:
     """Return why the queries of a workload cannot be answered from what is published, or None."""
     form, of_two = spec.form.method, spec.related is not None
-    if (fault := _fault_of_tables(workload, of_two=of_two)) is not None:
+    of_fact = workload.of in spec.facts
+    if (fault := _fault_of_tables(workload, of_two=of_two, of_fact=of_fact)) is not None:
         return fault
     if spec.form.counts_alone and workload.aggregate != "count":
         return (

@@ -356,9 +356,23 @@ class SpecParts(StrictPart):
 
     @property
     def own_columns(self) -> dict[str, ColumnSpec]:
-        """The columns of the people's table: all, unless a second table belongs to it."""
-        related = self.related_columns
-        return {name: column for name, column in self.columns.items() if name not in related}
+        """The columns of the people's source: all, unless a second table belongs to it."""
+        others = {*self.related_columns, *self.facts}
+        return {name: column for name, column in self.columns.items() if name not in others}
+
+    @property
+    def facts(self) -> dict[str, ColumnSpec]:
+        """The columns of people that are computed from related rows."""
+        return {name: column for name, column in self.columns.items() if column.derive is not None}
+
+    @property
+    def columns_of_facts(self) -> set[str]:
+        """The columns of the related table that facts of people are computed from."""
+        if self.related is None or not self.facts:
+            return set()
+        from sfumato.tasks.microdata.derived import columns_of_facts  # few specs have facts
+
+        return columns_of_facts(self.facts, self.related.name, self.related_columns)
 
     @property
     def approval_wish(self) -> ApprovalWish | None:
@@ -401,4 +415,9 @@ class SpecParts(StrictPart):
         columns = [
             self.names_with_roles(role) for role in ("quasi-identifier", "sensitive", "weight")
         ]
-        return tuple(with_columns(promise, *columns) for promise in self.promises)
+        scoped = tuple(with_columns(promise, *columns) for promise in self.promises)
+        if self.related is None or not self.facts:
+            return scoped
+        from sfumato.flows.rules.facts import judged_beside  # few specs have facts
+
+        return tuple(judged_beside(promise, self.facts) for promise in scoped)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _TABLE = frozenset({"source", "columns"})
+_PEOPLE = frozenset({*_TABLE, "sensitive"})
 _RELATED = frozenset({*_TABLE, "of", "show", "numbers", "maximum", "orphans"})
 _ONLY = {"show": "apart", "numbers": "hidden"}
 _WORDS_OF_ONLY = (
@@ -20,6 +21,11 @@ _WORDS_OF_MAXIMUM = (
     "the most rows of one person are published for each group. With `at-most`, people with more "
     "rows are left out, and a person who is known to be missing may be one of them"
 )
+_TOGETHER = {
+    "enum": ["independent", "together"],
+    "default": "independent",
+    "description": "together keeps the facts of one person in one row (table of people)",
+}
 _INSTEAD = ("source", "columns", "unit", "form", "related")
 _WHY_NOT = {
     "unit": "the key names people",
@@ -61,6 +67,7 @@ def as_one_spec(document: Any) -> Any:
         "key": key,
         "columns": published,
         **({} if cap is None else {"cap": cap}),
+        **({"sensitive": of_people["sensitive"]} if "sensitive" in of_people else {}),
     }
     without = {name: value for name, value in document.items() if name != "tables"}
     orphans = {"orphans": of_related["orphans"]} if "orphans" in of_related else {}
@@ -71,6 +78,7 @@ def as_one_spec(document: Any) -> Any:
         "unit": key,
         "form": form,
         "related": {
+            "name": related,
             "source": of_related["source"],
             "key": key,
             "columns": list(rows),
@@ -134,10 +142,12 @@ def _schema_of_table(source: Any, columns: Any, orphans: Any) -> dict[str, Any]:
             **only,
             "maximum": _schema_of_maximum(),
             "orphans": orphans,
+            "sensitive": dict(_TOGETHER),
         },
         "required": sorted(_TABLE),
         "additionalProperties": False,
         "dependentRequired": {name: ["of"] for name in sorted(_RELATED - _TABLE - {"of"})},
+        "dependentSchemas": {"of": {"not": {"required": ["sensitive"]}}},
         "description": "A table of people, or one of rows that belong to them.",
     }
 
@@ -192,6 +202,7 @@ def faults_in_tables(faults: str, document: Any) -> str:
         "related.orphans": f"tables.{related}.orphans",
         "form.columns:": f"tables.{related}.columns:",
         "form.people:": f"tables.{people}:",
+        "form.sensitive:": f"tables.{people}.sensitive:",
         "form.related:": f"tables.{related}:",
     }
     key = _key(document["tables"], people, related)
@@ -227,7 +238,7 @@ def _names_of_tables(tables: Any) -> tuple[str, str]:
     (people,) = (name for name in tables if name != related[0])
     if tables[related[0]]["of"] != people:
         raise ValueError(f"tables.{related[0]}.of: must be {people}, the other table")
-    for name, keys in ((people, _TABLE), (related[0], _RELATED)):
+    for name, keys in ((people, _PEOPLE), (related[0], _RELATED)):
         _require_keys(name, tables[name], keys)
     return str(people), str(related[0])
 

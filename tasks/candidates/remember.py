@@ -22,6 +22,7 @@ from sfumato.tasks.forms.vacancies import MARK, mark
 from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key, load, save
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.slots import LIVE, SlotMap, as_table
+from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.files import read_json, sha256_of
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.people import WhoseRows
@@ -130,11 +131,13 @@ def slots_of(names: np.ndarray, microdata: Microdata, group: np.ndarray) -> Slot
 def whose_rows(microdata: Microdata, class_: np.ndarray) -> WhoseRows:
     """Return whose the rows of a version are, from the class of each row (int64, -1: none).
 
-    Of people with related rows it has the quasi-identifiers, by which their groups are compared.
+    Of people with related rows it has all published columns, by which their groups are compared.
     """
     grouped = np.flatnonzero(class_ >= 0)
     rows = microdata.take(grouped)
-    roles = ("sensitive",) if rows.related is None else ("quasi-identifier", "insensitive")
+    roles: tuple[Role, ...] = ("sensitive",)
+    if rows.related is not None:
+        roles = ("quasi-identifier", "insensitive", "sensitive")
     return WhoseRows(class_[grouped], rows.keep(rows.with_roles(*roles)))
 
 

@@ -18,7 +18,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical
 from sfumato.tasks.forms.recoded import sensitive_column
-from sfumato.tasks.microdata.table import Microdata, Randomness, encode, key
+from sfumato.tasks.microdata.table import Column, Microdata, Randomness, encode, key
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import Schema
@@ -35,17 +35,33 @@ def publish(
     """Shuffle the sensitive columns within the groups, together or each by itself, and publish."""
     positions = np.flatnonzero(partition.group >= 0)
     published, group = microdata.take(positions), partition.group[positions]
-    rows = stable_order(group)
     columns = {
         column.name: column.dictionary_array()
         for column in published.with_roles("quasi-identifier", "insensitive")
     }
-    shuffled = np.empty(len(positions), dtype=np.int64)
-    for number, column in enumerate(published.with_roles("sensitive")):
-        if number == 0 or parameters.sensitive == "independent":
-            shuffled[rows] = np.lexsort((randomness(len(positions)), group))
-        columns[column.name] = column.dictionary_array().take(pa.array(shuffled))
+    sensitive, together = published.with_roles("sensitive"), parameters.sensitive == "together"
+    columns |= shuffle_within_groups(sensitive, group, randomness, together=together)
     return canonical({TABLE: pa.table({**columns, GROUP_ID: group})})
+
+
+def shuffle_within_groups(
+    columns: Sequence[Column], group: np.ndarray, randomness: Randomness, *, together: bool
+) -> dict[str, pa.Array]:
+    """Return columns with their values shuffled inside each group, together or each by itself.
+
+    Args:
+        columns: of the same rows.
+        group: the group of each row (int64).
+        randomness: what is drawn from.
+        together: whether the values of one row stay in one row.
+    """
+    rows, order = stable_order(group), np.empty(len(group), dtype=np.int64)
+    shuffled = {}
+    for number, column in enumerate(columns):
+        if number == 0 or not together:
+            order[rows] = np.lexsort((randomness(len(group)), group))
+        shuffled[column.name] = column.dictionary_array().take(pa.array(order))
+    return shuffled
 
 
 def canonical(tables: Tables) -> Tables:

@@ -64,7 +64,7 @@ class ReleasedField:
         name: its name.
         type: its type in the file, as Data Packages name it; labels are `string`.
         required: whether the file has a value in every row.
-        description: the publisher's words about it.
+        description: the publisher's words about it, or how a fact of people was computed.
         categories: the codes with their labels, if the manifest has them.
         column: its declaration; None for columns such as `group_id`.
     """
@@ -240,13 +240,21 @@ class ReleaseDescription:
             tuple(map(self._field, fields)),
         )
 
+    def _computed(self, name: str) -> str | None:
+        """Return how a fact of people was computed; None for other columns."""
+        column = self.declaration.columns.get(name)
+        if column is None or column.derive is None:
+            return None
+        related = self.declaration.form.related_table
+        return f"Computed from the rows of {related} of each person: {column.derive}"
+
     def _field(self, field: Mapping[str, Any]) -> ReleasedField:
         name = str(field["name"])
         return ReleasedField(
             name,
             str(field["type"]),
             bool(field.get("constraints", {}).get("required", False)),
-            self.declaration.words.columns.get(name),
+            self.declaration.words.columns.get(name) or self._computed(name),
             tuple((c["value"], c["label"]) for c in field.get("categories", ())),
             self.declaration.columns.get(name),
         )

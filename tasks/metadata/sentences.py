@@ -143,6 +143,11 @@ def limitations(release: ReleaseDescription) -> Iterator[str]:
     declared = release.declaration
     if (form := FORM_SENTENCES.get(declared.form.method)) is not None:
         yield form
+    if facts := [name for name, column in declared.columns.items() if column.derive is not None]:
+        yield (
+            f"Values of {', '.join(facts)} were shuffled within each group of people: a value in a "
+            "row need not be that person's."
+        )
     if (reasons := omissions(declared)) is not None:
         yield reasons
     if declared.rows.fakes:

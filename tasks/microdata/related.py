@@ -1,12 +1,15 @@
 """Rows of a second table that belong to the people of the first: read, matched, and left out."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sfumato.expectations.shared.arrow import distinct_values, places_among
 from sfumato.expectations.shared.errors import InputError
+from sfumato.tasks.microdata.readers.declared import RelatedSource
 from sfumato.tasks.microdata.table import Column, Microdata, OwnedRows
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,12 +21,56 @@ class MatchedRows:
         orphans: rows whose person is in no row of the people's source.
         with_people: rows of people who are in the source and not represented.
         above_cap: people who were left out because they have too many rows.
+        without_fact: people who were left out because a fact of theirs has no value.
     """
 
     microdata: Microdata
     orphans: int
     with_people: int
     above_cap: int = 0
+    without_fact: int = 0
+
+
+def match_related(
+    people: Microdata,
+    everybody: Column,
+    rows: Microdata,
+    related: RelatedSource,
+    columns: Mapping[str, ColumnSpec],
+    facts: Mapping[str, ColumnSpec],
+    nulls: NullPolicy,
+) -> MatchedRows:
+    """Give related rows to people, leave out those with too many, and compute facts of the others.
+
+    Args:
+        people: those who are represented, with their identifier.
+        everybody: the identifiers of all people of the source.
+        rows: the related rows, each with a key, and all columns that facts need.
+        related: how rows are matched.
+        columns: of the related table.
+        facts: the columns of people that are computed from their rows.
+        nulls: the null policy of facts that name none.
+
+    Raises:
+        SpecError: if the SQL of a fact does not fit.
+        InputError: if rows name nobody, none is left, or a fact cannot be computed.
+    """
+    where = related.source.uri
+    require_keys(rows, related.key, where)
+    matched = match_rows(people, everybody, rows, related.key, where, related.orphans)
+    if related.cap is not None:
+        matched = leave_out_above(matched, related.cap, where)
+    if not facts:
+        return matched
+    from sfumato.tasks.microdata.derived import with_facts  # few people have facts
+
+    computed = with_facts(matched.microdata, facts, related.name, columns, nulls)
+    return replace(
+        matched,
+        microdata=computed.people,
+        with_people=matched.with_people + computed.rows_without,
+        without_fact=computed.without_value,
+    )
 
 
 def require_keys(rows: Microdata, key: str, where: str) -> None:

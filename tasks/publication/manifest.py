@@ -270,6 +270,10 @@ def require_related(declared: Declared, tables: Tables) -> None:
         PromiseError: where its counts, or the columns of the related table, differ from the tables.
     """
     counts, form = declared.related_rows, declared.form
+    if counts is not None or any(column.derive for column in declared.columns.values()):
+        from sfumato.tasks.forms.related.facts import require_stated_facts  # few have such tables
+
+        require_stated_facts(declared.columns, form.related_columns, declared.promises)
     if (counts is None) == declared.has_related_rows:
         raise PromiseError(f"{MANIFEST}: related_rows does not fit the form {form.method}")
     if counts is None:

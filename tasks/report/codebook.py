@@ -411,6 +411,7 @@ class CodebookEntry:
         counted: the noun of what is counted: a row, a group, or a count.
         caption: the caption of the bars.
         separates: whether scales have numbers, and large numbers have separators.
+        derive: the SQL that it was computed by; None if it was not.
         marginal: the counts of its values in the files; None if something was computed from the
             values of people to code them, which the ends of the published values would reveal.
     """
@@ -428,6 +429,7 @@ class CodebookEntry:
     caption: str
     separates: bool
     marginal: Marginal | None
+    derive: str | None = None
 
 
 def codebook(declared: Declared, tables: Tables, *, draws: bool = True) -> dict[str, CodebookEntry]:
@@ -474,6 +476,7 @@ def _entry(
         else marginal(
             published, column.type, name, _NOUNS[counted], separates=separates, draws=draws
         ),
+        column.derive,
     )
 
 

@@ -92,7 +92,9 @@ def state_promise(
         failing=verdict.failing,
         parameters=tuple(
             _parameter(
-                _meaning_over_rows(promise, name, declared),
+                promise.meaning_of_facts(name)
+                if _is_of_facts(promise, declared)
+                else _meaning_over_rows(promise, name, declared),
                 name,
                 verdict,
                 units.get(name),
@@ -119,10 +121,17 @@ def _sentence(
 ) -> str:
     """Return what a promise means, with separators in its large numbers if `separates`."""
     sentence = promise.sentence_of_declared() if declared.form.declares else promise.sentence()
+    if _is_of_facts(promise, declared):
+        sentence = promise.sentence_of_facts()
     if separates:
         for number in verdict.required.values():
             sentence = _with_separators(sentence, number, promise.sensitive or "")
     return sentence
+
+
+def _is_of_facts(promise: PrivacyModel, declared: Declared) -> bool:
+    """Decide whether a promise is about facts of people beside their related rows."""
+    return declared.has_related_rows and not promise.of_related
 
 
 def _with_separators(sentence: str, number: Number, name: str) -> str:

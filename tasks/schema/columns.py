@@ -151,6 +151,16 @@ class ColumnSpec(CodedColumn, Part):
         str | None,
         Field(min_length=1, description="its name in another line of the same people, or banded"),
     ] = None
+    derive: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description=(
+                "SQL over the related rows of one person (two tables), whose value is the "
+                "person's, such as COUNT(*)"
+            ),
+        ),
+    ] = None
     pseudonym: Annotated[
         Pseudonym | None,
         Field(description="how the column is handed over in private; it is in no published table"),

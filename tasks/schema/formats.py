@@ -45,7 +45,9 @@ default: what does not use it is written, and digested, as it always was.
     15  form: apart, people and the rows of a second table that belong to their groups; the promises
         people, related-l-diversity and related-alpha; related_rows: what became of these rows;
         form.cap
-    16  the promise people in permuted and split, which show one table
+    16  the promise people in permuted and split, which show one table; columns: derive, facts of
+        people computed from the rows of a second table; form.sensitive of apart; facts of the
+        promise related-l-diversity
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -42,6 +42,9 @@ class DeclaredColumn(CodedColumn):
         5, "all", "the leaves of the hierarchy: all, or those under a published label"
     )
     weight: bool = field_since(6, False, "whether it is the number of people that a row represents")
+    derive: str | None = field_since(
+        16, None, "the SQL over the related rows of one person that gives the person's value"
+    )
 
     @property
     def since(self) -> int:

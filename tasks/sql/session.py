@@ -32,6 +32,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+Limits = Mapping[str, str | int]
+"""Settings of a session that limit what its queries take, such as `memory_limit`."""
 _Rows = TypeVar("_Rows")
 
 
@@ -60,8 +62,10 @@ def _duckdb() -> Any:
 class _LaterConnection:
     """A connection that is opened when it is first used."""
 
-    def __init__(self, tables: Mapping[str, pa.Table | Path | TableInParts]) -> None:
-        self._tables = tables
+    def __init__(
+        self, tables: Mapping[str, pa.Table | Path | TableInParts], limits: Limits
+    ) -> None:
+        self._tables, self._limits = tables, limits
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._is_closed = False
 
@@ -69,7 +73,7 @@ class _LaterConnection:
         if self._is_closed:
             raise ValueError("the connection is closed")
         if self._connection is None:
-            self._connection = open_session(self._tables)
+            self._connection = open_session(self._tables, self._limits)
         return getattr(self._connection, name)
 
     def close(self) -> None:
@@ -81,7 +85,7 @@ class _LaterConnection:
 
 @contextmanager
 def session(
-    tables: Mapping[str, pa.Table | Path | TableInParts],
+    tables: Mapping[str, pa.Table | Path | TableInParts], limits: Limits | None = None
 ) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Provide a connection that sees the tables, in memory or as Parquet files, and no other file.
 
@@ -91,12 +95,12 @@ def session(
     for table in tables.values():
         if not isinstance(table, pa.Table):
             _require_files(_files(table))
-    with closing(_LaterConnection(tables)) as connection:
+    with closing(_LaterConnection(tables, limits or {})) as connection:
         yield cast("duckdb.DuckDBPyConnection", connection)
 
 
 def open_session(
-    tables: Mapping[str, pa.Table | Path | TableInParts],
+    tables: Mapping[str, pa.Table | Path | TableInParts], limits: Limits | None = None
 ) -> "duckdb.DuckDBPyConnection":
     """Open such a connection at once, which the caller must close.
 
@@ -106,7 +110,7 @@ def open_session(
     files = {name: _files(t) for name, t in tables.items() if not isinstance(t, pa.Table)}
     for paths in files.values():
         _require_files(paths)
-    connection = _open_database(files)
+    connection = _open_database(files, limits or {})
     for name, table in tables.items():
         if isinstance(table, pa.Table):
             connection.register(name, table)
@@ -125,10 +129,12 @@ def _files(table: Path | TableInParts) -> TableInParts:
     return TableInParts((table.absolute(),), ({},))
 
 
-def _open_database(tables: Mapping[str, TableInParts]) -> "duckdb.DuckDBPyConnection":
+def _open_database(
+    tables: Mapping[str, TableInParts], limits: Limits
+) -> "duckdb.DuckDBPyConnection":
     """Open a connection to a database of its own, which reads these files and no other."""
     with ExitStack() as stack:
-        database = closing(_duckdb().connect(":memory:", config=_CONFIG))
+        database = closing(_duckdb().connect(":memory:", config={**_CONFIG, **limits}))
         connection: duckdb.DuckDBPyConnection = stack.enter_context(database)
         hide_progress(connection)
         paths = [str(path) for table in tables.values() for path in table.files]

@@ -132,6 +132,7 @@ def write_with_related(
     nulls: NullPolicy,
     base: Path,
     run: Path,
+    facts: Columns | None = None,
 ) -> Path:
     """Write people with the related rows that are represented, into a stage of `run`.
 
@@ -143,24 +144,26 @@ def write_with_related(
         nulls: the null policy of columns that name none.
         base: the directory that paths are relative to.
         run: the run's directory.
+        facts: the columns of people that are computed from the rows.
 
     Raises:
-        InputError: if rows break a null policy, name nobody, or no row is left.
+        SpecError: if the SQL of a fact does not fit.
+        InputError: if rows break a null policy, name nobody, or no row is left; if a fact cannot be
+            computed.
     """
-    from sfumato.tasks.microdata.related import leave_out_above, match_rows, require_keys
+    from sfumato.tasks.microdata.related import match_related
 
-    where, key = related.source.uri, related.key
     rows = represented_rows(load(whole), related.source, columns, nulls, base)
-    require_keys(rows.microdata, key, where)
-    everybody = load(run / SOURCE)[key]
-    people = load(ingested)
-    matched = match_rows(people, everybody, rows.microdata, key, where, related.orphans)
-    if related.cap is not None:
-        matched = leave_out_above(matched, related.cap, where)
+    everybody = load(run / SOURCE)[related.key]
+    matched = match_related(
+        load(ingested), everybody, rows.microdata, related, columns, facts or {}, nulls
+    )
     stage = new_stage(run, "with-related")
     save(matched.microdata, stage)
-    of_people = read_note(ingested, "counts") | {"suppressed": matched.above_cap}
-    write_note(stage, "counts", of_people)
+    of_people = read_note(ingested, "counts")
+    without = of_people["dropped_for_nulls"] + matched.without_fact
+    counted = {"suppressed": matched.above_cap, "dropped_for_nulls": without}
+    write_note(stage, "counts", of_people | counted)
     published = matched.microdata.related
     counts = RelatedCounts(
         read=rows.read,

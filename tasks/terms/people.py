@@ -57,9 +57,8 @@ class WhoseRows:
         Raises:
             PromiseError: where these are not the groups of the published tables.
         """
-        counted = related_rows(
-            related, self.group, [promise.sensitive] if promise.sensitive else []
-        )
+        named = [promise.sensitive] if promise.sensitive and promise.of_related else []
+        counted = related_rows(related, self.group, named)
         people = np.bincount(self.group, minlength=len(seen))
         if seen.related is None or not np.array_equal(people, seen.sizes):
             raise _other_groups()

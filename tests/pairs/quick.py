@@ -21,7 +21,9 @@ def quick_sessions() -> Iterator[None]:
     config = {"threads": 1, "python_enable_replacements": "false"}
     with duckdb.connect(config=config) as shared:
 
-        def open_session(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
+        def open_session(
+            tables: Mapping[str, TableInParts], _limits: session.Limits
+        ) -> duckdb.DuckDBPyConnection:
             cursor = shared.cursor()
             cursor.execute("PRAGMA disable_optimizer")  # planning takes longer than ten rows
             for name, table in tables.items():

@@ -42,7 +42,8 @@ export function lowestFormat(d) {
       || has(form, 'fakes-by') || ['top-down', 'local-suppression'].includes(partition.method),
     14: has(form, 'marginals'),
     15: form.method === 'apart',
-    16: form.method !== 'apart' && promises.some((/** @type {any} */ p) => p.model === 'people'),
+    16: columns.some((/** @type {any} */ c) => has(c, 'derive')) || (form.method === 'apart' && has(form, 'sensitive'))
+      || promises.some((/** @type {any} */ p) => has(p, 'facts') || (form.method !== 'apart' && p.model === 'people')),
   }
   let format = 0
   for (const [number, yes] of Object.entries(applies)) if (yes) format = Math.max(format, Number(number))

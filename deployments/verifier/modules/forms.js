@@ -107,11 +107,14 @@ export function plansOf(d) {
   }
 }
 
+/** Sensitive columns with values of people's own rows: in the form apart its facts. @param {any} d @param {any[]} S */
+const factsOrAll = (d, S) => d.form.method === 'apart' ? S.filter(s => s.derive !== undefined) : S
+
 /** Names of help tables (X4.1). @param {any} d @returns {string[]} */
 export function helpTables(d) {
   const Q = columnsOf(d, 'quasi-identifier'), S = columnsOf(d, 'sensitive')
   switch (d.form.method) {
-    case 'permuted': case 'split': return S.filter((/** @type {any} */ s) => !s.nulls).map((/** @type {any} */ s) => `help_${safe(s.name)}`)
+    case 'permuted': case 'split': case 'apart': return factsOrAll(d, S).filter((/** @type {any} */ s) => !s.nulls).map((/** @type {any} */ s) => `help_${safe(s.name)}`)
     case 'redistributed': return S.map((/** @type {any} */ s) => `help_${safe(s.name)}`)
     case 'ambiguous': return Q.map((/** @type {any} */ q) => `help_${safe(q.name)}`)
     default: return d.form['label-tables'] ? Q.flatMap((/** @type {any} */ q) => [`label_${safe(q.name)}`, `value_${safe(q.name)}`]) : []

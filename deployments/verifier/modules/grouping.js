@@ -156,8 +156,8 @@ function count(release, promise) {
     }
     return counts
   }
-  if (d.form.method === 'permuted') {
-    const table = get('microdata'), left = tables.get('vacant')
+  if (d.form.method === 'permuted' || d.form.method === 'apart') {
+    const table = get(d.form.method === 'apart' ? d.form.people : 'microdata'), left = tables.get('vacant')
     const column = (/** @type {string} */ name) => left ? joined(table.column(name), left.column(name)) : table.column(name)
     const keys = ['group_id', ...known].map(n => id(column(n)))
     const rows = table.length + (left?.length ?? 0)

@@ -40,6 +40,7 @@ function checkHits(release, table, column, path) {
   const lists = combineGroups(release, column, groups)
   const scale = t.kind === 'integer' ? 0 : decimalsOf(lists.columns)
   const unit = sumUnits(t, scale)
+  const rowsTable = d.form.method === 'permuted' ? 'microdata' : d.form.method === 'apart' ? d.form.people : 'qit'
   let row = 0
   let outside = false
   const get = Object.fromEntries(table.columns.map(c => [c.name, c]))
@@ -47,7 +48,7 @@ function checkHits(release, table, column, path) {
   for (const n of ['l_min', 'u_min', 'l_max', 'u_max']) holds(sameType(get[n].type, t), path, 'types')
   for (let g = 0; g < groups; g++) {
     const { least, greatest } = lists.of(g)
-    const rows = d.form.method === 'permuted' ? grouped('microdata').size(g) : grouped('qit').size(g)
+    const rows = grouped(rowsTable).size(g)
     let low = 0n, high = 0n
     for (let h = 1; h <= least.length; h++) {
       if (numeric) {

@@ -7,7 +7,7 @@ import { isNumeric, numberOf, textOf } from './values.js'
 import { overCombinations } from './combinations.js'
 import { presence } from './presence.js'
 import { judgeRedistributed } from './redistributed.js'
-import { judgeRelated } from './related.js'
+import { aboutRelated, judgeRelated } from './related.js'
 
 /** @typedef {import('./grouping.js').Counts} Counts */
 /** @typedef {import('./fractions.js').Fraction} Fraction */
@@ -76,7 +76,7 @@ export function meantRanks(list, column, totals) {
  */
 export function judge(release, promise) {
   if (release.d.form.method === 'redistributed') return judgeRedistributed(release, promise)
-  if (release.d.form.method === 'apart') return judgeRelated(release, promise)
+  if (aboutRelated(promise)) return judgeRelated(release, promise)
   const counts = countsOf(release, promise)
   return judgeCounts(release, promise, counts)
 }

@@ -3,6 +3,42 @@ import { must } from './refusal.js'
 import { compare, exact, fraction, largest, ZERO } from './fractions.js'
 import { countValues } from './grouping.js'
 
+/** Whether a promise is about people and their related rows. @param {any} promise */
+export const aboutRelated = promise => ['people', 'related-l-diversity', 'related-alpha'].includes(promise.model)
+
+/** The SQL of a fact without spaces, in small letters (F10.5). @param {any} column */
+const textOf = column => (column.derive ?? '').replace(/\s/g, '').toLowerCase()
+const CODINGS = ['shift', 'bottom', 'top', 'round', 'prefix', 'fold', 'unite']
+const uncoded = (/** @type {any} */ c) => CODINGS.every(key => c[key] === undefined)
+const isNumber = (/** @type {any} */ c) => textOf(c) === 'count(*)' && c.type === 'integer' && uncoded(c)
+const isPresence = (/** @type {any} */ c) => ['count(*)>0', 'count(*)>=1', 'count(*)<>0', 'count(*)!=0'].includes(textOf(c)) && c.type === 'boolean' && uncoded(c)
+
+/** The names in the SQL of a fact, in small letters: not those of functions, nor within texts (F10.4). @param {string} sql */
+function namesIn(sql) {
+  const bare = sql.replace(/'(?:[^']|'')*'/g, ' ')
+  return Array.from(bare.matchAll(/"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_$]*)(?!\s*\(|[A-Za-z0-9_$])/g), m => (m[1]?.replaceAll('""', '"') ?? m[2]).toLowerCase())
+}
+
+/** F10.4, P20.4: facts, and what promises say of them. @param {any} d */
+export function checkFacts(d) {
+  const facts = d.columns.filter((/** @type {any} */ c) => c.derive !== undefined), apart = d.form.method === 'apart'
+  for (const c of d.columns) {
+    const where = `column ${c.name}`, related = apart && d.form.columns.includes(c.name)
+    if (c.derive !== undefined) must(apart && !related && c.role === 'sensitive' && ['boolean', 'integer', 'decimal'].includes(c.type), 'statement-wrong', 'F10.4', where, 'no fact of people')
+    else must(!apart || related || c.role !== 'sensitive', 'statement-wrong', 'F10.4', where, 'a sensitive column of people that is no fact')
+  }
+  const plain = facts.every((/** @type {any} */ c) => isNumber(c) || isPresence(c))
+  const told = !facts.length ? 'none' : !plain ? 'any' : facts.some(isNumber) ? 'numbers' : 'presence'
+  const shown = new Set(apart ? d.form.columns.map((/** @type {string} */ n) => n.toLowerCase()) : [])
+  const telling = facts.some((/** @type {any} */ c) => namesIn(c.derive).some(n => shown.has(n)))
+  d.promises.forEach((/** @type {any} */ p, /** @type {number} */ i) => {
+    const where = `promise ${i + 1}, ${p.model}`
+    if (p.model === 'related-l-diversity' && p.numbers === 'hidden') must((p.facts ?? 'none') === told, 'promise-scope', 'P20.4', where, 'facts')
+    else must(p.facts === undefined, 'promise-scope', 'P20.4', where, 'facts')
+    if (aboutRelated(p) && p.numbers === 'known') must(!telling, 'promise-scope', 'P20.4', where, 'numbers known beside facts of published columns')
+  })
+}
+
 /** @param {import('./order.js').Grouped} grouped @param {string} name one number for each group @returns {number[]} */
 function numbersOf(grouped, name) {
   const c = grouped.table.column(name)
@@ -28,7 +64,39 @@ export function checkRelated(d, grouped, groups) {
     holds(most[g] <= rows[g] && most[g] * people[g] >= rows[g], 'most_rows')
     must(d.form.cap === undefined || most[g] <= d.form.cap, 'tables-disagree', 'F10.3', at, 'most_rows above form.cap')
   }
+  rowsOfFacts(d, grouped(d.form.people), rows, most)
   must(d.related_rows.published === grouped(d.form.related).table.length, 'counts-contradict', 'M4.9', 'datapackage.json', 'related_rows.published')
+}
+
+/**
+ * F10.5: the rows that everybody of each group has, at least, by the facts about numbers of rows.
+ * @param {any} d
+ * @param {import('./order.js').Grouped} people
+ * @param {number[]} rows
+ * @param {number[]} most
+ * @returns {number[]}
+ */
+function rowsOfFacts(d, people, rows, most) {
+  const fewest = rows.map(() => 0), at = 'data/group_counts.parquet'
+  for (const c of d.columns) {
+    if (!isNumber(c) && !isPresence(c)) continue
+    const column = people.table.column(c.name), ids = people.table.column('group_id').numbers
+    const low = rows.map(() => 0), high = rows.map(() => 0), top = rows.map(() => 0), least = rows.map(() => Infinity)
+    for (let i = 0; i < people.table.length; i++) {
+      const g = ids[i], value = column.at(i)
+      must(value !== null && value !== undefined && Number(value) >= 0, 'tables-disagree', 'F10.5', `column ${c.name}`, 'no number of rows')
+      const n = Number(value), up = isPresence(c) ? n * most[g] : n
+      low[g] += n
+      high[g] += up
+      top[g] = Math.max(top[g], up)
+      least[g] = Math.min(least[g], n)
+    }
+    rows.forEach((s, g) => {
+      must(low[g] <= s && s <= high[g] && top[g] === most[g], 'tables-disagree', 'F10.5', at, `the facts ${c.name}`)
+      fewest[g] = Math.max(fewest[g], least[g])
+    })
+  }
+  return fewest
 }
 
 /**
@@ -68,10 +136,11 @@ export function judgeRelated(release, promise) {
     const alpha = c.map((n, g) => fraction(Math.min(n, people[g]), people[g])).reduce(largest, ZERO)
     return { ...verdict, kept: compare(alpha, /** @type {any} */(exact(promise.alpha))) <= 0, observed: { alpha } }
   }
+  const fewest = promise.facts ? rowsOfFacts(release.d, /** @type {import('./order.js').Grouped} */(release.grouped.get(release.d.form.people)), rows, most) : []
   let l = Infinity
   for (let g = 0; g < groups; g++) {
     if (!rows[g]) continue
-    const least = promise.numbers === 'known' ? most[g] : Math.max(0, rows[g] - (people[g] - 1) * most[g])
+    const least = promise.numbers === 'known' ? most[g] : Math.max(fewest[g] ?? 0, rows[g] - (people[g] - 1) * most[g])
     l = Math.min(l, c[g] + least > rows[g] ? 1 : different[g])
   }
   return { ...verdict, kept: l >= promise.l, observed: l === Infinity ? {} : { l: fraction(l) } }

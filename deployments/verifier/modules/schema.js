@@ -972,6 +972,20 @@ export default {
            1
           ],
           "type": "integer"
+         },
+         "facts": {
+          "description": "facts of people published beside their rows, set by Sfumato: none, who has rows, numbers of rows, or any",
+          "enum": [
+           "none",
+           "presence",
+           "numbers",
+           "any"
+          ],
+          "type": "string",
+          "x-since-format": 16,
+          "not": {
+           "const": "none"
+          }
          }
         },
         "required": [
@@ -1656,6 +1670,18 @@ export default {
          "type": "integer",
          "description": "the most related rows of a person; people with more were left out",
          "x-since-format": 15
+        },
+        "sensitive": {
+         "description": "together: the facts of one person are in one row",
+         "enum": [
+          "independent",
+          "together"
+         ],
+         "type": "string",
+         "x-since-format": 16,
+         "not": {
+          "const": "independent"
+         }
         }
        },
        "required": [
@@ -2513,6 +2539,11 @@ export default {
      "not": {
       "const": false
      }
+    },
+    "derive": {
+     "type": "string",
+     "description": "the SQL over the related rows of one person that gives the person's value",
+     "x-since-format": 16
     },
     "name": {
      "type": "string",

@@ -2,6 +2,7 @@
 import { must } from './refusal.js'
 import { columnsOf, hasLabels, isComposed } from './forms.js'
 import { aboutValues } from './grouping.js'
+import { aboutRelated, checkFacts } from './related.js'
 
 const LABELS = ['generalized', 'suppressed'], EXACT = ['permuted', 'split']
 /** @type {Record<string, string[]>} */
@@ -14,17 +15,24 @@ const FORMS = {
   'alpha-beta': ['ambiguous'], 'p-privacy': ['redistributed'],
 }
 
+/** Promises about facts of people (P1.1). */
+const OF_FACTS = ['l-diversity', 't-closeness', 'beta-likeness', 'delta-disclosure', 'ke-anonymity', 'alpha-k']
+
 /** @param {any} d */
 export function checkScope(d) {
   const of = (/** @type {string} */ role) => new Set(columnsOf(d, role).map((/** @type {any} */ c) => c.name))
   const Q = of('quasi-identifier'), S = of('sensitive')
   const weights = new Set(d.columns.filter((/** @type {any} */ c) => c.weight).map((/** @type {any} */ c) => c.name))
+  const facts = new Set(d.columns.filter((/** @type {any} */ c) => c.derive !== undefined).map((/** @type {any} */ c) => c.name))
   const grouped = new Set(), protectedColumns = new Set()
   d.promises.forEach((/** @type {any} */ p, /** @type {number} */ i) => {
     const where = `promise ${i + 1}, ${p.model}`
     const holds = (/** @type {unknown} */ ok, /** @type {string} */ detail) => must(ok, 'promise-scope', 'P1.1', where, detail)
-    holds(FORMS[p.model].includes(d.form.method), `not for the form ${d.form.method}`)
+    const ofFact = d.form.method === 'apart' && !aboutRelated(p)
+    holds(ofFact ? OF_FACTS.includes(p.model) : FORMS[p.model].includes(d.form.method), `not for the form ${d.form.method}`)
     if (p.model === 'people' && d.form.method !== 'apart') holds(p.numbers === 'hidden' && !isComposed(d), 'numbers of rows, or composed versions, in one table')
+    if (ofFact) holds(facts.has(p.sensitive) && !p.known, 'not about a fact')
+    else if (aboutRelated(p) && aboutValues(p)) holds(d.form.columns.includes(p.sensitive), 'not about a related column')
     if (p.model === 'km-anonymity' || p.model === 'lkc-privacy') {
       holds(!isComposed(d) && d.parts === undefined, 'not for composed versions, nor for parts')
     }
@@ -40,6 +48,7 @@ export function checkScope(d) {
       holds(hasLabels(d) || d.form.sensitive === 'together', 'known in columns that were shuffled by themselves')
     }
   })
+  checkFacts(d)
   for (const q of Q) must(grouped.has(q), 'promise-scope', 'P1.1', `column ${q}`, 'a quasi-identifier of no promise')
   for (const s of columnsOf(d, 'sensitive')) {
     must(protectedColumns.has(s.name) || s.unprotected !== undefined, 'promise-scope', 'P1.1', `column ${s.name}`, 'a sensitive column without a promise')

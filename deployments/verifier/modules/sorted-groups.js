@@ -26,7 +26,7 @@ export function combineGroups(release, column, groups) {
   }
   const vacant = tables.get('vacant')
   const plan = d.form.method === 'split' ? release.plans.find(p => p.counts && p.fields.some(f => f.declared?.name === column.name)) : undefined
-  const name = plan ? plan.name : 'microdata'
+  const name = plan ? plan.name : d.form.method === 'apart' ? d.form.people : 'microdata'
   const main = table(name), values = vacant ? joined(main.column(column.name), vacant.column(column.name)) : main.column(column.name)
   const lists = /** @type {number[][]} */(Array.from({ length: groups }, () => []))
   const ids = main.column('group_id').numbers, ranks = values.ranks

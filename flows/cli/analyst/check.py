@@ -343,7 +343,7 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
     if not statements:
         return ()
     if checked.has_related_rows:
-        who = "against those who know their own rows, or how many everyone has"
+        who = "against those who know their own rows, or how many everyone has, and beside facts"
     else:
         over = {"people": "people, who have several rows,", "households": "households"}
         who = f"over {over[checked.over]}"

@@ -3,6 +3,7 @@
 Three tables: people with their quasi-identifiers as they are and group_id; the related rows with
 group_id, in an order of their content; and `groups`, with the people and related rows of each
 group, and the most rows of one person. Nothing links a related row to a person within the group.
+Facts of people, which are computed from related rows, are shuffled within the group.
 
 Source: this project (the guide's page on related tables).
 """
@@ -20,8 +21,10 @@ from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.errors import Fault
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted_by_group
+from sfumato.tasks.forms.permuted import shuffle_within_groups
 from sfumato.tasks.forms.recoded import sensitive_column
 from sfumato.tasks.forms.related import group_counts
+from sfumato.tasks.forms.related.facts import require_possible_facts
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.microdata.table import Microdata, Randomness
 from sfumato.tasks.partitions.partition import Partition
@@ -42,7 +45,12 @@ def publish(
     if published.related is None:
         raise Fault("form apart needs a table with related rows")
     owner, related = published.related.owner, published.related.table
-    people = {c.name: c.dictionary_array() for c in published.columns if c.role != "identifier"}
+    people = {
+        column.name: column.dictionary_array()
+        for column in published.with_roles("quasi-identifier", "insensitive")
+    }
+    facts, together = published.with_roles("sensitive"), parameters.facts_together
+    people |= shuffle_within_groups(facts, group, randomness, together=together)
     rows = {c.name: c.dictionary_array() for c in related.columns if c.name in parameters.columns}
     return canonical(
         {
@@ -85,13 +93,27 @@ def groups(
     """
     people, rows = (table for name, table in tables.items() if name != GROUPS)
     numbers = group_counts.numbers_of(tables[GROUPS])
-    sizes, group = numbers[PEOPLE], as_integers(rows[GROUP_ID])
-    group_counts.require_agreement(numbers, as_integers(people[GROUP_ID]), group)
+    group, of_people = as_integers(rows[GROUP_ID]), as_integers(people[GROUP_ID])
+    group_counts.require_agreement(numbers, of_people, group)
+    fewest = require_possible_facts(numbers, people, schema)
     occupied = np.flatnonzero(numbers[ROWS])
     inner = np.searchsorted(occupied, group)
-    coded = {name: sensitive_column(rows, schema, name).counted_codes() for name in sensitive}
+    facts = [name for name in sensitive if name in people.column_names]
+    coded = {
+        name: sensitive_column(rows, schema, name).counted_codes()
+        for name in sensitive
+        if name not in facts
+    }
     counted = count(inner, len(occupied), coded)
-    return Groups(sizes, {}, related=RelatedRows(occupied, counted, numbers[MOST][occupied]))
+    related = RelatedRows(
+        occupied,
+        counted,
+        numbers[MOST][occupied],
+        None if fewest is None else fewest[occupied],
+    )
+    coded = {name: sensitive_column(people, schema, name).counted_codes() for name in facts}
+    of_facts = count(of_people, len(numbers[PEOPLE]), coded)
+    return Groups(numbers[PEOPLE], of_facts.sensitive if facts else {}, related=related)
 
 
 def rules(

@@ -1,7 +1,8 @@
 """Links of two published tables, compared with the private record of who is in which group.
 
 The files say which group a person and a row are in. Whether these are the right ones only the
-publisher can know, who compares every row with the record that the partition left.
+publisher can know, who compares every row with the record that the partition left. Facts of people
+are compared by group: they are published in any order within it.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ def require_links(
         tables: the published tables.
         form: names them.
         group: the group of each person by the record (int64).
-        people: those people with their quasi-identifiers, and their related rows.
+        people: those people with their quasi-identifiers and facts, and their related rows.
 
     Raises:
         PromiseError: naming the table in which one is not.
@@ -38,20 +39,29 @@ def require_links(
     if people.related is None:
         raise PromiseError(f"{form.related}: the record of the owners of rows is missing")
     owner, rows = people.related.owner, people.related.table
+    published = tables[form.people]
+    facts = [column.name for column in people.with_roles("sensitive")]
+    facts = [name for name in facts if name in published.column_names]
+    of_people = _with_group(people, group)
     pairs = (
-        (form.people, _with_group(people, group), "a person"),
-        (form.related, _with_group(rows, group[owner]), "a row"),
+        (form.people, published.drop_columns(facts), of_people, "a person"),
+        (form.related, tables[form.related], _with_group(rows, group[owner]), "a row"),
+        *(
+            (form.people, published.select([*names, GROUP_ID]), of_people, "a fact")
+            for names in ([facts] if form.facts_together else [[name] for name in facts])
+            if names
+        ),
     )
-    for name, recorded, noun in pairs:
-        if not _same_rows(tables[name], recorded):
+    for name, table, recorded, noun in pairs:
+        if not _same_rows(table, recorded):
             raise PromiseError(
                 f"{name}: {noun} is published in another group, or with other values, than the "
                 "record of groups has. Make the candidate again"
             )
     counted = group_counts.numbers_of(group_counts.count_groups(group, owner))
-    published = group_counts.numbers_of(tables[GROUPS])
+    stated = group_counts.numbers_of(tables[GROUPS])
     for name, numbers in counted.items():
-        if not np.array_equal(numbers, published[name]):
+        if not np.array_equal(numbers, stated[name]):
             raise PromiseError(
                 f"{GROUPS}: {name} of a group differs from the record of groups. Make the "
                 "candidate again"

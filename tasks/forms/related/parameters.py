@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.forms.declared import Companions, FormParameters
 from sfumato.tasks.schema.formats import field_since
 from sfumato.tasks.schema.names import GROUP_ID
@@ -13,6 +14,8 @@ GROUPS = "group_counts"
 _REPORTS = ("groups", "people", "attacks")  # what reports call what is no table
 PEOPLE, ROWS, MOST = "people", "related_rows", "most_rows"
 """Its columns: people, related rows, and the most related rows of one person."""
+_OVER_PEOPLE = frozenset({"alpha-k"})
+"""Promises that are about facts although exact rows are shown: their rows are people."""
 TableName = Annotated[
     str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=63, description="the name of a table")
 ]
@@ -38,6 +41,21 @@ class ApartParameters(FormParameters):
     cap: Annotated[int, Field(ge=1)] | None = field_since(
         15, None, "the most related rows of a person; people with more were left out"
     )
+
+    sensitive: Literal["independent", "together"] = field_since(
+        16, "independent", "together: the facts of one person are in one row"
+    )
+
+    @classmethod
+    def admits(cls, promise: PrivacyModel) -> bool:
+        """Decide whether a promise means something: of related rows, or of facts of people."""
+        of_facts = "rows" in promise.ways or promise.name in _OVER_PEOPLE
+        return promise.of_related or (of_facts and promise.protects)
+
+    @property
+    def facts_together(self) -> bool:
+        """True if the facts of one person are in one row."""
+        return self.sensitive == "together"
 
     @property
     def table_of_rows(self) -> str:
@@ -91,9 +109,10 @@ class ApartParameters(FormParameters):
                     f"columns.{name}: known values of related rows would single out people's rows. "
                     "Give the column role drop, or sensitive with a promise"
                 )
-            if not related and column.role == "sensitive":
+            if not related and column.role == "sensitive" and column.derive is None:
                 return (
-                    f"columns.{name}: sensitive columns of {self.people} are not published beside "
-                    f"{self.related} yet. Give the column role drop"
+                    f"columns.{name}: sensitive columns of {self.people} are published beside "
+                    f"{self.related} only if they are computed from it (derive). Give the column "
+                    "role drop"
                 )
         return None

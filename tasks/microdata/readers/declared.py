@@ -160,6 +160,7 @@ class RelatedSource(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    name: Annotated[str, Field(description="the name of the table, as SQL of facts writes it")]
     source: Source
     key: Annotated[str, Field(description="the column that names the person of each row")]
     columns: Annotated[

@@ -134,7 +134,7 @@ class PartJudge:
             part_of_person[owner],
             owner,
             {name: column._replace(codes=column.codes[inside]) for name, column in coded.items()},
-            owners=any(promise.needs_owners for promise in promises),
+            owners=any(promise.counts_owners for promise in promises),
         )
         return Groups(np.bincount(part, minlength=parts), {}, related=counted)
 

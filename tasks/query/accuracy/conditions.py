@@ -16,7 +16,12 @@ from sfumato.tasks.query.accuracy.drawing import (
     RangeDrawing,
     frequent_values,
 )
-from sfumato.tasks.query.accuracy.joined import PreparedParts, ask_in_turn, joined_truth
+from sfumato.tasks.query.accuracy.joined import (
+    PreparedParts,
+    ask_in_turn,
+    first_sensitive,
+    joined_truth,
+)
 from sfumato.tasks.query.accuracy.parameters import CountsWorkload, RangeWorkload
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, ask_each
@@ -118,7 +123,7 @@ def counts_queries(
     original: OriginalInParts,
 ) -> ConditionQueries:
     """Return random counts of a release, with ranges drawn from the published values."""
-    sensitive = workload.of or release.declared.names_with_roles("sensitive")[0]
+    sensitive = workload.of or first_sensitive(release.declared)
     values = frequent_values(sensitive, (rows[sensitive] for rows in original.each([sensitive])))
     drawing = CountsDrawing(workload, asking, release.declared, values)
     count = replace(aggregate, sensitive=None)  # rows, whose value may be missing

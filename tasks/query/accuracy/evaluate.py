@@ -5,22 +5,27 @@ whose experiments ask range queries and arbitrary ones. Bounds and truths are ex
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from fractions import Fraction
 
 from sfumato.expectations.shared.errors import InputError
 from sfumato.expectations.shared.exact import is_number
 from sfumato.tasks.microdata.table import Randomness
-from sfumato.tasks.query.accuracy.joined import AskedTables
+from sfumato.tasks.query.accuracy.joined import AskedTables, first_sensitive
 from sfumato.tasks.query.accuracy.parameters import Workload
 from sfumato.tasks.query.accuracy.registry import TABLES, WORKLOADS
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import engine, files_of_tables
+from sfumato.tasks.query.engines.engine import Files
 from sfumato.tasks.query.engines.truth import (
     Original,
+    OriginalInParts,
     Outcome,
     original_in_parts,
 )
+from sfumato.tasks.query.question.facts import facts_of, people_alone, tables_alone
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared
@@ -50,15 +55,28 @@ def evaluate(
     measured: list[Measured] = []
     files = files_of_tables(release, release.declared.names_with_roles("sensitive"))
     shows = release.declared.form.shows
-    with engine(files, release.declared) as asking:
+    with ExitStack() as stack:
+        asking = stack.enter_context(engine(files, release.declared))
         tables = TABLES.get(shows, AskedTables)(asking, release.declared, parts)
+        facts = facts_of(release.declared)
+        alone = stack.enter_context(_alone(files, release.declared, parts)) if facts else tables
         for workload in workloads:
-            queries = _ask_workload(workload, tables, release, randomness)
+            of_facts = workload.of in facts
+            told = replace(release, declared=alone.declared) if of_facts else release
+            queries = _ask_workload(workload, alone if of_facts else tables, told, randomness)
             for query in queries:
                 measured += [] if query is None else [query]
                 done += 1
                 progress(done, total)
     return measured
+
+
+@contextmanager
+def _alone(files: Files, declared: Declared, parts: OriginalInParts) -> Iterator[AskedTables]:
+    """Open the table of people by itself, of which workloads about facts ask."""
+    people = people_alone(declared)
+    with engine(tables_alone(files, declared.form), people) as asking:
+        yield AskedTables(asking, people, parts)
 
 
 def _ask_workload(
@@ -86,7 +104,7 @@ def _sensitive(workload: Workload, declared: Declared) -> str | None:
     """Return the column that the workload aggregates; None for COUNT(*)."""
     if workload.of is None and workload.aggregate == "count":
         return None
-    return workload.of or declared.names_with_roles("sensitive")[0]
+    return workload.of or first_sensitive(declared)
 
 
 def _require_answer(aggregate: Aggregate, release: Release) -> None:

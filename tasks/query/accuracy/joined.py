@@ -53,6 +53,15 @@ class AskedTables:
         return as_fraction(least.lower), as_fraction(greatest.upper)
 
 
+def first_sensitive(declared: Declared) -> str:
+    """Return the sensitive column that a workload is about if it names none.
+
+    Of two tables it is one of the related rows.
+    """
+    names = declared.names_with_roles("sensitive")
+    return next((name for name in names if name in declared.form.related_columns), names[0])
+
+
 class PreparedParts(Generic[Prepared]):
     """Parts of a table, each prepared for queries when it is its turn; an only one is kept."""
 

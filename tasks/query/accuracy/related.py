@@ -21,7 +21,7 @@ from sfumato.tasks.query.accuracy.drawing import (
     end_of_window,
     frequent_values,
 )
-from sfumato.tasks.query.accuracy.joined import AskedTables
+from sfumato.tasks.query.accuracy.joined import AskedTables, first_sensitive
 from sfumato.tasks.query.accuracy.parameters import PeopleWorkload
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine
@@ -102,7 +102,7 @@ class PeopleQueries:
         self._workload, self._engine, self._declared = workload, engine, declared
         form = _form(declared)
         self._key, self._first = form.key, form.columns[0]
-        name = workload.of or declared.names_with_roles("sensitive")[0]
+        name = workload.of or first_sensitive(declared)
         (self._rows,) = original.each([workload.over, name])
         self._values = frequent_values(name, [self._rows[name]])
         self._starts = engine.starts(workload.over)

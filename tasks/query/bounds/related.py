@@ -100,6 +100,17 @@ class RowChoices:
     second: Ends
 
 
+def choices_between(fewest: HitGroups, most: HitGroups) -> RowChoices:
+    """Return choices that hold if between the fewest and the most people are hit.
+
+    Each number between the ends is taken as possible, although some may not be: bounds hold, and
+    may be wider than need be.
+    """
+    none = np.zeros(len(most.people), dtype=np.int64)
+    ends = fewest.shared_rows()[0], most.shared_rows()[1]
+    return RowChoices(ends, (none, none - 1))
+
+
 @dataclass(frozen=True, eq=False)
 class HitValues:
     """The values of the hit rows of groups, whole numbers in units of one scale.

@@ -6,10 +6,11 @@ group to belong to each of its people with the same chance.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import comb
 from typing import Any
 
@@ -27,10 +28,12 @@ from sfumato.tasks.query.bounds.related import (
     HitGroups,
     HitValues,
     RowChoices,
+    choices_between,
     mean_of_hits,
     sum_of_hits,
 )
 from sfumato.tasks.query.engines.engine import Engine, Files
+from sfumato.tasks.query.question.facts import conditions_on_facts
 from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
 from sfumato.tasks.query.question.question import Aggregate, Key, PersonHas, Question, RelatedScope
 from sfumato.tasks.query.sql.marginal_counts import Estimator
@@ -75,10 +78,21 @@ class _Numbers:
 
 @dataclass(frozen=True, eq=False)
 class _HitPeople:
-    """The groups of a cell in which people are hit, and how many (int64)."""
+    """The groups of a cell in which people may be hit, and how many, at least and at most (int64).
+
+    Conditions on facts say how many people of a group meet them, and not who. `expected` are the
+    expected numbers (float64).
+    """
 
     groups: np.ndarray
+    fewest: np.ndarray
     people: np.ndarray
+    expected: np.ndarray
+
+    @cached_property
+    def is_certain(self) -> bool:
+        """True if it is known how many people are hit."""
+        return np.array_equal(self.fewest, self.people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +118,9 @@ class RelatedEngine:
         Raises:
             QueryError: if the query cannot be evaluated.
         """
-        cells = self._people_by_cell(question)
+        of_facts, others = conditions_on_facts(question.matching, self.declared)
+        question = replace(question, matching=tuple(others))
+        cells = self._people_by_cell(question, of_facts)
         if self.scope is not None and self.scope.counted == "people":
             marks = conditions_of_marks(question, self.scope)
             return {
@@ -126,7 +142,9 @@ class RelatedEngine:
         values = (value for (value,) in fetch(self.connection, query))
         return [value for value in values if value is not None and value == value]
 
-    def _people_by_cell(self, question: Question) -> dict[Key, _HitPeople]:
+    def _people_by_cell(
+        self, question: Question, of_facts: Sequence[exp.Expr]
+    ) -> dict[Key, _HitPeople]:
         """Return the people that a question hits in each group, by the values of group columns."""
         names = [*question.group_by, GROUP_ID]
         columns = [exp.column(name, quoted=True) for name in names]
@@ -139,16 +157,41 @@ class RelatedEngine:
             hits[()] = []
         for *key, group, people in fetch(self.connection, query):
             hits[tuple(key)].append((group, people))
+        met = [self._count_in_groups(condition, self.form.people) for condition in of_facts]
         pairs = {key: np.array(each, np.int64).reshape(-1, 2) for key, each in hits.items()}
-        return {key: _HitPeople(each[:, 0], each[:, 1]) for key, each in pairs.items()}
+        return {key: self._meeting(each[:, 0], each[:, 1], met) for key, each in pairs.items()}
+
+    def _meeting(
+        self, groups: np.ndarray, people: np.ndarray, met: Sequence[np.ndarray]
+    ) -> _HitPeople:
+        """Return how many of some people of each group meet conditions on facts.
+
+        Args:
+            groups: the groups (int64).
+            people: the people of each of them (int64).
+            met: by condition, the people of every group who meet it (int64).
+        """
+        fewest, most, expected = people, people, people.astype(np.float64)
+        sizes = self.numbers.people[groups]
+        for of_all in met:
+            fewest = fewest + of_all[groups] - sizes
+            most = np.minimum(most, of_all[groups])
+            expected = expected * of_all[groups] / np.maximum(sizes, 1)
+        return _HitPeople(groups, np.maximum(fewest, 0), most, expected)
 
     def _rows_in_groups(self, condition: exp.Expr | None) -> np.ndarray:
         """Return the related rows of each group on which a condition holds (int64)."""
-        if condition is None:
-            return self.numbers.rows
-        text = condition.sql("duckdb")
+        return (
+            self.numbers.rows
+            if condition is None
+            else self._count_in_groups(condition, self.form.related)
+        )
+
+    def _count_in_groups(self, condition: exp.Expr, table: str) -> np.ndarray:
+        """Return the rows of a table in each group on which a condition holds (int64)."""
+        text = f"{table} {condition.sql('duckdb')}"
         if text not in self._kept:
-            query = exp.select(GROUP_ID, exp.Count(this=exp.Star())).from_(self.form.related)
+            query = exp.select(GROUP_ID, exp.Count(this=exp.Star())).from_(table)
             query = query.where(condition.copy()).group_by(GROUP_ID)
             counted = np.zeros(len(self.numbers.rows), dtype=np.int64)
             for group, rows in fetch(self.connection, query):
@@ -165,19 +208,29 @@ class RelatedEngine:
         estimates: bool,
     ) -> Bounds:
         """Return the bounds of an aggregate of related rows of some people."""
-        hits = self.numbers.hit(hit.groups, hit.people, rows[hit.groups])
         if aggregate.distinct:
-            return self._count_people(hits, 1, estimates)
+            return self._count_people(hit, 1, rows, estimates)
+        fewest, most = self._hits(hit, rows)
         if aggregate.counts_all_rows:
-            least, greatest = hits.shared_rows()
-            expected = _total_share(hits.hit_rows, hits) if estimates else None
-            return Bounds(int(least.sum()), int(greatest.sum()), expected)
+            low, high = int(fewest.shared_rows()[0].sum()), int(most.shared_rows()[1].sum())
+            expected = _total_share(most.hit_rows, hit, most) if estimates else None
+            return Bounds(low, high, expected, attained=hit.is_certain)
         if aggregate.kind.name not in ("sum", "avg"):
             raise QueryError(
                 f"{aggregate.kind.sql_name} of related rows has no bounds yet. Ask for COUNT, SUM "
                 "or AVG"
             )
-        return self._of_values(aggregate, hit, condition, hits.choices(), estimates)
+        choices = most.choices() if hit.is_certain else choices_between(fewest, most)
+        bounds = self._of_values(aggregate, hit, condition, choices, estimates)
+        return bounds if hit.is_certain else replace(bounds, attained=False)
+
+    def _hits(self, hit: _HitPeople, rows: np.ndarray) -> tuple[HitGroups, HitGroups]:
+        """Return what a question hits in groups, with the fewest and with the most people."""
+        of_groups = rows[hit.groups]
+        return (
+            self.numbers.hit(hit.groups, hit.fewest, of_groups),
+            self.numbers.hit(hit.groups, hit.people, of_groups),
+        )
 
     def _of_values(
         self,
@@ -239,17 +292,19 @@ class RelatedEngine:
         """Return the number of hit people who meet all conditions on their related rows."""
         if marks is None:
             return Bounds(0, 0, 0)
-        total = int(hit.people.sum())
         if not marks:
-            return Bounds(total, total, total)
+            low, high = int(hit.fewest.sum()), int(hit.people.sum())
+            expected = Fraction(float(hit.expected.sum())) if estimates else None
+            return Bounds(low, high, expected, attained=hit.is_certain)
         each = [self._people_who(hit, has, negated, estimates) for has, negated in marks]
         if len(each) == 1:
             return each[0][2]
         # of several conditions at once, only the numbers of people who meet each are known
-        least = np.sum([low for low, _, _ in each], axis=0) - (len(each) - 1) * hit.people
+        least = np.sum([low for low, _, _ in each], axis=0) - (len(each) - 1) * hit.fewest
         greatest = np.min([high for _, high, _ in each], axis=0)
         low, high = int(np.maximum(least, 0).sum()), int(greatest.sum())
-        expected = Fraction(total) if estimates else None
+        total = Fraction(float(hit.expected.sum()))
+        expected = total if estimates else None
         for _, _, bounds in each:
             if expected is not None and total and bounds.estimate is not None:
                 expected *= Fraction(str(bounds.estimate)) / total
@@ -259,26 +314,39 @@ class RelatedEngine:
     def _people_who(
         self, hit: _HitPeople, has: PersonHas, negated: bool, estimates: bool
     ) -> tuple[np.ndarray, np.ndarray, Bounds]:
-        """Return the least and greatest number of hit people per group, and the bounds of all."""
+        """Return the least and greatest number of hit people per group, and the bounds of all.
+
+        One person more among the hit ones is at most one more who meets the condition, and at most
+        one more who does not. So the ends are those of the fewest and of the most hit people.
+        """
         rows = self._rows_in_groups(has.condition)
-        hits = self.numbers.hit(hit.groups, hit.people, rows[hit.groups])
-        least, greatest = hits.people_with(has.times)
-        bounds = self._count_people(hits, has.times, estimates)
+        fewest, most = self._hits(hit, rows)
+        least, greatest = fewest.people_with(has.times)[0], most.people_with(has.times)[1]
+        bounds = self._count_people(hit, has.times, rows, estimates)
         if not negated:
             return least, greatest, bounds
-        total = int(hit.people.sum())
+        least = hit.fewest - fewest.people_with(has.times)[1]
+        greatest = hit.people - most.people_with(has.times)[0]
+        total = Fraction(float(hit.expected.sum()))
         expected = None if bounds.estimate is None else total - Fraction(str(bounds.estimate))
-        low, high = total - int(greatest.sum()), total - int(least.sum())
-        return hit.people - greatest, hit.people - least, Bounds(low, high, expected)
+        low, high = int(least.sum()), int(greatest.sum())
+        if expected is not None:
+            expected = min(max(expected, Fraction(low)), Fraction(high))
+        return least, greatest, Bounds(low, high, expected, attained=hit.is_certain)
 
-    def _count_people(self, hits: HitGroups, times: int, estimates: bool) -> Bounds:
-        """Return the number of hit people with at least so many of the hit rows."""
-        least, greatest = (int(end.sum()) for end in hits.people_with(times))
+    def _count_people(
+        self, hit: _HitPeople, times: int, rows: np.ndarray, estimates: bool
+    ) -> Bounds:
+        """Return the number of hit people with at least so many of the rows that are hit."""
+        fewest, most = self._hits(hit, rows)
+        least = int(fewest.people_with(times)[0].sum())
+        greatest = int(most.people_with(times)[1].sum())
         if not estimates:
-            return Bounds(least, greatest)
-        chance = _chance_of(times, hits.hit_rows, hits.people)
-        expected = Fraction(float((hits.hit_people * chance).sum()))
-        return Bounds(least, greatest, min(max(expected, Fraction(least)), Fraction(greatest)))
+            return Bounds(least, greatest, attained=hit.is_certain)
+        chance = _chance_of(times, most.hit_rows, most.people)
+        expected = Fraction(float((hit.expected * chance).sum()))
+        inside = min(max(expected, Fraction(least)), Fraction(greatest))
+        return Bounds(least, greatest, inside, attained=hit.is_certain)
 
 
 def with_scope(engine: Engine, scope: RelatedScope) -> Engine:
@@ -303,9 +371,9 @@ def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
     return np.clip(1 - fewer, 0.0, 1.0)
 
 
-def _total_share(rows: np.ndarray, hits: HitGroups) -> Fraction:
+def _total_share(rows: np.ndarray, hit: _HitPeople, hits: HitGroups) -> Fraction:
     """Return the expected number of rows of hit people: each group's by the share of its people."""
-    share = rows * hits.hit_people / np.maximum(hits.people, 1)
+    share = rows * hit.expected / np.maximum(hits.people, 1)
     return Fraction(float(share.sum()))
 
 
@@ -318,7 +386,7 @@ def _estimate(
     scale: int,
 ) -> Fraction | None:
     """Return the expected sum or mean of the values of hit people."""
-    share = hit.people / np.maximum(numbers.people[hit.groups], 1)
+    share = hit.expected / np.maximum(numbers.people[hit.groups], 1)
     sums = np.bincount(values.group, values.units.astype(np.float64), values.groups)
     total = float((share * sums).sum()) / scale
     if aggregate.kind.name == "sum":

@@ -96,6 +96,11 @@ def answer_inquiry(
 @contextmanager
 def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTables]:
     """Open the tables with calculated and joined columns, if there are any."""
+    if inquiry.related is not None and inquiry.related.alone:
+        alone = replace(inquiry, related=None)
+        with _people_alone(published) as people, _with_calculated(people, alone) as opened:
+            yield opened
+        return
     if inquiry.related is not None:
         published = _counting(published, inquiry.related)
     if not inquiry.calculated and not inquiry.joins:
@@ -112,6 +117,17 @@ def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTa
         tables = add_joined(tables, inquiry.joins)
     tables = add_calculated(tables, inquiry.calculated)
     declared = extend_terms(published.declared, [*inquiry.joins, *inquiry.calculated])
+    with published.opening(tables, declared) as engine:
+        yield replace(published, tables=tables, declared=declared, engine=engine)
+
+
+@contextmanager
+def _people_alone(published: OpenTables) -> Iterator[OpenTables]:
+    """Open the table of people by itself, as one whose facts are permuted."""
+    from sfumato.tasks.query.question.facts import people_alone, tables_alone
+
+    declared, form = people_alone(published.declared), published.declared.form
+    tables = tables_alone(published.tables, form)
     with published.opening(tables, declared) as engine:
         yield replace(published, tables=tables, declared=declared, engine=engine)
 

@@ -94,6 +94,7 @@ def _of_select(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquir
 def _of_two_tables(tree: exp.Expr, declared: Terms) -> SeveralInquiries:
     """Return the inquiry of a query over people and their related rows."""
     from sfumato.tasks.query.language.two_tables import as_one_table
+    from sfumato.tasks.query.question.facts import require_no_facts
 
     if not isinstance(tree, exp.Select):
         raise refusal(tree)
@@ -106,6 +107,8 @@ def _of_two_tables(tree: exp.Expr, declared: Terms) -> SeveralInquiries:
         raise QueryError(
             "only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)"
         )
+    if not single.scope.alone:
+        require_no_facts(inquiry, declared)
     return SeveralInquiries((inquiry,))
 
 

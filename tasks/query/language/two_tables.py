@@ -15,6 +15,7 @@ from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.query.language.related_columns import ColumnsRead, refusal_of_tables
 from sfumato.tasks.query.language.sources import named_queries
 from sfumato.tasks.query.question.conditions import conjuncts
+from sfumato.tasks.query.question.facts import facts_of, people_alone
 from sfumato.tasks.query.question.question import MARK, TABLE, Counted, PersonHas, RelatedScope
 from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
 from sfumato.tasks.sql.parse import number_of, quote_name
@@ -86,8 +87,11 @@ class _TablesReader:
             select.set(key, None)
         select.set("where", None if where is None else exp.Where(this=where))
         self._name_columns(select, counted, {n: query.count for n, query in counting.items()})
-        scope = RelatedScope(counted, self.form.key, dict(self._marks))
-        return OneTable(select, scope, self._terms(counted))
+        alone = counted == "people" and not self._marks and bool(facts_of(self.declared))
+        scope = RelatedScope(counted, self.form.key, dict(self._marks), alone)
+        return OneTable(
+            select, scope, people_alone(self.declared) if alone else self._terms(counted)
+        )
 
     def _refusal(self, why: str) -> QueryError:
         return refusal_of_tables(self.form, why)

@@ -127,11 +127,13 @@ class RelatedScope:
         key: the column that names people, which no table has.
         marks: conditions on the related rows of a person, by the names of columns that stand for
             them in the inquiry.
+        alone: whether the inquiry reads people, some of whose facts are published, and no rows.
     """
 
     counted: Counted
     key: str
     marks: Mapping[str, PersonHas] = field(default_factory=dict)
+    alone: bool = False
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,21 @@ def _beside_people(declared: Terms) -> dict[str, tuple[str, ...]]:
     derived = {name for name, column in declared.columns.items() if _base(declared, name) & related}
     apart = (related | derived) - marks.keys()
     names = tuple(name for name in declared.columns if name in apart)
-    return {**dict.fromkeys(names, names), **marks}
+    return {**dict.fromkeys(names, names), **marks, **_facts(declared)}
+
+
+def _facts(declared: Terms) -> dict[str, tuple[str, ...]]:
+    """Return the facts that stand in one row with each fact; calculated ones beside their own."""
+    from sfumato.tasks.query.question.facts import bundles_of_facts  # few releases have facts
+
+    bundles = bundles_of_facts(declared)
+    for name in declared.columns:
+        bases = _base(declared, name)
+        owner = next((fact for fact in bundles if bases and bases <= {*bundles[fact]}), None)
+        if owner is not None:
+            bundle = (*bundles[owner], name)
+            bundles |= dict.fromkeys(bundle, bundle)
+    return bundles
 
 
 apart = Way(bundles=_beside_people, aggregated=of_sensitive, shows_rows=True)

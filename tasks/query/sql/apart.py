@@ -17,6 +17,7 @@ from sqlglot import exp
 from sfumato.expectations.shared.errors import Fault, QueryError
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.query.question.calculations import put_calculated
+from sfumato.tasks.query.question.facts import conditions_on_facts
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
 from sfumato.tasks.query.question.question import Aggregate, PersonHas, Question, RelatedScope
@@ -110,6 +111,11 @@ def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator
     form, scope = form_of_terms(declared), question.related
     if scope is None:
         raise Fault("a question about two related tables counts people, or related rows")
+    if conditions_on_facts(question.matching, declared)[0]:
+        raise QueryError(
+            f"a condition on facts beside rows of {form.related} is not written in SQL for "
+            f"databases. Ask with `sfumato query`, or ask {form.people} by itself"
+        )
     if scope.counted == "people" and not question.matching:
         return of_help_tables(question, form.people, way.sides, reading)
     if scope.counted == "rows":

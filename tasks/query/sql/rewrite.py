@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.question.inquiry import Inquiry
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.ways import WAYS
 from sfumato.tasks.query.sql.dialect_fixes import spell_bounds, write_bounds
@@ -77,6 +78,20 @@ def rewrite(
     if refusal is not None:
         raise QueryError(refusal)
     inquiry = read_writable(sql, declared)
+    if inquiry.related is not None and inquiry.related.alone:
+        from sfumato.tasks.query.question.facts import people_alone, with_people_named
+
+        alone = replace(inquiry, related=None)
+        rewritten = _written(alone, people_alone(declared), reading, estimator)
+        return replace(rewritten, tree=with_people_named(rewritten.tree, declared.form))
+    return _written(inquiry, declared, reading, estimator)
+
+
+def _written(
+    inquiry: Inquiry, declared: Terms, reading: Reading, estimator: Estimator
+) -> Rewritten:
+    """Return the query for the bounds of an inquiry."""
+    way = SQL_WAYS[declared.form.shows]
     types = {name: column.type for name, column in declared.columns.items()}
 
     def write(question: Question, reading: Reading) -> exp.Select:

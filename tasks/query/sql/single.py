@@ -15,6 +15,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.calculations import extend_terms
 from sfumato.tasks.query.question.conditions import all_of, conjuncts
+from sfumato.tasks.query.question.facts import groups_by_facts, people_alone
 from sfumato.tasks.query.question.formulas import PartAggregate, Plain
 from sfumato.tasks.query.question.having import Having, Joined
 from sfumato.tasks.query.question.inquiry import (
@@ -80,7 +81,10 @@ def read_writable(sql: str, declared: Terms) -> Inquiry:
             "the query cannot be written in SQL for databases, because it asks several "
             "questions. Ask with `sfumato query`"
         )
-    reason = _why_not_written(inquiry, declared)
+    if inquiry.related is not None and inquiry.related.alone:
+        reason = _why_not_written(replace(inquiry, related=None), people_alone(declared))
+    else:
+        reason = _why_not_written(inquiry, declared)
     if reason is not None:
         raise QueryError(
             f"the query cannot be written in SQL for databases, because of {reason}. Ask "
@@ -119,6 +123,8 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
         ),
         "GROUP BY of a sensitive column": inquiry.related is None
         and any(key.banded for key in inquiry.keys),
+        "GROUP BY of a fact of people": inquiry.related is not None
+        and groups_by_facts(inquiry, declared),
         "an aggregate of a column with labels": _is_of_labels(inquiry, declared),
     }
     fault = next((reason for reason, holds in reasons.items() if holds), None)

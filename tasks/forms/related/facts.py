@@ -1,0 +1,182 @@
+"""Facts of people beside their related rows: what they say of numbers of rows.
+
+A fact is computed from the rows of one person by SQL that the release states. The facts of a group
+are published in any order. A fact that is the number of rows, or whether there are any, says the
+numbers of a group, and not whose they are. All software has to read these two alike, so that they
+are told by their text: `COUNT(*)` of type integer, and `COUNT(*) > 0` of type boolean.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.shared.arrow import as_integers
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS
+from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.schema.published import DeclaredColumn, Schema
+
+Told = Literal["none", "presence", "numbers", "any"]
+"""What facts of people say of numbers of related rows, as `related-l-diversity` has it."""
+TYPES = frozenset({"boolean", "integer", "decimal"})
+"""The types that facts can have."""
+_TEXTS = re.compile(r"'(?:[^']|'')*'")
+_NAMES = re.compile(r'"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_$]*)(?!\s*\(|[A-Za-z0-9_$])')
+_NUMBER = "count(*)"
+_PRESENCE = frozenset({"count(*)>0", "count(*)>=1", "count(*)<>0", "count(*)!=0"})
+
+
+class StatedFact(Protocol):
+    """The parts of a column that say what fact it is."""
+
+    @property
+    def type(self) -> str:
+        """The type of its values."""
+        ...
+
+    @property
+    def derive(self) -> str | None:
+        """The SQL that it is computed by, None for a column of the source."""
+        ...
+
+    @property
+    def codings(self) -> Mapping[str, object]:
+        """The codings that change its values."""
+        ...
+
+
+def is_number_of_rows(column: StatedFact) -> bool:
+    """Return True if a fact is the number of a person's related rows."""
+    return _text(column) == _NUMBER and column.type == "integer" and not _is_coded(column)
+
+
+def is_presence(column: StatedFact) -> bool:
+    """Return True if a fact is whether a person has related rows."""
+    return _text(column) in _PRESENCE and column.type == "boolean" and not _is_coded(column)
+
+
+def told_by_facts(columns: Mapping[str, StatedFact]) -> Told:
+    """Return what the facts among some columns say of numbers of related rows."""
+    facts = [column for column in columns.values() if column.derive is not None]
+    if not facts:
+        return "none"
+    if not all(is_number_of_rows(column) or is_presence(column) for column in facts):
+        return "any"
+    return "numbers" if any(map(is_number_of_rows, facts)) else "presence"
+
+
+def columns_named(derive: str) -> set[str]:
+    r"""Return the names in the SQL of a fact, in small letters: columns, aliases and keywords.
+
+    All software has to find the same ones: no names of functions, and none within texts.
+
+    >>> sorted(columns_named("SUM(cost) FILTER (WHERE \"Ward\" = 'cost of A')"))
+    ['cost', 'ward', 'where']
+    """
+    found = _NAMES.finditer(_TEXTS.sub(" ", derive))
+    return {(m[1].replace('""', '"') if m[1] is not None else m[2]).casefold() for m in found}
+
+
+def require_stated_facts(
+    columns: Mapping[str, DeclaredColumn], related: Sequence[str], promises: Sequence[PrivacyModel]
+) -> None:
+    """Make sure that a release's columns and promises say what facts it has, and no more.
+
+    Args:
+        columns: the declared columns.
+        related: those of the related table; none in a release of one table.
+        promises: the declared promises.
+
+    Raises:
+        PromiseError: naming the column or promise.
+    """
+    facts = {name: column for name, column in columns.items() if column.derive is not None}
+    for name, column in columns.items():
+        is_fact, is_of_people = name in facts, bool(related) and name not in related
+        if is_fact and not (is_of_people and column.role == "sensitive" and column.type in TYPES):
+            raise PromiseError(f"column {name!r}: derive is for sensitive columns of people")
+        if is_of_people and column.role == "sensitive" and not is_fact:
+            raise PromiseError(f"column {name!r}: a sensitive column of people states no derive")
+    shown = {name.casefold() for name in related}
+    telling = any(shown & columns_named(str(column.derive)) for column in facts.values())
+    for number, promise in enumerate(promises):
+        place = f"promises.{number}: {promise.name}"
+        if promise.of_related and getattr(promise, "numbers", "hidden") == "known" and telling:
+            raise PromiseError(f"{place}: numbers are known beside facts of published columns")
+        if promise.name != "related-l-diversity":
+            continue
+        told = "none" if getattr(promise, "numbers", "") == "known" else told_by_facts(columns)
+        if getattr(promise, "facts", "none") != told:
+            raise PromiseError(f"{place}: was not judged with the facts that are published")
+
+
+def require_possible_facts(
+    numbers: Mapping[str, np.ndarray], people: pa.Table, schema: Schema
+) -> np.ndarray | None:
+    """Make sure that numbers of rows among facts are those of groups.
+
+    Args:
+        numbers: the columns of the table of groups (int64, one per group).
+        people: the table of people.
+        schema: the declared columns.
+
+    Returns:
+        The rows that everybody of each group has, at least (int64); None if no fact is about it.
+
+    Raises:
+        PromiseError: where facts contradict the groups.
+    """
+    group, groups = as_integers(people[GROUP_ID]), len(numbers[PEOPLE])
+    fewest = None
+    for name, least, greatest in _rows_of_people(people, schema, numbers[MOST], group):
+        low, high = (
+            np.bincount(group, each, groups).astype(np.int64) for each in (least, greatest)
+        )
+        most = np.zeros(groups, dtype=np.int64)
+        np.maximum.at(most, group, greatest)
+        possible = (low <= numbers[ROWS]) & (numbers[ROWS] <= high) & (most == numbers[MOST])
+        if not possible.all():
+            raise PromiseError(
+                f"{GROUPS}: {ROWS} or {MOST} of a group contradicts the facts {name}"
+            )
+        own = np.full(groups, np.iinfo(np.int64).max)
+        np.minimum.at(own, group, least)
+        fewest = own if fewest is None else np.maximum(fewest, own)
+    return fewest
+
+
+def _rows_of_people(
+    people: pa.Table, schema: Schema, most: np.ndarray, group: np.ndarray
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield each fact about numbers of rows: the least and the greatest number of each person.
+
+    Raises:
+        PromiseError: where a fact has no value, or is below 0.
+    """
+    for name, column in schema.items():
+        if not (is_number_of_rows(column) or is_presence(column)):
+            continue
+        values = people[name]
+        if values.null_count:
+            raise PromiseError(f"{name}: a number of rows is missing")
+        if is_presence(column):
+            has = pc.cast(values, pa.int64()).to_numpy()
+            yield name, has, has * most[group]
+            continue
+        own = as_integers(values)
+        if len(own) and int(own.min()) < 0:
+            raise PromiseError(f"{name}: a number of rows is below 0")
+        yield name, own, own
+
+
+def _text(column: StatedFact) -> str:
+    return "".join((column.derive or "").split()).casefold()
+
+
+def _is_coded(column: StatedFact) -> bool:
+    return bool(column.codings)
