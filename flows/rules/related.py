@@ -89,8 +89,11 @@ def _promises_of_two(spec: SpecParts) -> None:
 
 def _require_fitting(form: "ApartParameters", name: str, column: ColumnSpec) -> None:
     """Refuse a column that two related tables cannot have yet."""
-    if column.repeat != "refuse":
-        raise ValueError(f"columns.{name}.repeat: each person has one row in {form.people}")
+    if column.repeat == "all":
+        raise ValueError(
+            f"columns.{name}.repeat: each person has one row in {form.people}. Write keep-one to "
+            "keep the first row of each"
+        )
     if column.role == "weight":
         raise ValueError(f"columns.{name}: weights of people beside related rows are not known")
     if name in form.columns and column.role == "insensitive":

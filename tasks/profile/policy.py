@@ -39,6 +39,11 @@ class DraftPolicy:
         return max([1, *(getattr(rule, "least_k", 1) for rule in rules)])
 
     @property
+    def least_people(self) -> int:
+        """The smallest number of people to whom a related row may belong; 1 without such a rule."""
+        return int(getattr(self.policy.rule("related-rows"), "people", 1))
+
+    @property
     def forms(self) -> Sequence[str] | None:
         """The forms that it allows, None for all."""
         return getattr(self.policy.rule("forms"), "allowed", None)
