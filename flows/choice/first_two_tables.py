@@ -47,10 +47,11 @@ from sfumato.tasks.stages.ingest import FETCHED
 _TAKEN = frozenset({"people", "groups", "attacks", "group_counts", *RESERVED})
 """Names that no table of a release can have."""
 _LONGEST = 50
-_HAVE, _NAME = ("row has", "rows have"), ("row names", "rows name")
+_HAVE, _BELONG = ("row has", "rows have"), ("row belongs", "rows belong")
 _NEITHER = "To use it, draft one file. Otherwise leave it out"
 _ONE_TABLE = {
-    "hide": f"two tables show quasi-identifiers as they are, and hide whose rows are. {_NEITHER}",
+    "hide": "two tables show quasi-identifiers as they are, and hide to which person a row "
+    f"belongs. {_NEITHER}",
     "about": f"readers of two tables ask about numbers and categories. {_NEITHER}",
     "unit": "the key names people. Write --key COLUMN in its place",
     "columns": "it names the columns of one file. Write a header into each file",
@@ -88,12 +89,12 @@ def write_first_spec_of_two(
     require_apart(base / PUBLISHED, work)
     tables = _read_tables(addresses, options, base, environ)
     _require_known_columns(tables, options[0])
-    found = find_key(tables, key)
-    line = line_name(place.stem if place else f"{found.people.name}-and-{found.rows.name}")
+    pair = find_key(tables, key)
+    line = line_name(place.stem if place else f"{pair.people.name}-and-{pair.rows.name}")
     spec = place or Path(f"{line}.yaml")
     require_new(spec)
     drafted_under = None if policy is None else policy_of_draft(policy, base)
-    draft = replace(_draft(found, options[0]), policy=drafted_under)
+    draft = replace(_draft(pair, options[0]), policy=drafted_under)
     title = line.replace("-", " ").capitalize()
     text = spec_text_of_two(draft, line, title)
     undecided = open_question(text, base)
@@ -242,7 +243,7 @@ def _draft_of_people(
     if repeats or missing:
         microdata = microdata.take(linked.first_rows)
     facts = facts_of(microdata, dict(table.types))
-    roles = propose_roles(facts, unit, options.within(table.source.seen))
+    roles = propose_roles(facts, unit, options.of_columns(table.source.seen))
     draft = SpecDraft(table, facts, microdata.rows, unit, None, roles, {})
     return with_roles_of_people(draft)
 
@@ -250,7 +251,7 @@ def _draft_of_people(
 def _draft_of_rows(table: FoundTable, name: str, options: DraftOptions) -> SpecDraft:
     """Return the draft of the table of rows, without its key."""
     facts = tuple(f for f in facts_of(table.microdata, dict(table.types)) if f.name != name)
-    own = options.within(column for column in table.source.seen if column != name)
+    own = options.of_columns(column for column in table.source.seen if column != name)
     roles = propose_roles(facts, None, own)
     draft = SpecDraft(table, facts, table.microdata.rows, None, None, roles, {})
     return with_roles_of_rows(draft, own.roles)
@@ -259,7 +260,7 @@ def _draft_of_rows(table: FoundTable, name: str, options: DraftOptions) -> SpecD
 def _notes(draft: TwoTablesDraft) -> list[str]:
     """Return how the tables belong together, and what is left out, in counts for the steward."""
     linked, (people, rows) = draft.linked, draft.names
-    how = ", found by its values alone, so check it" if linked.key.by == "values" else ""
+    how = ", found only by its values, so check it" if linked.key.by == "values" else ""
     notes = [f"{draft.key} of {rows} names people in {people}{how}"]
     counts = (
         (
@@ -269,7 +270,7 @@ def _notes(draft: TwoTablesDraft) -> list[str]:
             f"in several rows of {people}; each keeps one",
         ),
         (linked.unnumbered, *_HAVE, f"no {draft.key} in {people}, and {{}} left out"),
-        (linked.orphans, *_NAME, f"nobody of {people} in {rows}, and {{}} left out"),
+        (linked.orphans, *_BELONG, f"to no person of {people} (table {rows}), and {{}} left out"),
         (linked.missing, *_HAVE, f"no {draft.key} in {rows}, and {{}} left out"),
     )
     for number, alone, several, words in counts:

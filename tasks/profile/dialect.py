@@ -86,7 +86,7 @@ class DraftOptions:
     about: Literal["numbers", "categories"] | None = None
     of_two: bool = False
 
-    def within(self, columns: Iterable[str]) -> "DraftOptions":
+    def of_columns(self, columns: Iterable[str]) -> "DraftOptions":
         """Return the options for a table with these columns: without those of other columns."""
         own = {*columns}
         roles = {name: role for name, role in self.roles.items() if name in own}

@@ -1,9 +1,12 @@
 """The draft of a spec: text with a reason for every role, and no data of the source."""
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import yaml
 
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.method import (
@@ -21,11 +24,11 @@ from sfumato.tasks.profile.roles import ProposedRole, has_spellings
 from sfumato.tasks.profile.skeletons import Rows, Skeleton, skeleton_of
 from sfumato.tasks.profile.table import FoundTable
 from sfumato.tasks.profile.units import FoundUnit
-from sfumato.tasks.profile.yaml_text import comment, entry, flow, scalar
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.names import safe_name
 
 PUBLISHED = "releases"
+_WIDTH = 96
 _HEAD = (
     "A draft of a release spec, made by sfumato init. No value and no count of the "
     "data is here;\nthese are in the private profile, at the path that the command "
@@ -334,3 +337,42 @@ def _method(method: ProposedMethod) -> str:
 
 def _file(line: str, column: str) -> str:
     return f"hierarchies/{line}-{safe_name(column)}.draft.csv"
+
+
+def comment(text: str, indent: str = "") -> str:
+    r"""Return a text as lines of comments; its own lines stay lines.
+
+    >>> comment("rows of people", "  ")
+    '  # rows of people\n'
+    """
+    prefix = f"{indent}# "
+    lines = [
+        wrapped
+        for line in text.splitlines()
+        for wrapped in textwrap.wrap(line, _WIDTH - len(prefix), drop_whitespace=True)
+    ]
+    return "".join(f"{prefix}{line}\n" for line in lines)
+
+
+def entry(key: str, value: Any) -> str:
+    """Write a key and its value, further lines indented below it."""
+    first, *rest = flow(value, _WIDTH).split("\n")
+    return "\n    ".join([f"{key}: {first}", *(line.strip() for line in rest)]) + "\n"
+
+
+def flow(value: Any, width: int = 10**6) -> str:
+    """Return a value in flow style, on one line unless it is wider than `width`.
+
+    >>> flow({"role": "drop"})
+    '{role: drop}'
+    """
+    text = yaml.safe_dump(
+        value, default_flow_style=True, width=width, sort_keys=False, allow_unicode=True
+    )
+    without_marks = re.sub(r"([{,] ?)\? ('[^']*'|\"[^\"]*\") :", r"\1\2:", text)
+    return re.sub(r"\n\.\.\.\n\Z", "", without_marks).rstrip("\n")
+
+
+def scalar(name: str) -> str:
+    """Return a name as YAML writes it, in quotes where it needs them."""
+    return flow(name)

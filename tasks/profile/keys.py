@@ -92,8 +92,8 @@ def find_key(tables: Sequence[NamedTable], option: str | None) -> TableKey:
     if option is not None:
         return _chosen_key(tables, option)
     candidates = list(_candidates(tables))
-    for by, fits in _BY_RANK:
-        fitting = [replace(key, by=by) for key in candidates if fits(key)]
+    for way, fits in _BY_RANK:
+        fitting = [replace(key, by=way) for key in candidates if fits(key)]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
@@ -109,7 +109,7 @@ def _chosen_key(tables: Sequence[NamedTable], option: str) -> TableKey:
     pair = next((pair for pair in pairs if pair[0] in has[0] and pair[1] in has[1]), None)
     if pair is None:
         raise SpecError(_words_on_missing(tables, pairs[0], equals=bool(equals)))
-    ways = list(_directions(tables, *pair, by="option"))
+    ways = list(_directions(tables, *pair, way="option"))
     best = max(ways, key=_own_values)
     if _own_values(best) < _OWN:
         raise SpecError(
@@ -141,17 +141,19 @@ def _candidates(tables: Sequence[NamedTable]) -> Iterator[TableKey]:
         for table in tables
     ]
     for first, second in product(*columns):
-        ways = _directions(tables, first.name, second.name, by="names")
-        fitting = [way for way in ways if _own_values(way) >= _OWN and _matched(way) >= _MATCHED]
+        ways = _directions(tables, first.name, second.name, way="names")
+        fitting = [
+            way for way in ways if _own_values(way) >= _OWN and _share_matched(way) >= _MATCHED
+        ]
         if fitting:
             yield _by_direction(fitting)
 
 
 def _directions(
-    tables: Sequence[NamedTable], first: str, second: str, by: str
+    tables: Sequence[NamedTable], first: str, second: str, way: str
 ) -> Iterator[TableKey]:
-    yield TableKey(tables[0], tables[1], first, second, by)
-    yield TableKey(tables[1], tables[0], second, first, by)
+    yield TableKey(tables[0], tables[1], first, second, way)
+    yield TableKey(tables[1], tables[0], second, first, way)
 
 
 def _by_direction(ways: Sequence[TableKey]) -> TableKey:
@@ -165,7 +167,7 @@ def _own_values(key: TableKey) -> Fraction:
     return Fraction(len(column.values), max(len(column.codes), 1))
 
 
-def _matched(key: TableKey) -> Fraction:
+def _share_matched(key: TableKey) -> Fraction:
     """Return the share of rows with a value whose value a person has."""
     people, rows = key.columns
     codes = rows.codes[rows.codes >= 0]
@@ -240,15 +242,15 @@ def _words_on_several(tables: Sequence[NamedTable], keys: Sequence[TableKey]) ->
     ways = ", or ".join(key.option for key in keys[:_MOST])
     more = f" ({len(keys) - _MOST} more pairs fit)" if len(keys) > _MOST else ""
     return (
-        f"{tables[0].uri} and {tables[1].uri}: {len(keys)} pairs of columns may say whose each "
-        f"row is{more}. Choose one: {ways}"
+        f"{tables[0].uri} and {tables[1].uri}: {len(keys)} pairs of columns may be the key "
+        f"between them{more}. Choose one: {ways}"
     )
 
 
 def _words_on_none(tables: Sequence[NamedTable]) -> str:
     return (
         f"{tables[0].uri} and {tables[1].uri}: share no key. One file needs a column with each "
-        "person once, and the other a column whose values are among these. If there is one, type "
-        "--key COLUMN, or --key COLUMN=COLUMN if the names differ. To draft one table, name one "
+        "person once, and the other a column with values that are among these. If there is "
+        "one, type --key COLUMN, or --key COLUMN=COLUMN if the names differ. To draft one table, name one "
         "file"
     )

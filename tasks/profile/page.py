@@ -152,7 +152,7 @@ def _counts_of_two(draft: TwoTablesDraft) -> Iterator[tuple[str, int, str]]:
     )
     yield f"rows in {rows}", linked.rows_read, "are published, if not left out below"
     yield (
-        f"rows of {rows} whose person is not in {people}",
+        f"rows of {rows} about people who are not in {people}",
         linked.orphans,
         "are left out (orphans: drop)" if linked.orphans else "",
     )
@@ -162,7 +162,7 @@ def _counts_of_two(draft: TwoTablesDraft) -> Iterator[tuple[str, int, str]]:
         "are left out (source.where)" if linked.missing else "",
     )
     yield (
-        f"rows in {rows} of whoever has most",
+        f"rows in {rows} of the person with most",
         linked.most,
         "" if draft.limit is None else f"people with more than {draft.limit:,} are left out",
     )

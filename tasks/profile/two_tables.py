@@ -12,6 +12,10 @@ from sfumato.tasks.profile.draft import (
     SpecDraft,
     column_keys,
     column_reason,
+    comment,
+    entry,
+    flow,
+    scalar,
     source_lines,
 )
 from sfumato.tasks.profile.facts import ColumnFacts
@@ -20,7 +24,6 @@ from sfumato.tasks.profile.method import fewest, spans_of
 from sfumato.tasks.profile.names import is_weight
 from sfumato.tasks.profile.policy import DraftPolicy
 from sfumato.tasks.profile.roles import ProposedRole
-from sfumato.tasks.profile.yaml_text import comment, entry, flow, scalar
 
 _HEAD = (
     "A draft of a release spec of two tables, made by sfumato init. No value and no count of the "
@@ -35,26 +38,26 @@ _PEOPLE = (
 _ROWS = (
     "Rows that belong to people. They are published with their values as they are, each beside "
     "its group and not beside its person. Anyone who knows one value of a person's row, such as a "
-    "cost, may recognise the row: sfumato plan says for how many people."
+    "cost, may recognise the row: sfumato plan counts the people for whom it works."
 )
-_ORPHANS = "Some rows name nobody in the table of people. They are left out."
+_ORPHANS = "Some rows belong to people who are not in the table of people. They are left out."
 _NO_ORPHANS = (
-    "A row of somebody who is not in the table of people stops a release; drop leaves it out."
+    "A row of a person who is not in the table of people stops a release; drop leaves it out."
 )
 _MAXIMUM = (
     "Each group states the most rows of one person. If a few people have very many rows, their "
     "groups must be large. `{at-most: NUMBER, else: leave-out}` leaves out people with more rows, "
-    "and these rows; the profile says how many people have how many."
+    "and these rows; the profile counts people by their number of rows."
 )
 _LIMITED = (
     "One person has so many rows that a value would be certain in any group. So people with more "
-    "rows than this are left out, with these rows. The number is published: whoever is known to "
-    "belong to the table and is missing may have more."
+    "rows than this are left out, with these rows. The number is published: anyone who is known "
+    "to belong to the table and is missing may have more."
 )
 _PROMISES = (
     "people: each row may belong to any of k people. related-l-diversity: everyone with rows may "
-    "have at least l values, and none is certain, also for anyone who knows how many rows everyone "
-    "has. `insiders: 1` also protects from people of the same group. `{model: related-alpha, "
+    "have at least l values, of which no one is certain, also for anyone who knows how many "
+    "rows everyone has. `insiders: 1` also protects from people of the same group. `{model: related-alpha, "
     "alpha: 0.5, sensitive: COLUMN}` limits the share of a group's people who can have one value. "
     "Larger k and l protect more and make answers less accurate."
 )
@@ -63,9 +66,8 @@ _ASKED = (
     "Replace them by those that your readers will ask."
 )
 _UNPROMISED = (
-    "no promise about it can be kept: too few values differ, or one is in nearly all rows. To "
-    "publish it all the same, write why that harms nobody (unprotected: REASON); otherwise role "
-    "drop"
+    "no promise about it can be kept, because too few values differ, or one is in nearly all rows. "
+    "To publish it, write why that harms no person (unprotected), otherwise give it role drop"
 )
 _KEY_OF_PEOPLE = "identifies people"
 _REPEATED = (
@@ -77,14 +79,14 @@ _KEY_OF_ROWS = "names the person of each row; it is in no published file"
 _NOT_BESIDE = "sensitive columns of people are not published beside the other table's rows yet"
 _KNOWN_OF_ROW = "of a row, and would recognise the row and all its values"
 _ROLE_OF_DATE = (
-    "a date of a row. Whoever knows a date of a person would recognise the row and all its "
+    "a date of a row. Anyone who knows a date of a person would recognise the row and all its "
     "values, and no promise protects from that. So it is not published"
 )
 _ROLE_OF_NUMBERS = "its values number rows, so they would link rows to other files"
 _ROLE_OF_UNKNOWN = (
     "its meaning is not known, so it is treated as something that others may know of a row, and "
-    "would recognise the row by. If nobody knows it of a person, give it role sensitive, with a "
-    "promise"
+    "would recognise the row by. If others cannot know it of a person, give it role sensitive, "
+    "with a promise"
 )
 _ROLE_OF_ONLY = (
     "its meaning is not known, so it is treated as what has to be protected. If others may know "
@@ -122,35 +124,35 @@ class TwoTablesDraft:
         return self.linked.key.people.name, self.linked.key.rows.name
 
     @property
-    def kept(self) -> LinkedTables:
+    def with_limit(self) -> LinkedTables:
         """The two tables without people who have too many rows."""
         return self.linked if self.limit is None else self.linked.with_most(self.limit)
 
     def promises(self) -> list[dict[str, Any]]:
         """Return the promises: k people, and values of each sensitive column that has enough."""
-        kept = self.kept
-        k = fewest(kept.people.rows) if self.policy is None else self.policy.least_people
-        values = {facts.name: kept.values(facts.name) for facts in self.rows.of_role("sensitive")}
+        linked = self.with_limit
+        k = fewest(linked.people.rows) if self.policy is None else self.policy.least_people
+        values = {facts.name: linked.values(facts.name) for facts in self.rows.of_role("sensitive")}
         diverse: list[dict[str, Any]] = [
             {"model": "related-l-diversity", "l": number, "sensitive": name}
             for name, number in values.items()
             if number
         ]
-        return [{"model": "people", "k": max(k, fewest(kept.people.rows))}, *diverse]
+        return [{"model": "people", "k": max(k, fewest(linked.people.rows))}, *diverse]
 
     def first_question(self) -> str:
         """Return a question over both tables, as SQL, with no value of the data."""
         people, rows = self.names
         short = [f for f in self.people.of_role("quasi-identifier") if f.distinct <= _FEW]
-        by = min(short, key=lambda facts: facts.distinct, default=None)
-        join = f"FROM {people} JOIN {rows} USING ({_quoted(self.key)})"
-        if by is None:
+        shortest = min(short, key=lambda facts: facts.distinct, default=None)
+        join = f"FROM {people} JOIN {rows} USING ({_sql_name(self.key)})"
+        if shortest is None:
             return f"SELECT COUNT(*) {join}"
-        name = _quoted(by.name)
+        name = _sql_name(shortest.name)
         return f"SELECT {name}, COUNT(*) {join} GROUP BY {name}"
 
 
-def _quoted(name: str) -> str:
+def _sql_name(name: str) -> str:
     """Return a column's name in SQL, in quotes unless it is a plain word."""
     plain = name.isascii() and name.isidentifier() and name == name.lower()
     return name if plain else '"' + name.replace('"', '""') + '"'
@@ -199,8 +201,8 @@ def _role_of_row(facts: ColumnFacts, proposed: ProposedRole) -> ProposedRole:
         return proposed
     if facts.meaning is None and facts.look is None:
         return ProposedRole("drop", _ROLE_OF_UNKNOWN)
-    known = proposed.reason.partition(", which others may know")[0]
-    return ProposedRole("drop", f"{known}: others may know it {_KNOWN_OF_ROW}")
+    reason = proposed.reason.partition(", which others may know")[0]
+    return ProposedRole("drop", f"{reason}: others may know it {_KNOWN_OF_ROW}")
 
 
 def is_date(facts: ColumnFacts) -> bool:
@@ -240,18 +242,18 @@ def _tables(draft: TwoTablesDraft, line: str) -> Iterator[str]:
     yield "tables:\n"
     yield comment(_PEOPLE, "  ")
     yield f"  {people}:\n"
-    yield _indented(_source(draft.people, None))
-    yield _indented(_columns_of_people(draft.people, line))
+    yield _indent(_source(draft.people, None))
+    yield _indent(_columns_of_people(draft.people, line))
     yield comment(_ROWS, "  ")
     yield f"  {rows}:\n"
     yield f"    of: {people}\n"
-    where = f"{_quoted(draft.key)} IS NOT NULL" if draft.linked.missing else None
-    yield _indented(_source(draft.rows, where))
-    yield _indented(_settings(draft))
-    yield _indented(_columns_of_rows(draft, line))
+    where = f"{_sql_name(draft.key)} IS NOT NULL" if draft.linked.missing else None
+    yield _indent(_source(draft.rows, where))
+    yield _indent(_settings(draft))
+    yield _indent(_columns_of_rows(draft, line))
 
 
-def _indented(lines: Iterator[str]) -> str:
+def _indent(lines: Iterator[str]) -> str:
     return textwrap.indent("".join(lines), "    ")
 
 
@@ -261,7 +263,7 @@ def _source(draft: SpecDraft, where: str | None) -> Iterator[str]:
     source = table.source.model_copy(update={"seen": (), "where": where})
     yield from source_lines(replace(table, source=source))
     if where is not None:
-        yield comment("Rows without a key belong to nobody, and are left out (where).", "  ")
+        yield comment("Rows without a key belong to no person, and are left out (where).", "  ")
 
 
 def _settings(draft: TwoTablesDraft) -> Iterator[str]:
@@ -273,7 +275,8 @@ def _settings(draft: TwoTablesDraft) -> Iterator[str]:
         yield "maximum: of-groups\n"
     else:
         yield comment(_LIMITED)
-        yield f"maximum: {{at-most: {draft.limit}, else: leave-out}}\n"
+        limit = {"at-most": draft.limit, "else": "leave-out"}
+        yield f"maximum: {flow(limit)}\n"
 
 
 def _columns_of_people(draft: SpecDraft, line: str) -> Iterator[str]:
@@ -360,8 +363,8 @@ def _workloads(draft: TwoTablesDraft) -> Iterator[dict[str, Any]]:
     for over, spans in ranged[:1]:
         yield {"kind": "range", "aggregate": "count", "over": over, "spans": spans}
         for facts in numbers:
-            of = {"of": facts.name}
-            yield {"kind": "range", "aggregate": "avg", **of, "over": over, "spans": spans}
+            about = {"of": facts.name, "over": over, "spans": spans}
+            yield {"kind": "range", "aggregate": "avg", **about}
     counted = [facts for facts in sensitive if not facts.is_number] or sensitive
     attributes = min(_ATTRIBUTES, len(quasi_identifiers))
     for facts in counted[:_MOST_COUNTED]:
@@ -376,8 +379,8 @@ def numbers_to_keep(draft: TwoTablesDraft) -> Iterator[tuple[str, int, int, Any]
 
     These are its name, the number of values, the same against insiders, and the smallest α.
     """
-    kept = draft.kept
+    linked = draft.with_limit
     for facts in draft.rows.of_role("sensitive"):
         name = facts.name
-        insiders = next((n for n in DIVERSE if kept.keeps(name, n, insiders=1)), 0)
-        yield name, kept.values(name), insiders, kept.least_alpha(name)
+        insiders = next((n for n in DIVERSE if linked.keeps(name, n, insiders=1)), 0)
+        yield name, linked.values(name), insiders, linked.least_alpha(name)

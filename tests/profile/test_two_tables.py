@@ -40,10 +40,10 @@ def people(number=60, seed=1):
     ]
 
 
-def stays(of, seed=2, most=3):
+def stays(patients, seed=2, most=3):
     """Some stays of each patient; the first patient has none."""
     draw = random.Random(seed)
-    owners = [row[0] for row in of[1:] for _ in range(draw.randint(0, most))]
+    owners = [row[0] for row in patients[1:] for _ in range(draw.randint(0, most))]
     return [
         [
             9000 + place,
@@ -118,7 +118,7 @@ def test_two_files_become_a_spec_that_runs_in_any_order(tmp_path, reverse):
 
 def test_a_date_of_rows_is_dropped_and_why_is_said(tmp_path):
     words = " ".join(hospital(tmp_path).spec.read_text("utf-8").replace("#", " ").split())
-    assert "Whoever knows a date of a person would recognise the row" in words
+    assert "Anyone who knows a date of a person would recognise the row" in words
     assert (
         "sensitive columns of people are not published beside the other table's rows yet" in words
     )
@@ -162,7 +162,7 @@ def test_the_profile_counts_what_does_not_fit(tmp_path):
     assert [note for note in written.notes if note[0] == "1"] == [
         "1 person is in several rows of patients; each keeps one",
         "1 row has no patient in patients, and is left out",
-        "1 row names nobody of patients in stays, and is left out",
+        "1 row belongs to no person of patients (table stays), and is left out",
         "1 row has no patient in stays, and is left out",
     ]
     confirm(written)
@@ -210,8 +210,8 @@ def test_a_key_by_values_alone_is_said(tmp_path):
     buyers, orders = shop(("x1", "age", "city"))
     orders = (orders[0], orders[1].replace("customer_id", "ref"))
     written = draft(tmp_path, buyers, orders)
-    assert "found by its values alone" in written.notes[0]
-    assert "No name says so" in written.profile.read_text("utf-8")
+    assert "found only by its values" in written.notes[0]
+    assert "No name shows this" in written.profile.read_text("utf-8")
 
 
 def test_no_key_says_what_to_type(tmp_path):
@@ -333,7 +333,7 @@ def test_files_of_other_formats(tmp_path):
     assert open_release(release_of(written, tmp_path)).declared.rows.published == len(patients)
 
 
-def found(name, **columns):
+def table_of(name, **columns):
     """A table as it is read, of lists of values."""
     made = [encode(column, "insensitive", pa.array(values)) for column, values in columns.items()]
     types = dict.fromkeys(columns, "string")
@@ -351,7 +351,7 @@ def found(name, **columns):
 def test_rows_are_given_to_the_people_whom_they_name(names, rows):
     keys = [key for key, _ in rows] + [names[0]]
     values = [value for _, value in rows] + ["1"]
-    tables = found("p", key=names), found("r", key=keys, value=values)
+    tables = table_of("p", key=names), table_of("r", key=keys, value=values)
     linked = link(TableKey(*tables, "key", "key"))
     by_hand = [sum(key == name for key in keys) for name in names]
     assert linked.rows_of_person.tolist() == by_hand
