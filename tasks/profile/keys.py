@@ -251,6 +251,6 @@ def _words_on_none(tables: Sequence[NamedTable]) -> str:
     return (
         f"{tables[0].uri} and {tables[1].uri}: share no key. One file needs a column with each "
         "person once, and the other a column with values that are among these. If there is "
-        "one, type --key COLUMN, or --key COLUMN=COLUMN if the names differ. To draft one table, name one "
-        "file"
+        "one, type --key COLUMN, or --key COLUMN=COLUMN if the names differ. "
+        "To draft one table, name one file"
     )

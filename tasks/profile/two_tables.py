@@ -57,8 +57,9 @@ _LIMITED = (
 _PROMISES = (
     "people: each row may belong to any of k people. related-l-diversity: everyone with rows may "
     "have at least l values, of which no one is certain, also for anyone who knows how many "
-    "rows everyone has. `insiders: 1` also protects from people of the same group. `{model: related-alpha, "
-    "alpha: 0.5, sensitive: COLUMN}` limits the share of a group's people who can have one value. "
+    "rows everyone has. `insiders: 1` also protects from people of the same group. "
+    "`{model: related-alpha, alpha: 0.5, sensitive: COLUMN}` limits the share of a "
+    "group's people who can have one value. "
     "Larger k and l protect more and make answers less accurate."
 )
 _ASKED = (

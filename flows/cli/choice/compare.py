@@ -25,8 +25,9 @@ _SHOWN = 10
     "--grid",
     metavar="YAML|FILE",
     help=(
-        "what is tried, as lists under partition, form, strata and promises. Without it: "
-        "every partition and auto in every form, strata, and forms that need other promises"
+        "what is tried, as lists under partition, form, strata, promises and (of two tables) "
+        "related. Without it: every partition and auto in every form, strata, and forms that need "
+        "other promises; of two tables other promises, limits and one joined table"
     ),
 )
 @click.option(
@@ -97,8 +98,8 @@ def tell_apart(comparison: "Compared") -> None:
 
     if comparison.others:
         show.say(
-            "never recommended, because of other promises than the spec's: "
-            f"{len(comparison.others)} of the alternatives"
+            "never recommended, because they promise, leave out or show something else than the "
+            f"spec: {len(comparison.others)} of the alternatives"
         )
     reasons = names_by_reason(comparison.refused)
     for why, names in list(reasons.items())[:_SHOWN]:
