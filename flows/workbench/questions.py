@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
+from sfumato.flows.rules.two_tables import without_tables
 from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.results import PREVIEW, place_of_job
 from sfumato.flows.workbench.visit import Visit
@@ -63,13 +64,15 @@ def show(visit: Visit) -> dict[str, Any]:
     """Return what the page shows: the measured questions, their accuracy, and own ones."""
     job = visit.latest("plan")
     workloads = (visit.spec.document.get("evaluate") or {}).get("workloads") or ()
-    columns = visit.spec.document.get("columns") or {}
+    columns = without_tables(visit.spec.document).get("columns") or {}
+    of_two = bool(visit.spec.table_names)
     is_done = job is not None and job.state == "done" and "accuracy" in job.document
     measured = job.document["accuracy"] if job is not None and is_done else ()
     own = visit.bench.desk.questions(visit.spec.name)
     return {
         "workloads": [(words_of(w), flow_text(w)) for w in workloads if isinstance(w, Mapping)],
-        "kinds": KINDS,
+        "kinds": {k: w for k, w in KINDS.items() if k != "arbitrary" or not of_two},
+        "of_two": of_two,
         "aggregates": AGGREGATES,
         "known": [n for n, keys in columns.items() if keys.get("role") == "quasi-identifier"],
         "sensitive": [n for n, keys in columns.items() if keys.get("role") == "sensitive"],
