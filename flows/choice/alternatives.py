@@ -172,7 +172,7 @@ def _promises_in_words(
     promises: Sequence[Mapping[str, Any]], own: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield promises in words; of the spec's own with other numbers, only those that differ."""
-    if [_about(promise) for promise in promises] != [_about(promise) for promise in own]:
+    if [_subject_of(promise) for promise in promises] != [_subject_of(promise) for promise in own]:
         yield from map(_words, promises)
         return
     for promise, before in zip(promises, own, strict=True):
@@ -183,7 +183,7 @@ def _promises_in_words(
             yield f"{promise['model']}{column} ({', '.join(values)})"
 
 
-def _about(promise: Mapping[str, Any]) -> tuple[Any, Any]:
+def _subject_of(promise: Mapping[str, Any]) -> tuple[Any, Any]:
     return promise.get("model"), promise.get("sensitive")
 
 

@@ -95,10 +95,10 @@ def show(visit: Visit) -> dict[str, Any]:
 
 
 def _columns(visit: Visit, table: CountedTable | None) -> Iterator[ShownColumn]:
-    written = visit.shown.document.get("columns") or {}
-    seen = (visit.shown.document.get("source") or {}).get("seen") or ()
+    written = visit.one_table.document.get("columns") or {}
+    seen = (visit.one_table.document.get("source") or {}).get("seen") or ()
     names = list(dict.fromkeys([*seen, *written]))
-    reasons = reasons_in(visit.spec.text, names)
+    reasons = reasons_in(text_of_table(visit.spec.text, visit.table_name), names)
     for name in names:
         facts = None if table is None else table.facts.get(name)
         keys = written.get(name) or _keys_to_begin_with(table, name, facts)
@@ -167,6 +167,18 @@ def reasons_in(text: str, names: list[str]) -> dict[str, str]:
     return reasons
 
 
+def text_of_table(text: str, table: str | None) -> str:
+    r"""Return the part of a spec's text that is about one of two tables; all of it for None.
+
+    >>> text_of_table("tables:\n  a:\n    of: b\n  b:\n    x: 1\npromises: []\n", "a")
+    '    of: b\n'
+    """
+    if table is None:
+        return text
+    inside = re.search(rf"^  {re.escape(table)}:\n((?:    .*\n|\s*\n)*)", text, re.MULTILINE)
+    return text if inside is None else inside[1]
+
+
 def _reasons_for_dropping(text: str, names: list[str]) -> dict[str, str]:
     r"""Return the reason for each dropped column in the comment that a draft has on them.
 
@@ -189,7 +201,7 @@ def _reasons_for_dropping(text: str, names: list[str]) -> dict[str, str]:
 
 def _null_words(visit: Visit) -> str | None:
     """Return the words that mean a missing value, as a text; None if the source is no CSV file."""
-    source = visit.shown.document.get("source") or {}
+    source = visit.one_table.document.get("source") or {}
     if source.get("format", "csv") != "csv" or "query" in source:
         return None
     return ", ".join(filter(None, (source.get("csv") or {}).get("null_values") or ()))
@@ -197,7 +209,7 @@ def _null_words(visit: Visit) -> str | None:
 
 def _file_of_folder(visit: Visit) -> str | None:
     """Return the name of the source if it is a file of the folder, from which to draft again."""
-    source = visit.shown.document.get("source") or {}
+    source = visit.one_table.document.get("source") or {}
     path, folder = visit.spec.path.parent / str(source.get("uri", "")), visit.bench.desk.folder
     is_inside = path.resolve().is_relative_to(folder) and path.is_file()
     return path.resolve().relative_to(folder).as_posix() if is_inside else None
@@ -205,7 +217,7 @@ def _file_of_folder(visit: Visit) -> str | None:
 
 def _unit(visit: Visit) -> dict[str, Any]:
     """Return whom rows are about, and which columns could say so."""
-    written = visit.shown.document.get("columns") or {}
+    written = visit.one_table.document.get("columns") or {}
     identifiers = [name for name, keys in written.items() if keys.get("role") == "identifier"]
     chosen = next((name for name in identifiers if written[name].get("unit")), _ROW)
     return {"chosen": chosen, "identifiers": identifiers}
@@ -219,7 +231,7 @@ def change_roles(visit: Visit) -> None:
 def _changes_of_roles(visit: Visit) -> dict[tuple[str | int, ...], Any]:
     table, _ = visit.table_or_fault()
     changes: dict[tuple[str | int, ...], Any] = {}
-    written = visit.shown.document.get("columns") or {}
+    written = visit.one_table.document.get("columns") or {}
     for name in visit.sent.all("column"):
         if name == key_of((visit.spec.document.get("tables") or {}).get(visit.table_name) or {}):
             continue
@@ -308,7 +320,7 @@ def _type_of(table: CountedTable | None, name: str) -> dict[str, str]:
 
 def change_unit(visit: Visit) -> None:
     """Write whom rows are about: a column that identifies people, or each row a person."""
-    chosen, written = visit.sent.get("unit"), visit.shown.document.get("columns") or {}
+    chosen, written = visit.sent.get("unit"), visit.one_table.document.get("columns") or {}
     changes: dict[tuple[str | int, ...], Any] = {}
     for name, keys in written.items():
         if keys.get("unit") and name != chosen:

@@ -11,25 +11,24 @@ from sfumato.flows.workbench.yaml_edits import flow_text
 TEMPLATE = "two_tables"
 PROMISES: Mapping[str, tuple[str, str]] = {
     "people": (
-        "{model: people, k: 5}",
-        "each row may belong to any of at least k people; numbers: known counts only people who "
-        "have rows",
+        "`{model: people, k: 5}`",
+        "each row may belong to any of at least k people",
     ),
     "related-l-diversity": (
-        "{model: related-l-diversity, l: 3, sensitive: COLUMN}",
-        "everyone with rows may have at least l values of the column, and no one of them is "
-        "certain; insiders: 1 also protects from people of the same group",
+        "`{model: related-l-diversity, l: 3, sensitive: COLUMN}`",
+        "everyone with rows may have at least l values of the column, and no value is certain. "
+        "With `insiders: 1` people of the same group cannot be certain either",
     ),
     "related-alpha": (
-        "{model: related-alpha, alpha: 0.5, sensitive: COLUMN}",
+        "`{model: related-alpha, alpha: 0.5, sensitive: COLUMN}`",
         "at most this share of the people of a group can have any one value of the column",
     ),
 }
 """The promises of two tables: how a spec writes each, and what it means."""
 _HIERARCHIES = (
-    "Two tables need no hierarchies: quasi-identifiers of people are published as they are. If "
-    "they must be hidden, release one row for each person (a spec of one table), and draft the "
-    "table of people alone from the first page."
+    "Two tables need no hierarchies, because quasi-identifiers of people are published as they "
+    "are. If they must be hidden, release one row for each person. To begin, draft the table of "
+    "people from the first page, without the other table."
 )
 
 
@@ -64,7 +63,7 @@ def write_promises(visit: Visit) -> None:
     texts = [text.strip() for text in visit.sent.all("promise")]
     promises = [read_mapping("promise", text) for text in texts if text]
     if not promises:
-        raise SpecError("promises: at least one is needed. Write {model: people, k: 5}")
+        raise SpecError("promises: at least one is needed. Write `{model: people, k: 5}`")
     visit.set({("promises",): promises}, "the promises")
 
 

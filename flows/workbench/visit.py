@@ -98,7 +98,7 @@ class Visit:
         return next((n for n in names if n == self.sent.get("table")), next(iter(names), None))
 
     @property
-    def shown(self) -> OpenedSpec:
+    def one_table(self) -> OpenedSpec:
         """The spec, as one of the table that the page shows if it has two."""
         name = self.table_name
         return self.spec if name is None else self.spec.of_table(name)
@@ -109,7 +109,7 @@ class Visit:
         Raises:
             SfumatoError: where the spec is wrong, or its source cannot be read.
         """
-        return self.bench.counting.table(self.shown)
+        return self.bench.counting.table(self.one_table)
 
     def table_or_fault(self) -> tuple[CountedTable | None, str]:
         """Return the table of the spec, and why it cannot be counted, empty if it can.
@@ -123,7 +123,7 @@ class Visit:
 
     def progress_of(self, table: CountedTable | None, fault: str) -> str:
         """Return how far the counting of the table is, in words; empty if it is not counted now."""
-        return "" if table is not None or fault else self.bench.counting.progress(self.shown)
+        return "" if table is not None or fault else self.bench.counting.progress(self.one_table)
 
     def set(self, changes: Changes, title: str) -> None:
         """Write other values into the spec; None removes a key.

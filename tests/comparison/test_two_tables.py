@@ -198,6 +198,6 @@ def test_limits_leave_few_people_out():
     for limit in limits:
         assert 0 < sum(number > limit for number in times.values()) <= 0.1 * len(times)
         form = _terms().form.model_copy(update={"cap": limit})
-        kept = rows_to_publish(table, _terms().model_copy(update={"form": form}))
-        assert max(Counter(kept.related.owner.tolist()).values()) <= limit
+        limited_table = rows_to_publish(table, _terms().model_copy(update={"form": form}))
+        assert max(Counter(limited_table.related.owner.tolist()).values()) <= limit
     assert limits

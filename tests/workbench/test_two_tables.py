@@ -27,7 +27,7 @@ def digest_of(visitor, step):
     return page.partition('name="digest" value="')[2].partition('"')[0]
 
 
-def shown(visitor, path, words):
+def page_with(visitor, path, words):
     """The page once it has words that need counts."""
     for _ in range(100):
         page = visitor.get(path).text
@@ -50,11 +50,11 @@ def test_two_tables_are_a_spec_of_the_folder(hospital, visitor):
 
 
 def test_columns_of_both_tables_are_shown_and_changed(hospital, visitor):
-    people = shown(visitor, f"/columns/{NAME}", "60 rows were read")
+    people = page_with(visitor, f"/columns/{NAME}", "60 rows were read")
     assert "rows that belong to patients" in people
     assert "role:age" in people
     assert "role:diagnosis" not in people
-    rows = shown(visitor, f"/columns/{NAME}?table=stays", "rows were read")
+    rows = page_with(visitor, f"/columns/{NAME}?table=stays", "rows were read")
     assert "role:diagnosis" in rows
     assert "role:patient" not in rows
     assert "names people in both tables" in rows

@@ -26,8 +26,9 @@ _SHOWN = 10
     metavar="YAML|FILE",
     help=(
         "what is tried, as lists under partition, form, strata, promises and (of two tables) "
-        "related. Without it: every partition and auto in every form, strata, and forms that need "
-        "other promises; of two tables other promises, limits and one joined table"
+        "related. Without it, compare tries every partition and auto in every form, strata, and "
+        "forms that need other promises. Of two tables it tries other promises, limits and one "
+        "joined table"
     ),
 )
 @click.option(
@@ -98,8 +99,8 @@ def tell_apart(comparison: "Compared") -> None:
 
     if comparison.others:
         show.say(
-            "never recommended, because they promise, leave out or show something else than the "
-            f"spec: {len(comparison.others)} of the alternatives"
+            "never recommended, because their promises, people or tables are not the spec's: "
+            f"{len(comparison.others)} of the alternatives"
         )
     reasons = names_by_reason(comparison.refused)
     for why, names in list(reasons.items())[:_SHOWN]:
