@@ -94,6 +94,8 @@ def write_first_spec_of_two(
     spec = place or Path(f"{line}.yaml")
     require_new(spec)
     drafted_under = None if policy is None else policy_of_draft(policy, base)
+    if drafted_under is not None:
+        drafted_under.require_for_two_tables()
     draft = replace(_draft(pair, options[0]), policy=drafted_under)
     title = line.replace("-", " ").capitalize()
     text = spec_text_of_two(draft, line, title)

@@ -34,7 +34,6 @@ def _two_tables(spec: SpecParts) -> None:
             spec.evaluate.intervals is not None,
             "likely intervals of answers across both are not known yet. Leave intervals out",
         ),
-        "policy": (spec.policy is not None, "policies have no rules about related rows yet"),
         "versions": (
             spec.versions != "disjoint",
             "rows that are new in a version cannot be published by themselves yet, and tables "

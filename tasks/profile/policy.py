@@ -39,11 +39,6 @@ class DraftPolicy:
         return max([1, *(getattr(rule, "least_k", 1) for rule in rules)])
 
     @property
-    def least_people(self) -> int:
-        """The smallest number of people to whom a related row may belong; 1 without such a rule."""
-        return int(getattr(self.policy.rule("related-rows"), "people", 1))
-
-    @property
     def forms(self) -> Sequence[str] | None:
         """The forms that it allows, None for all."""
         return getattr(self.policy.rule("forms"), "allowed", None)
@@ -90,6 +85,16 @@ class DraftPolicy:
         if promise["model"] != _OF_SIZES:
             return dict(promise)
         return {**promise, "k": max(promise["k"], self.least_k)}
+
+    def require_for_two_tables(self) -> None:
+        """Refuse a policy that no release of two related tables keeps.
+
+        Raises:
+            SpecError: with the reason, by the rule that demands it.
+        """
+        for rule in self.policy.rules:
+            if why := rule.why_not_two_tables():
+                raise SpecError(f"--policy {self.written}: {rule.rule}: {why}. {NO_ADVICE}")
 
     def lines(self, columns: Sequence[str]) -> Iterator[str]:
         """Yield the lines of a draft about the policy, given the names of its columns."""

@@ -132,14 +132,13 @@ class TwoTablesDraft:
     def promises(self) -> list[dict[str, Any]]:
         """Return the promises: k people, and values of each sensitive column that has enough."""
         linked = self.with_limit
-        k = fewest(linked.people.rows) if self.policy is None else self.policy.least_people
         values = {facts.name: linked.values(facts.name) for facts in self.rows.of_role("sensitive")}
         diverse: list[dict[str, Any]] = [
             {"model": "related-l-diversity", "l": number, "sensitive": name}
             for name, number in values.items()
             if number
         ]
-        return [{"model": "people", "k": max(k, fewest(linked.people.rows))}, *diverse]
+        return [{"model": "people", "k": fewest(linked.people.rows)}, *diverse]
 
     def first_question(self) -> str:
         """Return a question over both tables, as SQL, with no value of the data."""
