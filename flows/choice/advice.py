@@ -59,7 +59,10 @@ def advise(path: Path, overrides: Overrides, drafted: DraftContent) -> list[str]
         return []
     verdict = f"{half_width(own)} is too wide for most uses (median of the workloads' queries)"
     if drafted.related:
-        return [f"{verdict}; of two tables, only a smaller k or l gives narrower bounds"]
+        return [
+            f"{verdict}; to see what a smaller k or l, a limit (maximum) and one joined table "
+            f"give, type sfumato compare {path}"
+        ]
     if drafted.rows.get("published", 0) > _MOST_ROWS:
         return [f"{verdict}; to try other partitions and forms, type sfumato compare {path}"]
     try:

@@ -10,15 +10,18 @@ import yaml
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.choice.grids import UsualGrid, usual_grids
 from sfumato.flows.choice.reader import AlternativeReader
+from sfumato.flows.choice.two_tables import grids_of_two, keys_of_rows
 from sfumato.flows.inputs.documents import parse_yaml, read_yaml
 from sfumato.flows.inputs.overrides import Overrides
+from sfumato.flows.inputs.spec import ReleaseSpec
+from sfumato.flows.rules.two_tables import APART
 from sfumato.tasks.choose.alternative import Alternative
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 
 _PROTECTS = "protects"
 _NAMES = ("method", "model")
-_PARTS = ("partition", "form", "strata", "promises")
+_PARTS = ("partition", "form", "strata", "promises", "related")
 
 
 def read_grid(text: str | None) -> Mapping[str, Any]:
@@ -27,7 +30,8 @@ def read_grid(text: str | None) -> Mapping[str, Any]:
     `partition` and `form` are lists of choices as a spec writes them, in which a list of values
     stands for each of them; `strata` is a list of lists; `promises` has lists of values by the name
     of a parameter, which all promises get that have it, or is a list of lists of promises, each in
-    place of the spec's.
+    place of the spec's. `related` is a list of mappings with keys of the table of rows, for two
+    tables.
 
     Raises:
         SpecError: where it is none.
@@ -68,7 +72,7 @@ def alternatives_of(
     document = read_yaml(path)
     reader = AlternativeReader(path, overrides, document)
     own = reader.spec({})
-    grids = [UsualGrid(grid)] if grid else usual_grids(document, own)
+    grids = [UsualGrid(grid)] if grid else _usual_grids(document, own)
     admitted, refused, changes = [], {}, {}
     for name, grid_keys, other in (
         combination for usual in grids for combination in _combinations(document, usual)
@@ -78,7 +82,7 @@ def alternatives_of(
             spec = reader.spec(instead)
             terms, choosing = reader.terms(spec, instead), spec.choosing
         except SpecError as error:
-            refused[name] = str(error).removeprefix(f"{path}: ")
+            refused[name] = reader.without_path(error)
             continue
         if choosing is None and terms.partition.method not in PARTITION_PARAMETERS:
             refused[name] = "it uses the groups of another line; name partitions in the grid"
@@ -92,6 +96,12 @@ def alternatives_of(
     return admitted, refused, changes
 
 
+def _usual_grids(document: Mapping[str, Any], spec: ReleaseSpec) -> Iterator[UsualGrid]:
+    if spec.related is None:
+        return usual_grids(document, spec)
+    return map(UsualGrid, grids_of_two(document, spec))
+
+
 def _combinations(
     document: Mapping[str, Any], usual: UsualGrid
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
@@ -102,21 +112,26 @@ def _combinations(
     strata = grid.get("strata") or [None]
     promised = grid.get("promises")
     variants = (
-        _own_promises(promised) if isinstance(promised, list) else _parameters(document, promised)
+        _own_promises(promised, document["promises"])
+        if isinstance(promised, list)
+        else _parameters(document, promised)
     )
-    for partition, form, stratum, variant in product(partitions, forms, strata, variants):
-        instead: dict[str, Any] = {}
+    rows = list(keys_of_rows(document, grid["related"])) if "related" in grid else [("", {})]
+    choices = product(partitions, forms, strata, variants, rows)
+    for partition, form, stratum, variant, (words_on_rows, of_rows) in choices:
+        instead: dict[str, Any] = dict(of_rows)
         if partition is not None:
             instead |= {"partition": partition, "groups": None}
         if form is not None:
-            instead["form"] = _protecting(document["form"], form)
+            instead["form"] = _protecting(document.get("form") or {}, form)
         if stratum is not None:
             instead["strata"] = stratum
         words, promises = variant
+        words = ", ".join(filter(None, [words, words_on_rows]))
         if promises is not None:
             instead["promises"] = promises
         is_own = promises == document["promises"] or usual.equivalent
-        other = isinstance(promised, list) and not is_own
+        other = bool(of_rows) or (isinstance(promised, list) and not is_own)
         yield _name(document, partition, form, stratum, words), instead, other
 
 
@@ -138,8 +153,8 @@ def _parameters(document: Mapping[str, Any], grid: Any) -> list[_PromiseVariant]
     ]
 
 
-def _own_promises(lists: list[Any]) -> list[_PromiseVariant]:
-    """Return each list of promises in place of the spec's, after the list in words."""
+def _own_promises(lists: list[Any], own: Sequence[Mapping[str, Any]]) -> list[_PromiseVariant]:
+    """Return each list of promises in place of the spec's, after what differs in words."""
     if not all(
         isinstance(promises, list) and all(isinstance(p, dict) for p in promises)
         for promises in lists
@@ -148,8 +163,28 @@ def _own_promises(lists: list[Any]) -> list[_PromiseVariant]:
             "--grid: promises: must be a mapping of parameters, or a list of lists of promises"
         )
     return [
-        (f"promises instead: {'; '.join(map(_words, promises))}", promises) for promises in lists
+        (f"promises instead: {'; '.join(_promises_in_words(promises, own))}", promises)
+        for promises in lists
     ]
+
+
+def _promises_in_words(
+    promises: Sequence[Mapping[str, Any]], own: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield promises in words; of the spec's own with other numbers, only those that differ."""
+    if [_subject_of(promise) for promise in promises] != [_subject_of(promise) for promise in own]:
+        yield from map(_words, promises)
+        return
+    for promise, before in zip(promises, own, strict=True):
+        changed = {key: value for key, value in promise.items() if before.get(key) != value}
+        if changed:
+            column = f" of {promise['sensitive']}" if "sensitive" in promise else ""
+            values = (f"{key} {_as_in_yaml(value)}" for key, value in changed.items())
+            yield f"{promise['model']}{column} ({', '.join(values)})"
+
+
+def _subject_of(promise: Mapping[str, Any]) -> tuple[Any, Any]:
+    return promise.get("model"), promise.get("sensitive")
 
 
 def _protecting(written: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,7 +234,10 @@ def _name(
 ) -> str:
     """Return the name of an alternative: its partition, form, strata and parameters in a line."""
     own_partition = document.get("partition") or {"method": f"groups of {document.get('groups')}"}
-    parts = [_words(partition or own_partition), _words(form or document["form"])]
+    parts = [
+        _words(partition or own_partition),
+        _words(form or document.get("form") or {"method": APART}),
+    ]
     if strata is not None:
         parts.append(f"strata {', '.join(map(_as_in_yaml, strata)) or 'none'}")
     if parameters:

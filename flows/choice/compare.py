@@ -15,14 +15,22 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.choice.alternatives import alternatives_of
+from sfumato.flows.choice.reader import AlternativeReader
+from sfumato.flows.choice.two_tables import alternatives_to_rows
 from sfumato.flows.inputs.documents import parse_yaml, read_yaml
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.inputs.passphrases import passphrases, source_secrets
-from sfumato.flows.inputs.resolved import ResolvedRun, require_in_memory, resolve_run
+from sfumato.flows.inputs.resolved import (
+    ResolvedRun,
+    require_in_memory,
+    require_whole,
+    resolve_run,
+)
 from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.candidates.wished import WishedTerms, frozen_terms
@@ -30,6 +38,7 @@ from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
 from sfumato.tasks.choose.comparison import KeptComparison, ask_few, compare
 from sfumato.tasks.choose.draft import line_apart
 from sfumato.tasks.choose.recommend import Ranked, rank, recommend
+from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitise_errors
@@ -45,12 +54,17 @@ from sfumato.tasks.report.steward.comparison import (
 )
 from sfumato.tasks.schema.files import read_bytes, read_text
 from sfumato.tasks.stages.deidentify import write_deidentified
-from sfumato.tasks.stages.ingest import write_ingested, write_source
+from sfumato.tasks.stages.ingest import (
+    write_ingested,
+    write_related_source,
+    write_source,
+    write_with_related,
+)
 from sfumato.tasks.stages.verify import require_population
 
 _ENDING = ".recommended"
 KEPT_HOURS = 24 * 7  # hours for which the results of a comparison can be used again
-_KEPT_FORMAT = 2  # of queries and outcomes on disk: those of another format are not used again
+_KEPT_FORMAT = 3  # of queries and outcomes on disk: those of another format are not used again
 _FINALISTS = 6  # alternatives with the spec's promises that are asked all queries and attacked
 _COMPARED = b"a comparison"  # key of the digests made here, in place of a line's secret key
 
@@ -214,7 +228,7 @@ def compare_alternatives(
             process compares the same.
         PromiseError: if a reference lacks people of the table.
     """
-    resolved = require_in_memory(resolve_run(path, overrides))
+    resolved = require_whole(resolve_run(path, overrides))
     workloads = resolved.spec.evaluate.workloads
     if not workloads and not request.sql:
         raise SpecError(
@@ -225,11 +239,23 @@ def compare_alternatives(
     processes = 1 if is_encrypted else request.processes  # the key is in this process alone
     admitted, refused, changes = alternatives_of(path, overrides, request.grid)
     tried = [_as_in_a_release(alternative, resolved) for alternative in admitted]
+    form = resolved.terms.form
+    both = form if isinstance(form, ApartParameters) else None
     with _rows_to_compare(resolved, tried) as (table, scratch):
+        if both is not None and not request.grid:
+            reader = AlternativeReader(path, overrides, read_yaml(path))
+            more, why_not, other_keys = alternatives_to_rows(reader, load(table))
+            tried, refused, changes = (
+                [*tried, *more],
+                {**refused, **why_not},
+                {**changes, **other_keys},
+            )
         key = _key(resolved, table, request)
         with comparison_directory(resolved.line.work, key, request.hours) as place:
-            comparison = KeptComparison(place, table, scratch, request.sql)
-            finalists = None if request.sweep else _FINALISTS
+            comparison = KeptComparison(
+                place, table, scratch, request.sql, by_values=both is None, both=both
+            )
+            finalists = None if request.sweep or both is not None else _FINALISTS
             outcomes = compare(comparison, tried, workloads, processes, progress, finalists)
             ranked = rank(outcomes, [query.topic for query in comparison.queries(workloads)])
             others = frozenset(
@@ -248,8 +274,9 @@ def compare_alternatives(
                 spec=spec,
                 sweep=request.sweep,
                 others=others,
+                of_two=both is not None,
                 reference=None
-                if resolved.spec.over_people
+                if resolved.spec.over_people or both is not None
                 else reference_of(workloads, load(table)),
             )
             report = private_directory(place / "report")
@@ -347,8 +374,15 @@ def _table(resolved: ResolvedRun, scratch: Path) -> Path:
     run = private_directory(scratch / "run")
     with line_apart(resolved.line, scratch) as line:  # a copy: the line itself stays unchanged
         here = replace(resolved, line=line)
-        whole = write_source(spec.source, spec.columns, here.base, run)
-        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, here.base, run)
+        whole = write_source(spec.source, spec.own_columns, here.base, run)
+        ingested = write_ingested(whole, spec.source, spec.own_columns, spec.nulls, here.base, run)
+        if spec.related is not None:
+            of_related = spec.columns_with_key
+            rows = write_related_source(spec.related, of_related, here.base, run)
+            everyone = spec.related.model_copy(update={"cap": None})  # a limit is an alternative
+            ingested = write_with_related(
+                ingested, rows, everyone, of_related, spec.nulls, here.base, run
+            )
         return write_deidentified(
             ingested, here.terms, here.identifiers, line.private, run, "units"
         )
@@ -357,6 +391,9 @@ def _table(resolved: ResolvedRun, scratch: Path) -> Path:
 def _key(resolved: ResolvedRun, table: Path, request: AskedComparison) -> str:
     """Return sixteen hexadecimal digits that identify the line, its rows and the queries."""
     workloads = [workload.model_dump(mode="json") for workload in resolved.spec.evaluate.workloads]
-    rows = fingerprint(load(table), _COMPARED)
+    microdata = load(table)
+    # Related rows need names of their people: here their places in the table.
+    places = None if microdata.related is None else np.arange(microdata.rows).astype("S16")
+    rows = fingerprint(microdata, _COMPARED, places)
     identity = json.dumps([_KEPT_FORMAT, resolved.line.name, rows, workloads, request.sql])
     return hashlib.sha256(identity.encode()).hexdigest()[:16]

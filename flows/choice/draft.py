@@ -29,7 +29,7 @@ from sfumato.flows.inputs.resolved import (
 )
 from sfumato.flows.inputs.source import divide_source
 from sfumato.tasks.arrays.at_rest import encrypted_below
-from sfumato.tasks.choose.draft import draft_content, line_apart
+from sfumato.tasks.choose.draft import at_best_lines, draft_content, line_apart
 from sfumato.tasks.choose.left_out import removed_rows, without_those_above
 from sfumato.tasks.continued.parameters import rule_of
 from sfumato.tasks.lines.line import Line
@@ -218,7 +218,7 @@ def _judge_whole(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
         terms = choose_terms(deidentified, terms, spec.choosing, line.private, operating_system)
     with stage("verify"):
         measure_risks(deidentified, terms)
-        measure_feasibility(deidentified, terms, resolved.references)
+        stakes = measure_feasibility(deidentified, terms, resolved.references)
         stands, notices = _compare(deidentified, terms, line)
     with stage("anonymize"):
         draw, go_on = operating_system, resolved.continuing
@@ -236,8 +236,11 @@ def _judge_whole(resolved: ResolvedRun, run: Path) -> _JudgedDraft:
             key, most = related.key, f"people with more than {related.cap:,} rows (maximum.at-most)"
             removed = without_those_above(removed, people[key], load(ingested)[key], most)
         refuses, bars = spec.evaluate.refuses, spec.attacks.with_local_registers(resolved.base).root
-        return draft_content(
-            deidentified, candidate, assessment, removed, measured, bars, refuses=refuses
+        return replace(
+            draft_content(
+                deidentified, candidate, assessment, removed, measured, bars, refuses=refuses
+            ),
+            at_best=() if related is None else at_best_lines(terms.promises, stakes),
         )
 
     return _JudgedDraft(deidentified, candidate, stands, notices, content)

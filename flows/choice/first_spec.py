@@ -58,7 +58,7 @@ from sfumato.tasks.stages.ingest import FETCHED
 from sfumato.tasks.verification.signing_keys import KEYS
 
 _LONGEST = 63
-_SPEC_MODE = 0o644
+SPEC_MODE = 0o644
 _PRIVATE_MODE = 0o600
 
 
@@ -77,6 +77,7 @@ class WrittenSpec:
         notes: what the steward should know of the way the source was read, in words.
         changes: what was taken over from another tool, in words.
         omissions: what was not taken over, and why.
+        question: the command that asks a first question of a release; None if nobody needs it.
     """
 
     spec: Path
@@ -88,6 +89,7 @@ class WrittenSpec:
     notes: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     omissions: tuple[str, ...] = ()
+    question: str | None = None
 
 
 def write_first_spec(
@@ -116,11 +118,11 @@ def write_first_spec(
         InputError: where the source cannot be read, or its format cannot be inferred.
         TransientFault: where a database or a store cannot be reached.
     """
-    name = _stem(address or str(project))
-    line = _line_name(place.stem) if place is not None else line_of_source(name)
+    name = stem_of(address or str(project))
+    line = line_name(place.stem) if place is not None else line_of_source(name)
     spec = place or Path(f"{line}.yaml")
-    _require_new(spec)
-    drafted_under = None if policy is None else _policy(policy, spec.absolute().parent)
+    require_new(spec)
+    drafted_under = None if policy is None else policy_of_draft(policy, spec.absolute().parent)
     work = work_directory(environ)
     require_apart(spec.absolute().parent / PUBLISHED, work)
     setup = None if project is None else read_setup(project)
@@ -131,17 +133,17 @@ def write_first_spec(
     draft = replace(draft, policy=drafted_under)
     title = line.replace("-", " ").capitalize()
     text = spec_text(draft, line, title)
-    undecided = _open_question(text, spec.absolute().parent)
+    undecided = open_question(text, spec.absolute().parent)
     files = {spec.parent / name: rows for name, rows in hierarchy_files(draft, line).items()}
     for path in files:
-        _require_new(path)
+        require_new(path)
     profile = None
     if draft.rows:
         profile = write_profile(draft, line_directory(work, line), title, str(spec))
     for path, rows in files.items():
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, _csv(rows), _PRIVATE_MODE)
-    write_atomically(spec, text.encode(), _SPEC_MODE)
+    write_atomically(spec, text.encode(), SPEC_MODE)
     dialect = draft.table.source.csv
     return WrittenSpec(
         spec,
@@ -150,13 +152,13 @@ def write_first_spec(
         undecided,
         guess=dialect.encoding if is_guess(dialect, options) else None,
         unnumbered=_missing_numbers(draft),
-        notes=(*table.notes, *_notes_on_unfit(draft), *_notes_on_people(draft)),
+        notes=(*table.notes, *notes_on_unfit(draft.table), *_notes_on_people(draft)),
         changes=() if setup is None else setup.changes,
         omissions=() if setup is None else tuple(map(str, setup.omissions)),
     )
 
 
-def _policy(written: str, base: Path) -> DraftPolicy:
+def policy_of_draft(written: str, base: Path) -> DraftPolicy:
     """Return the policy of a draft, named as the spec in `base` has to name it."""
     file = find_policy(written)
     if file.policy.refused is not None:
@@ -183,7 +185,7 @@ def _find_columns(
         if setup is None:
             raise SpecError("there is neither a source nor a project. Name one of them")
         return table_of_setup(setup, options)
-    source = read_source(_relative(address, base), options)
+    source = read_source(relative_address(address, base), options)
     with source_secrets(source, environ), scratch_directory(environ) as scratch:
         return find_table(source, options, base, with_secrets(environ), scratch / FETCHED)
 
@@ -252,9 +254,9 @@ def _missing_numbers(draft: SpecDraft) -> str | None:
     return None
 
 
-def _notes_on_unfit(draft: SpecDraft) -> list[str]:
+def notes_on_unfit(table: FoundTable) -> list[str]:
     """Return which column no release can show, with the reason, and the number of others."""
-    unfit = draft.table.unfit
+    unfit = table.unfit
     if not unfit:
         return []
     more = f", and {len(unfit) - 1} more" if len(unfit) > 1 else ""
@@ -278,7 +280,7 @@ def _number_of_rows(number: int) -> str:
     return "1 row has" if number == 1 else f"{number:,} rows have"
 
 
-def _open_question(text: str, base: Path) -> str | None:
+def open_question(text: str, base: Path) -> str | None:
     """Return why a draft would be refused even with confirmed roles, or None."""
     document = parse_yaml(text) | {"roles": "confirmed"}
     try:
@@ -292,10 +294,15 @@ def _open_question(text: str, base: Path) -> str | None:
 
 def line_of_source(stem: str) -> str:
     """Return the name of a line for a source, which may be called like a directory beside lines."""
-    return _line_name(f"{stem}-data" if stem.lower() in (KEYS, PEOPLE) else stem)
+    return line_name(f"{stem}-data" if stem.lower() in (KEYS, PEOPLE) else stem)
 
 
-def _line_name(stem: str) -> str:
+def line_name(stem: str) -> str:
+    """Return a text as the name of a line.
+
+    Raises:
+        SpecError: where it has no letter or digit, or names a directory beside lines.
+    """
     plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().lower()
     name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST].strip("-")
     if not name or name in (KEYS, PEOPLE):
@@ -306,20 +313,21 @@ def _line_name(stem: str) -> str:
     return name
 
 
-def _stem(address: str) -> str:
+def stem_of(address: str) -> str:
     """Return the last part of an address, without endings and patterns."""
     last = re.sub(r"[?*\[\]].*$", "", address.rstrip("/").rpartition("/")[2])
     return last.split(".")[0] or "".join(address.rstrip("/").split("/")[-2:-1])
 
 
-def _relative(address: str, base: Path) -> str:
+def relative_address(address: str, base: Path) -> str:
     """Return the address as a spec in `base` writes it; relative paths stay relative."""
     if scheme_of(address) is not None or Path(address).is_absolute() or address.startswith("${"):
         return address
     return os.path.relpath(address, base)
 
 
-def _require_new(path: Path) -> None:
+def require_new(path: Path) -> None:
+    """Refuse a path at which there is something already, or in a directory that is missing."""
     if path.exists() or path.is_symlink():
         raise SpecError(
             f"{path}: exists already, and init overwrites no file. Choose another name "

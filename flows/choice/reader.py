@@ -73,6 +73,10 @@ class AlternativeReader:
         partition = terms.partition.model_copy(update={"aims": None})
         return terms.model_copy(update={"partition": partition})
 
+    def without_path(self, error: SpecError) -> str:
+        """Return the words of an error about the spec, without the path of its file."""
+        return str(error).removeprefix(f"{self.path}: ")
+
     def _partition(self, instead: Mapping[str, Any]) -> Mapping[str, Any]:
         return instead.get("partition") or self.document.get("partition") or {}
 

@@ -34,7 +34,6 @@ def _two_tables(spec: SpecParts) -> None:
             spec.evaluate.intervals is not None,
             "likely intervals of answers across both are not known yet. Leave intervals out",
         ),
-        "policy": (spec.policy is not None, "policies have no rules about related rows yet"),
         "versions": (
             spec.versions != "disjoint",
             "rows that are new in a version cannot be published by themselves yet, and tables "
@@ -102,8 +101,11 @@ def _promises_of_two(spec: SpecParts) -> None:
 
 def _require_fitting(form: "ApartParameters", name: str, column: ColumnSpec) -> None:
     """Refuse a column that two related tables cannot have yet."""
-    if column.repeat != "refuse":
-        raise ValueError(f"columns.{name}.repeat: each person has one row in {form.people}")
+    if column.repeat == "all":
+        raise ValueError(
+            f"columns.{name}.repeat: each person has one row in {form.people}. Write keep-one to "
+            "keep the first row of each"
+        )
     if column.role == "weight":
         raise ValueError(f"columns.{name}: weights of people beside related rows are not known")
     if name in form.columns and column.role == "insensitive":

@@ -196,7 +196,8 @@ class Pages:
     def _show(self, step: WorkStep, name: str, sent: Sent, problem: str = "") -> str:
         visit = Visit(self._bench, step.name, self._bench.desk.open(name), sent)
         try:
-            view = step.show(visit)
+            show = step.show if step.of_two is None or not visit.spec.table_names else step.of_two
+            view = show(visit)
         except SfumatoError as error:
             return render_step(step, STEPS, visit, problem=problem or str(error), broken=True)
         return render_step(step, STEPS, visit, problem=problem, **{"broken": False, **view})

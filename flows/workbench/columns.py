@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.workbench.counts import CountedTable
+from sfumato.flows.workbench.two_tables import key_of, tables_of
 from sfumato.flows.workbench.visit import Visit, read_mapping
 from sfumato.flows.workbench.yaml_edits import flow_text
 from sfumato.tasks.microdata.suspect_values import far_values
@@ -87,14 +88,17 @@ def show(visit: Visit) -> dict[str, Any]:
         "unit": _unit(visit),
         "null_words": _null_words(visit),
         "file": _file_of_folder(visit),
+        "tables": tables_of(visit.spec),
+        "shown_table": visit.table_name,
+        "key": key_of((visit.spec.document.get("tables") or {}).get(visit.table_name) or {}),
     }
 
 
 def _columns(visit: Visit, table: CountedTable | None) -> Iterator[ShownColumn]:
-    written = visit.spec.document.get("columns") or {}
-    seen = (visit.spec.document.get("source") or {}).get("seen") or ()
+    written = visit.one_table.document.get("columns") or {}
+    seen = (visit.one_table.document.get("source") or {}).get("seen") or ()
     names = list(dict.fromkeys([*seen, *written]))
-    reasons = reasons_in(visit.spec.text, names)
+    reasons = reasons_in(text_of_table(visit.spec.text, visit.table_name), names)
     for name in names:
         facts = None if table is None else table.facts.get(name)
         keys = written.get(name) or _keys_to_begin_with(table, name, facts)
@@ -163,6 +167,18 @@ def reasons_in(text: str, names: list[str]) -> dict[str, str]:
     return reasons
 
 
+def text_of_table(text: str, table: str | None) -> str:
+    r"""Return the part of a spec's text that is about one of two tables; all of it for None.
+
+    >>> text_of_table("tables:\n  a:\n    of: b\n  b:\n    x: 1\npromises: []\n", "a")
+    '    of: b\n'
+    """
+    if table is None:
+        return text
+    inside = re.search(rf"^  {re.escape(table)}:\n((?:    .*\n|\s*\n)*)", text, re.MULTILINE)
+    return text if inside is None else inside[1]
+
+
 def _reasons_for_dropping(text: str, names: list[str]) -> dict[str, str]:
     r"""Return the reason for each dropped column in the comment that a draft has on them.
 
@@ -185,7 +201,7 @@ def _reasons_for_dropping(text: str, names: list[str]) -> dict[str, str]:
 
 def _null_words(visit: Visit) -> str | None:
     """Return the words that mean a missing value, as a text; None if the source is no CSV file."""
-    source = visit.spec.document.get("source") or {}
+    source = visit.one_table.document.get("source") or {}
     if source.get("format", "csv") != "csv" or "query" in source:
         return None
     return ", ".join(filter(None, (source.get("csv") or {}).get("null_values") or ()))
@@ -193,7 +209,7 @@ def _null_words(visit: Visit) -> str | None:
 
 def _file_of_folder(visit: Visit) -> str | None:
     """Return the name of the source if it is a file of the folder, from which to draft again."""
-    source = visit.spec.document.get("source") or {}
+    source = visit.one_table.document.get("source") or {}
     path, folder = visit.spec.path.parent / str(source.get("uri", "")), visit.bench.desk.folder
     is_inside = path.resolve().is_relative_to(folder) and path.is_file()
     return path.resolve().relative_to(folder).as_posix() if is_inside else None
@@ -201,7 +217,7 @@ def _file_of_folder(visit: Visit) -> str | None:
 
 def _unit(visit: Visit) -> dict[str, Any]:
     """Return whom rows are about, and which columns could say so."""
-    written = visit.spec.document.get("columns") or {}
+    written = visit.one_table.document.get("columns") or {}
     identifiers = [name for name, keys in written.items() if keys.get("role") == "identifier"]
     chosen = next((name for name in identifiers if written[name].get("unit")), _ROW)
     return {"chosen": chosen, "identifiers": identifiers}
@@ -209,14 +225,16 @@ def _unit(visit: Visit) -> dict[str, Any]:
 
 def change_roles(visit: Visit) -> None:
     """Write the roles, types and policies for missing values that were chosen."""
-    visit.set(_changes_of_roles(visit), "roles of columns")
+    visit.set_in_table(_changes_of_roles(visit), "roles of columns")
 
 
 def _changes_of_roles(visit: Visit) -> dict[tuple[str | int, ...], Any]:
     table, _ = visit.table_or_fault()
     changes: dict[tuple[str | int, ...], Any] = {}
-    written = visit.spec.document.get("columns") or {}
+    written = visit.one_table.document.get("columns") or {}
     for name in visit.sent.all("column"):
+        if name == key_of((visit.spec.document.get("tables") or {}).get(visit.table_name) or {}):
+            continue
         keys = written.get(name)
         role = _choice(visit.sent.get(f"role:{name}", "drop"), get_args(Role))
         if keys is None:
@@ -302,7 +320,7 @@ def _type_of(table: CountedTable | None, name: str) -> dict[str, str]:
 
 def change_unit(visit: Visit) -> None:
     """Write whom rows are about: a column that identifies people, or each row a person."""
-    chosen, written = visit.sent.get("unit"), visit.spec.document.get("columns") or {}
+    chosen, written = visit.sent.get("unit"), visit.one_table.document.get("columns") or {}
     changes: dict[tuple[str | int, ...], Any] = {}
     for name, keys in written.items():
         if keys.get("unit") and name != chosen:
@@ -318,7 +336,7 @@ def change_unit(visit: Visit) -> None:
             changes[("columns", chosen, "repeat")] = "keep-one"
     else:
         raise SpecError(f"{chosen}: is not a column of the spec. Choose an identifier")
-    visit.set(changes, "whom rows are about")
+    visit.set_in_table(changes, "whom rows are about")
 
 
 def write_keys(visit: Visit) -> None:
@@ -328,20 +346,22 @@ def write_keys(visit: Visit) -> None:
         SpecError: where the text is no mapping in YAML.
     """
     name = visit.sent.get("column")
-    visit.set({("columns", name): read_mapping(name, visit.sent.get("keys"))}, f"column {name}")
+    visit.set_in_table(
+        {("columns", name): read_mapping(name, visit.sent.get("keys"))}, f"column {name}"
+    )
 
 
 def write_null_words(visit: Visit) -> None:
     """Write the words of a CSV file that mean a missing value; an empty field always does."""
     words = [word.strip() for word in visit.sent.get("words").split(",")]
     chosen = list(dict.fromkeys(["", *words]))
-    visit.set({("source", "csv", "null_values"): chosen}, "words for missing values")
+    visit.set_in_table({("source", "csv", "null_values"): chosen}, "words for missing values")
 
 
 def confirm(visit: Visit) -> str:
     """Write the roles that were chosen, and confirm them, which a release needs; go on."""
     changes = {**_changes_of_roles(visit), ("roles",): "confirmed"}
-    visit.set(changes, "confirmation of the roles")
+    visit.set_in_table(changes, "confirmation of the roles")
     return visit.bench.address("hierarchies", visit.spec.name)
 
 

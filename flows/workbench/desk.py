@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -65,6 +65,29 @@ class OpenedSpec:
         """True unless its roles are only proposed."""
         return bool(self.document.get("roles", "confirmed") == "confirmed")
 
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The names of its two tables, that of people first; empty for a spec of one table."""
+        tables = self.document.get("tables")
+        if not isinstance(tables, Mapping):
+            return ()
+        names = [name for name, table in tables.items() if isinstance(table, Mapping)]
+        return tuple(sorted(names, key=lambda name: "of" in tables[name]))
+
+    def of_table(self, name: str) -> "OpenedSpec":
+        """Return the spec as one of one of its two tables, for pages that show a table.
+
+        Its key names the person of each row, and is an identifier there.
+        """
+        table = self.document["tables"][name]
+        columns = {
+            column: {"role": "identifier", "nulls": "category"} if _is_key(keys) else keys
+            for column, keys in (table.get("columns") or {}).items()
+        }
+        others = {key: value for key, value in self.document.items() if key != "tables"}
+        document = {**others, "source": table.get("source"), "columns": columns}
+        return replace(self, document=document)
+
     def fault(self) -> str | None:
         """Return why a release of it would be refused, or None; proposed roles are no fault."""
         try:
@@ -86,6 +109,10 @@ class OpenedSpec:
             return spec_of(document, self.path.absolute().parent)
         except ValidationError as error:
             raise SpecError(readable(error, document, json_schema())) from None
+
+
+def _is_key(keys: Any) -> bool:
+    return isinstance(keys, Mapping) and keys.get("role") == "key"
 
 
 class Folder:
@@ -298,9 +325,11 @@ def _text_or_none(path: Path) -> str | None:
 
 
 def _is_spec(path: Path) -> bool:
-    """Decide whether a YAML file looks like a spec: it has a source and columns."""
+    """Decide whether a YAML file looks like a spec: it has a source and columns, or tables."""
     try:
         document = parse_yaml(read_bytes(path, _MOST_BYTES).decode())
     except Exception:  # noqa: BLE001 - whatever else lies in the folder
         return False
-    return isinstance(document, dict) and {"source", "columns"} <= document.keys()
+    if not isinstance(document, dict):
+        return False
+    return {"source", "columns"} <= document.keys() or isinstance(document.get("tables"), dict)

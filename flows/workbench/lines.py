@@ -36,7 +36,7 @@ def show(visit: Visit) -> dict[str, Any]:
     line, unreleased = _line(visit)
     job, withdrawal = visit.latest("rehearsal"), visit.latest("withdraw")
     rehearsed = job is not None and job.state == "done"
-    source = (visit.spec.document.get("source") or {}).get("uri", "")
+    source = (visit.one_table.document.get("source") or {}).get("uri", "")
     return {
         "line": line,
         "versions": [] if line is None else [_version(version) for version in line.versions],

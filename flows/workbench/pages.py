@@ -29,6 +29,7 @@ _STEP_OF: Mapping[str, str] = {
     **dict.fromkeys(("partition", "groups", "form", "strata"), "partition"),
     **dict.fromkeys(("versions", "people"), "lines"),
     "evaluate": "questions",
+    "tables": "columns",
 }
 """The step in which a key of a spec is decided; others are in the step Release, as text."""
 Show = Callable[[Visit], Mapping[str, Any]]
@@ -45,12 +46,14 @@ class WorkStep:
         show: returns what its template shows.
         actions: what its forms do, by the name of the action; each returns the address to go to,
             or None for the page itself.
+        of_two: returns what the page shows of a spec of two tables; None if it is `show`.
     """
 
     name: str
     title: str
     show: Show
     actions: Mapping[str, Act]
+    of_two: Show | None = None
 
 
 @cache
@@ -96,7 +99,7 @@ def render_step(
     places = places_of(bench, steps, spec.name)
     number = steps.index(step)
     return render(
-        step.name,
+        str(view.get("page_template", step.name)),
         bench,
         steps=places,
         step=step.name,

@@ -84,6 +84,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "alternatives": [] if job is None else list(alternatives_of(job)),
         "recommended": None if job is None else job.document.get("recommended"),
         "plot": None if job is None else _plot(job),
+        "of_two": bool(visit.spec.table_names),
         "not_admitted": {} if job is None else job.document.get("not-admitted", {}),
     }
 

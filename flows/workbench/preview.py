@@ -7,6 +7,7 @@ from sfumato.flows.workbench.results import PREVIEW, page_of_draft
 from sfumato.flows.workbench.visit import Visit
 from sfumato.tasks.report.steward.tables import (
     accuracy_table,
+    count_words,
     promise_row,
     table_of,
     with_shares,
@@ -46,6 +47,10 @@ def draft_view(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "stands": document.get("stands"),
         "rows": [(words, rows.get(name, 0)) for name, words in _ROWS.items()],
+        "related": {
+            name: count_words(counts) for name, counts in document.get("related_rows", {}).items()
+        },
+        "at_best": document.get("at_best", ()),
         "why": document["left_out"],
         "promises": [promise_row(promise) for promise in document["promises"]],
         "risk": table_of("Share of the rows", with_shares(document["risk"])),

@@ -12,6 +12,7 @@ from sfumato.flows.choice.policies import explanation, policy_rows
 from sfumato.flows.inputs.policies import policy_names
 from sfumato.flows.inputs.spec import json_schema
 from sfumato.flows.workbench.counts import CountedTable
+from sfumato.flows.workbench.two_tables import write_promises
 from sfumato.flows.workbench.visit import Visit
 from sfumato.flows.workbench.worth import (
     Worth,
@@ -408,6 +409,7 @@ def change_policy(visit: Visit) -> None:
 
 
 ACTIONS = {
+    "two": write_promises,
     "answer": answer,
     "numbers": change_numbers,
     "add": add,

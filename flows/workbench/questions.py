@@ -6,9 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from sqlglot import exp
+
 from sfumato.expectations.shared.errors import SfumatoError, SpecError
+from sfumato.flows.rules.two_tables import without_tables
 from sfumato.flows.workbench.jobs import Job
 from sfumato.flows.workbench.results import PREVIEW, place_of_job
+from sfumato.flows.workbench.two_tables import tables_of
 from sfumato.flows.workbench.visit import Visit
 from sfumato.flows.workbench.yaml_edits import flow_text
 from sfumato.tasks.private.failure import sanitise_errors
@@ -28,6 +32,7 @@ KINDS: Mapping[str, str] = {
 AGGREGATES = ("count", "avg", "sum", "min", "max")
 _MOST_ASKED, _MOST_ROWS = 12, 30
 _SCALE = 1000
+_TABLES = 2
 
 
 @dataclass(frozen=True)
@@ -63,13 +68,16 @@ def show(visit: Visit) -> dict[str, Any]:
     """Return what the page shows: the measured questions, their accuracy, and own ones."""
     job = visit.latest("plan")
     workloads = (visit.spec.document.get("evaluate") or {}).get("workloads") or ()
-    columns = visit.spec.document.get("columns") or {}
+    columns = without_tables(visit.spec.document).get("columns") or {}
+    of_two = bool(visit.spec.table_names)
     is_done = job is not None and job.state == "done" and "accuracy" in job.document
     measured = job.document["accuracy"] if job is not None and is_done else ()
     own = visit.bench.desk.questions(visit.spec.name)
     return {
         "workloads": [(words_of(w), flow_text(w)) for w in workloads if isinstance(w, Mapping)],
-        "kinds": KINDS,
+        "kinds": {k: w for k, w in KINDS.items() if k != "arbitrary" or not of_two},
+        "of_two": of_two,
+        "example": _join(visit),
         "aggregates": AGGREGATES,
         "known": [n for n, keys in columns.items() if keys.get("role") == "quasi-identifier"],
         "sensitive": [n for n, keys in columns.items() if keys.get("role") == "sensitive"],
@@ -81,6 +89,16 @@ def show(visit: Visit) -> dict[str, Any]:
         "answers": [answer_from(job, sql) for sql in own] if job is not None and is_done else [],
         "asked": own,
     }
+
+
+def _join(visit: Visit) -> str:
+    """Return a question over both tables of a spec, as an example; empty for one table."""
+    tables = tables_of(visit.spec)
+    if len(tables) < _TABLES:
+        return ""
+    people, rows = tables
+    joined = exp.select("COUNT(*)").from_(people["name"]).join(rows["name"], using=[rows["key"]])
+    return joined.sql("duckdb")
 
 
 def words_of(workload: Mapping[str, Any]) -> str:

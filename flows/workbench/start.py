@@ -53,6 +53,8 @@ def draft(bench: Bench, sent: Sent) -> str:
     place = (bench.desk.folder / spec).resolve()
     if not place.is_relative_to(bench.desk.folder):
         raise SpecError(f"{spec}: is outside the folder. Write a name without `..`")
+    if sent.get("rows"):
+        return _draft_two(bench, sent, spec)
     if project:
         source = [f"--from={_relative(bench, project)}"]
         source += [f"--data={_relative(bench, name)}"] if name else []
@@ -63,6 +65,16 @@ def draft(bench: Bench, sent: Sent) -> str:
     arguments = ["init", f"--out={spec}", "--json", *options, *source]
     target = address_of(bench, name) if name else f"{bench.place}/"
     job = bench.jobs.start(arguments, f"Draft of {spec}", target, spec=spec)
+    return f"{bench.place}/jobs/{job.id}"
+
+
+def _draft_two(bench: Bench, sent: Sent, spec: str) -> str:
+    """Start the draft of a spec of two tables; return the address of its progress."""
+    files = [_relative(bench, sent.get(field)) for field in ("file", "rows")]
+    key = sent.get("key").strip()
+    options = [f"--key={key}"] if key else []
+    arguments = ["init", f"--out={spec}", "--json", *options, "--", *files]
+    job = bench.jobs.start(arguments, f"Draft of {spec}", f"{bench.place}/", spec=spec)
     return f"{bench.place}/jobs/{job.id}"
 
 

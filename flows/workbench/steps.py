@@ -9,13 +9,20 @@ from sfumato.flows.workbench import (
     promise,
     questions,
     release,
+    two_tables,
 )
 from sfumato.flows.workbench.pages import WorkStep
 
 STEPS: tuple[WorkStep, ...] = (
     WorkStep("columns", "Columns", columns.show, columns.ACTIONS),
-    WorkStep("hierarchies", "Hierarchies", hierarchies.show, hierarchies.ACTIONS),
-    WorkStep("promise", "Promise", promise.show, promise.ACTIONS),
+    WorkStep(
+        "hierarchies",
+        "Hierarchies",
+        hierarchies.show,
+        hierarchies.ACTIONS,
+        two_tables.hierarchies_of_two,
+    ),
+    WorkStep("promise", "Promise", promise.show, promise.ACTIONS, two_tables.promises_of_two),
     WorkStep("partition", "Form and partition", partition.show, partition.ACTIONS),
     WorkStep("questions", "Questions", questions.show, questions.ACTIONS),
     WorkStep("preview", "Preview", preview.show, preview.ACTIONS),

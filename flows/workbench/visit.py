@@ -88,7 +88,20 @@ class Visit:
     @property
     def here(self) -> str:
         """The address of this page."""
-        return self.bench.address(self.step, self.spec.name)
+        address, table = self.bench.address(self.step, self.spec.name), self.sent.get("table")
+        return f"{address}?table={quote(table)}" if table in self.spec.table_names else address
+
+    @property
+    def table_name(self) -> str | None:
+        """The table of two that the page shows, that of people first; None for a spec of one."""
+        names = self.spec.table_names
+        return next((n for n in names if n == self.sent.get("table")), next(iter(names), None))
+
+    @property
+    def one_table(self) -> OpenedSpec:
+        """The spec, as one of the table that the page shows if it has two."""
+        name = self.table_name
+        return self.spec if name is None else self.spec.of_table(name)
 
     def table(self) -> CountedTable | None:
         """Return the table of the spec, or None while it is being counted.
@@ -96,7 +109,7 @@ class Visit:
         Raises:
             SfumatoError: where the spec is wrong, or its source cannot be read.
         """
-        return self.bench.counting.table(self.spec)
+        return self.bench.counting.table(self.one_table)
 
     def table_or_fault(self) -> tuple[CountedTable | None, str]:
         """Return the table of the spec, and why it cannot be counted, empty if it can.
@@ -110,7 +123,7 @@ class Visit:
 
     def progress_of(self, table: CountedTable | None, fault: str) -> str:
         """Return how far the counting of the table is, in words; empty if it is not counted now."""
-        return "" if table is not None or fault else self.bench.counting.progress(self.spec)
+        return "" if table is not None or fault else self.bench.counting.progress(self.one_table)
 
     def set(self, changes: Changes, title: str) -> None:
         """Write other values into the spec; None removes a key.
@@ -126,6 +139,21 @@ class Visit:
         for place, value in changes.items():
             text = _with_change(text, place, value)
         self.write({self.spec.path: text}, title)
+
+    def set_in_table(self, changes: Changes, title: str) -> None:
+        """Write other values into the keys of the table that the page shows.
+
+        Arguments and errors are those of `set`.
+        """
+        name = self.table_name
+        of_table = ("source", "columns")
+        self.set(
+            {
+                ("tables", name, *place) if name and place[0] in of_table else place: value
+                for place, value in changes.items()
+            },
+            title,
+        )
 
     def write(self, files: Mapping[Path, str], title: str) -> None:
         """Write files of the spec.

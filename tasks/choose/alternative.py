@@ -22,6 +22,7 @@ from sfumato.tasks.candidates.choosing import choose
 from sfumato.tasks.candidates.wished import Choosing, WishedTerms
 from sfumato.tasks.choose.paired import PairedQuery, pick_from
 from sfumato.tasks.choose.trial import Trial, run_trial
+from sfumato.tasks.choose.two_tables import over_one_table, rows_to_publish, without_limit
 from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Microdata, Randomness
@@ -95,6 +96,8 @@ class Alternative:
         other_promise: whether its promises differ from those of the spec.
         choosing: the options that a partition is chosen from; None if the terms name one.
         references: the population tables that promises about a population need.
+        joined: of two related tables, the terms of one joined table that is tried in place of both;
+            None for others.
     """
 
     name: str
@@ -102,6 +105,7 @@ class Alternative:
     other_promise: bool = False
     choosing: Choosing | None = None
     references: References = NO_REFERENCES
+    joined: Terms | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,7 @@ def try_alternative(
     begun = time.process_time()
     try:
         terms, chose = _choose_terms(alternative, table, randomness)
+        people, table = table.rows, rows_to_publish(table, terms)
         partition = _RememberingPartition(terms.partition.method)
         references = alternative.references
         trial = run_trial(table, terms, place, randomness, partition, references).require_kept()
@@ -198,7 +203,9 @@ def try_alternative(
     declared = trial.release.declared
     files = files_of_tables(trial.release, declared.names_with_roles("sensitive"))
     with engine(files, declared) as opened:
-        candidate = _AskedCandidate(opened, declared, files, table, partition.groups)
+        candidate = _AskedCandidate(
+            opened, declared, files, table, partition.groups, _translation(alternative)
+        )
         scored = list(_scores(candidate, queries, truths, positions))
     widths, relative, errors = zip(*scored, strict=True) if scored else ((), (), ())
     rows = trial.release.declared.rows
@@ -206,7 +213,7 @@ def try_alternative(
         name=alternative.name,
         groups=len(trial.assessment.groups.of_all()),
         published=rows.published,
-        suppressed=rows.suppressed,
+        suppressed=rows.suppressed + (0 if alternative.joined else people - table.rows),
         widths=widths,
         relative=relative,
         errors=errors,
@@ -242,7 +249,7 @@ def _choose_terms(
     alternative: Alternative, table: Microdata, randomness: Randomness
 ) -> tuple[Terms, str]:
     """Return the terms with a partition, and in words the choices that were left open."""
-    terms, choosing = alternative.terms, alternative.choosing
+    terms, choosing = alternative.joined or alternative.terms, alternative.choosing
     if choosing is None or not isinstance(terms, WishedTerms):
         return terms, ""
     microdata = with_hierarchies(table, terms.all_hierarchies)
@@ -252,6 +259,14 @@ def _choose_terms(
     text = f"{best.partition.method} ({', '.join(words)})" if words else best.partition.method
     strata = [f"strata {', '.join(map(str, best.strata))}"] if best.strata else []
     return terms.as_chosen(best), " · ".join([text, best.form.method, *strata])
+
+
+def _translation(alternative: Alternative) -> Callable[[str], str]:
+    """Return how a query is written for the candidate: over one joined table, or as it is."""
+    form = alternative.terms.form
+    if alternative.joined is None:
+        return lambda sql: sql
+    return lambda sql: over_one_table(sql, form)
 
 
 def answers_over_all(
@@ -268,8 +283,9 @@ def answers_over_all(
         draw: a source of random numbers; the answers do not depend on it.
     """
     single_groups = np.arange(table.rows)
+    permuted = PermutedParameters(method="permuted")
     parameters = {
-        "form": PermutedParameters(method="permuted"),
+        "form": permuted if table.related is None else without_limit(terms.form),
         "partition": StratumParameters(method="stratum"),
         "promises": (),
         "strata": (),
@@ -288,9 +304,16 @@ class _AskedCandidate:
     """A candidate that answers paired queries."""
 
     def __init__(
-        self, opened: Engine, declared: Declared, files: Files, table: Microdata, groups: np.ndarray
+        self,
+        opened: Engine,
+        declared: Declared,
+        files: Files,
+        table: Microdata,
+        groups: np.ndarray,
+        translate: Callable[[str], str] = str,
     ) -> None:
         self._engine, self._declared, self._files = opened, declared, files
+        self._translate = translate
         self._pick = cache(lambda aggregate: pick_from(declared, files, table, groups, aggregate))
 
     def cells(self, query: PairedQuery) -> Cells:
@@ -298,7 +321,7 @@ class _AskedCandidate:
         if query.selected is not None:
             aggregate = Aggregate(query.aggregate, query.of, "picked")
             return {(): (Bounds(*self._pick(aggregate)(query.selected), None),)}
-        several = read_inquiries(query.sql, self._declared)
+        several = read_inquiries(self._translate(query.sql), self._declared)
         rows = ask_several(open_tables(self._files, self._declared, self._engine), several).rows
         return {
             tuple(v for v in row.values() if not isinstance(v, Bounds)): tuple(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
@@ -29,6 +30,8 @@ from sfumato.tasks.choose.paired import (
 )
 from sfumato.tasks.choose.recommend import rank
 from sfumato.tasks.choose.trial import worker_processes
+from sfumato.tasks.choose.two_tables import draw_queries_of_two
+from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.microdata.table import Microdata, load, operating_system
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
@@ -53,6 +56,7 @@ class KeptComparison:
             always removed, however the process ends.
         more: the steward's own queries, as SQL.
         by_values: whether each aggregate is also asked by each short column.
+        both: the form of two related tables, which queries join; None for one table.
     """
 
     place: Path
@@ -60,13 +64,15 @@ class KeptComparison:
     scratch: Path
     more: tuple[str, ...] = ()
     by_values: bool = True
+    both: ApartParameters | None = None
 
     def queries(self, workloads: Sequence[Workload]) -> list[PairedQuery]:
         """Return the queries, which are drawn and saved at the first call."""
         place = self.place / _QUERIES
         if not has_queries(place):
             table = load(self.table)
-            queries = draw_queries(table, workloads, operating_system, by_values=self.by_values)
+            draw = draw_queries if self.both is None else partial(draw_queries_of_two, self.both)
+            queries = draw(table, workloads, operating_system, by_values=self.by_values)
             own = [PairedQuery(_OWN, _OWN, sql) for sql in self.more]
             save_queries([*queries, *own], private_directory(place))
         return load_queries(place)
@@ -242,7 +248,8 @@ def _truths(
 
 
 def _digest(alternative: Alternative) -> str:
-    content = json.dumps([alternative.terms.digest(), sorted(software().items())])
+    terms = [alternative.terms, *([alternative.joined] if alternative.joined else [])]
+    content = json.dumps([*(part.digest() for part in terms), sorted(software().items())])
     return hashlib.sha256(content.encode()).hexdigest()
 
 

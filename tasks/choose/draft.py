@@ -7,12 +7,15 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sfumato.expectations.measures.risk import Risk, risk
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import Bar
 from sfumato.tasks.attacks.registry import attack_release, targets_of
@@ -35,6 +38,7 @@ from sfumato.tasks.terms.assessment import Assessment
 from sfumato.tasks.terms.opened import Release, open_release
 from sfumato.tasks.terms.utility import utility
 
+_DECIMALS = 1000  # of a share that can be promised
 _NOT_STATE = shutil.ignore_patterns("runs", "reports", "handed-over", "review", ".*")
 
 
@@ -123,6 +127,40 @@ def draft_content(
         warnings=[*measured.useful.warnings, *missed, *missed_bars(judge_bars(bars, targets))],
         related=_related_counts(open_release(candidate / RELEASE), people),
     )
+
+
+def at_best_lines(
+    promises: Sequence[PrivacyModel], stakes: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Return what all people as one group keep of each promise, in words.
+
+    Args:
+        promises: the promises.
+        stakes: their figures, as `measure_feasibility` returns them.
+    """
+    lines = []
+    for promise, figures in zip(promises, stakes, strict=True):
+        column = f" of {promise.sensitive}" if promise.sensitive else ""
+        best = [
+            f"{parameter} {_in_digits(figures[f'at best {parameter}'])}"
+            for parameter in promise.required()
+            if figures.get(f"at best {parameter}") is not None
+        ]
+        if best:
+            lines.append(f"{promise.name}{column}: {', '.join(best)}, with all people as one group")
+    return lines
+
+
+def _in_digits(figure: int | str) -> str:
+    """Return a figure of a promise for people; a share is rounded up to thousandths.
+
+    >>> _in_digits(1500), _in_digits("1/3")
+    ('1,500', '0.334')
+    """
+    number = Fraction(figure)
+    if number.denominator == 1:
+        return f"{int(number):,}"
+    return f"{ceil(number * _DECIMALS) / _DECIMALS:g}"
 
 
 def _related_counts(release: Release, people: Microdata) -> dict[str, dict[str, int]]:

@@ -54,7 +54,7 @@ Picking = Callable[[np.ndarray], Ends]
 _LIST, _ROWS = "queries.json", "picked-rows"
 
 
-_TABLE, _PICKED = "microdata", "picked"
+TABLE, _PICKED = "microdata", "picked"
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ def _group_queries(
     """Yield the aggregate by each quasi-identifier of few values."""
     for column in table.with_roles("quasi-identifier"):
         if len(column.values) + column.has_null <= _FEW:
-            tree = exp.select(column_named(column.name), _call(aggregate, sensitive)).from_(_TABLE)
+            tree = exp.select(column_named(column.name), _call(aggregate, sensitive)).from_(TABLE)
             text = tree.group_by(column_named(column.name)).sql("duckdb")
             topic = f"{aggregate}({sensitive or '*'}) by {column.name}"
             yield PairedQuery(topic, topic, text)
@@ -217,7 +217,7 @@ def _equals_value(column: Column, row: int) -> exp.Expr:
 
 
 def _select(aggregate: str, sensitive: str | None, where: exp.Expr) -> str:
-    return exp.select(_call(aggregate, sensitive)).from_(_TABLE).where(where).sql("duckdb")
+    return exp.select(_call(aggregate, sensitive)).from_(TABLE).where(where).sql("duckdb")
 
 
 def _call(aggregate: str, sensitive: str | None) -> exp.Expr:

@@ -1,5 +1,6 @@
 """The recommendation of a comparison, from the candidates' own tables and never from the truth."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from sfumato.tasks.choose.alternative import TriedOutcome
 
 _AS_GOOD = 1.02
 _IN_GROUP = "own value guessed from the group alone"
+_OWN_ROWS = re.compile(r"a value of their own in \w+ guessed from the group alone")
 _LEARNED = "own value guessed by deFinetti's attack"
 _BASE = "without the release"
 
@@ -105,7 +107,7 @@ def _mean_of_topics(
 def _rank_outcome(outcome: TriedOutcome, width: float) -> Ranked:
     rows = outcome.published + outcome.suppressed
     lost = outcome.suppressed / rows if rows else 0.0
-    scores = [score for of_column in outcome.attacks.values() for score in of_column]
+    scores = [_as_guesses(score) for of_column in outcome.attacks.values() for score in of_column]
     in_groups = _greatest(scores, (_IN_GROUP,))
     own = [score for score in scores if score["measure"] in (_IN_GROUP, _LEARNED)]
     return Ranked(
@@ -115,6 +117,13 @@ def _rank_outcome(outcome: TriedOutcome, width: float) -> Ranked:
         guessed=_greatest(scores, (_IN_GROUP, _LEARNED)) if outcome.positions is None else None,
         base=max((score.get(_BASE, 0.0) for score in own), default=0.0),
     )
+
+
+def _as_guesses(score: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the score of guesses about rows of a second table as that of guesses about rows."""
+    if _OWN_ROWS.fullmatch(str(score.get("measure"))):
+        return {**score, "measure": _IN_GROUP}
+    return score
 
 
 def _greatest(scores: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> float:

@@ -40,6 +40,9 @@ class AttackLimits(PolicyRule):
 
     def faults(self, subject: Subject) -> Iterator[str]:
         """Yield each attack without a limit that refuses a release."""
+        if subject.of_two_tables:
+            yield str(self.why_not_two_tables())
+            return
         if subject.in_parts:
             yield "parts: a release in parts states no limits on attacks. Leave parts out"
             return
@@ -50,6 +53,13 @@ class AttackLimits(PolicyRule):
                     f"attacks: has no limit on {attack} that refuses a release. Choose a share and "
                     f"write `{attack}: {{max-share: SHARE}}` under attacks, without on-failure"
                 )
+
+    def why_not_two_tables(self) -> str | None:
+        """Return why two tables do not keep it: their attacks have no limits yet."""
+        return (
+            f"tables: the policy needs limits on {join_names(self.attacks, 'and')}, and no attack "
+            "on two tables can be limited yet. Release one table"
+        )
 
     def measure(self, release: MeasuredRelease) -> tuple[bool, Observed, str]:  # noqa: ARG002
         """Return the limits, which decided already."""

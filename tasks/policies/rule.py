@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.shared.registered import adapter_of
 from sfumato.tasks.continued.parameters import Rule as VersionsRule
+from sfumato.tasks.forms.parameters import OF_ONE_TABLE
 from sfumato.tasks.schema.codings import CodedColumn
 from sfumato.tasks.schema.names import Part
 from sfumato.tasks.schema.stated import KeptBars
@@ -76,6 +77,11 @@ class Subject:
     in_parts: bool = False
 
     @property
+    def of_two_tables(self) -> bool:
+        """True if people are published beside rows of a second table."""
+        return self.form not in OF_ONE_TABLE
+
+    @property
     def whole_promises(self) -> list[PrivacyModel]:
         """The promises about all quasi-identifiers together."""
         every = {*self.quasi_identifiers}
@@ -135,6 +141,10 @@ class PolicyRule(Part):
     @abstractmethod
     def faults(self, subject: Subject) -> Iterator[str]:
         """Yield what a spec or a declaration breaks: what is wrong, and what to write instead."""
+
+    def why_not_two_tables(self) -> str | None:
+        """Return why no release of two related tables keeps the rule, None if one may."""
+        return None
 
     def measure(self, release: MeasuredRelease) -> tuple[bool, Observed, str]:
         """Return whether tables keep the rule, the observed numbers, and these in words.

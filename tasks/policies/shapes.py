@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.tasks.continued.parameters import Rule as VersionsRule
-from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS, OF_ONE_TABLE
 from sfumato.tasks.policies.rule import MeasuredRelease, Observed, PolicyRule, Subject, join_names
 from sfumato.tasks.schema.names import RegisteredName
 
@@ -29,11 +29,24 @@ class AllowedForms(PolicyRule):
 
     def faults(self, subject: Subject) -> Iterator[str]:
         """Yield the form if it is another."""
-        if subject.form not in self.allowed:
+        if subject.of_two_tables and (why := self.why_not_two_tables()):
+            yield why
+        elif subject.form not in self.allowed:
             yield (
                 f"form: {subject.form} is not allowed. Write `form: {{method: {self.allowed[0]}}}`"
                 f" (allowed: {', '.join(self.allowed)})"
             )
+
+    def why_not_two_tables(self) -> str | None:
+        """Return why two tables cannot have the form; they have one form of their own."""
+        others = [name for name in self.allowed if name not in OF_ONE_TABLE]
+        if others:
+            return None
+        return (
+            "tables: two tables show quasi-identifiers of people as they are, and the policy "
+            f"allows only form {join_names(self.allowed)}. Release one table with a row for each "
+            "person"
+        )
 
     def measure(self, release: MeasuredRelease) -> tuple[bool, Observed, str]:
         """Return the form, which decided already."""

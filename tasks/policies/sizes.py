@@ -19,6 +19,14 @@ _OF_SIZES = ("k-anonymity", "k-map")
 """The promises whose k is a number of people who look alike: in the table, or in the population."""
 
 
+_NOT_OF_TWO = (
+    "tables: two tables show quasi-identifiers of people as they are, so people do not look alike, "
+    "and anyone who knows them of a person finds the person. The promise people is about rows, and "
+    "does not stand for it. Release one table with a row for each person, in form generalized or "
+    "suppressed"
+)
+
+
 def _promises_of_size(subject: Subject) -> list[PrivacyModel]:
     """Return the promises of a size of groups over all quasi-identifiers, the largest k first."""
     sizes = [promise for promise in subject.whole_promises if promise.name in _OF_SIZES]
@@ -43,6 +51,8 @@ def _to_write(least: int) -> str:
 
 def _fault_of_size(subject: Subject, least: int, risk: str) -> str | None:
     """Return the fault if no promise demands so many people in every group, or None."""
+    if subject.of_two_tables:
+        return _NOT_OF_TWO
     promises = _promises_of_size(subject)
     if not promises:
         return (
@@ -86,6 +96,10 @@ class HighestRisk(PolicyRule):
         if fault := _fault_of_size(subject, self.least_k, risk):
             yield fault
 
+    def why_not_two_tables(self) -> str | None:
+        """Return why two tables do not keep it: people are found by their quasi-identifiers."""
+        return _NOT_OF_TWO
+
     def measure(self, release: MeasuredRelease) -> tuple[bool, Observed, str]:
         """Compare the risk in the smallest published group with the threshold."""
         k = _observed_k(release)
@@ -119,6 +133,10 @@ class GroupSize(PolicyRule):
         """Yield the fault of promises with a smaller k."""
         if fault := _fault_of_size(subject, self.at_least, f", below {self.at_least}"):
             yield fault
+
+    def why_not_two_tables(self) -> str | None:
+        """Return why two tables do not keep it: people are found by their quasi-identifiers."""
+        return _NOT_OF_TWO
 
     def measure(self, release: MeasuredRelease) -> tuple[bool, Observed, str]:
         """Compare the smallest published group with the number."""

@@ -7,7 +7,7 @@ with the option that decides it: a first row of data taken for a header would en
 
 import codecs
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -62,6 +62,7 @@ class DraftOptions:
         reasons: the reasons for these roles, by name, if nobody chose them with an option.
         hide: what has to be hidden: which sensitive value is whose, or the row, too.
         about: what readers ask about.
+        of_two: whether columns by name may be those of another table, which is drafted with it.
     """
 
     format: str | None = None
@@ -83,6 +84,14 @@ class DraftOptions:
     reasons: Mapping[str, str] = field(default_factory=dict)
     hide: Literal["rows", "values"] | None = None
     about: Literal["numbers", "categories"] | None = None
+    of_two: bool = False
+
+    def of_columns(self, columns: Iterable[str]) -> "DraftOptions":
+        """Return the options for a table with these columns: without those of other columns."""
+        own = {*columns}
+        roles = {name: role for name, role in self.roles.items() if name in own}
+        formats = {name: text for name, text in self.date_formats.items() if name in own}
+        return replace(self, roles=roles, date_formats=formats)
 
 
 def read_options(

@@ -40,7 +40,7 @@ _HEAD_WITHOUT_DATA = (
     "with a table.\nRead every column's role and the reason above it, change what is wrong, "
     "and confirm:"
 )
-_CONFIRM = "roles: proposed  # <- write `confirmed`; until then nothing runs\n"
+CONFIRM = "roles: proposed  # <- write `confirmed`; until then nothing runs\n"
 _DROPPED = (
     "Dropped columns, each with the reason. To give one another role, write it under columns:"
 )
@@ -175,28 +175,34 @@ def spec_text(draft: SpecDraft, line: str, title: str) -> str:
         line: the name of the release line.
         title: the title of the line.
     """
-    parts = (_head(draft, line, title), _source(draft), _columns(draft, line), _release(draft))
+    parts = (
+        _head(draft, line, title),
+        source_lines(draft.table),
+        _columns(draft, line),
+        _release(draft),
+    )
     return "\n".join("".join(part) for part in parts)
 
 
 def _head(draft: SpecDraft, line: str, title: str) -> Iterator[str]:
-    yield _comment(_HEAD if draft.rows else _HEAD_WITHOUT_DATA)
+    yield comment(_HEAD if draft.rows else _HEAD_WITHOUT_DATA)
     if draft.beginning:
-        yield f"#\n{_comment(draft.beginning)}#\n"
-    yield _CONFIRM
+        yield f"#\n{comment(draft.beginning)}#\n"
+    yield CONFIRM
     yield "\n"
     yield "version: 2\n"
-    yield _entry("name", line)
-    yield _entry("title", title)
+    yield entry("name", line)
+    yield entry("title", title)
 
 
-def _source(draft: SpecDraft) -> Iterator[str]:
-    source = draft.table.source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+def source_lines(table: FoundTable) -> Iterator[str]:
+    """Yield a source as a spec writes it, after what the steward should know of it."""
+    source = table.source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     order = [key for key in ("uri", "format", *source, "seen") if key in source]
-    yield from map(_comment, _sentences(draft.table.notes))
+    yield from map(comment, _sentences(table.notes))
     yield "source:\n"
     for key in dict.fromkeys(sorted(order, key=lambda key: key == "seen")):
-        yield textwrap.indent(_entry(key, source[key]), "  ")
+        yield textwrap.indent(entry(key, source[key]), "  ")
 
 
 def _sentences(notes: Sequence[str]) -> Iterator[str]:
@@ -208,31 +214,32 @@ def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
     dropped = {facts.name: draft.roles[facts.name].reason for facts in draft.of_role("drop")}
     dropped |= {column.name: column.reason for column in draft.table.unfit}
     if dropped:
-        yield _comment(_DROPPED)
+        yield comment(_DROPPED)
         names = [name for name in draft.table.source.seen if name in dropped]
-        yield from (_comment(f"  {_scalar(name)}: {dropped[name]}") for name in names)
+        yield from (comment(f"  {scalar(name)}: {dropped[name]}") for name in names)
     yield "other-columns: drop\n"
     yield "columns:\n"
     for facts in draft.facts:
         proposed = draft.roles[facts.name]
         if proposed.role != "drop":
-            keys = _keys(draft, facts, proposed, line)
-            yield _comment(_reason(draft, facts, proposed), "  ")
-            yield f"  {_scalar(facts.name)}: {_flow(keys)}\n"
+            keys = column_keys(draft, facts, proposed, line)
+            yield comment(column_reason(draft, facts, proposed), "  ")
+            yield f"  {scalar(facts.name)}: {flow(keys)}\n"
     if draft.unit is None:
         if draft.shared_identifier is not None:
-            yield _comment(_words_on_repeats(draft.shared_identifier))
+            yield comment(_words_on_repeats(draft.shared_identifier))
         without = _NO_UNIT if draft.rows else _UNIT_UNKNOWN
-        yield _comment(without if draft.gaps is None else _words_on_gaps(draft.gaps))
+        yield comment(without if draft.gaps is None else _words_on_gaps(draft.gaps))
         yield "unit: row\n"
     elif draft.unit.household in draft.identifiers:
-        yield _comment(_HOUSEHOLD)
-        yield _entry("household", draft.unit.household)
+        yield comment(_HOUSEHOLD)
+        yield entry("household", draft.unit.household)
 
 
-def _keys(
+def column_keys(
     draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole, line: str
 ) -> dict[str, Any]:
+    """Return the keys of a column that has a line of its own."""
     keys: dict[str, Any] = {"role": proposed.role}
     if facts.type != "string":
         keys["type"] = facts.type
@@ -251,7 +258,8 @@ def _keys(
     return keys | dict(draft.further_keys.get(facts.name, {}))
 
 
-def _reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str:
+def column_reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str:
+    """Return why a column has its role and keys, in words without a value."""
     words = proposed.reason
     if draft.unit is not None and draft.unit.name == facts.name:
         words += f"; {_UNNUMBERED}" if draft.unit.missing else ""
@@ -266,7 +274,7 @@ def _reason(draft: SpecDraft, facts: ColumnFacts, proposed: ProposedRole) -> str
 
 
 def _words_on_repeats(name: str) -> str:
-    column = _scalar(name)
+    column = scalar(name)
     return (
         f"Several rows have the same {column}, so rows may be visits and not people. "
         f"If {column} identifies people, draft again with --unit {column}, or write "
@@ -277,7 +285,7 @@ def _words_on_repeats(name: str) -> str:
 
 
 def _words_on_gaps(facts: ColumnFacts) -> str:
-    name = _scalar(facts.name)
+    name = scalar(facts.name)
     return (
         f"Many rows have no {name}, so rows are counted as people, and each person "
         f"must have one row. If {name} identifies people, complete it, and write "
@@ -293,15 +301,15 @@ def _release(draft: SpecDraft) -> Iterator[str]:
         methods = draft.policy.admit(methods, draft.hide)
     method, *others = methods
     if draft.strata:
-        yield f"strata: {_flow(list(draft.strata))}\n"
-    yield _comment(method.words)
+        yield f"strata: {flow(list(draft.strata))}\n"
+    yield comment(method.words)
     yield _method(method)
     for other in others:
-        yield _comment(words_before(other, draft.hide))
+        yield comment(words_before(other, draft.hide))
         yield textwrap.indent(_method(other), "# ")
     yield f"publish: {{uri: {PUBLISHED}}}\n"
     if draft.policy is not None:
-        yield from draft.policy.lines([_scalar(facts.name) for facts in draft.facts])
+        yield from draft.policy.lines([scalar(facts.name) for facts in draft.facts])
     workloads = (
         propose_workloads(quasi_identifiers, sensitive, draft.hide, draft.about)
         if draft.rows
@@ -311,19 +319,19 @@ def _release(draft: SpecDraft) -> Iterator[str]:
     if workloads or likely:
         yield "\n" + "evaluate:\n"
     if likely:
-        yield _comment(_LIKELY, "  ")
+        yield comment(_LIKELY, "  ")
         yield "  intervals: 95\n"
     if workloads:
-        yield _comment(_ASKED, "  ")
+        yield comment(_ASKED, "  ")
         yield "  workloads:\n"
-        yield from (f"    - {_flow(workload)}\n" for workload in workloads)
+        yield from (f"    - {flow(workload)}\n" for workload in workloads)
 
 
 def _method(method: ProposedMethod) -> str:
-    promises = "".join(f"  - {_flow(promise)}\n" for promise in method.promises)
+    promises = "".join(f"  - {flow(promise)}\n" for promise in method.promises)
     partition = {"method": method.partition, **method.settings}
     form = {"method": method.form, **method.form_settings}
-    choices = f"partition: {_flow(partition)}\nform: {_flow(form)}\n"
+    choices = f"partition: {flow(partition)}\nform: {flow(form)}\n"
     return f"promises:\n{promises}{choices}"
 
 
@@ -331,7 +339,12 @@ def _file(line: str, column: str) -> str:
     return f"hierarchies/{line}-{safe_name(column)}.draft.csv"
 
 
-def _comment(text: str, indent: str = "") -> str:
+def comment(text: str, indent: str = "") -> str:
+    r"""Return a text as lines of comments; its own lines stay lines.
+
+    >>> comment("rows of people", "  ")
+    '  # rows of people\n'
+    """
     prefix = f"{indent}# "
     lines = [
         wrapped
@@ -341,13 +354,18 @@ def _comment(text: str, indent: str = "") -> str:
     return "".join(f"{prefix}{line}\n" for line in lines)
 
 
-def _entry(key: str, value: Any) -> str:
+def entry(key: str, value: Any) -> str:
     """Write a key and its value, further lines indented below it."""
-    first, *rest = _flow(value, _WIDTH).split("\n")
+    first, *rest = flow(value, _WIDTH).split("\n")
     return "\n    ".join([f"{key}: {first}", *(line.strip() for line in rest)]) + "\n"
 
 
-def _flow(value: Any, width: int = 10**6) -> str:
+def flow(value: Any, width: int = 10**6) -> str:
+    """Return a value in flow style, on one line unless it is wider than `width`.
+
+    >>> flow({"role": "drop"})
+    '{role: drop}'
+    """
     text = yaml.safe_dump(
         value, default_flow_style=True, width=width, sort_keys=False, allow_unicode=True
     )
@@ -355,5 +373,6 @@ def _flow(value: Any, width: int = 10**6) -> str:
     return re.sub(r"\n\.\.\.\n\Z", "", without_marks).rstrip("\n")
 
 
-def _scalar(name: str) -> str:
-    return _flow(name)
+def scalar(name: str) -> str:
+    """Return a name as YAML writes it, in quotes where it needs them."""
+    return flow(name)

@@ -127,7 +127,7 @@ def _method_of_few_known(sensitive: Sequence[ColumnFacts], rows: int) -> Propose
     for facts in sensitive:
         most = max(facts.largest, facts.missing)
         share = Decimal(ceil(5 + 5 * most / max(facts.rows_with_value + facts.missing, 1))) / 10
-        promise = {"model": "lkc-privacy", "l": 2, "k": _fewest(rows), "c": float(share)}
+        promise = {"model": "lkc-privacy", "l": 2, "k": fewest(rows), "c": float(share)}
         promises.append(promise | _column_of(facts, sensitive))
     return ProposedMethod(
         _FEW_KNOWN, promises, "local-suppression", "suppressed", before=_BEFORE_FEW_KNOWN
@@ -139,11 +139,12 @@ def propose_promises(sensitive: Sequence[ColumnFacts], rows: int) -> list[dict[s
 
     The whole table keeps these promises. So a partition that merges groups can always keep them.
     """
-    promises: list[dict[str, Any]] = [{"model": "k-anonymity", "k": _fewest(rows)}]
+    promises: list[dict[str, Any]] = [{"model": "k-anonymity", "k": fewest(rows)}]
     return promises + [propose_diversity(facts, sensitive) for facts in sensitive]
 
 
-def _fewest(rows: int) -> int:
+def fewest(rows: int) -> int:
+    """Return the k that a draft promises for so many rows."""
     return next(k for least, k in _K if rows >= least)
 
 
@@ -175,7 +176,7 @@ def _method_of_exact_rows(
     ]
     columns = ", ".join(facts.name for facts in quasi_identifiers)
     if number is not None:
-        k = max(2, min(_fewest(rows), first.distinct))
+        k = max(2, min(fewest(rows), first.distinct))
         promise = {"model": "ke-anonymity", "k": k, "e": rounded_difference(first)}
         promises = [promise | _column_of(first, sensitive), *others]
         words = _NUMBERS.format(name=first.name, columns=columns)
@@ -187,7 +188,7 @@ def _method_of_exact_rows(
 
 def _most_alike(facts: ColumnFacts, rows: int) -> int:
     """Return the l that anatomy can give: no value may have more than one of l rows."""
-    return max(2, min(_fewest(rows), _rows_by_most_frequent(facts)))
+    return max(2, min(fewest(rows), _rows_by_most_frequent(facts)))
 
 
 def _partition_of(facts: ColumnFacts) -> str:
@@ -259,7 +260,7 @@ def _of_ranges(
 ) -> Iterator[dict[str, Any]]:
     """Yield counts and averages over ranges of the quasi-identifiers that have an order."""
     several = len(sensitive) > 1
-    ranged = [(facts, spans) for facts in quasi_identifiers if (spans := _spans(facts))]
+    ranged = [(facts, spans) for facts in quasi_identifiers if (spans := spans_of(facts))]
     for facts, spans in ranged[:_MOST]:
         over = {"over": facts.name, "spans": spans}
         first = {"of": sensitive[0].name} if several else {}
@@ -269,7 +270,7 @@ def _of_ranges(
             yield {"kind": "range", "aggregate": "avg", **over, **target}
 
 
-def _spans(facts: ColumnFacts) -> list[int]:
+def spans_of(facts: ColumnFacts) -> list[int]:
     """Return round widths that are parts of a column's range; empty if it has no ranges."""
     if facts.type not in ORDERED or facts.type == "timestamp" or facts.distinct < _SPANS[-2]:
         return []

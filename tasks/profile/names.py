@@ -78,7 +78,7 @@ def sense_of(name: str) -> Meaning | None:
     >>> sense_of("birthDate"), sense_of("town name")
     ('date', 'place')
     """
-    meanings = [meaning for word in _words_of(name) if (meaning := _sense_of(word))]
+    meanings = [meaning for word in words_of(name) if (meaning := _sense_of(word))]
     order: tuple[Meaning, ...] = (
         "sensitive",
         "date",
@@ -97,7 +97,7 @@ def is_postal(name: str) -> bool:
     >>> is_postal("PLZ"), is_postal("zip code"), is_postal("place")
     (True, True, False)
     """
-    return any(word.startswith(_POSTAL) for word in _words_of(name))
+    return any(word.startswith(_POSTAL) for word in words_of(name))
 
 
 def is_household(name: str) -> bool:
@@ -108,7 +108,7 @@ def is_household(name: str) -> bool:
     >>> is_household("household size"), is_household("hhsize"), is_household("id")
     (False, False, False)
     """
-    words = _words_of(name)
+    words = words_of(name)
     if any(word in _HOUSEHOLD_NUMBERS for word in words):
         return True
     homes = [word for word in words if word in _HOMES or word.startswith(_LONG_HOMES)]
@@ -123,7 +123,7 @@ def is_weight(name: str) -> bool:
     >>> is_weight("weight"), is_weight("birth weight"), is_weight("sample")
     (False, False, False)
     """
-    words = _words_of(name)
+    words = words_of(name)
     if any(word.startswith(_OF_SAMPLES) or word in _SHORT_OF_SAMPLES for word in words):
         return True
     return any(word.startswith(_HEAVY) for word in words) and any(
@@ -131,12 +131,22 @@ def is_weight(name: str) -> bool:
     )
 
 
+def is_numbering(word: str) -> bool:
+    """Decide whether a word says that a column numbers something, as in `customer_id`."""
+    return word in _NUMBERING
+
+
 def is_known(name: str) -> bool:
     """Decide whether a text is a name that columns have."""
     return len(name) <= 40 and sense_of(name) is not None
 
 
-def _words_of(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
+    """Return the words of a name: in lower case, without accents and digits.
+
+    >>> words_of("PatientNr 2"), words_of("customer_id")
+    (['patient', 'nr'], ['customer', 'id'])
+    """
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
     ascii_ = plain.encode("ascii", "ignore").decode()
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", ascii_).lower()

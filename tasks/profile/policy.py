@@ -86,6 +86,16 @@ class DraftPolicy:
             return dict(promise)
         return {**promise, "k": max(promise["k"], self.least_k)}
 
+    def require_for_two_tables(self) -> None:
+        """Refuse a policy that no release of two related tables keeps.
+
+        Raises:
+            SpecError: with the reason, by the rule that demands it.
+        """
+        for rule in self.policy.rules:
+            if why := rule.why_not_two_tables():
+                raise SpecError(f"--policy {self.written}: {rule.rule}: {why}. {NO_ADVICE}")
+
     def lines(self, columns: Sequence[str]) -> Iterator[str]:
         """Yield the lines of a draft about the policy, given the names of its columns."""
         policy = self.policy

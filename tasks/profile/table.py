@@ -246,6 +246,7 @@ def _detect_spelling(
         InputError: there is no row, or a column may be read in two ways; the error names the
             option that decides.
     """
+    options = options.of_columns(columns) if options.of_two else options
     for name in (*options.date_formats, *options.roles, *filter(None, [options.unit])):
         if name not in columns:
             raise InputError(f"the source has no column {name!r}. Correct the name")

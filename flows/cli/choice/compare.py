@@ -25,8 +25,10 @@ _SHOWN = 10
     "--grid",
     metavar="YAML|FILE",
     help=(
-        "what is tried, as lists under partition, form, strata and promises. Without it: "
-        "every partition and auto in every form, strata, and forms that need other promises"
+        "what is tried, as lists under partition, form, strata, promises and (of two tables) "
+        "related. Without it, compare tries every partition and auto in every form, strata, and "
+        "forms that need other promises. Of two tables it tries other promises, limits and one "
+        "joined table"
     ),
 )
 @click.option(
@@ -97,7 +99,7 @@ def tell_apart(comparison: "Compared") -> None:
 
     if comparison.others:
         show.say(
-            "never recommended, because of other promises than the spec's: "
+            "never recommended, because their promises, people or tables are not the spec's: "
             f"{len(comparison.others)} of the alternatives"
         )
     reasons = names_by_reason(comparison.refused)

@@ -35,7 +35,7 @@ _QUESTIONS = (
 
 
 @click.command()
-@click.argument("source", metavar="FILE", required=False)
+@click.argument("sources", metavar="[FILE [FILE]]", nargs=-1)
 @click.option(
     "--from",
     "project",
@@ -55,8 +55,24 @@ _QUESTIONS = (
     help="the role of a column, if you know it already",
 )
 @click.option("--format", "format_", help="csv, parquet, excel, stata or spss")
-@click.option("--sheet", help="the sheet of a workbook")
-@click.option("--query", help="the query to a database, one SELECT")
+@click.option(
+    "--sheet",
+    "sheets",
+    multiple=True,
+    help="the sheet of a workbook; for two workbooks write it twice, in the order of the files",
+)
+@click.option(
+    "--query",
+    "queries",
+    multiple=True,
+    help="the query to a database, one SELECT; for two tables write it twice, in their order",
+)
+@click.option(
+    "--key",
+    metavar="COLUMN",
+    help="of two files, the column by which one names the people of the other; PEOPLE=ROWS if its "
+    "names differ, such as id=customer_id",
+)
 @click.option("--encoding", help="the encoding of a CSV file")
 @click.option("--delimiter", help="the delimiter of a CSV file")
 @click.option(
@@ -102,7 +118,7 @@ _QUESTIONS = (
 )
 @as_document
 def init(
-    source: str | None,
+    sources: tuple[str, ...],
     project: Path | None,
     data: str | None,
     out: Path | None,
@@ -112,6 +128,9 @@ def init(
     columns: str | None,
     nulls: tuple[str, ...],
     policy: str | None,
+    key: str | None,
+    sheets: tuple[str, ...],
+    queries: tuple[str, ...],
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -120,33 +139,84 @@ def init(
     FILE is whatever `source.uri` may be: a file, folder, pattern, store or database. The draft
     proposes roles, with reasons; nothing runs before you confirm them in the draft.
 
+    Two files, such as patients.csv and stays.csv, become two related tables: people, and rows that
+    belong to them. The column that both share is found, or named by --key.
+
     With --from, the draft takes over what another tool was set up to do, and says what it did not
     take over, and why. Data inside a project are never read, and no code in it is run.
     """
     from os import environ
 
-    from sfumato.flows.choice.first_spec import write_first_spec
     from sfumato.tasks.profile.dialect import read_options
 
-    address = _address(source, project, data)
-    if not as_json and project is None:
+    is_two = _is_two(sources, project, key)
+    if not as_json and project is None and not is_two:
         settings |= _ask(settings, policy)
-    options = read_options(
-        roles=pairs("--role", roles),
-        date_formats=pairs("--date-format", dates),
-        format=settings.pop("format_"),
-        columns=names(columns) or None,
-        nulls=nulls,
-        **settings,
-    )
+    settings["format"] = settings.pop("format_")
+    settings |= {"columns": names(columns) or None, "nulls": nulls, "of_two": is_two}
+    tables = max(len(sources), 1)
+    options = [
+        read_options(
+            roles=pairs("--role", roles),
+            date_formats=pairs("--date-format", dates),
+            **{**settings, "sheet": sheet, "query": query},
+        )
+        for sheet, query in zip(
+            _for_each("--sheet", sheets, tables), _for_each("--query", queries, tables), strict=True
+        )
+    ]
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
-    written = write_first_spec(address, out, options, private, policy=policy, project=project)
+    if is_two:
+        from sfumato.flows.choice.first_two_tables import write_first_spec_of_two
+
+        written = write_first_spec_of_two(sources, out, options, private, key=key, policy=policy)
+    else:
+        from sfumato.flows.choice.first_spec import write_first_spec
+
+        address = _address(next(iter(sources), None), project, data)
+        written = write_first_spec(
+            address, out, options[0], private, policy=policy, project=project
+        )
     if as_json:
         echo_json(_document(written))
         return
     for line in _lines(written):
         show.say(line)
     echo(str(written.spec))
+
+
+def _is_two(sources: tuple[str, ...], project: Path | None, key: str | None) -> bool:
+    """Return whether two tables are drafted.
+
+    Raises:
+        SpecError: if there are more, or options do not go with them.
+    """
+    if len(sources) > 2:
+        raise SpecError(
+            f"{len(sources)} files: a spec has one table, or two of which one has the rows of the "
+            f"other's people. Type: sfumato init {sources[0]} {sources[1]}"
+        )
+    is_two = len(sources) > 1
+    if is_two and project is not None:
+        raise SpecError("--from: takes over the set-up of one table. Name one table by --data")
+    if key is not None and not is_two:
+        raise SpecError("--key: is for two files. Type: sfumato init FILE FILE --key COLUMN")
+    return is_two
+
+
+def _for_each(option: str, values: tuple[str, ...], tables: int) -> list[str | None]:
+    """Return the value of an option for each table: one value is for all.
+
+    Raises:
+        SpecError: if there are more values than tables.
+    """
+    if len(values) > tables:
+        raise SpecError(
+            f"{option}: is written {len(values)} times for {tables} files. Leave one out"
+        )
+    if len(values) == tables:
+        return list(values)
+    return [values[0] if values else None] * tables
 
 
 def _lines(written: "WrittenSpec") -> Iterator[str]:
@@ -167,6 +237,8 @@ def _lines(written: "WrittenSpec") -> Iterator[str]:
     if written.undecided is not None:
         yield f"to be decided: {written.undecided}"
     yield f"next: read the roles in {written.spec}, write `roles: confirmed`, and release it"
+    if written.question is not None:
+        yield f"then ask: {written.question}"
 
 
 def _address(source: str | None, project: Path | None, data: str | None) -> str | None:
@@ -219,4 +291,5 @@ def _document(written: "WrittenSpec") -> dict[str, Any]:
         "unnumbered": written.unnumbered,
         "changes": list(written.changes),
         "omissions": list(written.omissions),
+        "question": written.question,
     }

@@ -1,6 +1,7 @@
 """`sfumato plan`: draft the next version in private, and show what it would be."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import click
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import overrides, with_format, with_settings
 from sfumato.flows.cli.show import echo
+
+_SHOWN = 2  # attacks on each column of related rows
 
 
 @click.command()
@@ -94,6 +97,24 @@ def _policy_lines(policy: dict[str, Any] | None) -> list[str]:
     return [*lines, policy["note"]]
 
 
+def _attack_lines(summary: dict[str, Any]) -> list[str]:
+    """Return of how many people attackers are certain, for two related tables; empty otherwise."""
+    if not summary.get("related_rows"):
+        return []
+    return [
+        f"{name}: {score['number']:,} of {score['of']:,} {score['measure']}"
+        for name, scores in summary["attacks"].items()
+        for score in _strongest(scores)
+    ]
+
+
+def _strongest(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the scores of the attackers who are certain of most people; the page has all."""
+    certain = [s for s in scores if s.get("number") and "is certain" in s["measure"]]
+    of_one_row = [score for score in certain if not score["measure"].endswith("of all rows")]
+    return sorted(of_one_row, key=lambda score: -score["number"])[:_SHOWN]
+
+
 def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     from sfumato.tasks.report.steward.tables import count_words, promise_row
     from sfumato.tasks.report.utility import accuracy_lines
@@ -118,6 +139,8 @@ def _lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(
             ("promise", f"{words}: required {required}, observed {observed}; {groups} groups")
         )
+    lines += [("at best", line) for line in summary.get("at_best", ())]
+    lines += [("attack", line) for line in _attack_lines(summary)]
     lines += [("policy", line) for line in _policy_lines(summary.get("policy"))]
     lines += [("accuracy", line) for line in accuracy_lines(summary["accuracy"])]
     lines += [("warning", line) for line in summary["warnings"]]

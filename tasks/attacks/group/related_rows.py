@@ -7,7 +7,7 @@ know the group of everybody, and
     related-groups    nothing more
     related-numbers   how many rows everyone has
     related-insiders  that, and the own rows: one of the people of the group
-    related-known     the values of an unprotected column beside the sensitive one, as of a date
+    related-known     the values of another column beside the sensitive one, as of a cost
 
 Numbers of people are exact. Beside each stands what the published numbers of groups bound it by.
 
@@ -309,13 +309,13 @@ def _least_of_others(group: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 
 
 def _known_columns(target: AttackedRelease) -> Sequence[str]:
-    """Return the published columns of related rows that are unprotected, without the attacked."""
-    columns = target.declared.columns
-    return [
-        name
-        for name in target.declared.form.related_columns
-        if name != target.sensitive and columns[name].unprotected
-    ]
+    """Return the published columns of related rows without the attacked one.
+
+    A promise about a column protects its values; it does not protect the others of a row from
+    those who know its value, so these columns are attacked as unprotected ones are.
+    """
+    names = target.declared.form.related_columns
+    return [name for name in names if name != target.sensitive]
 
 
 def _by_known_column(target: AttackedRelease, truth: RelatedTruth, column: str) -> Iterator[Score]:

@@ -79,9 +79,19 @@ def _form(declared: Declared) -> ApartParameters:
 
 
 def _join(part: Any) -> Microdata:
-    """Return related rows with the columns of their people; `person` is the owner of each."""
-    people = part.rows if isinstance(part, PartInMemory) else None
-    if people is None or people.related is None:
+    """Return the join of an original in memory."""
+    if not isinstance(part, PartInMemory):
+        raise Fault("the original of a release with related rows is not in memory")
+    return join_related(part.rows)
+
+
+def join_related(people: Microdata) -> Microdata:
+    """Return related rows with the columns of their people; `person` is the owner of each.
+
+    Raises:
+        Fault: if the people have no related rows.
+    """
+    if people.related is None:
         raise Fault("the original of a release with related rows has no such rows")
     owner, table = people.related.owner, people.related.table
     columns = [column.take(owner) for column in people.columns]

@@ -238,6 +238,7 @@ class ComparisonContent:
         sweep: the only parameter of promises that differs, if its cost was asked for.
         others: the names of alternatives with other promises, which are never recommended.
         reference: the noise of differential privacy for the workloads, None where it is not known.
+        of_two: whether the spec has two related tables.
     """
 
     ranked: Sequence[RankedAlternative]
@@ -249,6 +250,7 @@ class ComparisonContent:
     sweep: str = ""
     others: frozenset[str] = frozenset()
     reference: NoiseReference | None = None
+    of_two: bool = False
 
 
 def write_comparison_page(place: Path, title: str, content: ComparisonContent) -> Path:
@@ -281,6 +283,7 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
         refused=names_by_reason(content.refused),
         queries=len(content.queries),
         others=len(content.others),
+        of_two=content.of_two,
         reference=content.reference,
         emptied=any(alternative.outcome.emptied_columns for alternative in content.ranked),
     )

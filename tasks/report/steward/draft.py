@@ -45,6 +45,7 @@ class DraftContent:
         warnings: reasons why the release may be of no use.
         advice: what answers more narrowly on the same table, where answers are too wide.
         related: the numbers of rows of a second table, in words, by its name.
+        at_best: what the promises can be kept with at best, of two related tables, in words.
     """
 
     rows: Mapping[str, int]
@@ -59,6 +60,7 @@ class DraftContent:
     warnings: Sequence[str] = field(default_factory=tuple)
     advice: Sequence[str] = field(default_factory=tuple)
     related: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    at_best: Sequence[str] = field(default_factory=tuple)
 
     def document(self) -> dict[str, Any]:
         """Return the content for JSON, in counts and shares: without values, and without rows."""
@@ -66,6 +68,7 @@ class DraftContent:
             "rows": dict(self.rows),
             **({"related_rows": self.related} if self.related else {}),
             "promises": list(self.promises),
+            **({"at_best": list(self.at_best)} if self.at_best else {}),
             "risk": list(self.risk),
             "attacks": {name: list(scores) for name, scores in self.attacks.items()},
             "lost": dict(self.lost),
@@ -94,6 +97,7 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
         rows=row_counts(declared.rows),
         related=content.related,
         promises=[promise_row(promise) for promise in content.promises],
+        at_best=content.at_best,
         risk=table_of("Share of the rows", with_shares(content.risk)),
         attacks=_attacks(content.attacks),
         lost=[(name.replace("_", " "), cell(value)) for name, value in content.lost.items()],
