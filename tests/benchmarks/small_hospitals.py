@@ -224,13 +224,13 @@ class Conditions:
 
 def draw_question(random: Random, wards: tuple[str, ...]) -> Question:
     """Return a question of one of the shapes that are answered, about some wards."""
-    drawn = Conditions(
+    conditions = Conditions(
         *_drawn_people(random, wards),
         *_drawn_stays(random),
         *_drawn_stays(random),
         random.randint(1, 3),
     )
-    shapes = [*_of_rows(drawn), *_of_people(drawn)]
+    shapes = [*_of_rows(conditions), *_of_people(conditions)]
     sql, measured, kind, attained = random.choice(shapes)
     return Question(sql, measured, kind, attained, wards)
 
@@ -238,33 +238,33 @@ def draw_question(random: Random, wards: tuple[str, ...]) -> Question:
 Shape = tuple[str, Callable[[Group, Sequence[int]], Any], str, bool]
 
 
-def _of_rows(drawn: Conditions) -> list[Shape]:
+def _of_rows(conditions: Conditions) -> list[Shape]:
     """Return questions about the stays of people."""
-    end = f"{_JOIN} WHERE {drawn.of_people} AND {drawn.of_stays}"
-    with_any = drawn.people(lambda own, _other, _all: own > 0)
+    end = f"{_JOIN} WHERE {conditions.of_people} AND {conditions.of_stays}"
+    with_any = conditions.people(lambda own, _other, _all: own > 0)
     return [
-        (f"SELECT COUNT(*) {end}", drawn.rows, "count", True),
+        (f"SELECT COUNT(*) {end}", conditions.rows, "count", True),
         (f"SELECT COUNT(DISTINCT patient) {end}", with_any, "count", True),
-        (f"SELECT SUM(cost) {end}", drawn.values, "sum", True),
-        (f"SELECT AVG(cost) {end}", drawn.values, "mean", True),
+        (f"SELECT SUM(cost) {end}", conditions.values, "sum", True),
+        (f"SELECT AVG(cost) {end}", conditions.values, "mean", True),
     ]
 
 
-def _of_people(drawn: Conditions) -> list[Shape]:
+def _of_people(conditions: Conditions) -> list[Shape]:
     """Return questions about people and how many stays they have."""
-    times = drawn.times
-    people = f"SELECT COUNT(*) FROM patients WHERE {drawn.of_people}"
+    times = conditions.times
+    people = f"SELECT COUNT(*) FROM patients WHERE {conditions.of_people}"
     has = "EXISTS (SELECT 1 FROM stays WHERE stays.patient = patients.patient AND {})"
-    often = f"WHERE {drawn.of_stays} GROUP BY patient HAVING COUNT(*) >= {times}"
+    often = f"WHERE {conditions.of_stays} GROUP BY patient HAVING COUNT(*) >= {times}"
     numbers = "WITH n AS (SELECT patient, COUNT(*) AS times FROM stays GROUP BY patient)"
     joined = f"{numbers} SELECT COUNT(*) FROM patients JOIN n USING (patient)"
-    joined += f" WHERE {drawn.of_people}"
-    one, other = has.format(drawn.of_stays), has.format(drawn.of_others)
+    joined += f" WHERE {conditions.of_people}"
+    first, second = has.format(conditions.of_stays), has.format(conditions.of_others)
     return [
-        (sql, drawn.people(fits), "count", attained)
+        (sql, conditions.people(fits), "count", attained)
         for sql, fits, attained in (
-            (f"{people} AND {one}", lambda own, _o, _a: own > 0, True),
-            (f"{people} AND NOT {one}", lambda own, _o, _a: own == 0, True),
+            (f"{people} AND {first}", lambda own, _o, _a: own > 0, True),
+            (f"{people} AND NOT {first}", lambda own, _o, _a: own == 0, True),
             (
                 f"{people} AND patients.patient IN (SELECT patient FROM stays {often})",
                 lambda own, _o, _a: own >= times,
@@ -273,7 +273,7 @@ def _of_people(drawn: Conditions) -> list[Shape]:
             (f"{joined} AND times >= {times}", lambda _c, _o, every: every >= times, True),
             (f"{joined} AND times = {times}", lambda _c, _o, every: every == times, False),
             (f"{joined} AND times <= {times}", lambda _c, _o, every: 0 < every <= times, False),
-            (f"{people} AND {one} AND {other}", lambda own, others, _a: own and others, False),
+            (f"{people} AND {first} AND {second}", lambda own, others, _a: own and others, False),
         )
     ]
 
@@ -281,14 +281,14 @@ def _of_people(drawn: Conditions) -> list[Shape]:
 def _drawn_people(random: Random, wards: tuple[str, ...]) -> tuple[str, Callable[[Person], bool]]:
     """Return a condition on a patient, as SQL and as a function."""
     low = random.randint(20, 40)
-    conditions: list[tuple[str, Callable[[Person], bool]]] = [
+    choices: list[tuple[str, Callable[[Person], bool]]] = [
         (f"age >= {low}", lambda p: p.age >= low),
         (f"age BETWEEN {low} AND {low + 7}", lambda p: low <= p.age <= low + 7),
         ("sex = 'f'", lambda p: p.sex == "f"),
         ("age > 0", lambda _: True),
         (f"NOT (sex = 'f' AND age < {low})", lambda p: p.sex != "f" or p.age >= low),
     ]
-    text, admits = random.choice(conditions)
+    text, admits = random.choice(choices)
     names = ", ".join(f"'{ward}'" for ward in wards)
     return f"ward IN ({names}) AND {text}", lambda p: p.ward in wards and admits(p)
 
@@ -297,7 +297,7 @@ def _drawn_stays(random: Random) -> tuple[str, Hits]:
     """Return a condition on a stay, as SQL and as a function."""
     first, second = random.sample(DIAGNOSES, 2)
     limit = random.randint(-3, 5)
-    conditions: list[tuple[str, Hits]] = [
+    choices: list[tuple[str, Hits]] = [
         (f"diagnosis = '{first}'", lambda s: s.diagnosis == first),
         (f"diagnosis IN ('{first}', '{second}')", lambda s: s.diagnosis in (first, second)),
         (f"cost > {limit}", lambda s: s.cost > limit),
@@ -307,7 +307,7 @@ def _drawn_stays(random: Random) -> tuple[str, Hits]:
         ),
         ("cost > -100", lambda _: True),
     ]
-    return random.choice(conditions)
+    return random.choice(choices)
 
 
 def ends_in_worlds(question: Question, groups: Iterable[Group]) -> tuple[Any, Any] | None:
@@ -406,8 +406,8 @@ def compare(place: Path, seed: int, queries: int, tally: Tally) -> None:
         draw_question(random, tuple(random.sample([*by_ward], random.choice([1, 1, 1, 1, 2, 9]))))
         for _ in range(queries)
     ]
-    given = answers(open_release(release), [question.sql for question in questions])
-    for question, answer in zip(questions, given, strict=True):
+    answered = answers(open_release(release), [question.sql for question in questions])
+    for question, answer in zip(questions, answered, strict=True):
         if isinstance(answer, QueryError | Fault):
             raise answer
         groups = [group for ward in question.wards for group in by_ward[ward]]
@@ -415,10 +415,10 @@ def compare(place: Path, seed: int, queries: int, tally: Tally) -> None:
         _judge(question, groups, next(iter(row.values())), tally)
 
 
-def _judge(question: Question, groups: Sequence[Group], given: Any, tally: Tally) -> None:
+def _judge(question: Question, groups: Sequence[Group], value: Any, tally: Tally) -> None:
     """Compare one answer with the truth and with all worlds."""
     truth, ends = truth_of(question, groups), ends_in_worlds(question, groups)
-    bounds = (given.lower, given.upper) if isinstance(given, Bounds) else (given, given)
+    bounds = (value.lower, value.upper) if isinstance(value, Bounds) else (value, value)
     tally.answers[question.kind] += 1
     if ends is None:  # no world has rows
         tally.outside += bounds != (None, None)
