@@ -462,7 +462,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    os.fsync = os.fstat  # type: ignore[assignment]  # nothing here must outlive the machine
+    os.fsync = os.fstat  # nothing here must outlive the machine
     print(describe_machine())
     before = time.process_time()
     tally = run(options.pairs, options.queries, options.seed)
