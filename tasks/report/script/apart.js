@@ -7,12 +7,13 @@
 
 import { Asking, registerRelease, Release } from "./asking.js";
 import { asNumber, bounds, clamp, isFraction, NOTHING, withEstimate } from "./bounds.js";
+import { chanceOf } from "./chances.js";
 import { disjointConditions, rowsWhere, splitCondition } from "./conditions.js";
 import { registerControls } from "./controls.js";
 import { answered, byGroup, cellsOf, countsOfCells, domainOf, GROUP, register, requireType, selectedBy } from "./engine.js";
 import { fraction, greater, lesser, over, ZERO } from "./fractions.js";
 import { registerLanguage } from "./language.js";
-import { chanceOf, choicesOf, HitValues, meanOfHits, peopleWith, sharedRows, sumOfHits, totalOf } from "./related.js";
+import { choicesOf, HitValues, meanOfHits, peopleWith, sharedRows, sumOfHits, totalOf } from "./related.js";
 import { Refusal } from "./scales.js";
 import { columnOf, decodeTable, numbersOf } from "./tables.js";
 import { TablesControls } from "./twocontrols.js";
@@ -267,8 +268,11 @@ const countPeople = (hits, times) => withEstimate(peopleWho(hits, times, false).
  */
 function peopleWho(hits, times, negated) {
   const with_ = peopleWith(hits, times);
-  const { hitPeople, hitRows, people } = hits;
-  const chances = hitPeople.reduce((sum, number, place) => sum + number * chanceOf(times, hitRows[place], people[place]), 0);
+  const { hitPeople, hitRows, people, rows, most } = hits;
+  const chances = hitPeople.reduce(
+    (sum, number, place) => sum + number * chanceOf(times, hitRows[place], people[place], rows[place], most[place]),
+    0,
+  );
   const [least, greatest] = [totalOf(with_.least), totalOf(with_.greatest)];
   const expected = Math.min(Math.max(chances, least), greatest);
   if (!negated) {
