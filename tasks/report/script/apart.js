@@ -14,7 +14,7 @@ import { answered, byGroup, cellsOf, countsOfCells, domainOf, GROUP, register, r
 import { fraction, greater, lesser, over, ZERO } from "./fractions.js";
 import { registerLanguage } from "./language.js";
 import { choicesOf, HitValues, meanOfHits, peopleWith, sharedRows, sumOfHits, totalOf } from "./related.js";
-import { Refusal } from "./scales.js";
+import { Mistake } from "./scales.js";
 import { columnOf, decodeTable, numbersOf } from "./tables.js";
 import { TablesControls } from "./twocontrols.js";
 import { isMark, markNumber, markOf, TWO_TABLES } from "./twotables.js";
@@ -151,12 +151,12 @@ class TablesEngine {
     const name = String(column);
     const described = /** @type {Described} */ (this.described.get(name));
     if (!this.related.has(name)) {
-      throw new Refusal(
+      throw new Mistake(
         `${aggregate.toUpperCase()} of ${name} would count people once for each of their rows, which has no bounds. Ask for people alone, or for COUNT, SUM or AVG of related rows`,
       );
     }
     if (aggregate !== "sum" && aggregate !== "avg") {
-      throw new Refusal(`${aggregate.toUpperCase()} of related rows has no bounds yet. Ask for COUNT, SUM or AVG`);
+      throw new Mistake(`${aggregate.toUpperCase()} of related rows has no bounds yet. Ask for COUNT, SUM or AVG`);
     }
     requireType(aggregate, described);
     const { units, digits } = domainOf(described, columnOf(this.rows, name).values);
@@ -224,7 +224,7 @@ class TablesEngine {
     const name = String(part.column);
     const described = /** @type {Described} */ (this.described.get(name));
     if (matching.size) {
-      throw new Refusal("Only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)");
+      throw new Mistake("Only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)");
     }
     requireType(part.aggregate, described);
     const { codes, values } = columnOf(this.people, name);
@@ -387,7 +387,7 @@ class AskingOfTables extends Asking {
   /** @param {Condition | null} where @returns {Formula} the number of people with such rows */
   people(where) {
     if (where !== null && disjointConditions(where, this.bundleOf).length > 1) {
-      throw new Refusal("People are not counted where OR joins conditions on both tables. Ask for each condition separately");
+      throw new Mistake("People are not counted where OR joins conditions on both tables. Ask for each condition separately");
     }
     return this.ask("count", null, where, true);
   }
