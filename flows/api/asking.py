@@ -15,7 +15,7 @@ _TABLE = "microdata"
 
 
 @dataclass(frozen=True)
-class AskedTables:
+class NamedTables:
     """Two related tables, as short questions read them.
 
     Attributes:
@@ -161,7 +161,7 @@ class ShortQuestions(ABC):
         return self._answer_short(short_query(call, name, where, keys, source))
 
     @abstractmethod
-    def _asked_tables(self) -> AskedTables | None:
+    def _asked_tables(self) -> NamedTables | None:
         """Return the two related tables of the release; None if it has one table."""
 
     @abstractmethod

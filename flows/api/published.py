@@ -11,7 +11,7 @@ from weakref import finalize
 
 from sfumato.expectations.shared.errors import Fault, QueryError, SfumatoError
 from sfumato.flows.api.answer import BoundedAnswer
-from sfumato.flows.api.asking import AskedTables, ShortQuestions
+from sfumato.flows.api.asking import NamedTables, ShortQuestions
 from sfumato.flows.api.facts import (
     AccuracyListing,
     Columns,
@@ -340,12 +340,12 @@ class VerifiedRelease(ShortQuestions):
     def _answer_short(self, sql: str) -> BoundedAnswer:
         return self._answer(sql, "weighted", {})
 
-    def _asked_tables(self) -> AskedTables | None:
+    def _asked_tables(self) -> NamedTables | None:
         declared = self._release.declared
         if not declared.has_related_rows:
             return None
         form = declared.form
-        return AskedTables(
+        return NamedTables(
             form.table_of_rows, form.related_table, form.person_key, tuple(form.related_columns)
         )
 

@@ -24,9 +24,9 @@ from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, VACANT_ROWS
 from sfumato.tasks.forms.recoded import TABLE
-from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS
 from sfumato.tasks.microdata.table import Column, encode, key
 from sfumato.tasks.query.question.ways import relations, tables_of_counts
+from sfumato.tasks.report.stated import factors_of_script
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -45,15 +45,7 @@ _MARKUP = re.compile("[<\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _SAFE = 2**53  # integers below this are numbers in JSON, others are texts
 _MOST_BITS = 24  # what the script unpacks at once
 _NODE = "node"
-_NUMBERS = (PEOPLE, ROWS, MOST)
 _FETCHED = '{"fetched":true,'
-_LIKELY: Mapping[str, tuple[str, ...]] = {
-    "rows": ("count", "sum", "avg"),
-    "columns": ("rows", "count"),
-    "labels": ("rows", "count", "sum", "avg"),
-    "subdomains": ("count", "sum", "avg"),
-}
-"""The families of likely intervals that the script computes, by the way of showing."""
 Document = dict[str, Any]
 
 
@@ -72,12 +64,9 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
     shows = declared.form.shows
     if _is_unanswered(declared, tables) or shows not in _TABLES:
         return None
-    text = None
-    if _least_length(tables) <= MOST_TEXT:
-        text = _text(declared, _TABLES[shows], tables)
-    if text is None:
-        text = _text(declared, _FILES[shows], tables)
-    return text
+    held = _least_length(tables) <= MOST_TEXT
+    text = _text(declared, tables, fetched=False) if held else None
+    return _text(declared, tables, fetched=True) if text is None else text
 
 
 def _is_unanswered(declared: Declared, tables: Tables) -> bool:
@@ -85,19 +74,13 @@ def _is_unanswered(declared: Declared, tables: Tables) -> bool:
     composed_labels = declared.is_composed and declared.form.shows == "labels"
     if declared.made_of or composed_labels or not declared.rows.published:
         return True
-    return declared.has_related_rows and not _is_plain(declared, tables)
+    return declared.has_related_rows and not _knows_all(tables, declared)
 
 
-def _is_plain(declared: Declared, tables: Tables) -> bool:
-    """Decide whether two related tables are all that the page's layout and its script know."""
-    form = declared.form
-    known = {
-        form.table_of_rows: [GROUP_ID, *_columns_of_people(declared)],
-        form.related_table: [GROUP_ID, *form.related_columns],
-        GROUPS: [GROUP_ID, *_NUMBERS],
-    }
-    own = {name: sorted(table.column_names) for name, table in tables.items()}
-    same = own == {name: sorted(names) for name, names in known.items()}
+def _knows_all(tables: Tables, declared: Declared) -> bool:
+    """Decide whether the script of this layout knows all that two related tables publish."""
+    known = {name: {*columns} for name, columns in _two_tables(declared).items()}
+    same = known == {name: {*table.column_names} for name, table in tables.items()}
     return same and tells("two tables", declared.software)
 
 
@@ -106,17 +89,17 @@ def is_fetched(data: str) -> bool:
     return data.startswith(_FETCHED)
 
 
-def _text(
-    declared: Declared, describe: Callable[[Tables, Declared], Document], tables: Tables
-) -> str | None:
+def _text(declared: Declared, tables: Tables, *, fetched: bool) -> str | None:
     """Return a description of the tables as JSON, or None if it would be too long."""
+    shows = declared.form.shows
+    describe = (_FILES if fetched else _TABLES)[shows]
     try:
         document = {
-            **({"fetched": True} if describe in _FILES.values() else {}),
-            "shows": declared.form.shows,
+            **({"fetched": True} if fetched else {}),
+            "shows": shows,
             "counts": declared.form.counts_alone,
             "columns": [_description(name, column) for name, column in declared.columns.items()],
-            **_factors(declared),
+            **factors_of_script(declared),
             **describe(tables, declared),
         }
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -125,20 +108,6 @@ def _text(
     if len(text) > MOST_TEXT:
         return None
     return _MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _factors(declared: Declared) -> Document:
-    """Return the stated families of questions with likely intervals that the script computes."""
-    stated = declared.intervals
-    if stated is None or not tells("asks likely", declared.software):
-        return {}
-    computed = _LIKELY.get(declared.form.shows, ())
-    families = [
-        {"family": family.family, "of": family.of, "factor": float(family.factor)}
-        for family in stated.families
-        if family.family.partition("-")[0] in computed
-    ]
-    return {"likely": families}
 
 
 def _least_length(tables: Tables) -> int:
@@ -295,32 +264,35 @@ def _rows_and_subdomains(tables: Tables, declared: Declared) -> Document:
     }
 
 
+def _two_tables(declared: Declared) -> dict[str, list[str]]:
+    """Return the columns of people, of their related rows, and of groups, by table."""
+    from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS
+
+    form = declared.form
+    own = [name for name in declared.columns if name not in form.related_columns]
+    return {
+        form.table_of_rows: [GROUP_ID, *own],
+        form.related_table: [GROUP_ID, *form.related_columns],
+        GROUPS: [GROUP_ID, PEOPLE, ROWS, MOST],
+    }
+
+
 def _people_and_rows(tables: Tables, declared: Declared) -> Document:
     """Return people with their groups, the related rows of each group, and its numbers."""
-    form = declared.form
-    people, related = tables[form.table_of_rows], tables[form.related_table]
-    rows = _with_counts(related.select([GROUP_ID, *form.related_columns]), _times(related))
+    people, related, groups = (tables[n].select(c) for n, c in _two_tables(declared).items())
     return {
-        "tables": _names_of_tables(declared),
-        "rows": _table(_by_group(people.select([GROUP_ID, *_columns_of_people(declared)]))),
-        "values": [_table(rows)],
-        "groups": _table(_by_group(tables[GROUPS].select([GROUP_ID, *_NUMBERS]))),
+        **_names_of_tables(declared),
+        "rows": _table(_by_group(people)),
+        "values": [_table(_with_counts(related, _times(related)))],
+        "groups": _table(_by_group(groups)),
     }
 
 
 def _names_of_tables(declared: Declared) -> Document:
-    """Return the names by which questions call two tables and their key, and related columns."""
+    """Return the names by which questions call two tables, their key and related columns."""
     form = declared.form
-    return {
-        "people": form.table_of_rows,
-        "related": form.related_table,
-        "key": form.person_key,
-        "columns": list(form.related_columns),
-    }
-
-
-def _columns_of_people(declared: Declared) -> list[str]:
-    return [name for name in declared.columns if name not in declared.form.related_columns]
+    names = {"people": form.table_of_rows, "related": form.related_table, "key": form.person_key}
+    return {"tables": {**names, "columns": list(form.related_columns)}}
 
 
 def _nodes(tables: Tables, declared: Declared) -> "Nodes":
@@ -428,14 +400,13 @@ def _subdomains_in_files(tables: Tables, declared: Declared) -> Document:
 
 
 def _people_and_rows_in_files(_: Tables, declared: Declared) -> Document:
-    """Name the files with people, with related rows, and with the numbers of groups."""
-    form = declared.form
+    """Name the files with people, with related rows, and with whole numbers of groups."""
+    (people, own), (related, values), (groups, numbers) = _two_tables(declared).items()
     return {
-        "tables": _names_of_tables(declared),
-        "rows": _files([form.table_of_rows], [GROUP_ID, *_columns_of_people(declared)]),
-        "values": [_files([form.related_table], [GROUP_ID, *form.related_columns], once=True)],
-        # no column of people or rows gives its type to a number of a group
-        "groups": _files([GROUPS], [GROUP_ID, *_NUMBERS], like=dict.fromkeys(_NUMBERS, GROUP_ID)),
+        **_names_of_tables(declared),
+        "rows": _files([people], own),
+        "values": [_files([related], values, once=True)],
+        "groups": _files([groups], numbers, like=dict.fromkeys(numbers, GROUP_ID)),
     }
 
 

@@ -18,6 +18,7 @@ from sfumato.tasks.attacks.shared.attack import Score
 from sfumato.tasks.query.accuracy.usefulness import ONE_GROUP, TRIVIAL, mean_by_range
 from sfumato.tasks.query.intervals.shapes import FAMILIES, LEAST_GROUPS, LEAST_ROWS
 from sfumato.tasks.report.numbers import tenths_of_percent, thousands, whole_percent
+from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.stated import KeptBar
 from sfumato.tasks.terms.terms import Declared
 
@@ -49,6 +50,13 @@ _ANY: Mapping[str, str] = {
     "level": "a level",
 }
 _NARROW = "a fifth of the promised e, or a twentieth of all numbers"
+_LIKELY: Mapping[str, tuple[str, ...]] = {
+    "rows": ("count", "sum", "avg"),
+    "columns": ("rows", "count"),
+    "labels": ("rows", "count", "sum", "avg"),
+    "subdomains": ("count", "sum", "avg"),
+}
+"""The families of likely intervals that the script computes, by the way of showing."""
 _BELIEVED: Mapping[str, str] = {
     "small-range": "own number believed in such a range",
     "similarity": "kind of the own value believed",
@@ -214,3 +222,17 @@ def _wide_means(groups: Groups, declared: Declared) -> Iterator[str]:
                 f"the mean of {name} over one in twenty rows of every group is known only within "
                 f"{whole_percent(share)} of the range of all its values"
             )
+
+
+def factors_of_script(declared: Declared) -> dict[str, Any]:
+    """Return the stated families of questions with likely intervals that the script computes."""
+    stated = declared.intervals
+    if stated is None or not tells("asks likely", declared.software):
+        return {}
+    computed = _LIKELY.get(declared.form.shows, ())
+    families = [
+        {"family": family.family, "of": family.of, "factor": float(family.factor)}
+        for family in stated.families
+        if family.family.partition("-")[0] in computed
+    ]
+    return {"likely": families}

@@ -177,12 +177,19 @@ def test_accuracy_over_ranges_keeps_the_condition_on_rows(open_page, release):
     assert page.locator("#question-line svg.plot circle").count() > 5
 
 
-def test_what_is_not_answered_here_is_given_as_a_command(open_page, release):
-    page = open_page(
-        f"{(release / 'index.html').as_uri()}#ask={quote('SELECT MAX(cost) FROM stays')}"
-    )
+def test_what_only_the_command_answers_is_given_as_one(open_page, release):
+    query = "SELECT COUNT(DISTINCT diagnosis) FROM stays"
+    page = open_page(f"{(release / 'index.html').as_uri()}#ask={quote(query)}")
     text = answer_of(page).inner_text()
-    assert "Not answered on this page: MAX of related rows has no bounds yet" in text
+    assert "Not answered on this page: This page does not count different values" in text
+    assert f"sfumato query . '{query}'" in text
+
+
+def test_what_has_no_bounds_is_not_given_as_a_command(open_page, release):
+    query = quote("SELECT MAX(cost) FROM stays")
+    page = open_page(f"{(release / 'index.html').as_uri()}#ask={query}")
+    text = answer_of(page).inner_text()
+    assert text == "MAX of related rows has no bounds yet. Ask for COUNT, SUM or AVG."
 
 
 @pytest.mark.parametrize("width", [390, 1280])

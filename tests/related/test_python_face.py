@@ -3,7 +3,7 @@
 import pytest
 
 import sfumato
-from sfumato.flows.api.asking import AskedTables
+from sfumato.flows.api.asking import NamedTables
 from tests.flow_here import release_here
 from tests.related.hospital import made_up, spec_with
 
@@ -102,7 +102,7 @@ def test_a_release_shows_the_rows_of_both_tables(release):
 
 
 def test_a_key_of_any_name_joins_the_tables():
-    tables = AskedTables("patients", "stays", 'the "key"', ("cost",))
+    tables = NamedTables("patients", "stays", 'the "key"', ("cost",))
     assert tables.source(["age", "COST"], None) == 'patients JOIN stays USING ("the ""key""")'
     assert tables.count("patients", "patients") == "COUNT(*)"
 

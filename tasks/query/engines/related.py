@@ -1,8 +1,8 @@
 """Bounds of questions about people and their related rows, from the published tables.
 
 DuckDB evaluates conditions and groups people; the bounds of each group are arithmetic on what a
-question hits in it (`tasks.query.bounds.related`). Expected numbers take every related row of a
-group to belong to each of its people with the same chance.
+question hits in it (`tasks.query.bounds.related`). Expected numbers are means over all ways to give
+the rows of a group to its people that its numbers admit (`tasks.query.bounds.related_chances`).
 """
 
 from collections import defaultdict
@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from math import comb
 from typing import Any
 
 import duckdb
@@ -32,6 +31,7 @@ from sfumato.tasks.query.bounds.related import (
     mean_of_hits,
     sum_of_hits,
 )
+from sfumato.tasks.query.bounds.related_chances import chances_of
 from sfumato.tasks.query.engines.engine import Engine, Files
 from sfumato.tasks.query.question.facts import conditions_on_facts
 from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
@@ -343,8 +343,7 @@ class RelatedEngine:
         greatest = int(most.people_with(times)[1].sum())
         if not estimates:
             return Bounds(least, greatest, attained=hit.is_certain)
-        chance = _chance_of(times, most.hit_rows, most.people)
-        expected = Fraction(float((hit.expected * chance).sum()))
+        expected = Fraction(float((hit.expected * chances_of(times, most)).sum()))
         inside = min(max(expected, Fraction(least)), Fraction(greatest))
         return Bounds(least, greatest, inside, attained=hit.is_certain)
 
@@ -358,17 +357,6 @@ def with_scope(engine: Engine, scope: RelatedScope) -> Engine:
     if not isinstance(engine, RelatedEngine):
         raise Fault("only an engine of two related tables counts people or their rows")
     return engine.with_scope(scope)
-
-
-def _chance_of(times: int, rows: np.ndarray, people: np.ndarray) -> np.ndarray:
-    """Return the chance that a person has at least so many rows, each equally likely of anybody."""
-    share = 1 / np.maximum(people, 1)
-    fewer = np.zeros(len(rows))
-    for number in range(times):
-        ways = np.array([float(comb(int(n), number)) for n in rows])
-        others = np.maximum(rows - number, 0)  # where there are too few rows, there are no ways
-        fewer += ways * share**number * (1 - share) ** others
-    return np.clip(1 - fewer, 0.0, 1.0)
 
 
 def _total_share(rows: np.ndarray, hit: _HitPeople, hits: HitGroups) -> Fraction:

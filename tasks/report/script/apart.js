@@ -7,13 +7,14 @@
 
 import { Asking, registerRelease, Release } from "./asking.js";
 import { asNumber, bounds, clamp, isFraction, NOTHING, withEstimate } from "./bounds.js";
+import { chanceOf } from "./chances.js";
 import { disjointConditions, rowsWhere, splitCondition } from "./conditions.js";
 import { registerControls } from "./controls.js";
 import { answered, byGroup, cellsOf, countsOfCells, domainOf, GROUP, register, requireType, selectedBy } from "./engine.js";
 import { fraction, greater, lesser, over, ZERO } from "./fractions.js";
 import { registerLanguage } from "./language.js";
-import { chanceOf, choicesOf, HitValues, meanOfHits, peopleWith, sharedRows, sumOfHits, totalOf } from "./related.js";
-import { Refusal } from "./scales.js";
+import { choicesOf, HitValues, meanOfHits, peopleWith, sharedRows, sumOfHits, totalOf } from "./related.js";
+import { Mistake } from "./scales.js";
 import { columnOf, decodeTable, numbersOf } from "./tables.js";
 import { TablesControls } from "./twocontrols.js";
 import { isMark, markNumber, markOf, TWO_TABLES } from "./twotables.js";
@@ -150,12 +151,12 @@ class TablesEngine {
     const name = String(column);
     const described = /** @type {Described} */ (this.described.get(name));
     if (!this.related.has(name)) {
-      throw new Refusal(
+      throw new Mistake(
         `${aggregate.toUpperCase()} of ${name} would count people once for each of their rows, which has no bounds. Ask for people alone, or for COUNT, SUM or AVG of related rows`,
       );
     }
     if (aggregate !== "sum" && aggregate !== "avg") {
-      throw new Refusal(`${aggregate.toUpperCase()} of related rows has no bounds yet. Ask for COUNT, SUM or AVG`);
+      throw new Mistake(`${aggregate.toUpperCase()} of related rows has no bounds yet. Ask for COUNT, SUM or AVG`);
     }
     requireType(aggregate, described);
     const { units, digits } = domainOf(described, columnOf(this.rows, name).values);
@@ -223,7 +224,7 @@ class TablesEngine {
     const name = String(part.column);
     const described = /** @type {Described} */ (this.described.get(name));
     if (matching.size) {
-      throw new Refusal("Only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)");
+      throw new Mistake("Only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)");
     }
     requireType(part.aggregate, described);
     const { codes, values } = columnOf(this.people, name);
@@ -267,8 +268,11 @@ const countPeople = (hits, times) => withEstimate(peopleWho(hits, times, false).
  */
 function peopleWho(hits, times, negated) {
   const with_ = peopleWith(hits, times);
-  const { hitPeople, hitRows, people } = hits;
-  const chances = hitPeople.reduce((sum, number, place) => sum + number * chanceOf(times, hitRows[place], people[place]), 0);
+  const { hitPeople, hitRows, people, rows, most } = hits;
+  const chances = hitPeople.reduce(
+    (sum, number, place) => sum + number * chanceOf(times, hitRows[place], people[place], rows[place], most[place]),
+    0,
+  );
   const [least, greatest] = [totalOf(with_.least), totalOf(with_.greatest)];
   const expected = Math.min(Math.max(chances, least), greatest);
   if (!negated) {
@@ -383,7 +387,7 @@ class AskingOfTables extends Asking {
   /** @param {Condition | null} where @returns {Formula} the number of people with such rows */
   people(where) {
     if (where !== null && disjointConditions(where, this.bundleOf).length > 1) {
-      throw new Refusal("People are not counted where OR joins conditions on both tables. Ask for each condition separately");
+      throw new Mistake("People are not counted where OR joins conditions on both tables. Ask for each condition separately");
     }
     return this.ask("count", null, where, true);
   }

@@ -318,20 +318,3 @@ function bestNumbers(values, groups, { first, second }, mean) {
 
 /** @param {bigint} n @param {bigint} d positive @returns {bigint} */
 const floorOf = (n, d) => (n < 0n && n % d ? n / d - 1n : n / d);
-
-/**
- * The chance that a person of a group has at least so many rows, each equally likely of anybody.
- * @param {number} times
- * @param {number} rows
- * @param {number} people
- * @returns {number}
- */
-export function chanceOf(times, rows, people) {
-  const share = 1 / Math.max(people, 1);
-  let [fewer, ways] = [0, 1];
-  for (let number = 0; number < times && number <= rows; number += 1) {
-    fewer += ways * share ** number * (1 - share) ** (rows - number);
-    ways = (ways * (rows - number)) / (number + 1);
-  }
-  return Math.min(Math.max(1 - fewer, 0), 1);
-}

@@ -86,7 +86,7 @@ class TablesParser extends Parser {
     this.goTo(qualified ? this.place : start);
     if (this.takesName(this.tables.key)) {
       const key = identifier(this.tables.key);
-      throw new Refusal(`${key} is in no published table. Count people by COUNT(DISTINCT ${key})`);
+      throw new Mistake(`${key} is in no published table. Count people by COUNT(DISTINCT ${key})`);
     }
     const column = super.column();
     if (qualified && table !== null) {
@@ -162,7 +162,7 @@ class TablesParser extends Parser {
     this.expect("where");
     if (!this.takesLink()) {
       const [people, related, key] = [this.tables.people, this.tables.related, this.tables.key].map(identifier);
-      throw new Refusal(`EXISTS begins with the condition that the rows belong to the person: WHERE ${related}.${key} = ${people}.${key} AND …`);
+      throw new Mistake(`EXISTS begins with the condition that the rows belong to the person: WHERE ${related}.${key} = ${people}.${key} AND …`);
     }
     const parts = this.takes("and") ? this.inner(() => this.conjunctionOnly()) : [];
     this.expect(")");
@@ -274,7 +274,7 @@ class TablesParser extends Parser {
     const counted = this.from.includes("related") ? "rows" : "people";
     this.requireTables(question);
     if (counted === "rows" && this.marks.length) {
-      throw new Refusal("Rows of people who are chosen by their other rows (EXISTS, IN) have no bounds");
+      throw new Mistake("Rows of people who are chosen by their other rows (EXISTS, IN) have no bounds");
     }
     if (counted === "people" && each) {
       const { people, related, key } = this.tables;
