@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.models.related import RelatedDiversity
+from sfumato.expectations.models.related import KPeople, RelatedDiversity
 from sfumato.expectations.shared.errors import SpecError
 from sfumato.flows.choice.reader import AlternativeReader
 from sfumato.flows.inputs.spec import ReleaseSpec
@@ -116,17 +116,18 @@ def _in_words(value: Any) -> str:
 def joined_keys(document: Document, spec: ReleaseSpec) -> dict[str, Any]:
     """Return the keys of a spec of one joined table, a row for each related row.
 
-    Its promises are distinct l-diversity over rows and over people, for each promise of values of
-    related rows. Form permuted shows quasi-identifiers as they are, as two tables do.
+    Its promises are k people, and distinct l-diversity over rows and over people for each promise
+    of values of related rows. Form permuted shows quasi-identifiers as they are, as two tables do.
 
     Raises:
         SpecError: if no promise has a counterpart of one table.
     """
-    promises = [
+    promises: list[dict[str, Any]] = [
         {"model": "l-diversity", "variant": "distinct", "l": p.l, "sensitive": p.sensitive}
         for p in spec.promises
         if isinstance(p, RelatedDiversity)
     ]
+    of_people = [{"model": "people", "k": p.k} for p in spec.promises if isinstance(p, KPeople)]
     if not promises:
         raise SpecError("one joined table needs a promise of values (related-l-diversity)")
     tables, rows = document["tables"], spec.form.related_table
@@ -139,7 +140,7 @@ def joined_keys(document: Document, spec: ReleaseSpec) -> dict[str, Any]:
         "columns": {**people["columns"], key: unit, **of_rows},
         "form": {"method": "permuted"},
         "partition": {"method": "mondrian"},
-        "promises": promises,
+        "promises": [*of_people, *promises],
     }
 
 

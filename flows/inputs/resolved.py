@@ -171,7 +171,7 @@ def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
     if resolved.spec.related is not None:
         raise SpecError(
             "tables: this command reads one table, and the spec has two related ones. Use release, "
-            "plan, attack, check or query, which read both"
+            "plan, compare, attack, check or query, which read both"
         )
     return require_whole(resolved)
 

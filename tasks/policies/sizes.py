@@ -22,7 +22,7 @@ _OF_SIZES = ("k-anonymity", "k-map")
 _NOT_OF_TWO = (
     "tables: two tables show quasi-identifiers of people as they are, so people do not look alike, "
     "and anyone who knows them of a person finds the person. The promise people is about rows, and "
-    "does not stand for it. Release one table with a row for each person, in form generalized or "
+    "does not replace it. Release one table with a row for each person, in form generalized or "
     "suppressed"
 )
 

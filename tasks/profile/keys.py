@@ -124,9 +124,9 @@ def _words_on_missing(tables: Sequence[NamedTable], pair: tuple[str, str], *, eq
     for name, table in zip(pair, tables, strict=True):
         names = [column.name for column in table.found.microdata.columns]
         if name not in names:
+            guess = nearest(name, names) or "."
             other = "" if equals else " If it has another name there, type --key COLUMN=COLUMN"
-            guess = nearest(name, names)
-            return f"--key: {table.uri} has no column {name!r}{guess}.{other}".rstrip(".")
+            return f"--key: {table.uri} has no column {name!r}{guess}{other}".rstrip(".")
     return f"--key {pair[0]}: names no column of each file"
 
 

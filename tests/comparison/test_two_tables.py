@@ -128,7 +128,8 @@ def test_a_joined_table_needs_a_promise_of_values(spec):
     keys = joined_keys(document, read_spec(spec, Overrides()))
     assert keys["columns"]["patient"] == {"role": "identifier", "unit": True, "repeat": "all"}
     assert keys["promises"] == [
-        {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "diagnosis"}
+        {"model": "people", "k": 2},
+        {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "diagnosis"},
     ]
     columns = stays()["columns"]
     columns["diagnosis"] = {"role": "sensitive", "unprotected": "public"}

@@ -73,7 +73,7 @@ def test_an_explanation_lists_what_two_tables_break(tmp_path):
     spec = spec_with(tmp_path, made_up(2, 60))
     explained = explanation(spec, "statistical-office")
     broken = {rule["rule"]: rule["faults"] for rule in explained["rules"] if rule["faults"]}
-    assert "does not stand for it" in broken["group-size"][0]
+    assert "does not replace it" in broken["group-size"][0]
     assert "Release one table" in broken["forms"][0]
 
 
