@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.related.parameters import GROUPS
 from sfumato.tasks.schema.files import regular, sha256_of
 from sfumato.tasks.schema.formats import tells
-from sfumato.tasks.schema.names import safe_name
+from sfumato.tasks.schema.names import GROUP_ID, safe_name
 from sfumato.tasks.schema.stated import CodeLabels, PublishedWords, mail_address, web_address
 from sfumato.tasks.terms.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.terms.tables import FORMULA, schemas
@@ -48,13 +49,25 @@ def resources(directory: Path, paths: Sequence[Path], declared: Declared) -> lis
         resource = _file(directory, path, name)
         if path.parent.name == "data":
             fields = [_data_field(directory, path, field, declared) for field in tables[path.stem]]
-            resource |= {"type": "table", "schema": {"fields": fields}}
+            keys = _keys(path, declared, dict(zip(paths, names, strict=True)))
+            resource |= {"type": "table", "schema": {"fields": fields, **keys}}
         elif described:
             resource |= _help_table(directory, path, declared)
         if described and path.suffix != ".parquet":
             resource["encoding"] = "utf-8"
         listed.append(resource)
     return listed
+
+
+def _keys(path: Path, declared: Declared, names: Mapping[Path, str]) -> dict[str, Any]:
+    """Return the key of the table of groups, or that of a table that refers to it, or nothing."""
+    if not declared.has_related_rows or not tells("keys", declared.software):
+        return {}
+    if path.stem == GROUPS:
+        return {"primaryKey": [GROUP_ID]}
+    groups = names[path.with_stem(GROUPS)]
+    reference = {"resource": groups, "fields": [GROUP_ID]}
+    return {"foreignKeys": [{"fields": [GROUP_ID], "reference": reference}]}
 
 
 def _file(directory: Path, path: Path, name: str) -> dict[str, Any]:

@@ -68,7 +68,7 @@ COMPOSED_IN_PARTS = 9
 """The format of composed versions in parts: older software would merge groups of two parts."""
 LAYOUT = "sfumato-page"
 """The key of the layout of a release's page, files and ready SQL."""
-_LAYOUT = "11"
+_LAYOUT = "12"
 _FIRST = "1"  # that of releases which say none
 ToldByPages = Literal[
     "codebook",  # what columns have
@@ -88,6 +88,7 @@ ToldByPages = Literal[
     "spans",  # the accuracy over ranges of a column, by their length, as a chart
     "two tables",  # answers about people and their rows, and how many rows there are
     "row numbers",  # that exact rows show how many a person has
+    "keys",  # by which two related tables name groups, in the manifest
 ]
 """Content of pages, or of files beside them, that came after the first layout."""
 _SINCE: Mapping[ToldByPages, int] = {
@@ -108,6 +109,7 @@ _SINCE: Mapping[ToldByPages, int] = {
     "spans": 10,
     "two tables": 11,
     "row numbers": 11,
+    "keys": 12,
 }
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -81,13 +82,21 @@ class Group:
     owners: tuple[int, ...]
 
     @cached_property
-    def worlds(self) -> list[tuple[int, ...]]:
-        """All owners of the stays that the files admit."""
-        every = product(range(len(self.people)), repeat=len(self.stays))
-        return [world for world in every if max(Counter(world).values(), default=0) == self.most]
+    def worlds(self) -> np.ndarray:
+        """All owners of the stays that the files admit (worlds x stays)."""
+        every = np.array([*product(range(len(self.people)), repeat=len(self.stays))], dtype=int)
+        numbers = [(every == person).sum(axis=1) for person in range(len(self.people))]
+        return every[np.max(numbers, axis=0) == self.most]
+
+    @property
+    def truth(self) -> np.ndarray:
+        """The owners of the source, as the only world."""
+        return np.array([self.owners], dtype=int)
 
 
 Hits = Callable[[Stay], bool]
+Measure = Callable[[Group, np.ndarray], np.ndarray]
+"""A number for each of some worlds of a group; of values their sum and their number."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +105,14 @@ class Question:
 
     Attributes:
         sql: the query.
-        measured: a number, or for sums and means the values of rows, in a world of a group.
+        measured: what it measures in worlds of a group.
         kind: whether numbers are added up, or values are summed up or have a mean.
         attained: whether the guide says that some world has each end.
         wards: the wards that it is about.
     """
 
     sql: str
-    measured: Callable[[Group, Sequence[int]], Any]
+    measured: Measure
     kind: str
     attained: bool
     wards: tuple[str, ...]
@@ -191,80 +200,79 @@ class Conditions:
     hits_others: Hits
     times: int
 
-    def values(self, group: Group, world: Sequence[int]) -> list[int]:
-        """Return the costs of the hit stays of hit people."""
-        pairs = zip(group.stays, world, strict=True)
-        return [
-            stay.cost
-            for stay, owner in pairs
-            if self.hits(stay) and self.admits(group.people[owner])
-        ]
+    def values(self, group: Group, worlds: np.ndarray) -> np.ndarray:
+        """Return the sum of the costs of hit stays of hit people, and their number (worlds x 2)."""
+        hit = np.array([self.hits(stay) for stay in group.stays], dtype=bool)
+        counted = self._admitted(group)[worlds] & hit
+        costs = np.array([stay.cost for stay in group.stays], dtype=int)
+        return np.stack([(counted * costs).sum(axis=1), counted.sum(axis=1)], axis=1)
 
-    def rows(self, group: Group, world: Sequence[int]) -> int:
-        """Return the number of hit stays of hit people."""
-        return len(self.values(group, world))
+    def rows(self, group: Group, worlds: np.ndarray) -> np.ndarray:
+        """Return the number of hit stays of hit people (one per world)."""
+        return self.values(group, worlds)[:, 1]
 
-    def people(
-        self, fits: Callable[[int, int, int], bool]
-    ) -> Callable[[Group, Sequence[int]], int]:
+    def people(self, fits: Callable[..., np.ndarray]) -> Measure:
         """Return a count of hit people by their numbers of hit stays, of others, and of all."""
 
-        def count(group: Group, world: Sequence[int]) -> int:
-            of_each = [
-                Counter(o for stay, o in zip(group.stays, world, strict=True) if hit(stay))
+        def count(group: Group, worlds: np.ndarray) -> np.ndarray:
+            hits = [
+                np.array([hit(stay) for stay in group.stays], dtype=bool)
                 for hit in (self.hits, self.hits_others, lambda _: True)
             ]
-            return sum(
-                bool(self.admits(person) and fits(*(numbers[place] for numbers in of_each)))
-                for place, person in enumerate(group.people)
-            )
+            total = np.zeros(len(worlds), dtype=int)
+            for person in np.flatnonzero(self._admitted(group)):
+                total += fits(*(((worlds == person) & hit).sum(axis=1) for hit in hits))
+            return total
 
         return count
+
+    def _admitted(self, group: Group) -> np.ndarray:
+        return np.array([self.admits(person) for person in group.people], dtype=bool)
 
 
 def draw_question(random: Random, wards: tuple[str, ...]) -> Question:
     """Return a question of one of the shapes that are answered, about some wards."""
-    drawn = Conditions(
+    conditions = Conditions(
         *_drawn_people(random, wards),
         *_drawn_stays(random),
         *_drawn_stays(random),
         random.randint(1, 3),
     )
-    shapes = [*_of_rows(drawn), *_of_people(drawn)]
+    shapes = [*_of_rows(conditions), *_of_people(conditions)]
     sql, measured, kind, attained = random.choice(shapes)
     return Question(sql, measured, kind, attained, wards)
 
 
-Shape = tuple[str, Callable[[Group, Sequence[int]], Any], str, bool]
+Shape = tuple[str, Measure, str, bool]
 
 
-def _of_rows(drawn: Conditions) -> list[Shape]:
+def _of_rows(conditions: Conditions) -> list[Shape]:
     """Return questions about the stays of people."""
-    end = f"{_JOIN} WHERE {drawn.of_people} AND {drawn.of_stays}"
-    with_any = drawn.people(lambda own, _other, _all: own > 0)
+    end = f"{_JOIN} WHERE {conditions.of_people} AND {conditions.of_stays}"
+    with_any = conditions.people(lambda own, _other, _all: own > 0)
     return [
-        (f"SELECT COUNT(*) {end}", drawn.rows, "count", True),
+        (f"SELECT COUNT(*) {end}", conditions.rows, "count", True),
         (f"SELECT COUNT(DISTINCT patient) {end}", with_any, "count", True),
-        (f"SELECT SUM(cost) {end}", drawn.values, "sum", True),
-        (f"SELECT AVG(cost) {end}", drawn.values, "mean", True),
+        (f"SELECT SUM(cost) {end}", conditions.values, "sum", True),
+        (f"SELECT AVG(cost) {end}", conditions.values, "mean", True),
     ]
 
 
-def _of_people(drawn: Conditions) -> list[Shape]:
+def _of_people(conditions: Conditions) -> list[Shape]:
     """Return questions about people and how many stays they have."""
-    times = drawn.times
-    people = f"SELECT COUNT(*) FROM patients WHERE {drawn.of_people}"
+    times = conditions.times
+    people = f"SELECT COUNT(*) FROM patients WHERE {conditions.of_people}"
     has = "EXISTS (SELECT 1 FROM stays WHERE stays.patient = patients.patient AND {})"
-    often = f"WHERE {drawn.of_stays} GROUP BY patient HAVING COUNT(*) >= {times}"
+    often = f"WHERE {conditions.of_stays} GROUP BY patient HAVING COUNT(*) >= {times}"
     numbers = "WITH n AS (SELECT patient, COUNT(*) AS times FROM stays GROUP BY patient)"
     joined = f"{numbers} SELECT COUNT(*) FROM patients JOIN n USING (patient)"
-    joined += f" WHERE {drawn.of_people}"
-    one, other = has.format(drawn.of_stays), has.format(drawn.of_others)
+    joined += f" WHERE {conditions.of_people}"
+    first, second = has.format(conditions.of_stays), has.format(conditions.of_others)
     return [
-        (sql, drawn.people(fits), "count", attained)
+        (sql, conditions.people(fits), "count", attained)
         for sql, fits, attained in (
-            (f"{people} AND {one}", lambda own, _o, _a: own > 0, True),
-            (f"{people} AND NOT {one}", lambda own, _o, _a: own == 0, True),
+            (f"{people} AND {first}", lambda own, _o, _a: own > 0, True),
+            (f"{people} AND NOT {first}", lambda own, _o, _a: own == 0, True),
             (
                 f"{people} AND patients.patient IN (SELECT patient FROM stays {often})",
                 lambda own, _o, _a: own >= times,
@@ -272,8 +280,16 @@ def _of_people(drawn: Conditions) -> list[Shape]:
             ),
             (f"{joined} AND times >= {times}", lambda _c, _o, every: every >= times, True),
             (f"{joined} AND times = {times}", lambda _c, _o, every: every == times, False),
-            (f"{joined} AND times <= {times}", lambda _c, _o, every: 0 < every <= times, False),
-            (f"{people} AND {one} AND {other}", lambda own, others, _a: own and others, False),
+            (
+                f"{joined} AND times <= {times}",
+                lambda _c, _o, every: (every > 0) & (every <= times),
+                False,
+            ),
+            (
+                f"{people} AND {first} AND {second}",
+                lambda own, others, _a: (own > 0) & (others > 0),
+                False,
+            ),
         )
     ]
 
@@ -281,14 +297,14 @@ def _of_people(drawn: Conditions) -> list[Shape]:
 def _drawn_people(random: Random, wards: tuple[str, ...]) -> tuple[str, Callable[[Person], bool]]:
     """Return a condition on a patient, as SQL and as a function."""
     low = random.randint(20, 40)
-    conditions: list[tuple[str, Callable[[Person], bool]]] = [
+    choices: list[tuple[str, Callable[[Person], bool]]] = [
         (f"age >= {low}", lambda p: p.age >= low),
         (f"age BETWEEN {low} AND {low + 7}", lambda p: low <= p.age <= low + 7),
         ("sex = 'f'", lambda p: p.sex == "f"),
         ("age > 0", lambda _: True),
         (f"NOT (sex = 'f' AND age < {low})", lambda p: p.sex != "f" or p.age >= low),
     ]
-    text, admits = random.choice(conditions)
+    text, admits = random.choice(choices)
     names = ", ".join(f"'{ward}'" for ward in wards)
     return f"ward IN ({names}) AND {text}", lambda p: p.ward in wards and admits(p)
 
@@ -297,7 +313,7 @@ def _drawn_stays(random: Random) -> tuple[str, Hits]:
     """Return a condition on a stay, as SQL and as a function."""
     first, second = random.sample(DIAGNOSES, 2)
     limit = random.randint(-3, 5)
-    conditions: list[tuple[str, Hits]] = [
+    choices: list[tuple[str, Hits]] = [
         (f"diagnosis = '{first}'", lambda s: s.diagnosis == first),
         (f"diagnosis IN ('{first}', '{second}')", lambda s: s.diagnosis in (first, second)),
         (f"cost > {limit}", lambda s: s.cost > limit),
@@ -307,15 +323,15 @@ def _drawn_stays(random: Random) -> tuple[str, Hits]:
         ),
         ("cost > -100", lambda _: True),
     ]
-    return random.choice(conditions)
+    return random.choice(choices)
 
 
 def ends_in_worlds(question: Question, groups: Iterable[Group]) -> tuple[Any, Any] | None:
     """Return the least and the greatest answer in all worlds; None if no world has an answer."""
-    measured = [{_freeze(question.measured(g, world)) for world in g.worlds} for g in groups]
+    measured = [question.measured(group, group.worlds) for group in groups]
     if question.kind == "count":
-        return sum(map(min, measured)), sum(map(max, measured))
-    pairs = [{(sum(values), len(values)) for values in of_group} for of_group in measured]
+        return sum(int(each.min()) for each in measured), sum(int(each.max()) for each in measured)
+    pairs = [set(map(tuple, np.unique(each, axis=0).tolist())) for each in measured]
     best = _best_sum if question.kind == "sum" else _best_mean
     greatest = best(pairs)
     least = best([{(-total, number) for total, number in of_group} for of_group in pairs])
@@ -324,17 +340,13 @@ def ends_in_worlds(question: Question, groups: Iterable[Group]) -> tuple[Any, An
 
 def truth_of(question: Question, groups: Iterable[Group]) -> Any:
     """Return the answer of the source; None for a sum or a mean of no rows."""
-    measured = [question.measured(group, group.owners) for group in groups]
+    measured = [question.measured(group, group.truth)[0] for group in groups]
     if question.kind == "count":
-        return sum(measured)
-    values = [value for of_group in measured for value in of_group]
-    if not values:
+        return sum(map(int, measured))
+    total, number = (sum(int(pair[end]) for pair in measured) for end in (0, 1))
+    if not number:
         return None
-    return sum(values) if question.kind == "sum" else Fraction(sum(values), len(values))
-
-
-def _freeze(measured: Any) -> Any:
-    return tuple(sorted(measured)) if isinstance(measured, list) else measured
+    return total if question.kind == "sum" else Fraction(total, number)
 
 
 def _best_sum(pairs: Sequence[set[tuple[Any, int]]]) -> Any:
@@ -406,8 +418,8 @@ def compare(place: Path, seed: int, queries: int, tally: Tally) -> None:
         draw_question(random, tuple(random.sample([*by_ward], random.choice([1, 1, 1, 1, 2, 9]))))
         for _ in range(queries)
     ]
-    given = answers(open_release(release), [question.sql for question in questions])
-    for question, answer in zip(questions, given, strict=True):
+    answered = answers(open_release(release), [question.sql for question in questions])
+    for question, answer in zip(questions, answered, strict=True):
         if isinstance(answer, QueryError | Fault):
             raise answer
         groups = [group for ward in question.wards for group in by_ward[ward]]
@@ -415,10 +427,10 @@ def compare(place: Path, seed: int, queries: int, tally: Tally) -> None:
         _judge(question, groups, next(iter(row.values())), tally)
 
 
-def _judge(question: Question, groups: Sequence[Group], given: Any, tally: Tally) -> None:
+def _judge(question: Question, groups: Sequence[Group], value: Any, tally: Tally) -> None:
     """Compare one answer with the truth and with all worlds."""
     truth, ends = truth_of(question, groups), ends_in_worlds(question, groups)
-    bounds = (given.lower, given.upper) if isinstance(given, Bounds) else (given, given)
+    bounds = (value.lower, value.upper) if isinstance(value, Bounds) else (value, value)
     tally.answers[question.kind] += 1
     if ends is None:  # no world has rows
         tally.outside += bounds != (None, None)

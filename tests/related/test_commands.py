@@ -134,6 +134,13 @@ def metadata(line, call):
     (stays,) = (entry for entry in croissant["recordSet"] if entry["name"] == "stays")
     references = [field.get("references") for field in stays["field"]]
     assert references == [{"field": {"@id": "group_counts/group_id"}}, None, None]
+    manifest = json.loads((line.first / "datapackage.json").read_bytes())
+    schemas = {
+        entry["name"]: entry["schema"] for entry in manifest["resources"] if "schema" in entry
+    }
+    assert schemas["group_counts-csv"]["primaryKey"] == ["group_id"]
+    (foreign,) = schemas["stays-parquet"]["foreignKeys"]
+    assert foreign["reference"] == {"resource": "group_counts-parquet", "fields": ["group_id"]}
     ddi = text_of(call, "metadata", line.first, "--as", "ddi")
     assert all(ddi.count(f"<caseQnty>{number}</caseQnty>") == 2 for number in rows)  # two formats
     assert "Each row of patients is about another person. Rows of stays belong to them." in ddi

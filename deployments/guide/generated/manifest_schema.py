@@ -65,7 +65,7 @@ def manifest_schema() -> Node:
     sfumato = _declaration(definitions)
     return {
         "$schema": _DIALECT,
-        "title": "datapackage.json of a Sfumato release, specification 1.6",
+        "title": "datapackage.json of a Sfumato release, specification 1.7",
         "type": "object",
         "properties": {
             "$schema": {"const": _PROFILE},

@@ -60,6 +60,11 @@ export function entryOf(d, path, twice, content) {
         return field
       }),
     }
+    if (d.form.method === 'apart' && layoutFrom(d, 12)) {
+      const ids = ['group_id']
+      if (plain === `group_counts-${format}`) entry.schema.primaryKey = ids
+      else entry.schema.foreignKeys = [{ fields: ids, reference: { resource: `group_counts-${format}`, fields: ids } }]
+    }
   } else if (later && format === 'parquet') {
     const { bytes } = content(path)
     entry.type = 'table'

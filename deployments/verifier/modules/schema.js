@@ -1,7 +1,7 @@
 /** The JSON Schema of the specification, as a module: the same value as in datapackage.schema.json. */
 export default {
  "$schema": "https://json-schema.org/draft/2020-12/schema",
- "title": "datapackage.json of a Sfumato release, specification 1.6",
+ "title": "datapackage.json of a Sfumato release, specification 1.7",
  "type": "object",
  "properties": {
   "$schema": {
