@@ -31,7 +31,9 @@ def people_alone(declared: _Declared) -> _Declared:
     related = set(form.related_columns)
     columns = {name: column for name, column in declared.columns.items() if name not in related}
     permuted = PermutedParameters(method="permuted", sensitive=form.sensitive)
-    return declared.model_copy(update={"columns": columns, "form": permuted})
+    promises = tuple(promise for promise in declared.promises if not promise.of_related)
+    changes = {"columns": columns, "form": permuted, "promises": promises}
+    return declared.model_copy(update=changes)
 
 
 def tables_alone(tables: Mapping[str, _Table], form: FormParameters) -> dict[str, _Table]:
