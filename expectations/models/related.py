@@ -46,8 +46,8 @@ Facts = Annotated[
         exclude_if=lambda facts: facts == "none",  # digests of terms stay what they are
         json_schema_extra={SINCE: 16},
         description=(
-            "facts of people published beside their rows, set by Sfumato: none, who has rows, "
-            "numbers of rows, or any"
+            "facts of people published beside their rows, set by Sfumato. They may say "
+            "who has rows (presence), numbers of rows, or anything (any)"
         ),
     ),
 ]
@@ -368,8 +368,8 @@ def _too_few_values(promise: RelatedDiversity, coarsest: Groups) -> str:
         )
     elif promise.facts == "any":
         reason = (
-            f"Everybody of a stratum has a row with the same value of {name!r}, which facts of "
-            "people may show"
+            f"All people of a stratum have a row with the same value of {name!r}, which facts may "
+            "show"
         )
         steps.append("leave out the facts (derive)")
     else:

@@ -1,9 +1,7 @@
 """The rules of facts of people, which are computed from the rows of a second table (`derive`)."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 
-from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.shared.errors import InputError, SpecError
 from sfumato.flows.rules.spec_parts import SpecParts
 from sfumato.tasks.schema.columns import ColumnSpec
@@ -21,8 +19,8 @@ def _facts(spec: SpecParts) -> None:
     for name, column in spec.facts.items():
         if spec.related is None:
             raise ValueError(
-                f"columns.{name}.derive: is computed from the rows of a second table, and there is "
-                "none. Write both under `tables`"
+                f"columns.{name}.derive: is computed from the rows of a second table, and the "
+                "spec has one table. Write both under `tables`"
             )
         if name in spec.related.columns:
             raise ValueError(
@@ -49,8 +47,8 @@ def _require_fact(name: str, column: ColumnSpec) -> None:
         )
     if column.type not in ("boolean", "integer", "decimal"):
         raise ValueError(
-            f"columns.{name}.type: a fact is boolean, integer or decimal. Dates: write the days "
-            "between two; texts: a condition such as BOOL_OR(ward = 'A')"
+            f"columns.{name}.type: a fact is boolean, integer or decimal. In place of a date write "
+            "the days between two; in place of a text a condition such as BOOL_OR(ward = 'A')"
         )
     for key, words in _NO_FACTS:
         if getattr(column, key) is not None:
@@ -70,9 +68,9 @@ def _facts_and_numbers(spec: SpecParts) -> None:
         return
     from sfumato.tasks.microdata.derived import parse_facts
 
-    shown = set(spec.form.related_columns)
+    published = set(spec.form.related_columns)
     parsed = parse_facts(spec.facts, spec.related.name, spec.related_columns)
-    telling = {name: sorted(sql.columns & shown) for name, sql in parsed.items()}
+    telling = {name: sorted(sql.columns & published) for name, sql in parsed.items()}
     telling = {name: columns for name, columns in telling.items() if columns}
     if not telling:
         return
@@ -81,21 +79,11 @@ def _facts_and_numbers(spec: SpecParts) -> None:
         if getattr(promise, "numbers", "hidden") == "known":
             raise ValueError(
                 f"promises.{i}.numbers: known cannot be kept beside the fact {name}, which is "
-                f"computed from {', '.join(columns)}, published in {spec.form.related_table}: "
-                "together they may show whose rows these are. Write `numbers: hidden`, which does "
-                "not protect from anyone who knows how many rows each person has; or leave "
-                f"{name} out; or give {', '.join(columns)} role drop"
+                f"computed from {', '.join(columns)}, published in {spec.form.related_table}. "
+                "Together they may show to whom rows belong. Write `numbers: hidden`, which does "
+                "not protect from anyone who knows how many rows each person has, or leave "
+                f"{name} out, or give {', '.join(columns)} role drop"
             )
-
-
-def judged_beside(promise: PrivacyModel, facts: Mapping[str, ColumnSpec]) -> PrivacyModel:
-    """Return a promise that is judged with what facts of people say of numbers of rows."""
-    from sfumato.expectations.models.related import RelatedDiversity
-    from sfumato.tasks.forms.related.facts import told_by_facts
-
-    if not isinstance(promise, RelatedDiversity) or promise.numbers == "known":
-        return promise
-    return replace(promise, facts=told_by_facts(facts))
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (_facts, _facts_and_numbers)

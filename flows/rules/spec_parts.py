@@ -418,6 +418,6 @@ class SpecParts(StrictPart):
         scoped = tuple(with_columns(promise, *columns) for promise in self.promises)
         if self.related is None or not self.facts:
             return scoped
-        from sfumato.flows.rules.facts import judged_beside  # few specs have facts
+        from sfumato.tasks.forms.related.facts import judge_beside  # few specs have facts
 
-        return tuple(judged_beside(promise, self.facts) for promise in scoped)
+        return tuple(judge_beside(promise, self.facts) for promise in scoped)

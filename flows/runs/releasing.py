@@ -178,8 +178,8 @@ def _ingest(resolved: ResolvedRun, run: Path, raw: bool) -> Path:
     if spec.related is None:
         return ingested
     columns = spec.columns_with_key
-    asked = (spec.related, columns, spec.nulls, base, run, name, raw)
-    return ingest_related(ingested, *asked, facts=spec.facts)
+    settings = (spec.related, columns, spec.nulls, base, run, name, raw)
+    return ingest_related(ingested, *settings, facts=spec.facts)
 
 
 def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:

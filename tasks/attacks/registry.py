@@ -1,6 +1,7 @@
 """All attacks by their names."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.tasks.attacks import beside
@@ -26,6 +27,8 @@ from sfumato.tasks.attacks.shared.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.shared.beliefs import LimitedFigures
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.question.facts import people_alone, tables_alone
+from sfumato.tasks.query.question.ways import facts_of
 from sfumato.tasks.terms.people import WhoseRows
 from sfumato.tasks.terms.terms import Declared
 
@@ -104,11 +107,22 @@ def targets_of(
         people: the original rows that it represents, for the scores.
         whose: the person and the group of each row, if people have several rows and both are known.
         digest: the digest of the release, the seed of all samples.
+
+    Facts of people beside related rows are attacked as sensitive columns of people alone.
     """
-    named = declared.names_with_roles("sensitive") or [""]
-    return tuple(
+    named, facts = declared.names_with_roles("sensitive") or [""], facts_of(declared)
+    targets = [
         AttackedRelease(declared, tables, people, name, whose=whose, digest=digest)
         for name in named
+        if name not in facts
+    ]
+    if not facts:
+        return tuple(targets)
+    alone, of_people = people_alone(declared), replace(people, related=None)
+    shown = tables_alone(tables, declared.form)
+    return (
+        *targets,
+        *(AttackedRelease(alone, shown, of_people, name, digest=digest) for name in facts),
     )
 
 

@@ -128,6 +128,11 @@ class FormParameters(Part):
         return True
 
     @property
+    def facts_together(self) -> bool:
+        """True if the facts of one person beside related rows are in one row."""
+        return False
+
+    @property
     def counted_columns(self) -> tuple[str, ...]:
         """The quasi-identifiers whose values are counted over all groups together."""
         return ()

@@ -240,7 +240,7 @@ class ReleaseDescription:
             tuple(map(self._field, fields)),
         )
 
-    def _computed(self, name: str) -> str | None:
+    def _words_of_fact(self, name: str) -> str | None:
         """Return how a fact of people was computed; None for other columns."""
         column = self.declaration.columns.get(name)
         if column is None or column.derive is None:
@@ -254,7 +254,7 @@ class ReleaseDescription:
             name,
             str(field["type"]),
             bool(field.get("constraints", {}).get("required", False)),
-            self.declaration.words.columns.get(name) or self._computed(name),
+            self.declaration.words.columns.get(name) or self._words_of_fact(name),
             tuple((c["value"], c["label"]) for c in field.get("categories", ())),
             self.declaration.columns.get(name),
         )

@@ -18,13 +18,13 @@ from sfumato.tasks.microdata.table import Microdata, OwnedRows, encode
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType, NullPolicy
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.sql.of_person import OWNER, PLACE, VALUE, PersonSql, parse_of_person
-from sfumato.tasks.sql.session import session
+from sfumato.tasks.sql.session import Limits, session
 
 Facts = Mapping[str, ColumnSpec]
 """Columns of people with `derive`, by name."""
 TYPES: tuple[ColumnType, ...] = ("boolean", "integer", "decimal")
 """The types that facts can have."""
-_LIMITS = {"memory_limit": "4GB", "temp_directory": "", "threads": 1}
+_LIMITS: Limits = {"memory_limit": "4GB", "temp_directory": "", "threads": 1}
 _SECONDS = 600
 _OF_TYPES = ("BinderException", "CatalogException")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -118,14 +118,14 @@ def with_facts(
     whole = replace(people, columns=(*people.columns, *made))
     if stays.all():
         return PeopleWithFacts(whole, 0, 0)
-    left = whole.take(np.flatnonzero(stays))
-    before, after = (w.related.table.rows if w.related else 0 for w in (whole, left))
+    others = whole.take(np.flatnonzero(stays))
+    before, after = (w.related.table.rows if w.related else 0 for w in (whole, others))
     if not after:
         raise InputError(
             f"columns.{made[0].name}: all people with rows lack a fact and are left out "
             "(nulls: drop-row). Write COALESCE(…, 0) in its SQL, or nulls: category"
         )
-    return PeopleWithFacts(left, int((~stays).sum()), before - after)
+    return PeopleWithFacts(others, int((~stays).sum()), before - after)
 
 
 def _rows_kept(missing: np.ndarray, name: str, policy: NullPolicy) -> np.ndarray:
@@ -193,7 +193,7 @@ def _with_type(name: str, column: ColumnSpec, connection: object, query: exp.Sel
     fits = {"boolean": kind == "BOOLEAN", "integer": whole, "decimal": whole or exact}
     if not fits[column.type]:
         raise SpecError(
-            f"columns.{name}.derive: gives {_called(kind)}, and the column has type "
+            f"columns.{name}.derive: gives {_words_of_type(kind)}, and the column has type "
             f"{column.type}. {_instead(kind, column.type)}"
         )
     value, cast = exp.column(VALUE, quoted=True), {"integer": "BIGINT"}.get(column.type)
@@ -205,7 +205,7 @@ def _with_type(name: str, column: ColumnSpec, connection: object, query: exp.Sel
     return outer.from_(query.subquery("valued")).sql("duckdb")
 
 
-def _called(kind: str) -> str:
+def _words_of_type(kind: str) -> str:
     words = {"BOOLEAN": "true or false", "DOUBLE": "floating-point numbers", "VARCHAR": "texts"}
     return words.get(kind, f"values of type {kind}")
 

@@ -411,9 +411,8 @@ class CodebookEntry:
         counted: the noun of what is counted: a row, a group, or a count.
         caption: the caption of the bars.
         separates: whether scales have numbers, and large numbers have separators.
-        derive: the SQL that it was computed by; None if it was not.
-        marginal: the counts of its values in the files; None if something was computed from the
-            values of people to code them, which the ends of the published values would reveal.
+        marginal: the counts of its values in the files; None if they would reveal a coding.
+        derive: the SQL that computed it from related rows, or None.
     """
 
     role: str
@@ -429,7 +428,7 @@ class CodebookEntry:
     caption: str
     separates: bool
     marginal: Marginal | None
-    derive: str | None = None
+    derive: str | None
 
 
 def codebook(declared: Declared, tables: Tables, *, draws: bool = True) -> dict[str, CodebookEntry]:
@@ -455,7 +454,7 @@ def _entry(
 ) -> CodebookEntry:
     column = declared.columns[name]
     role = "unprotected" if column.role == "sensitive" and column.unprotected else column.told_role
-    counted = _counted_noun(column, declared, published)
+    noun = _NOUNS[counted := _counted_noun(column, declared, published)]
     labels = declared.words.labels.get(name, NO_LABELS)
     separates = tells("separators", declared.software)
     return CodebookEntry(
@@ -473,9 +472,7 @@ def _entry(
         separates,
         None
         if column.computed_keys
-        else marginal(
-            published, column.type, name, _NOUNS[counted], separates=separates, draws=draws
-        ),
+        else marginal(published, column.type, name, noun, separates=separates, draws=draws),
         column.derive,
     )
 

@@ -156,8 +156,8 @@ class ColumnSpec(CodedColumn, Part):
         Field(
             min_length=1,
             description=(
-                "SQL over the related rows of one person (two tables), whose value is the "
-                "person's, such as COUNT(*)"
+                "SQL over the related rows of one person, for the person's value in the table of "
+                "people, such as COUNT(*)"
             ),
         ),
     ] = None

@@ -101,7 +101,7 @@ def parse_of_person(text: str, table: str, columns: Collection[str]) -> PersonSq
         QueryError: naming what is not allowed, with what to write instead.
     """
     try:
-        tree = _parsed(text, table)
+        tree = _parse_value(text, table)
         levels = _Levels(table, columns)
         levels.require(tree, _MOST_LEVELS, outermost=True)
     except RecursionError:
@@ -109,7 +109,7 @@ def parse_of_person(text: str, table: str, columns: Collection[str]) -> PersonSq
     return PersonSql(table, tree, frozenset(levels.used))
 
 
-def _parsed(text: str, table: str) -> exp.Select:
+def _parse_value(text: str, table: str) -> exp.Select:
     first = text.split(maxsplit=1)[:1]
     if not first or first[0].casefold() not in ("select", "with"):
         value = parse(text, exp.Condition)
@@ -156,18 +156,14 @@ class _Levels:
     def _source(self, select: exp.Select, deepest: int) -> tuple[Collection[str], str]:
         """Return the columns that a query reads, and the name of what it reads."""
         from_ = select.args.get("from_")
-        node = None if from_ is None else from_.this
+        node: exp.Expr = exp.Null() if from_ is None else from_.this
+        is_plain = not any(v for k, v in node.args.items() if k not in ("this", "alias"))
         inner = node.this if isinstance(node, exp.Subquery) else None
-        if isinstance(inner, exp.Select):
+        if isinstance(inner, exp.Select) and is_plain:
             if not deepest:
                 raise QueryError("nested too deeply. Use fewer queries in FROM")
-            if any(value for key, value in node.args.items() if key not in ("this", "alias")):
-                raise self._refusal("this FROM")
             return self.require(inner, deepest - 1, outermost=False), node.alias
-        is_plain = isinstance(node, exp.Table) and not any(
-            value for key, value in node.args.items() if key not in ("this", "alias")
-        )
-        if not is_plain or not isinstance(node.this, exp.Identifier):
+        if not (isinstance(node, exp.Table) and is_plain and isinstance(node.this, exp.Identifier)):
             raise self._refusal("this FROM")
         if node.name.casefold() != self._table.casefold():
             raise QueryError(

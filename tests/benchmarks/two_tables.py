@@ -4,6 +4,7 @@
     python -m tests.benchmarks.two_tables --patients 100000        a larger hospital
     python -m tests.benchmarks.two_tables --per-patient 3          with three stays of each patient
     python -m tests.benchmarks.two_tables --joined                 beside one joined table, in turns
+    python -m tests.benchmarks.two_tables --facts                  with and without facts of people
 
 The hospital is made up: most patients have few stays, some have ten, and one in four has none. Each
 promise is a release of its own. Widths are (upper - lower) / truth: the median over 60 ranges of
@@ -32,7 +33,9 @@ import pyarrow.parquet as pq
 from sfumato.expectations.shared.errors import Fault, QueryError
 from sfumato.tasks.query.ask import answers
 from sfumato.tasks.terms.opened import open_release
+from tests.benchmarks.facts import print_with_facts
 from tests.benchmarks.processes import describe_machine, with_spread
+from tests.facts.clinic import with_days
 from tests.flow_here import release_here
 from tests.related.drawn import HAS, JOIN, bounds_of_truths, drawn_query
 from tests.related.hospital import DIAGNOSES, Hospital, patients, spec_with, stays
@@ -72,12 +75,16 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--joined", action="store_true", help="compare with one joined table")
     parser.add_argument("--turns", type=int, default=3, help="of --joined")
+    parser.add_argument("--facts", action="store_true", help="questions with and without facts")
     options = parser.parse_args()
     print(describe_machine())
     hospital = made_up_with_ten(options.patients, per_patient=options.per_patient)
     print(f"{hospital.patients.num_rows:,} patients with {hospital.stays.num_rows:,} stays")
     if options.joined:
         _print_joined(hospital, options.turns)
+        return
+    if options.facts:
+        print_with_facts(with_days(hospital, days=365))
         return
     with tempfile.TemporaryDirectory() as folder, _originals(hospital) as originals:
         for number, (words, promises) in enumerate(_PROMISES.items()):

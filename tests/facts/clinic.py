@@ -47,8 +47,10 @@ def with_days(hospital: Hospital, seed: int = 3, days: int = 200) -> Hospital:
     """Return the hospital with a day of each stay."""
     random = Random(seed)
     first = date(2025, 1, 1)
-    drawn = [first + timedelta(random.randint(0, days)) for _ in range(hospital.stays.num_rows)]
-    return Hospital(hospital.patients, hospital.stays.append_column("day", pa.array(drawn)))
+    days_of_stays = [
+        first + timedelta(random.randint(0, days)) for _ in range(hospital.stays.num_rows)
+    ]
+    return Hospital(hospital.patients, hospital.stays.append_column("day", pa.array(days_of_stays)))
 
 
 def clinic(seed: int, many: int, most: int = 4) -> Hospital:

@@ -16,7 +16,7 @@ Stay = tuple[str, int, int]
 Fact = Callable[[Sequence[Stay]], Any]
 
 
-def _readmitted(stays: Sequence[Stay]) -> bool:
+def _is_readmitted(stays: Sequence[Stay]) -> bool:
     days = sorted(day for _, _, day in stays)
     return any(later - day <= 30 for day, later in pairwise(days))
 
@@ -28,7 +28,7 @@ def _both(stays: Sequence[Stay]) -> bool:
 FACTS: Mapping[str, Fact] = {
     "times": len,
     "admitted": bool,
-    "readmitted": _readmitted,
+    "readmitted": _is_readmitted,
     "flu_and_gout": _both,
     "total_cost": lambda stays: sum(cost for _, cost, _ in stays),
 }
@@ -42,7 +42,7 @@ class World:
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """How many stays each person has."""
+        """The number of stays of each person."""
         return tuple(map(len, self.stays))
 
     def has(self, person: int, diagnosis: str) -> bool:
@@ -73,21 +73,21 @@ class PublishedGroup:
         for when in product(days, repeat=len(self.stays)):
             dated = [(*stay, day) for stay, day in zip(self.stays, when, strict=True)]
             for owners in product(people, repeat=len(dated)):
-                world = _given(dated, owners, len(self.ages))
+                world = _world_of(dated, owners, len(self.ages))
                 if max(world.numbers) == self.most and all(
                     world.multiset(name) == values for name, values in self.facts.items()
                 ):
                     yield world
 
 
-def _given(stays: Sequence[Stay], owners: Sequence[int], people: int) -> World:
+def _world_of(stays: Sequence[Stay], owners: Sequence[int], people: int) -> World:
     own: list[list[Stay]] = [[] for _ in range(people)]
     for stay, owner in zip(stays, owners, strict=True):
         own[owner].append(stay)
     return World(tuple(tuple(each) for each in own))
 
 
-def faced(worlds: Sequence[World], person: int) -> int | None:
+def count_faced(worlds: Sequence[World], person: int) -> int | None:
     """Return how many diagnoses a person may have, 1 if one is certain; None without any stay."""
     sets = [world.diagnoses(person) for world in worlds]
     possible, certain = set.union(*sets), set.intersection(*sets)

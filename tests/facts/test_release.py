@@ -43,7 +43,7 @@ PROMISED = promises(
 )
 
 
-def protected():
+def protected_tables():
     """The tables, in which most facts have a promise."""
     both = tables()
     for name, column in both["patients"]["columns"].items():
@@ -53,7 +53,7 @@ def protected():
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory):
+def clinic_release(tmp_path_factory):
     """A release with all facts, and a database with the original tables."""
     place = tmp_path_factory.mktemp("clinic")
     with pytest.MonkeyPatch.context() as patch:
@@ -62,7 +62,7 @@ def released(tmp_path_factory):
             spec_of_clinic(
                 place,
                 HOSPITAL,
-                tables=protected(),
+                tables=protected_tables(),
                 promises=PROMISED,
                 evaluate={
                     "workloads": [
@@ -79,7 +79,7 @@ def released(tmp_path_factory):
     connection.close()
 
 
-def drawn(random: Random) -> str:
+def draw_question(random: Random) -> str:
     """A question about facts, alone or beside stays."""
     low = random.randint(18, 60)
     people = random.choice([f"age BETWEEN {low} AND {low + 15}", "sex = 'f'", f"age > {low}"])
@@ -100,23 +100,25 @@ def drawn(random: Random) -> str:
                 f"SELECT {keys}COUNT(*) FROM patients WHERE ({fact} OR {has}) AND {people}{group}"
             )
         case "values":
-            asked = random.choice(
+            aggregate = random.choice(
                 ["SUM(total_cost)", "AVG(times)", "SUM(times)", "MAX(total_cost)"]
             )
-            return f"SELECT {keys}{asked} FROM patients WHERE {people}{group}"
+            return f"SELECT {keys}{aggregate} FROM patients WHERE {people}{group}"
         case "joined":
-            asked = random.choice(["COUNT(*)", "COUNT(DISTINCT patient)", "SUM(cost)", "AVG(cost)"])
-            return f"SELECT {keys}{asked} {JOIN} WHERE {fact} AND {row} AND {people}{group}"
+            aggregate = random.choice(
+                ["COUNT(*)", "COUNT(DISTINCT patient)", "SUM(cost)", "AVG(cost)"]
+            )
+            return f"SELECT {keys}{aggregate} {JOIN} WHERE {fact} AND {row} AND {people}{group}"
         case "exists":
             return f"SELECT {keys}COUNT(*) FROM patients WHERE {fact} AND {has} AND {people}{group}"
     return f"SELECT readmitted, COUNT(*) {JOIN} WHERE {people} GROUP BY readmitted"
 
 
-def test_truths_lie_within_bounds(released):
-    directory, connection = released
+def test_truths_lie_within_bounds(clinic_release):
+    directory, connection = clinic_release
     random = Random(8)
-    queries = [drawn(random) for _ in range(500)]
-    held = 0
+    queries = [draw_question(random) for _ in range(500)]
+    compared = 0
     for query, answer in zip(queries, answers(open_release(directory), queries), strict=True):
         assert not isinstance(answer, QueryError), (query, answer)
         truths = connection.execute(query).fetchall()
@@ -124,8 +126,8 @@ def test_truths_lie_within_bounds(released):
             continue
         for bounds, holds in bounds_of_truths(answer, truths):
             assert holds, (query, bounds)
-            held += 1
-    assert held > 500
+            compared += 1
+    assert compared > 500
 
 
 @pytest.mark.parametrize(
@@ -142,8 +144,8 @@ def test_truths_lie_within_bounds(released):
         ),
     ],
 )
-def test_facts_of_whole_groups_are_exact(released, query, exact):
-    directory, connection = released
+def test_facts_of_whole_groups_are_exact(clinic_release, query, exact):
+    directory, connection = clinic_release
     (answer,) = answers(open_release(directory), [query])
     for bounds, holds in bounds_of_truths(answer, connection.execute(query).fetchall()):
         assert holds
@@ -166,14 +168,14 @@ def test_facts_of_whole_groups_are_exact(released, query, exact):
         ("SELECT COUNT(*) FROM patients WHERE readmited", "did you mean 'readmitted'"),
     ],
 )
-def test_what_has_no_bounds_is_refused_with_what_to_ask(released, query, why):
-    (answer,) = answers(open_release(released[0]), [query])
+def test_what_has_no_bounds_is_refused_with_what_to_ask(clinic_release, query, why):
+    (answer,) = answers(open_release(clinic_release[0]), [query])
     assert isinstance(answer, QueryError)
     assert why in str(answer)
 
 
-def test_databases_return_the_same_bounds(released):
-    directory, _ = released
+def test_databases_return_the_same_bounds(clinic_release):
+    directory, _ = clinic_release
     release = open_release(directory)
     queries = [
         "SELECT COUNT(*) FROM patients WHERE readmitted AND age < 40",
@@ -185,12 +187,12 @@ def test_databases_return_the_same_bounds(released):
     with rewriter(release) as opened:
         for query, answer in zip(queries, answers(release, queries), strict=True):
             rows = opened.connection.execute(opened.sql(query)).fetchall()
-            wanted = [
+            expected = [
                 [end for cell in row.values() for end in ([cell] if isinstance(cell, str) else
                  [cell.lower, cell.upper])]
                 for row in answer.rows
             ]  # fmt: skip
-            assert [list(row) for row in rows] == wanted
+            assert [list(row) for row in rows] == expected
         for query, why in (
             (
                 f"SELECT COUNT(*) {JOIN} WHERE readmitted",
@@ -208,8 +210,8 @@ def test_databases_return_the_same_bounds(released):
             assert "help_" in opened.sql(queries[1], dialect)
 
 
-def test_the_release_says_how_facts_were_computed(released):
-    directory, _ = released
+def test_the_release_says_how_facts_were_computed(clinic_release):
+    directory, _ = clinic_release
     manifest = json.loads((directory / "datapackage.json").read_text(encoding="utf-8"))
     declared = manifest["sfumato"]
     assert declared["format"] == 16
@@ -222,8 +224,8 @@ def test_the_release_says_how_facts_were_computed(released):
     check(directory)
 
 
-def test_only_facts_are_in_another_order(released):
-    directory, connection = released
+def test_only_facts_are_in_another_order(clinic_release):
+    directory, connection = clinic_release
     people = pq.read_table(directory / "data" / "patients.parquet")
     for name in FACTS:
         values = sorted(people[name].to_pylist(), key=lambda v: (v is None, v or 0))
@@ -232,8 +234,8 @@ def test_only_facts_are_in_another_order(released):
 
 
 @pytest.mark.node
-def test_both_verifiers_agree(released, tmp_path):
-    directory, _ = released
+def test_both_verifiers_agree(clinic_release, tmp_path):
+    directory, _ = clinic_release
 
     def verdict(release):
         command = ["node", str(VERIFY), str(release), "--json"]
@@ -260,11 +262,11 @@ def test_both_verifiers_agree(released, tmp_path):
 
 
 def test_the_gate_refuses_facts_in_another_group(tmp_path, monkeypatch):
-    """Facts are exchanged between groups: every count over all groups stays as it is."""
+    """Facts are publish_exchanged between groups: every count over all groups stays as it is."""
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     published = apart.publish
 
-    def exchanged(*arguments):
+    def publish_exchanged(*arguments):
         tables_ = dict(published(*arguments))
         people = tables_["patients"]
         ids, costs = people["group_id"].to_pylist(), people["total_cost"].to_pylist()
@@ -274,7 +276,7 @@ def test_the_gate_refuses_facts_in_another_group(tmp_path, monkeypatch):
         changed = people.set_column(place, "total_cost", pa.array(costs, pa.int64()))
         return {**tables_, "patients": changed}
 
-    monkeypatch.setattr(apart, "publish", exchanged)
+    monkeypatch.setattr(apart, "publish", publish_exchanged)
     spec = spec_of_clinic(tmp_path, clinic(2, 60), tables=tables("total_cost"))
     with pytest.raises(PromiseError, match="a fact is published in another group"):
         release_here(spec)
@@ -298,7 +300,7 @@ def test_facts_together_stay_together(tmp_path, monkeypatch):
     check(directory)
 
 
-def of(name, **changes):
+def tables_with(name, **changes):
     """The tables with one fact, some of whose keys are others."""
     both = tables(name)
     column = {**both["patients"]["columns"][name], **changes}
@@ -321,16 +323,19 @@ def beside_stays(**columns):
             r"computed from cost, published in stays.*`numbers: hidden`.*or give cost role drop",
         ),
         (
-            {"tables": of("times", derive="COUNT(x)")},
+            {"tables": tables_with("times", derive="COUNT(x)")},
             r"tables.patients.columns.times.derive: unknown column 'x'. It can read diagnosis, ",
         ),
-        ({"tables": of("times", derive="AVG(cost)")}, "floating-point"),
+        ({"tables": tables_with("times", derive="AVG(cost)")}, "floating-point"),
         (
-            {"tables": of("times", role="quasi-identifier", unprotected=None)},
+            {"tables": tables_with("times", role="quasi-identifier", unprotected=None)},
             "a fact of a person is sensitive",
         ),
-        ({"tables": of("times", type="string")}, "a fact is boolean, integer or decimal"),
-        ({"tables": of("times", range={"min": 0})}, r"times.range: the limits of the source"),
+        ({"tables": tables_with("times", type="string")}, "a fact is boolean, integer or decimal"),
+        (
+            {"tables": tables_with("times", range={"min": 0})},
+            r"times.range: the limits of the source",
+        ),
         (
             {"tables": beside_stays(n={"role": "sensitive", "derive": "COUNT(*)"})},
             "columns of patients",

@@ -83,10 +83,12 @@ def test_one_query_for_everybody_gives_what_one_for_each_person_gives(sql):
     text = sql if sql.startswith("SELECT") else f"SELECT {sql} FROM stays"
     for seed in range(2):
         hospital = clinic(seed, 25)
-        found = values(hospital, sql)
+        computed = values(hospital, sql)
         with duckdb.connect() as connection:
             connection.register("all_stays", hospital.stays)
-            for person, value in zip(hospital.patients["patient"].to_pylist(), found, strict=True):
+            for person, value in zip(
+                hospital.patients["patient"].to_pylist(), computed, strict=True
+            ):
                 connection.execute(
                     "CREATE OR REPLACE TABLE stays AS SELECT * FROM all_stays WHERE patient = ?",
                     [person],
@@ -183,8 +185,8 @@ def test_types_are_known_before_anything_is_read(sql, kind, why):
 
 def test_decimals_stay_exact():
     hospital = clinic(1, 20)
-    found = values(hospital, "CAST(SUM(cost) AS DECIMAL(18, 2))", "decimal")
-    assert found == [
+    computed = values(hospital, "CAST(SUM(cost) AS DECIMAL(18, 2))", "decimal")
+    assert computed == [
         None if value is None else Decimal(value) for value in values(hospital, "SUM(cost)")
     ]
 
@@ -212,8 +214,8 @@ def test_who_has_no_rows_has_what_aggregates_give_for_none():
         ("BOOL_OR(cost > 3)", "boolean", None),
         ("COALESCE(SUM(cost), -1)", "integer", -1),
     ):
-        found = dict(zip(names, values(hospital, sql, kind), strict=True))
-        assert {found[name] for name in none} == {expected}
+        computed = dict(zip(names, values(hospital, sql, kind), strict=True))
+        assert {computed[name] for name in none} == {expected}
 
 
 @pytest.mark.parametrize("policy", ["refuse", "drop-row", "category"])

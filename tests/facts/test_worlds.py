@@ -1,4 +1,4 @@
-"""What attackers learn from a real release with facts, against all worlds of its small groups."""
+"""Knowledge of attackers from a real release with facts, against all worlds of its small groups."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.facts.clinic import spec_of_clinic, tables, with_days
-from tests.facts.small_worlds import FACTS, PublishedGroup, World, faced
+from tests.facts.small_worlds import FACTS, PublishedGroup, World, count_faced
 from tests.flow_here import release_here
 from tests.related.hospital import DIAGNOSES, Hospital, columns_of
 
@@ -61,7 +61,9 @@ class Released:
     owned: Groups
 
 
-def released(place, seed: int, names, patients: int = 130, costs=(1, 2, 5), **more) -> Released:
+def release_small(
+    place, seed: int, names, patients: int = 130, costs=(1, 2, 5), **more
+) -> Released:
     hospital = hospital_of(seed, patients, costs)
     people_only = [{"model": "people", "k": 2}, EASY]
     spec = spec_of_clinic(place, hospital, tables=tables(*names, **more), promises=people_only)
@@ -88,10 +90,10 @@ def released(place, seed: int, names, patients: int = 130, costs=(1, 2, 5), **mo
         if not stays or len(people) > PEOPLE or len(stays) > MOST_STAYS:
             continue
         facts = {name: tuple(sorted(p[name] for p in people)) for name in names}
-        at = tuple(sorted(p["age"] for p in people))
+        ages_here = tuple(sorted(p["age"] for p in people))
         rows = tuple((s["diagnosis"], s["cost"]) for s in stays)
-        groups[number] = PublishedGroup(at, rows, numbers["most_rows"], facts)
-        truths[number] = World(tuple(tuple(own.get(age, ())) for age in at))
+        groups[number] = PublishedGroup(ages_here, rows, numbers["most_rows"], facts)
+        truths[number] = World(tuple(tuple(own.get(age, ())) for age in ages_here))
     return Released(release, groups, truths, _with_owners(release, published, own))
 
 
@@ -119,17 +121,17 @@ def seen_by_anyone(result: Released) -> tuple[RelatedDiversity, Groups]:
 
 
 def least_faced(worlds, people) -> int | None:
-    return min((n for p in people if (n := faced(worlds, p)) is not None), default=None)
+    return min((n for p in people if (n := count_faced(worlds, p)) is not None), default=None)
 
 
-@pytest.mark.parametrize(("names", "told"), [(("times",), "numbers"), (("admitted",), "presence")])
-def test_numbers_among_facts_are_judged_exactly_by_anyone(names, told, tmp_path):
+@pytest.mark.parametrize(("names", "facts"), [(("times",), "numbers"), (("admitted",), "presence")])
+def test_numbers_among_facts_are_judged_exactly_by_anyone(names, facts, tmp_path):
     """V3: whoever is least in the multiset of numbers has so many stays at least."""
     compared = certain = 0
     for seed in range(1):
-        result = released(tmp_path / str(seed), seed, names)
+        result = release_small(tmp_path / str(seed), seed, names)
         promise, groups = seen_by_anyone(result)
-        assert promise.facts == told
+        assert promise.facts == facts
         by_anyone = promise.measure(groups)["l"]
         by_owner = promise.measure(result.owned)["l"]
         assert np.array_equal(by_anyone, by_owner)
@@ -148,7 +150,7 @@ def test_facts_of_columns_that_are_not_shown_tell_nothing_to_who_knows_all_numbe
     """Whoever is given other stays may have had them on the same days: theorems 4 and 6 stand."""
     compared = 0
     for seed in range(2):
-        result = released(tmp_path / str(seed), seed, ("readmitted",))
+        result = release_small(tmp_path / str(seed), seed, ("readmitted",))
         outside = RelatedDiversity(l=2, sensitive="diagnosis").measure(result.owned)["l"]
         place = {int(g): i for i, g in enumerate(result.owned.related.group)}
         inside = Insiders(result.owned.related, "diagnosis").count_values()
@@ -156,12 +158,12 @@ def test_facts_of_columns_that_are_not_shown_tell_nothing_to_who_knows_all_numbe
             if len(group.stays) > 4:
                 continue
             truth, people = result.truths[number], range(len(group.ages))
-            known = [w for w in group.worlds(DAYS) if w.numbers == truth.numbers]
-            assert outside[number] == least_faced(known, people)
+            possible = [w for w in group.worlds(DAYS) if w.numbers == truth.numbers]
+            assert outside[number] == least_faced(possible, people)
             seen = [
-                faced(of_insider, other)
+                count_faced(of_insider, other)
                 for insider in people
-                for of_insider in [_worlds_of(known, truth, insider)]
+                for of_insider in [_worlds_of(possible, truth, insider)]
                 for other in people
                 if of_insider and other != insider
             ]
@@ -189,7 +191,7 @@ def test_who_knows_no_numbers_learns_of_a_group_and_not_of_its_people(tmp_path):
     compared = surely = 0
     for seed, together in ((0, False), (1, True), (2, False)):
         names = ("total_cost", "flu_and_gout", "times")[: 2 + seed % 2]
-        result = released(tmp_path / str(seed), seed, names, together=together)
+        result = release_small(tmp_path / str(seed), seed, names, together=together)
         promise, groups = seen_by_anyone(result)
         assert promise.facts == "any"
         judged, by_files = (promise.measure(g)["l"] for g in (result.owned, groups))
@@ -225,12 +227,12 @@ def test_facts_of_published_columns_tell_who_knows_all_numbers_more(tmp_path):
     """The reason why `numbers: known` is refused beside them: theorem 4 would say too little."""
     more = 0
     for seed in range(1):
-        result = released(tmp_path / str(seed), seed, ("total_cost",))
+        result = release_small(tmp_path / str(seed), seed, ("total_cost",))
         theorem = RelatedDiversity(l=2, sensitive="diagnosis").measure(result.owned)["l"]
         for number, group in result.groups.items():
             truth = result.truths[number]
-            known = [w for w in group.worlds() if w.numbers == truth.numbers]
-            expected = least_faced(known, range(len(group.ages)))
+            possible = [w for w in group.worlds() if w.numbers == truth.numbers]
+            expected = least_faced(possible, range(len(group.ages)))
             assert expected <= theorem[number]
             more += expected < theorem[number]
     assert more > 2
@@ -278,19 +280,19 @@ def _any_below(own) -> bool:
 @pytest.mark.parametrize("together", [False, True])
 def test_answers_of_all_worlds_lie_within_bounds(together, tmp_path):
     names = ("times", "flu_and_gout", "total_cost")
-    result = released(tmp_path, 11 + together, names, 200, (1, 1, 2), together=together)
+    result = release_small(tmp_path, 11 + together, names, 200, (1, 1, 2), together=together)
     random, compared = Random(3), 0
-    queries, wanted = [], []
+    queries, expected = [], []
     for group in result.groups.values():
         worlds = list(group.worlds())
         for text, measured in QUESTIONS.items():
             some = random.sample(range(len(group.ages)), random.randint(1, len(group.ages)))
             ages = ", ".join(str(group.ages[place]) for place in some)
             queries.append(text.format(f"age IN ({ages})"))
-            found = {measured([world.stays[place] for place in some]) for world in worlds}
-            wanted.append((found - {None}, len(worlds)))
+            measurements = {measured([world.stays[place] for place in some]) for world in worlds}
+            expected.append((measurements - {None}, len(worlds)))
     for query, answer, (values, many) in zip(
-        queries, answers(result.release, queries), wanted, strict=True
+        queries, answers(result.release, queries), expected, strict=True
     ):
         (bounds,) = answer.rows[0].values()
         for value in values:

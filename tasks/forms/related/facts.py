@@ -8,6 +8,7 @@ are told by their text: `COUNT(*)` of type integer, and `COUNT(*) > 0` of type b
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.related import RelatedDiversity
 from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS
@@ -70,6 +72,13 @@ def told_by_facts(columns: Mapping[str, StatedFact]) -> Told:
     return "numbers" if any(map(is_number_of_rows, facts)) else "presence"
 
 
+def judge_beside(promise: PrivacyModel, columns: Mapping[str, StatedFact]) -> PrivacyModel:
+    """Return a promise that is judged with what facts of people say of numbers of rows."""
+    if not isinstance(promise, RelatedDiversity) or promise.numbers == "known":
+        return promise
+    return replace(promise, facts=told_by_facts(columns))
+
+
 def columns_named(derive: str) -> set[str]:
     r"""Return the names in the SQL of a fact, in small letters: columns, aliases and keywords.
 
@@ -78,8 +87,8 @@ def columns_named(derive: str) -> set[str]:
     >>> sorted(columns_named("SUM(cost) FILTER (WHERE \"Ward\" = 'cost of A')"))
     ['cost', 'ward', 'where']
     """
-    found = _NAMES.finditer(_TEXTS.sub(" ", derive))
-    return {(m[1].replace('""', '"') if m[1] is not None else m[2]).casefold() for m in found}
+    names = _NAMES.finditer(_TEXTS.sub(" ", derive))
+    return {(m[1].replace('""', '"') if m[1] is not None else m[2]).casefold() for m in names}
 
 
 def require_stated_facts(
@@ -102,16 +111,13 @@ def require_stated_facts(
             raise PromiseError(f"column {name!r}: derive is for sensitive columns of people")
         if is_of_people and column.role == "sensitive" and not is_fact:
             raise PromiseError(f"column {name!r}: a sensitive column of people states no derive")
-    shown = {name.casefold() for name in related}
-    telling = any(shown & columns_named(str(column.derive)) for column in facts.values())
+    of_rows = {name.casefold() for name in related}
+    telling = any(of_rows & columns_named(str(column.derive)) for column in facts.values())
     for number, promise in enumerate(promises):
         place = f"promises.{number}: {promise.name}"
         if promise.of_related and getattr(promise, "numbers", "hidden") == "known" and telling:
             raise PromiseError(f"{place}: numbers are known beside facts of published columns")
-        if promise.name != "related-l-diversity":
-            continue
-        told = "none" if getattr(promise, "numbers", "") == "known" else told_by_facts(columns)
-        if getattr(promise, "facts", "none") != told:
+        if judge_beside(promise, columns) != promise:
             raise PromiseError(f"{place}: was not judged with the facts that are published")
 
 

@@ -25,8 +25,9 @@ from sfumato.tasks.query.engines.truth import (
     Outcome,
     original_in_parts,
 )
-from sfumato.tasks.query.question.facts import facts_of, people_alone, tables_alone
+from sfumato.tasks.query.question.facts import people_alone, tables_alone
 from sfumato.tasks.query.question.question import Aggregate
+from sfumato.tasks.query.question.ways import facts_of
 from sfumato.tasks.terms.opened import Release
 from sfumato.tasks.terms.terms import Declared
 
@@ -62,8 +63,8 @@ def evaluate(
         alone = stack.enter_context(_alone(files, release.declared, parts)) if facts else tables
         for workload in workloads:
             of_facts = workload.of in facts
-            told = replace(release, declared=alone.declared) if of_facts else release
-            queries = _ask_workload(workload, alone if of_facts else tables, told, randomness)
+            subject = replace(release, declared=alone.declared) if of_facts else release
+            queries = _ask_workload(workload, alone if of_facts else tables, subject, randomness)
             for query in queries:
                 measured += [] if query is None else [query]
                 done += 1

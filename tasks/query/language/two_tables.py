@@ -15,8 +15,9 @@ from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.query.language.related_columns import ColumnsRead, refusal_of_tables
 from sfumato.tasks.query.language.sources import named_queries
 from sfumato.tasks.query.question.conditions import conjuncts
-from sfumato.tasks.query.question.facts import facts_of, people_alone
+from sfumato.tasks.query.question.facts import people_alone
 from sfumato.tasks.query.question.question import MARK, TABLE, Counted, PersonHas, RelatedScope
+from sfumato.tasks.query.question.ways import facts_of
 from sfumato.tasks.schema.published import DeclaredColumn, DerivedColumn
 from sfumato.tasks.sql.parse import number_of, quote_name
 from sfumato.tasks.sql.refusals import refusal

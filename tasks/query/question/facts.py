@@ -16,24 +16,11 @@ from sfumato.tasks.forms.form_parameters import PermutedParameters
 from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.query.question.inquiry import Inquiry
 from sfumato.tasks.query.question.question import TABLE, Matching
+from sfumato.tasks.query.question.ways import facts_of
 from sfumato.tasks.terms.terms import Terms
 
 _Declared = TypeVar("_Declared", bound=Terms)
 _Table = TypeVar("_Table")
-
-
-def facts_of(declared: Terms) -> tuple[str, ...]:
-    """Return the published facts of people; none of a release of one table."""
-    if not declared.has_related_rows:
-        return ()
-    return tuple(n for n, column in declared.columns.items() if column.derive is not None)
-
-
-def bundles_of_facts(declared: Terms) -> dict[str, tuple[str, ...]]:
-    """Return the facts that stand in one row with each fact, itself included."""
-    facts, form = facts_of(declared), declared.form
-    together = isinstance(form, ApartParameters) and form.facts_together
-    return {name: facts if together else (name,) for name in facts}
 
 
 def people_alone(declared: _Declared) -> _Declared:
@@ -44,7 +31,9 @@ def people_alone(declared: _Declared) -> _Declared:
     related = set(form.related_columns)
     columns = {name: column for name, column in declared.columns.items() if name not in related}
     permuted = PermutedParameters(method="permuted", sensitive=form.sensitive)
-    return declared.model_copy(update={"columns": columns, "form": permuted})
+    promises = tuple(promise for promise in declared.promises if not promise.of_related)
+    changes = {"columns": columns, "form": permuted, "promises": promises}
+    return declared.model_copy(update=changes)
 
 
 def tables_alone(tables: Mapping[str, _Table], form: FormParameters) -> dict[str, _Table]:

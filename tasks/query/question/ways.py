@@ -201,6 +201,13 @@ subdomains = Way(
 )
 
 
+def facts_of(declared: Terms) -> tuple[str, ...]:
+    """Return the published facts of people; none of a release of one table."""
+    if not declared.has_related_rows:
+        return ()
+    return tuple(n for n, column in declared.columns.items() if column.derive is not None)
+
+
 def _beside_people(declared: Terms) -> dict[str, tuple[str, ...]]:
     """Return the related columns, which stand together; calculated ones stand beside their own."""
     marks = {name: (name,) for name in declared.columns if name.startswith(MARK)}
@@ -213,9 +220,8 @@ def _beside_people(declared: Terms) -> dict[str, tuple[str, ...]]:
 
 def _facts(declared: Terms) -> dict[str, tuple[str, ...]]:
     """Return the facts that stand in one row with each fact; calculated ones beside their own."""
-    from sfumato.tasks.query.question.facts import bundles_of_facts  # few releases have facts
-
-    bundles = bundles_of_facts(declared)
+    facts, together = facts_of(declared), declared.form.facts_together
+    bundles = {name: facts if together else (name,) for name in facts}
     for name in declared.columns:
         bases = _base(declared, name)
         owner = next((fact for fact in bundles if bases and bases <= {*bundles[fact]}), None)

@@ -82,12 +82,12 @@ def rewrite(
         from sfumato.tasks.query.question.facts import people_alone, with_people_named
 
         alone = replace(inquiry, related=None)
-        rewritten = _written(alone, people_alone(declared), reading, estimator)
+        rewritten = _write_inquiry(alone, people_alone(declared), reading, estimator)
         return replace(rewritten, tree=with_people_named(rewritten.tree, declared.form))
-    return _written(inquiry, declared, reading, estimator)
+    return _write_inquiry(inquiry, declared, reading, estimator)
 
 
-def _written(
+def _write_inquiry(
     inquiry: Inquiry, declared: Terms, reading: Reading, estimator: Estimator
 ) -> Rewritten:
     """Return the query for the bounds of an inquiry."""
