@@ -76,7 +76,7 @@ export function meantRanks(list, column, totals) {
  */
 export function judge(release, promise) {
   if (release.d.form.method === 'redistributed') return judgeRedistributed(release, promise)
-  if (aboutRelated(promise)) return judgeRelated(release, promise)
+  if (release.d.form.method === 'apart' && aboutRelated(promise)) return judgeRelated(release, promise)
   const counts = countsOf(release, promise)
   return judgeCounts(release, promise, counts)
 }
