@@ -37,7 +37,7 @@ def _two_tables(spec: SpecParts) -> None:
         "versions": (
             spec.versions != "disjoint",
             "rows that are new in a version cannot be published by themselves yet, and tables "
-            "that are published whole each time tell more together than each promises. Publish "
+            "that are published whole each time reveal more together than each promises. Publish "
             "people who are in no earlier version (source.where), with `versions: disjoint`",
         ),
     }
