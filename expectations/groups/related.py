@@ -112,8 +112,8 @@ def had_by_everybody(sizes: np.ndarray, related: RelatedRows, name: str) -> np.n
     """
     if related.rows.people is None:
         raise ValueError("without the owners of rows, nothing is known of who has a value")
-    held, counts = related.rows.people.held[name], related.rows.counts_of(name)
-    people = np.bincount(held.group * counts.values + held.value)
+    holdings, counts = related.rows.people.held[name], related.rows.counts_of(name)
+    people = np.bincount(holdings.group * counts.values + holdings.value)
     most = np.zeros(len(related.group), dtype=np.int64)
     occurring = np.flatnonzero(people)
     np.maximum.at(most, occurring // counts.values, people[occurring])

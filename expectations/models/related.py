@@ -46,7 +46,7 @@ Facts = Annotated[
         exclude_if=lambda facts: facts == "none",  # digests of terms stay what they are
         json_schema_extra={SINCE: 16},
         description=(
-            "facts of people published beside their rows, set by Sfumato. They may say "
+            "facts of people published beside their rows, set by Sfumato. They may show "
             "who has rows (presence), numbers of rows, or anything (any)"
         ),
     ),

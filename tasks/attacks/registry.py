@@ -119,10 +119,10 @@ def targets_of(
     if not facts:
         return tuple(targets)
     alone, of_people = people_alone(declared), replace(people, related=None)
-    shown = tables_alone(tables, declared.form)
+    people_table = tables_alone(tables, declared.form)
     return (
         *targets,
-        *(AttackedRelease(alone, shown, of_people, name, digest=digest) for name in facts),
+        *(AttackedRelease(alone, people_table, of_people, name, digest=digest) for name in facts),
     )
 
 

@@ -73,13 +73,13 @@ def print_with_facts(hospital: Hospital) -> None:
         del with_all["patients"]["columns"][name]["unprotected"]
     widths = []
     with tempfile.TemporaryDirectory() as folder:
-        for place, both, kept in (
+        for place, both, promised in (
             ("without", without, promises[:2]),
             ("facts", with_all, promises),
         ):
             os.environ["SFUMATO_WORK"] = str(Path(folder, place, "work"))
             before = time.process_time()
-            spec = spec_of_clinic(Path(folder, place), hospital, tables=both, promises=kept)
+            spec = spec_of_clinic(Path(folder, place), hospital, tables=both, promises=promised)
             release = release_here(spec)
             groups = pq.read_table(release / "data" / "group_counts.parquet").num_rows
             print(

@@ -974,7 +974,7 @@ export default {
           "type": "integer"
          },
          "facts": {
-          "description": "facts of people published beside their rows, set by Sfumato: none, who has rows, numbers of rows, or any",
+          "description": "facts of people published beside their rows, set by Sfumato. They may show who has rows (presence), numbers of rows, or anything (any)",
           "enum": [
            "none",
            "presence",
