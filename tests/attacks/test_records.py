@@ -245,14 +245,14 @@ def test_conditions_drawn_at_random_are_comparisons(people, seed):
         spans = column.draw_condition(np.random.default_rng(seed))
         met = set(column.placed_people.list_places(spans).tolist())
         assert any(
-            met == {place for place, value in enumerate(own) if compare(value, shown)}
-            for shown in set(own)
-            for compare in (operator.eq, operator.ne, *ORDERS * (shown is not None))
+            met == {place for place, value in enumerate(own) if compare(value, published)}
+            for published in set(own)
+            for compare in (operator.eq, operator.ne, *ORDERS * (published is not None))
         )
 
 
 ORDERS = [
-    lambda value, shown, way=way: value is not None and way(value, shown)
+    lambda value, published, way=way: value is not None and way(value, published)
     for way in (operator.gt, operator.lt, operator.ge, operator.le)
 ]
 

@@ -203,7 +203,7 @@ class Conditions:
     def values(self, group: Group, worlds: np.ndarray) -> np.ndarray:
         """Return the sum of the costs of hit stays of hit people, and their number (worlds x 2)."""
         hit = np.array([self.hits(stay) for stay in group.stays], dtype=bool)
-        counted = self._admitted(group)[worlds] & hit
+        counted = self._select_people(group)[worlds] & hit
         costs = np.array([stay.cost for stay in group.stays], dtype=int)
         return np.stack([(counted * costs).sum(axis=1), counted.sum(axis=1)], axis=1)
 
@@ -220,13 +220,13 @@ class Conditions:
                 for hit in (self.hits, self.hits_others, lambda _: True)
             ]
             total = np.zeros(len(worlds), dtype=int)
-            for person in np.flatnonzero(self._admitted(group)):
+            for person in np.flatnonzero(self._select_people(group)):
                 total += fits(*(((worlds == person) & hit).sum(axis=1) for hit in hits))
             return total
 
         return count
 
-    def _admitted(self, group: Group) -> np.ndarray:
+    def _select_people(self, group: Group) -> np.ndarray:
         return np.array([self.admits(person) for person in group.people], dtype=bool)
 
 

@@ -16,7 +16,7 @@ WIDE = {"kind": "range", "aggregate": "count", "over": "age", "spans": [2], "que
 
 
 @pytest.fixture(scope="module")
-def drafted(tmp_path_factory):
+def two_table_draft(tmp_path_factory):
     place = tmp_path_factory.mktemp("hospital")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SFUMATO_WORK", str(place / "work"))
@@ -24,23 +24,23 @@ def drafted(tmp_path_factory):
         return draft(spec, Overrides(), advise=advise)
 
 
-def test_a_plan_shows_what_can_be_kept_at_best(drafted):
-    assert drafted.summary["at_best"] == [
+def test_a_plan_shows_what_can_be_kept_at_best(two_table_draft):
+    assert two_table_draft.summary["at_best"] == [
         "people: k 80, with all people as one group",
         "related-l-diversity of diagnosis: l 4, with all people as one group",
     ]
-    assert "related-l-diversity of diagnosis: l 4" in drafted.page.read_text("utf-8")
+    assert "related-l-diversity of diagnosis: l 4" in two_table_draft.page.read_text("utf-8")
 
 
-def test_a_plan_names_the_attackers_who_are_certain_of_most(drafted):
-    lines = [text for name, text in _lines(drafted.summary) if name == "attack"]
+def test_a_plan_names_the_attackers_who_are_certain_of_most(two_table_draft):
+    lines = [text for name, text in _lines(two_table_draft.summary) if name == "attack"]
     assert 1 <= len(lines) <= 4
     assert any("by the cost of one of their rows" in line for line in lines)
     assert not any("of all rows" in line for line in lines)
 
 
-def test_answers_that_are_too_wide_lead_to_a_comparison(drafted):
-    (advice,) = drafted.summary["advice"]
+def test_answers_that_are_too_wide_lead_to_a_comparison(two_table_draft):
+    (advice,) = two_table_draft.summary["advice"]
     assert "type sfumato compare" in advice
     assert "maximum" in advice
 

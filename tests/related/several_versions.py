@@ -39,11 +39,11 @@ class Increment:
 
     def worlds_of(self, insider: int) -> list[tuple[int, ...]]:
         """Return the worlds for a person who knows all numbers, and the own values."""
-        own = sorted(self.held(insider, self.owners))
+        own = sorted(self.values_of(insider, self.owners))
         worlds = self.worlds_with_numbers
-        return [world for world in worlds if sorted(self.held(insider, world)) == own]
+        return [world for world in worlds if sorted(self.values_of(insider, world)) == own]
 
-    def held(self, person: int, owners: tuple[int, ...]) -> list[str]:
+    def values_of(self, person: int, owners: tuple[int, ...]) -> list[str]:
         """Return the values of a person's new rows in a world."""
         return [value for value, owner in zip(self.values, owners, strict=True) if owner == person]
 
@@ -68,7 +68,7 @@ def ever_held(history: History, person: int, world: World) -> set[str]:
     return {
         value
         for increment, owners in zip(history, world, strict=True)
-        for value in increment.held(person, owners)
+        for value in increment.values_of(person, owners)
     }
 
 

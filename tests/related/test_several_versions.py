@@ -1,4 +1,4 @@
-"""What several versions of two related tables tell together, by all worlds of small groups.
+"""Versions of two related tables: what they tell together, by all worlds of small groups.
 
 The pipeline refuses such versions. These are the theorems that it will need, and why a table that
 is published whole each time is no choice.
@@ -34,15 +34,18 @@ def people_of(history: History) -> list[int]:
 @pytest.mark.parametrize("leaving", [False, True])
 def test_a_value_is_certain_if_it_is_in_one_increment(knowledge, leaving):
     """So each increment must keep `related-l-diversity` by itself, and that suffices."""
-    known, certain, compared = KNOWLEDGE[knowledge], 0, 0
+    worlds_known, certain, compared = KNOWLEDGE[knowledge], 0, 0
     for history in drawn_histories(3, 250, leaving=leaving):
         for person, value in product(people_of(history), "ab"):
             together = all(
-                value in ever_held(history, person, world) for world in worlds_of(history, known)
+                value in ever_held(history, person, world)
+                for world in worlds_of(history, worlds_known)
             )
             by_itself = any(
                 person in increment.present
-                and all(value in increment.held(person, world) for world in known(increment))
+                and all(
+                    value in increment.values_of(person, world) for world in worlds_known(increment)
+                )
                 for increment in history
             )
             assert together == by_itself, (history, person, value)
@@ -99,25 +102,25 @@ def test_counts_of_rows_and_people_over_all_versions(leaving):
     attained = compared = 0
     for history in drawn_histories(7, 500, leaving=leaving):
         people = people_of(history)
-        asked = set(people[: len(people) // 2 + 1])
+        queried = set(people[: len(people) // 2 + 1])
         rows, some, whole = [], [], []
         for increment in history:
-            held = [
-                [increment.held(person, world).count("a") for person in sorted(asked)]
+            counts = [
+                [increment.values_of(person, world).count("a") for person in sorted(queried)]
                 for world in increment.worlds
             ]
-            rows.append([sum(numbers) for numbers in held])
-            some.append([sum(number > 0 for number in numbers) for numbers in held])
+            rows.append([sum(numbers) for numbers in counts])
+            some.append([sum(number > 0 for number in numbers) for numbers in counts])
         for world in worlds_of(history, lambda increment: increment.worlds):
             have = [
-                [increment.held(person, owners).count("a") for person in asked]
+                [increment.values_of(person, owners).count("a") for person in queried]
                 for increment, owners in zip(history, world, strict=True)
             ]
             whole.append((sum(map(sum, have)), sum(map(any, zip(*have, strict=True)))))
         total, different = zip(*whole, strict=True)
         assert min(total) == sum(map(min, rows))
         assert max(total) == sum(map(max, rows))
-        ends = max(map(min, some)), min(len(asked), sum(map(max, some)))
+        ends = max(map(min, some)), min(len(queried), sum(map(max, some)))
         assert ends[0] <= min(different) <= max(different) <= ends[1], history
         compared += 1
         attained += ends == (min(different), max(different))
