@@ -72,16 +72,16 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
 def _is_unanswered(declared: Declared, tables: Tables) -> bool:
     """Decide whether the script answers no questions about a release."""
     composed_labels = declared.is_composed and declared.form.shows == "labels"
-    if declared.made_of or composed_labels or not declared.rows.published:
-        return True
-    return declared.has_related_rows and not _knows_all(tables, declared)
+    unread = bool(declared.made_of) or composed_labels or not declared.rows.published
+    return unread or (declared.has_related_rows and not _knows_all(tables, declared))
 
 
 def _knows_all(tables: Tables, declared: Declared) -> bool:
     """Decide whether the script of this layout knows all that two related tables publish."""
     known = {name: {*columns} for name, columns in _two_tables(declared).items()}
     same = known == {name: {*table.column_names} for name, table in tables.items()}
-    return same and tells("two tables", declared.software)
+    facts = {*declared.names_with_roles("sensitive")} - {*declared.form.related_columns}
+    return same and not facts and tells("two tables", declared.software)
 
 
 def is_fetched(data: str) -> bool:

@@ -150,5 +150,8 @@ def test_a_page_of_what_its_script_does_not_know_asks_nothing(release, tables):
     with_numbers = tables["patients"].append_column("stays", tables["patients"]["age"])
     assert page_data({**tables, "patients": with_numbers}, declared) is None
     assert page_data({**tables, "more": tables["stays"]}, declared) is None
+    fact = declared.columns["vip"].model_copy(update={"role": "sensitive"})
+    columns = {**declared.columns, "vip": fact}
+    assert page_data(tables, declared.model_copy(update={"columns": columns})) is None
     before = {**declared.software, "sfumato-page": "10"}
     assert page_data(tables, declared.model_copy(update={"software": before})) is None
