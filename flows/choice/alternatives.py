@@ -172,7 +172,8 @@ def _promises_in_words(
     promises: Sequence[Mapping[str, Any]], own: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield promises in words; of the spec's own with other numbers, only those that differ."""
-    if [_subject_of(promise) for promise in promises] != [_subject_of(promise) for promise in own]:
+    same = [_subject_of(promise) for promise in promises] == [_subject_of(p) for p in own]
+    if not same or list(promises) == list(own):
         yield from map(_words, promises)
         return
     for promise, before in zip(promises, own, strict=True):

@@ -141,6 +141,7 @@ class Compared:
         spec: the path of the recommended spec; None if nothing is recommended.
         others: the names of alternatives with other promises, which are never recommended.
         refused: the reasons why alternatives are not admitted by the spec, by their names.
+        of_two: whether the spec has two related tables.
     """
 
     page: Path
@@ -149,6 +150,7 @@ class Compared:
     spec: Path | None
     others: frozenset[str] = frozenset()
     refused: Mapping[str, str] = field(default_factory=dict)
+    of_two: bool = False
 
     def document(self) -> dict[str, Any]:
         """Return the comparison for JSON: figures of each alternative, and the recommended one."""
@@ -281,7 +283,7 @@ def compare_alternatives(
             )
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)
-            return Compared(page, listed, chosen, spec, others, refused)
+            return Compared(page, listed, chosen, spec, others, refused, both is not None)
 
 
 def _recommend_own(ranked: Sequence[Ranked], others: frozenset[str]) -> Ranked | None:

@@ -98,8 +98,9 @@ def tell_apart(comparison: "Compared") -> None:
     from sfumato.tasks.report.steward.comparison import names_by_reason
 
     if comparison.others:
+        more = ", people or tables" if comparison.of_two else ""
         show.say(
-            "never recommended, because their promises, people or tables are not the spec's: "
+            f"never recommended, because of other promises{more} than the spec's: "
             f"{len(comparison.others)} of the alternatives"
         )
     reasons = names_by_reason(comparison.refused)
