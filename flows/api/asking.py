@@ -30,25 +30,25 @@ class NamedTables:
     key: str
     columns: tuple[str, ...]
 
-    def source(self, names: Collection[str], of: str | None) -> str:
-        """Return the table that has all these columns, and the rows of `of`; or both, joined.
+    def source(self, names: Collection[str], table: str | None) -> str:
+        """Return the table that has all these columns, and the rows of `table`; or both, joined.
 
         Raises:
             QueryError: if there is no table of this name.
         """
-        if of not in (None, self.people, self.related):
-            raise QueryError(f"of: no table {of!r}. Count {self.people} or {self.related}")
+        if table not in (None, self.people, self.related):
+            raise QueryError(f"table: no table {table!r}. Count {self.people} or {self.related}")
         related = {column.casefold() for column in self.columns}
         owners = {self.related if n.casefold() in related else self.people for n in names}
-        owners |= {self.people} if of is None and not owners else set()
-        owners |= {of} if of is not None else set()
+        owners |= {self.people} if table is None and not owners else set()
+        owners |= {table} if table is not None else set()
         if len(owners) == 1:
             return owners.pop()
         return f"{self.people} JOIN {self.related} USING ({quote_column(self.key)})"
 
-    def count(self, source: str, of: str | None) -> str:
+    def count(self, source: str, table: str | None) -> str:
         """Return the aggregate that counts rows of a source, or people with such rows."""
-        counts_people = of == self.people and source != self.people
+        counts_people = table == self.people and source != self.people
         return f"COUNT(DISTINCT {quote_column(self.key)})" if counts_people else "COUNT(*)"
 
 
@@ -74,25 +74,25 @@ class ShortQuestions(ABC):
         where: Conditions = None,
         *,
         group_by: str | Sequence[str] = (),
-        of: str | None = None,
+        table: str | None = None,
     ) -> "BoundedAnswer":
         """Ask for the number of rows; the aggregate is called `count`.
 
-        `of` names the table whose rows are counted, if the release has two related tables:
-        `count({"diagnosis": "flu"}, of="patients")` counts the patients with such stays. Without
+        `table` names the table whose rows are counted, if the release has two related tables:
+        `count({"diagnosis": "flu"}, table="patients")` counts the patients with such stays. Without
         it people are counted if no column of their rows is named, and rows otherwise.
 
         Raises:
             QueryError: where the question is not allowed, or cannot be evaluated.
         """
-        keys = _listed(group_by)
+        keys = _as_list(group_by)
         tables = self._asked_tables()
         if tables is None:
-            if of not in (None, _TABLE):
-                raise QueryError(f"of: this release has one table, {_TABLE}. Leave `of` out")
+            if table not in (None, _TABLE):
+                raise QueryError(f"table: this release has one table, {_TABLE}. Leave it out")
             return self._answer_short(short_query("COUNT(*)", "count", where, keys))
-        source = tables.source([*keys, *_named_in(where)], of)
-        call = tables.count(source, of)
+        source = tables.source([*keys, *_named_in(where)], table)
+        call = tables.count(source, table)
         return self._answer_short(short_query(call, "count", where, keys, source))
 
     def sum(
@@ -153,7 +153,7 @@ class ShortQuestions(ABC):
         where: Conditions,
         group_by: str | Sequence[str],
     ) -> "BoundedAnswer":
-        keys, call = _listed(group_by), f"{function}({quote_column(column)})"
+        keys, call = _as_list(group_by), f"{function}({quote_column(column)})"
         tables = self._asked_tables()
         source = _TABLE
         if tables is not None:
@@ -169,7 +169,7 @@ class ShortQuestions(ABC):
         """Return the answer to a query, with the default estimates."""
 
 
-def _listed(group_by: str | Sequence[str]) -> list[str]:
+def _as_list(group_by: str | Sequence[str]) -> list[str]:
     return [group_by] if isinstance(group_by, str) else list(group_by)
 
 
@@ -203,7 +203,7 @@ def short_query(
     >>> short_query("COUNT(*)", "count", {"age": (30, 40)}, "sex")
     'SELECT "sex", COUNT(*) AS "count" FROM microdata WHERE "age" BETWEEN 30 AND 40 GROUP BY "sex"'
     """
-    keys = [quote_column(column) for column in _listed(group_by)]
+    keys = [quote_column(column) for column in _as_list(group_by)]
     selected = ", ".join([*keys, f"{aggregate} AS {quote_column(name)}"])
     condition = where if isinstance(where, str) else sql_condition(where or {})
     clauses = ["SELECT", selected, "FROM", source]

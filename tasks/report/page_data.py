@@ -64,8 +64,8 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
     shows = declared.form.shows
     if _is_unanswered(declared, tables) or shows not in _TABLES:
         return None
-    held = _least_length(tables) <= MOST_TEXT
-    text = _text(declared, tables, fetched=False) if held else None
+    fits = _least_length(tables) <= MOST_TEXT
+    text = _text(declared, tables, fetched=False) if fits else None
     return _text(declared, tables, fetched=True) if text is None else text
 
 
@@ -78,8 +78,8 @@ def _is_unanswered(declared: Declared, tables: Tables) -> bool:
 
 def _knows_all(tables: Tables, declared: Declared) -> bool:
     """Decide whether the script of this layout knows all that two related tables publish."""
-    known = {name: {*columns} for name, columns in _two_tables(declared).items()}
-    same = known == {name: {*table.column_names} for name, table in tables.items()}
+    columns_known = {name: {*columns} for name, columns in _two_tables(declared).items()}
+    same = columns_known == {name: {*table.column_names} for name, table in tables.items()}
     facts = {*declared.names_with_roles("sensitive")} - {*declared.form.related_columns}
     return same and not facts and tells("two tables", declared.software)
 

@@ -25,7 +25,7 @@ def release(tmp_path_factory):
         yield release_here(spec_with(place, made_up(5, 200), promises=PROMISES))
 
 
-def shown(page):
+def visible_controls(page):
     """The controls that a reader sees, with what they say."""
     labels = page.locator("#question-line > form").first.locator("label:visible")
     return {
@@ -98,7 +98,7 @@ def test_a_question_in_the_address_fills_the_controls(open_page, release, query,
     page = open_page(f"{(release / 'index.html').as_uri()}#ask={quote(query)}")
     assert answer_of(page).locator("caption").inner_text() == caption
     assert answer_of(page).locator("tbody tr").count() >= 1
-    assert shown(page) == controls
+    assert visible_controls(page) == controls
     assert page.locator("#question-line textarea").input_value() == query
 
 
@@ -139,10 +139,10 @@ def test_the_controls_ask_about_people_and_their_rows(open_page, release):
 
 def test_people_are_not_grouped_by_columns_of_their_rows(open_page, release):
     page = open_page((release / "index.html").as_uri())
-    by = control(page, "by")
-    assert by.locator("option").all_inner_texts() == ["–", "age", "sex"]
+    group_by = control(page, "by")
+    assert group_by.locator("option").all_inner_texts() == ["–", "age", "sex"]
     ask_for(page, "number of stays")
-    by.select_option("diagnosis")
+    group_by.select_option("diagnosis")
     assert "Number of stays by diagnosis" in answer(page).locator("caption").inner_text()
     assert page.locator("#question-line textarea").input_value() == (
         "SELECT diagnosis, COUNT(*) FROM stays GROUP BY diagnosis"

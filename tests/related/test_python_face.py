@@ -28,9 +28,9 @@ def release(tmp_path_factory):
             lambda r: r.count({"sex": "f"}, group_by="age"),
             "SELECT age, COUNT(*) AS count FROM patients WHERE sex = 'f' GROUP BY age",
         ),
-        (lambda r: r.count(of="stays"), "SELECT COUNT(*) AS count FROM stays"),
+        (lambda r: r.count(table="stays"), "SELECT COUNT(*) AS count FROM stays"),
         (
-            lambda r: r.count({"sex": "f"}, of="stays"),
+            lambda r: r.count({"sex": "f"}, table="stays"),
             f"SELECT COUNT(*) AS count FROM {JOINED} WHERE sex = 'f'",
         ),
         (
@@ -43,7 +43,7 @@ def release(tmp_path_factory):
             "30 AND 50 GROUP BY sex",
         ),
         (
-            lambda r: r.count({"diagnosis": "flu"}, of="patients", group_by="sex"),
+            lambda r: r.count({"diagnosis": "flu"}, table="patients", group_by="sex"),
             f"SELECT sex, COUNT(DISTINCT patient) AS count FROM {JOINED} WHERE diagnosis = 'flu' "
             "GROUP BY sex",
         ),
@@ -74,7 +74,7 @@ def test_a_question_reads_the_tables_of_its_columns(release, ask, sql):
     ("ask", "why"),
     [
         (lambda r: r.count({"dx": 1}), "unknown column 'dx'. Published: patients has age, sex"),
-        (lambda r: r.count(of="microdata"), "of: no table 'microdata'. Count patients or stays"),
+        (lambda r: r.count(table="microdata"), "table: no table 'microdata'. Count patients or stays"),
         (lambda r: r.count("age >"), "syntax error"),
         (lambda r: r.median("cost"), "of related rows has no bounds yet"),
         (lambda r: r.mean("age", {"cost": 3}), "count a person once for each row"),
@@ -91,9 +91,9 @@ def test_a_release_of_one_table_counts_its_rows():
     from tests.corpus.lines import CORPUS
 
     release = sfumato.open(CORPUS / "format-2" / "public" / "corpus-permuted" / "0002")
-    assert release.count(of="microdata").document() == release.count().document()
+    assert release.count(table="microdata").document() == release.count().document()
     with pytest.raises(sfumato.QueryError, match="this release has one table, microdata"):
-        release.count(of="patients")
+        release.count(table="patients")
 
 
 def test_a_release_shows_the_rows_of_both_tables(release):

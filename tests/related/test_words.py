@@ -77,4 +77,4 @@ def test_the_codebook_does_not_promise_what_is_unprotected(version):
 
 def test_python_says_what_to_ask_of_two_tables(version):
     with pytest.raises(QueryError, match=r"unknown table 'microdata'\. Ask patients alone"):
-        open_verified(version).count()
+        open_verified(version).query("SELECT COUNT(*) FROM microdata")

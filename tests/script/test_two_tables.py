@@ -64,9 +64,9 @@ def test_answers_on_a_release_are_the_same(release, tables, seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_answers_on_small_groups_are_the_same(release, tables, seed):
-    drawn = small_tables(seed, {name: table.schema for name, table in tables.items()})
+    small = small_tables(seed, {name: table.schema for name, table in tables.items()})
     queries = TableQuestions(100 + seed).queries(QUERIES)
-    different, compared, _ = differences(drawn, release.declared, queries)
+    different, compared, _ = differences(small, release.declared, queries)
     assert not different, "\n".join(different)
     assert compared >= 0.6 * len(queries)
 

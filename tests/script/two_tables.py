@@ -68,8 +68,8 @@ def small_tables(seed: int, schemas: Mapping[str, pa.Schema]) -> Tables:
         counted = {"people": len(numbers), "related_rows": sum(numbers), "most_rows": max(numbers)}
         groups.append({"group_id": group, **counted})
     random.shuffle(people)
-    drawn = {"patients": people, "stays": rows, "group_counts": groups}
-    return {name: pa.Table.from_pylist(drawn[name], schemas[name]) for name in drawn}
+    rows_by_table = {"patients": people, "stays": rows, "group_counts": groups}
+    return {name: pa.Table.from_pylist(rows_by_table[name], schemas[name]) for name in rows_by_table}
 
 
 class TableQuestions:

@@ -63,23 +63,23 @@ def _fewer(times: int, groups: np.ndarray) -> np.ndarray:
     lengths = np.array([len(each) for each in numbers])
     starts, chances = np.cumsum(lengths) - lengths, np.concatenate(numbers)
     fewer = np.asarray(chances[starts])
-    drawn = np.zeros((times, len(groups)))  # the chance of each number of hits among those drawn
-    drawn[0] = 1.0
+    hits = np.zeros((times, len(groups)))  # the chance of each number of hits among those drawn
+    hits[0] = 1.0
     for number in range(1, int(lengths.max())):
         some = np.flatnonzero(lengths > number)
-        drawn[:, some] = _after_a_draw(drawn[:, some], number - 1, groups[some, 1], groups[some, 3])
-        fewer[some] += chances[starts[some] + number] * drawn[:, some].sum(axis=0)
+        hits[:, some] = _after_a_draw(hits[:, some], number - 1, groups[some, 1], groups[some, 3])
+        fewer[some] += chances[starts[some] + number] * hits[:, some].sum(axis=0)
     return fewer
 
 
 def _after_a_draw(
-    drawn: np.ndarray, number: int, rows: np.ndarray, hit_rows: np.ndarray
+    chances: np.ndarray, number: int, rows: np.ndarray, hit_rows: np.ndarray
 ) -> np.ndarray:
-    """Return the chances of each number of hits after one more row, with so many drawn before."""
+    """Return the chances of each number of hits after one more row, with so many drawn."""
     remaining = rows - number
-    hits = np.arange(len(drawn))[:, None]
-    after = np.asarray(drawn * (rows - hit_rows - number + hits) / remaining)
-    after[1:] += drawn[:-1] * (hit_rows - hits[1:] + 1) / remaining
+    number_of_hits = np.arange(len(chances))[:, None]
+    after = np.asarray(chances * (rows - hit_rows - number + number_of_hits) / remaining)
+    after[1:] += chances[:-1] * (hit_rows - number_of_hits[1:] + 1) / remaining
     return after
 
 
@@ -166,9 +166,9 @@ def _power(person: _Series, people: int, top: float, rows: int) -> _Series:
 def _product(first: _Series, second: _Series, top: float, rows: int) -> _Series:
     """Return the series of the people of two: somebody among them has M rows, or nobody."""
     nobody = np.convolve(first[0], second[0])
-    one = np.convolve(first[0], second[1]) + np.convolve(first[1], second[0])
+    somebody = np.convolve(first[0], second[1]) + np.convolve(first[1], second[0])
     both = top * np.convolve(first[1], second[1])
-    return _cut(nobody, rows), _cut(one + both, rows)
+    return _cut(nobody, rows), _cut(somebody + both, rows)
 
 
 def _cut(series: np.ndarray, rows: int) -> np.ndarray:

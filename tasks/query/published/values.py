@@ -99,8 +99,8 @@ class PublishedValues:
         names = [form.rows_table or TABLE]
         if self._declared.has_related_rows:
             names = [form.table_of_rows, form.related_table]
-        known = [self._tables[name] for name in names if name in self._tables]
-        return max(map(row_count, known), default=None)
+        tables = [self._tables[name] for name in names if name in self._tables]
+        return max(map(row_count, tables), default=None)
 
     @cached_property
     def lookup(self) -> Lookup:
