@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 from sfumato.expectations.machine.fault import require_machine
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.related.parameters import GROUPS
 from sfumato.tasks.schema.files import regular, sha256_of
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import GROUP_ID, safe_name
@@ -63,6 +62,8 @@ def _keys(path: Path, declared: Declared, names: Mapping[Path, str]) -> dict[str
     """Return the key of the table of groups, or that of a table that refers to it, or nothing."""
     if not declared.has_related_rows or not tells("keys", declared.software):
         return {}
+    from sfumato.tasks.forms.related.parameters import GROUPS
+
     if path.stem == GROUPS:
         return {"primaryKey": [GROUP_ID]}
     groups = names[path.with_stem(GROUPS)]

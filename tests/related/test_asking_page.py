@@ -148,7 +148,7 @@ def test_people_are_not_grouped_by_columns_of_their_rows(open_page, release):
         "SELECT diagnosis, COUNT(*) FROM stays GROUP BY diagnosis"
     )
     ask_for(page, "number of patients with stays")
-    assert by.input_value() == ""
+    assert group_by.input_value() == ""
 
 
 def test_a_built_comparison_stands_with_its_table(open_page, release):

@@ -74,7 +74,10 @@ def test_a_question_reads_the_tables_of_its_columns(release, ask, sql):
     ("ask", "why"),
     [
         (lambda r: r.count({"dx": 1}), "unknown column 'dx'. Published: patients has age, sex"),
-        (lambda r: r.count(table="microdata"), "table: no table 'microdata'. Count patients or stays"),
+        (
+            lambda r: r.count(table="microdata"),
+            "table: no table 'microdata'. Count patients",
+        ),
         (lambda r: r.count("age >"), "syntax error"),
         (lambda r: r.median("cost"), "of related rows has no bounds yet"),
         (lambda r: r.mean("age", {"cost": 3}), "count a person once for each row"),

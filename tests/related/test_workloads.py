@@ -173,7 +173,8 @@ def test_a_plan_that_is_too_wide_advises_what_two_tables_admit(tmp_path, monkeyp
     code, output, error = call("plan", spec)
     assert code == 0, error
     assert "too wide for most uses" in output
-    assert "only a smaller k or l gives narrower bounds" in output
+    assert "to see what a smaller k or l" in output
+    assert f"type sfumato compare {spec}" in output
     page = next((tmp_path / "work").glob(".drafts/*/report/draft.html")).read_text("utf-8")
     assert "No attack was tried" not in page
     assert "names no queries" not in page

@@ -69,7 +69,9 @@ def small_tables(seed: int, schemas: Mapping[str, pa.Schema]) -> Tables:
         groups.append({"group_id": group, **counted})
     random.shuffle(people)
     rows_by_table = {"patients": people, "stays": rows, "group_counts": groups}
-    return {name: pa.Table.from_pylist(rows_by_table[name], schemas[name]) for name in rows_by_table}
+    return {
+        name: pa.Table.from_pylist(rows_by_table[name], schemas[name]) for name in rows_by_table
+    }
 
 
 class TableQuestions:

@@ -25,7 +25,6 @@ from sfumato.tasks.query.engines.truth import (
     Outcome,
     original_in_parts,
 )
-from sfumato.tasks.query.question.facts import people_alone, tables_alone
 from sfumato.tasks.query.question.question import Aggregate
 from sfumato.tasks.query.question.ways import facts_of
 from sfumato.tasks.terms.opened import Release
@@ -75,6 +74,8 @@ def evaluate(
 @contextmanager
 def _alone(files: Files, declared: Declared, parts: OriginalInParts) -> Iterator[AskedTables]:
     """Open the table of people by itself, of which workloads about facts ask."""
+    from sfumato.tasks.query.question.facts import people_alone, tables_alone
+
     people = people_alone(declared)
     with engine(tables_alone(files, declared.form), people) as asking:
         yield AskedTables(asking, people, parts)
