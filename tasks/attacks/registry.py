@@ -27,7 +27,6 @@ from sfumato.tasks.attacks.shared.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.shared.beliefs import LimitedFigures
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.question.facts import people_alone, tables_alone
 from sfumato.tasks.query.question.ways import facts_of
 from sfumato.tasks.terms.people import WhoseRows
 from sfumato.tasks.terms.terms import Declared
@@ -118,6 +117,8 @@ def targets_of(
     ]
     if not facts:
         return tuple(targets)
+    from sfumato.tasks.query.question.facts import people_alone, tables_alone
+
     alone, of_people = people_alone(declared), replace(people, related=None)
     people_table = tables_alone(tables, declared.form)
     return (

@@ -15,7 +15,6 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.calculations import extend_terms
 from sfumato.tasks.query.question.conditions import all_of, conjuncts
-from sfumato.tasks.query.question.facts import groups_by_facts, people_alone
 from sfumato.tasks.query.question.formulas import PartAggregate, Plain
 from sfumato.tasks.query.question.having import Having, Joined
 from sfumato.tasks.query.question.inquiry import (
@@ -82,6 +81,8 @@ def read_writable(sql: str, declared: Terms) -> Inquiry:
             "questions. Ask with `sfumato query`"
         )
     if inquiry.related is not None and inquiry.related.alone:
+        from sfumato.tasks.query.question.facts import people_alone
+
         reason = _why_not_written(replace(inquiry, related=None), people_alone(declared))
     else:
         reason = _why_not_written(inquiry, declared)
@@ -111,6 +112,14 @@ def ordered_question(inquiry: Inquiry) -> Question:
     return Question(columns, None, names, order=order, limit=inquiry.limit, offset=inquiry.offset)
 
 
+def _is_grouped_by_facts(inquiry: Inquiry, declared: Terms) -> bool:
+    if inquiry.related is None:
+        return False
+    from sfumato.tasks.query.question.facts import groups_by_facts
+
+    return groups_by_facts(inquiry, declared)
+
+
 def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
     """Return the reason why databases cannot be given an inquiry as one query; None if they can."""
     reasons = {
@@ -123,8 +132,7 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
         ),
         "GROUP BY of a sensitive column": inquiry.related is None
         and any(key.banded for key in inquiry.keys),
-        "GROUP BY of a fact of people": inquiry.related is not None
-        and groups_by_facts(inquiry, declared),
+        "GROUP BY of a fact of people": _is_grouped_by_facts(inquiry, declared),
         "an aggregate of a column with labels": _is_of_labels(inquiry, declared),
     }
     fault = next((reason for reason, holds in reasons.items() if holds), None)
