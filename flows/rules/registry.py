@@ -5,7 +5,6 @@ from collections.abc import Callable
 from sfumato.flows.rules import (
     codings,
     columns,
-    facts,
     in_parts,
     owned,
     references,
@@ -17,7 +16,6 @@ from sfumato.flows.rules import (
 from sfumato.flows.rules.spec_parts import SpecParts
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
-    *facts.RULES,
     *related.RULES,
     *columns.RULES,
     *release.RULES,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.flows.rules.spec_parts import SpecParts
+from sfumato.flows.rules.two_tables import APART
 from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.continued.parameters import ContinuedVersions
 from sfumato.tasks.destinations.declared import LONGEST_SCHEMA
@@ -279,8 +280,9 @@ def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
     if fault := _fault_of_people(spec, promise):
         return fault
     if not spec.form.admits(promise):
-        forms = sorted(name for name, kind in FORM_PARAMETERS.items() if kind.admits(promise))
-        where = ", ".join(forms)
+        forms = {name: kind for name, kind in FORM_PARAMETERS.items() if kind.admits(promise)}
+        of_one = sorted(name for name, kind in forms.items() if kind.shows != APART)
+        where = ", ".join(of_one or sorted(forms))
         return (
             f"{promise.name} cannot be measured in form {spec.form.method}. Use one of the "
             f"forms {where}"

@@ -341,7 +341,7 @@ def format_of_another_kind(draft: Draft, rng: Random) -> None:
 @not_judged("format-newer")
 def format_of_the_future(draft: Draft, rng: Random) -> None:
     """State a format that came after this specification."""
-    draft.declare(lambda terms: terms.update(format=rng.choice([16, 17, 1000])))
+    draft.declare(lambda terms: terms.update(format=rng.choice([17, 18, 1000])))
 
 
 @refuses("counts-contradict")

@@ -139,18 +139,20 @@ def under_names(answer: Mapping[str, Any], columns: Sequence[str]) -> dict[str, 
     return {**answer, "columns": list(columns), "rows": rows}
 
 
-def as_told(value: Any) -> Any:
+def as_told(value: Any, tolerance: float = 1e-12) -> Any:
     """An answer of then: bounds to the last bit, and estimates, which are sums of floats.
 
-    Where none was told, as of extremes, one may be told today.
+    Where none was told, as of extremes, one may be told today. Of two related tables, estimates of
+    people passed over the most rows of one person before they followed from all worlds.
     """
     if isinstance(value, list):
-        return [as_told(item) for item in value]
+        return [as_told(item, tolerance) for item in value]
     if not isinstance(value, dict):
         return value
-    fields = {name: as_told(item) for name, item in value.items()}
+    tolerance = 0.1 if value.get("form") == "apart" else tolerance
+    fields = {name: as_told(item, tolerance) for name, item in value.items()}
     if isinstance(fields.get("estimate"), float):
-        fields["estimate"] = pytest.approx(fields["estimate"], rel=1e-12)
+        fields["estimate"] = pytest.approx(fields["estimate"], rel=tolerance)
     elif fields.get("estimate", 0) is None:
         fields["estimate"] = ANY
     return fields

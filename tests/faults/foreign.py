@@ -101,6 +101,7 @@ def _arguments(function: Any, place: Path) -> dict[str, Any]:
     """Something for each argument; the task fails before it looks at most of them."""
     special = {
         "declared": [SimpleNamespace(uri=NOWHERE)],
+        "facts": {},
         **dict.fromkeys(("candidate", "divided", "run"), place),
     }
     anything = SimpleNamespace(
