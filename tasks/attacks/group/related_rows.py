@@ -135,7 +135,7 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
 
 
 def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
-    """Score who knows only everybody's group: by guesses, and by people of whom they are sure."""
+    """Score an attacker who knows the groups of people, by right and by certain guesses."""
     truth = truth_of(target)
     if truth is None:
         return skipped_attack("related-groups", _UNKNOWN)
@@ -202,10 +202,10 @@ def by_insiders(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def by_known_columns(target: AttackedRelease) -> tuple[Score, ...]:
-    """Count people of whom a value is certain where an unprotected column of their rows is known.
+    """Count the people whose value is certain to an attacker who knows a column of their rows.
 
-    Rows of a group with the same known value are a cell. Who knows it of everybody's rows knows
-    everyone's number of rows in each cell.
+    Rows of a group with the same known value are a cell. An attacker who knows that column of
+    everybody's rows knows how many rows each person has in each cell.
     """
     truth, names = truth_of(target), _known_columns(target)
     if truth is None:
