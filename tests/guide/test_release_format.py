@@ -16,6 +16,7 @@ from sfumato.expectations.shared.merkle import is_consistent
 from sfumato.expectations.shared.numbers import SINCE
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.files import MANIFEST_BYTES, canonical_json
+from sfumato.tasks.schema.formats import NEWEST
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from sfumato.tasks.terms.tables import read_tables, require_usual_values
 from sfumato.tasks.verification.heads import ExchangedHead
@@ -67,7 +68,7 @@ def test_every_frozen_manifest_passes_the_schema():
         lambda d: d.pop("$schema"),
         lambda d: d["sfumato"].update(more=1),
         lambda d: d["sfumato"].update(format=0),
-        lambda d: d["sfumato"].update(format=16),
+        lambda d: d["sfumato"].update(format=NEWEST + 1),
         lambda d: d["sfumato"].update(digest="A" * 64),
         lambda d: d["sfumato"].update(formats=["csv"]),
         lambda d: d["sfumato"].update(formats=["parquet", "parquet"]),

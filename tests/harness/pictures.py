@@ -8,6 +8,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.harness.machine import Machine
 
+_PATIENCE = 120_000  # milliseconds: the server also runs what is due, and the machine tests
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 
 
@@ -31,9 +32,10 @@ def take_pictures(machine: Machine, pages: dict[str, tuple[str, str]], folder: P
             executable_path=shutil.which("chromium"), args=_ARGUMENTS
         )
         page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(_PATIENCE)
         for name, (path, text) in pages.items():
-            page.goto(machine.api.removesuffix("/api") + path)
-            page.get_by_text(text).first.wait_for(timeout=60_000)
+            page.goto(machine.api.removesuffix("/api") + path, wait_until="domcontentloaded")
+            page.get_by_text(text).first.wait_for()
             page.wait_for_timeout(500)
             page.screenshot(path=folder / f"{name}.png")
         browser.close()
