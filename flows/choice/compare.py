@@ -37,9 +37,10 @@ from sfumato.tasks.candidates.wished import WishedTerms, frozen_terms
 from sfumato.tasks.choose.alternative import Alternative, TriedOutcome
 from sfumato.tasks.choose.comparison import KeptComparison, ask_few, compare
 from sfumato.tasks.choose.draft import line_apart
+from sfumato.tasks.choose.paired import PairedQuery
 from sfumato.tasks.choose.recommend import Ranked, rank, recommend
 from sfumato.tasks.forms.related.parameters import ApartParameters
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitise_errors
 from sfumato.tasks.private.people.identity import fingerprint
@@ -239,51 +240,93 @@ def compare_alternatives(
         )
     is_encrypted = resolved.spec.stages == "encrypted"
     processes = 1 if is_encrypted else request.processes  # the key is in this process alone
-    admitted, refused, changes = alternatives_of(path, overrides, request.grid)
-    tried = [_as_in_a_release(alternative, resolved) for alternative in admitted]
+    choices = _Choices(*alternatives_of(path, overrides, request.grid))
+    choices = replace(choices, tried=[_as_in_a_release(one, resolved) for one in choices.tried])
     form = resolved.terms.form
     both = form if isinstance(form, ApartParameters) else None
-    with _rows_to_compare(resolved, tried) as (table, scratch):
+    with _rows_to_compare(resolved, choices.tried) as (table, scratch):
         if both is not None and not request.grid:
             reader = AlternativeReader(path, overrides, read_yaml(path))
-            more, why_not, other_keys = alternatives_to_rows(reader, load(table))
-            tried, refused, changes = (
-                [*tried, *more],
-                {**refused, **why_not},
-                {**changes, **other_keys},
-            )
+            choices = choices.with_more(_Choices(*alternatives_to_rows(reader, load(table))))
         key = _key(resolved, table, request)
         with comparison_directory(resolved.line.work, key, request.hours) as place:
             comparison = KeptComparison(
                 place, table, scratch, request.sql, by_values=both is None, both=both
             )
             finalists = None if request.sweep or both is not None else _FINALISTS
-            outcomes = compare(comparison, tried, workloads, processes, progress, finalists)
-            ranked = rank(outcomes, [query.topic for query in comparison.queries(workloads)])
-            others = frozenset(
-                alternative.name for alternative in tried if alternative.other_promise
+            outcomes = compare(comparison, choices.tried, workloads, processes, progress, finalists)
+            queries = comparison.queries(workloads)
+            ranked = rank(outcomes, [query.topic for query in queries])
+            chosen = None if request.sweep else _recommend_own(ranked, choices.others)
+            spec = None
+            if chosen is not None:
+                instead = choices.changes[chosen.outcome.name]
+                spec = write_recommended(path, instead, overrides)
+            compared = Compared(
+                place / "report",
+                _in_order_of_trial(ranked, outcomes) if request.sweep else ranked,
+                chosen,
+                spec,
+                choices.others,
+                choices.refused,
+                both is not None,
             )
-            chosen = None if request.sweep else _recommend_own(ranked, others)
-            name = None if chosen is None else chosen.outcome.name
-            spec = None if name is None else write_recommended(path, changes[name], overrides)
-            listed = _in_order_of_trial(ranked, outcomes) if request.sweep else ranked
-            content = ComparisonContent(
-                ranked=listed,
-                chosen=chosen,
-                broken={outcome.name: outcome.refused for outcome in outcomes if outcome.refused},
-                refused=refused,
-                queries=comparison.queries(workloads),
-                spec=spec,
-                sweep=request.sweep,
-                others=others,
-                of_two=both is not None,
-                reference=None
-                if resolved.spec.over_people or both is not None
-                else reference_of(workloads, load(table)),
-            )
-            report = private_directory(place / "report")
-            page = write_comparison_page(report, resolved.spec.title, content)
-            return Compared(page, listed, chosen, spec, others, refused, both is not None)
+            return _with_page(compared, outcomes, queries, resolved, request.sweep, load(table))
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """The alternatives of a comparison.
+
+    Attributes:
+        tried: those that the spec admits.
+        refused: the reasons why others are not admitted, by their names.
+        changes: the keys of the spec that each admitted one changes, by its name.
+    """
+
+    tried: Sequence[Alternative]
+    refused: Mapping[str, str]
+    changes: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def others(self) -> frozenset[str]:
+        """The names of those with other promises, which are never recommended."""
+        return frozenset(one.name for one in self.tried if one.other_promise)
+
+    def with_more(self, others: "_Choices") -> "_Choices":
+        """Return these and others."""
+        return _Choices(
+            [*self.tried, *others.tried],
+            {**self.refused, **others.refused},
+            {**self.changes, **others.changes},
+        )
+
+
+def _with_page(
+    compared: Compared,
+    outcomes: Sequence[TriedOutcome],
+    queries: Sequence[PairedQuery],
+    resolved: ResolvedRun,
+    sweep: str,
+    table: Microdata,
+) -> Compared:
+    """Write the page into the private directory that a comparison names, and name the page."""
+    has_reference = not (compared.of_two or resolved.spec.over_people)
+    workloads = resolved.spec.evaluate.workloads
+    content = ComparisonContent(
+        ranked=compared.ranked,
+        chosen=compared.chosen,
+        broken={outcome.name: outcome.refused for outcome in outcomes if outcome.refused},
+        refused=compared.refused,
+        queries=queries,
+        spec=compared.spec,
+        sweep=sweep,
+        others=compared.others,
+        reference=reference_of(workloads, table) if has_reference else None,
+        of_two=compared.of_two,
+    )
+    place = private_directory(compared.page)
+    return replace(compared, page=write_comparison_page(place, resolved.spec.title, content))
 
 
 def _recommend_own(ranked: Sequence[Ranked], others: frozenset[str]) -> Ranked | None:
