@@ -309,7 +309,8 @@ def _column_lines(draft: SpecDraft, line: str) -> Iterator[str]:
         elif name in facts:
             proposed = draft.roles[name]
             keys = column_keys(draft, facts[name], proposed, line)
-            keys = {"role": "drop"} if proposed.role == "drop" else keys
+            if proposed.role == "drop":  # its type stays: a date may have a format in the source
+                keys = {name: value for name, value in keys.items() if name in ("role", "type")}
             yield from _line(name, keys, _reason(draft, facts[name], proposed))
 
 

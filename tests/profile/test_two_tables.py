@@ -124,6 +124,22 @@ def test_a_date_of_rows_is_dropped_and_why_is_said(tmp_path):
     )
 
 
+def test_a_dropped_date_keeps_its_format_in_either_table(tmp_path):
+    """Formats are of the source: without its type the column would not have one."""
+    patients = [[*row, f"{n % 28 + 1}.{n % 12 + 1}.2019"] for n, row in enumerate(people())]
+    rows = [[*row[:2], "/".join(reversed(row[2].split("-"))), *row[3:]] for row in stays(people())]
+    files = ("patients.csv", text([*PEOPLE, "since"], patients)), ("stays.csv", text(ROWS, rows))
+    written = draft(tmp_path, *files)
+    tables = document(written)["tables"]
+    assert tables["patients"]["source"]["date-formats"] == {"since": "%d.%m.%Y"}
+    assert tables["patients"]["columns"]["since"] == {"role": "drop", "type": "date"}
+    assert tables["stays"]["source"]["date-formats"] == {"day": "%d/%m/%Y"}
+    assert tables["stays"]["columns"]["day"] == {"role": "drop", "type": "date"}
+    assert written.undecided is None
+    confirm(written)
+    assert open_release(release_of(written, tmp_path)).declared.related_rows.published == len(rows)
+
+
 def test_a_draft_holds_no_value_and_no_count(tmp_path):
     patients = people()
     rows = stays(patients)
