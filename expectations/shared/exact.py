@@ -94,9 +94,32 @@ def _units(values: pa.Array, name: str) -> tuple[np.ndarray, int]:
         return as_numpy(pc.cast(pc.cast(values, pa.date32()), pa.int32())), 0
     if pa.types.is_timestamp(type_):
         return as_numpy(pc.cast(values, pa.int64())), _SECOND_DIGITS[type_.unit]
+    if (units := _units_of_decimals(values)) is not None:
+        return units
     if pa.types.is_decimal(type_) or pa.types.is_floating(type_):
-        return _scale([Decimal(str(v)) for v in values.to_pylist()], name)
+        encoded = values.dictionary_encode()  # equal numbers are scaled once
+        decimals = [Decimal(str(value)) for value in encoded.dictionary.to_pylist()]
+        distinct, digits = _scale(decimals, name)
+        return distinct[as_numpy(encoded.indices)], digits
     raise InputError(f"column {name!r}: values of type {type_} have no order and no distance")
+
+
+def _units_of_decimals(values: pa.Array) -> tuple[np.ndarray, int] | None:
+    """Return decimals as integers, of which Arrow holds two words each, and their digits.
+
+    None for values of another type, and where one needs more than the lower word.
+    """
+    type_ = values.type
+    if not pa.types.is_decimal128(type_) or not 0 <= type_.scale <= _DIGITS or not len(values):
+        return None
+    words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+    low, high = words[values.offset : values.offset + len(values)].T
+    if not np.array_equal(high, low >> 63):  # a sign alone
+        return None
+    digits = int(type_.scale)
+    while digits and not (low % 10).any():
+        low, digits = low // 10, digits - 1
+    return np.ascontiguousarray(low), digits
 
 
 def _scale(decimals: list[Decimal], name: str) -> tuple[np.ndarray, int]:

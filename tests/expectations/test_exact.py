@@ -1,7 +1,7 @@
 """Every value becomes the integer that it is, or is refused."""
 
 import datetime as dt
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -52,6 +52,22 @@ def test_unsigned_integers_beyond_int64():
 def test_decimals_are_exact(values):
     seen = exact(pa.array(values, pa.decimal128(38, 6)), "s")
     assert fractions(seen) == [Fraction(value) for value in values]
+
+
+@given(
+    st.lists(st.integers(-(2**65), 2**65), min_size=1),
+    st.integers(0, 38),
+    st.integers(0, 3),
+    st.integers(0, 2),
+)
+def test_decimals_in_one_word_or_two_have_no_more_digits_than_they_need(units, scale, zeros, cut):
+    """Whole words are read where all numbers fit, as parts of longer arrays, too."""
+    values = [Decimal(unit * 10**zeros).scaleb(-scale, Context(prec=60)) for unit in units]
+    array = pa.array([Decimal(0)] * cut + values, pa.decimal128(38, scale)).slice(cut)
+    seen = exact(array, "s")
+    assert fractions(seen) == [Fraction(value) for value in values]
+    needed = [Fraction(value).denominator for value in values]
+    assert seen.digits == next(n for n in range(39) if all(10**n % d == 0 for d in needed))
 
 
 def test_thirty_eight_digits_are_not_rounded():
