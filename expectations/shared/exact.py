@@ -21,6 +21,7 @@ from sfumato.expectations.shared.errors import InputError
 
 INT64_MAX = 2**63 - 1
 _DIGITS = 38  # what a SQL DECIMAL holds
+_BITS = 128  # of such a decimal in Arrow
 _UNROUNDED = Context(prec=400)  # the default context would round what has more than 28 digits
 _SECOND_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
@@ -94,8 +95,8 @@ def _units(values: pa.Array, name: str) -> tuple[np.ndarray, int]:
         return as_numpy(pc.cast(pc.cast(values, pa.date32()), pa.int32())), 0
     if pa.types.is_timestamp(type_):
         return as_numpy(pc.cast(values, pa.int64())), _SECOND_DIGITS[type_.unit]
-    if (units := _units_of_decimals(values)) is not None:
-        return units
+    if (of_decimals := _units_of_decimals(values)) is not None:
+        return of_decimals
     if pa.types.is_decimal(type_) or pa.types.is_floating(type_):
         encoded = values.dictionary_encode()  # equal numbers are scaled once
         decimals = [Decimal(str(value)) for value in encoded.dictionary.to_pylist()]
@@ -110,6 +111,8 @@ def _units_of_decimals(values: pa.Array) -> tuple[np.ndarray, int] | None:
     None for values of another type, and where one needs more than the lower word.
     """
     type_ = values.type
+    if pa.types.is_decimal(type_) and type_.bit_width < _BITS:
+        values = values.cast(type_ := pa.decimal128(type_.precision, type_.scale))
     if not pa.types.is_decimal128(type_) or not 0 <= type_.scale <= _DIGITS or not len(values):
         return None
     words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)

@@ -70,6 +70,12 @@ def test_decimals_in_one_word_or_two_have_no_more_digits_than_they_need(units, s
     assert seen.digits == next(n for n in range(39) if all(10**n % d == 0 for d in needed))
 
 
+@pytest.mark.parametrize("type_", [pa.decimal32(7, 2), pa.decimal64(9, 2), pa.decimal256(40, 2)])
+def test_decimals_of_every_width_are_exact(type_):
+    seen = exact(pa.array([Decimal("1.50"), Decimal("-20.25"), Decimal("1.50")], type_), "s")
+    assert fractions(seen) == [Fraction(3, 2), Fraction(-81, 4), Fraction(3, 2)]
+
+
 def test_thirty_eight_digits_are_not_rounded():
     text = "0.12345678901234567890123456789012345678"
     seen = exact(pa.array([Decimal(text), Decimal("0.5")], pa.decimal128(38, 38)), "s")
