@@ -55,6 +55,7 @@ _ROLES = {
     "insensitive": "Insensitive: published as it is, and no promise covers it.",
     "sensitive": "Sensitive: others must not learn it about a person.",
     "unprotected": "Sensitive and unprotected: no promise covers it, for the reason on this page.",
+    "number": "Number of rows: published beside each person, as it is.",
     "weight": "Weight: the number of people of the population that the row represents.",
 }
 _NOUNS = {"row": "row", "group": "group", "count": "time"}
@@ -454,6 +455,8 @@ def _entry(
 ) -> CodebookEntry:
     column = declared.columns[name]
     role = "unprotected" if column.role == "sensitive" and column.unprotected else column.told_role
+    if column.role == "insensitive" and column.derive is not None:
+        role = "number"
     noun = _NOUNS[counted := _counted_noun(column, declared, published)]
     labels = declared.words.labels.get(name, NO_LABELS)
     separates = tells("separators", declared.software)
