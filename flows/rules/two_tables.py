@@ -103,9 +103,9 @@ def _numbers(related: str, numbers: Any) -> Numbers:
     Raises:
         ValueError: where it is written in another way.
     """
-    for known in get_args(Numbers):
-        if numbers == known:
-            return known  # type: ignore[no-any-return]
+    for way in get_args(Numbers):
+        if numbers == way:
+            return way  # type: ignore[no-any-return]
     raise ValueError(f"tables.{related}.numbers: must be hidden, shuffled or published")
 
 
@@ -139,8 +139,8 @@ def _with_number(
             f"`times: {{role: {role}, type: integer, derive: {_COUNT}}}`"
         )
     column = {"role": role, "type": "integer", "derive": _COUNT}
-    named = [promise.get("sensitive") for promise in promises or () if isinstance(promise, Mapping)]
-    if role == "sensitive" and name not in named:
+    stated = [promise for promise in promises or () if isinstance(promise, Mapping)]
+    if role == "sensitive" and all(promise.get("sensitive") != name for promise in stated):
         column["unprotected"] = "numbers: shuffled"
     return {**people, "columns": {**columns, name: column}}
 

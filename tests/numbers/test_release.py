@@ -27,7 +27,7 @@ COST = {"type": "integer", "derive": "COALESCE(SUM(cost), 0)"}
 
 
 @pytest.fixture(scope="module", params=["shuffled", "published"])
-def released(request, tmp_path_factory):
+def a_release(request, tmp_path_factory):
     """The way in which numbers are shown, and a release."""
     place = tmp_path_factory.mktemp(request.param)
     promises = [
@@ -51,14 +51,14 @@ def true_numbers() -> dict[tuple[int, str], list[int]]:
     return {key: sorted(each) for key, each in numbers.items()}
 
 
-def test_numbers_are_those_of_the_people_or_of_the_group(released):
-    kind, directory = released
+def test_numbers_are_those_of_the_people_or_of_the_group(a_release):
+    kind, directory = a_release
     people = pq.read_table(directory / "data" / "patients.parquet").to_pylist()
-    shown: dict[tuple[int, str], list[int]] = {}
+    read: dict[tuple[int, str], list[int]] = {}
     for person in people:
-        shown.setdefault((person["age"], person["sex"]), []).append(person[NUMBER])
+        read.setdefault((person["age"], person["sex"]), []).append(person[NUMBER])
     truth = true_numbers()
-    same = sum(sorted(each) == truth[key] for key, each in shown.items())
+    same = sum(sorted(each) == truth[key] for key, each in read.items())
     assert (same == len(truth)) == (kind == "published")
     groups = pq.read_table(directory / "data" / "group_counts.parquet").to_pylist()
     for group in groups:
@@ -67,8 +67,8 @@ def test_numbers_are_those_of_the_people_or_of_the_group(released):
         assert max(own) == group["most_rows"]
 
 
-def test_the_release_says_what_is_shown(released):
-    kind, directory = released
+def test_the_release_says_what_is_shown(a_release):
+    kind, directory = a_release
     declared = open_release(directory).declared
     column = declared.columns[NUMBER]
     assert column.derive == "COUNT(*)"
@@ -83,8 +83,8 @@ def test_the_release_says_what_is_shown(released):
 
 
 @pytest.mark.node
-def test_both_verifiers_agree(released, tmp_path):
-    kind, directory = released
+def test_both_verifiers_agree(a_release, tmp_path):
+    kind, directory = a_release
 
     def verdict(release):
         command = ["node", str(VERIFY), str(release), "--json"]

@@ -123,8 +123,8 @@ def beside_published_number(
     for name, column in columns.items():
         if column.derive is not None and column.role == "sensitive":
             return f"columns.{name}.derive", (
-                "a fact that is shuffled within groups cannot stand beside published numbers of "
-                "rows, which may show whose it is. Write `numbers: shuffled`, or leave it out"
+                "a fact that is shuffled within groups cannot be published beside numbers of rows, "
+                "which may show to whom it belongs. Write `numbers: shuffled`, or leave it out"
             )
     for number, promise in enumerate(promises):
         if getattr(promise, "numbers", None) == "hidden":
@@ -223,7 +223,7 @@ def require_possible_facts(
         PromiseError: where facts contradict the groups.
     """
     group, groups = as_integers(people[GROUP_ID]), len(numbers[PEOPLE])
-    shown = None
+    numbers_seen: ShownNumbers | None = None
     for name, least, greatest in _rows_of_people(people, schema, numbers[MOST], group):
         low, high = (
             np.bincount(group, each, groups).astype(np.int64) for each in (least, greatest)
@@ -238,10 +238,11 @@ def require_possible_facts(
         own = np.full(groups, np.iinfo(np.int64).max)
         np.minimum.at(own, group, least)
         having = np.bincount(group, greatest > 0, groups).astype(np.int64)
-        if shown is not None:
-            own, having = np.maximum(shown.fewest, own), np.minimum(shown.with_rows, having)
-        shown = ShownNumbers(own, having)
-    return shown
+        if numbers_seen is not None:
+            own = np.maximum(numbers_seen.fewest, own)
+            having = np.minimum(numbers_seen.with_rows, having)
+        numbers_seen = ShownNumbers(own, having)
+    return numbers_seen
 
 
 def _rows_of_people(
