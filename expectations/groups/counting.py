@@ -282,7 +282,10 @@ def _merge_related(related: RelatedRows, into: np.ndarray) -> RelatedRows:
     most = np.zeros(number, dtype=np.int64)
     np.maximum.at(most, inner, related.most)
     fewest = None if related.fewest is None else _merge_fewest(related.fewest, inner, merged, into)
-    return RelatedRows(np.unique(merged), merge(related.rows, inner), most, fewest)
+    with_rows = related.with_rows
+    if with_rows is not None:
+        with_rows = np.bincount(inner, with_rows, number).astype(np.int64)
+    return RelatedRows(np.unique(merged), merge(related.rows, inner), most, fewest, with_rows)
 
 
 def _merge_fewest(

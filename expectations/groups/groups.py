@@ -155,12 +155,15 @@ class RelatedRows:
         most: the rows of whoever has the most in each of these groups (int64).
         fewest: the rows that everybody of each of these groups has, at least, as published facts of
             people show (int64); None if no fact is about the number of rows.
+        with_rows: the people of each of these groups who have such rows, at most, as published
+            facts show (int64); None if no fact is about the number of rows.
     """
 
     group: np.ndarray
     rows: "Groups"
     most: np.ndarray
     fewest: np.ndarray | None = None
+    with_rows: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,14 +107,18 @@ class KPeople(RelatedPromise):
 
     @property
     def needs_owners(self) -> bool:
-        """True if numbers are known: how many people have rows is not published."""
+        """True if numbers are known: few releases publish how many people have rows."""
         return self.numbers == "known"
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`k`: the people of each group to whom a related row may belong (int64)."""
         people, related = groups.live.copy(), groups.related
-        if self.needs_owners and related is not None and related.rows.people is not None:
+        if not self.needs_owners or related is None:
+            return {"k": people}
+        if related.rows.people is not None:
             people[related.group] = related.rows.people.sizes
+        elif related.with_rows is not None:
+            people[related.group] = related.with_rows
         return {"k": people}
 
     def failing(self, groups: Groups) -> np.ndarray:

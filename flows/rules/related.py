@@ -137,7 +137,7 @@ def _facts(spec: SpecParts) -> None:
                 f"columns.{name}.derive: is a fact of a person. Write it among the columns of "
                 f"{spec.form.table_of_rows}"
             )
-        _require_fact(name, column)
+        _require_fact(name, column, spec.related.name)
     if spec.related is None or not spec.facts:
         return
     from sfumato.tasks.microdata.derived import require_types  # needs DuckDB
@@ -148,9 +148,17 @@ def _facts(spec: SpecParts) -> None:
         raise ValueError(str(error)) from None
 
 
-def _require_fact(name: str, column: ColumnSpec) -> None:
+def _require_fact(name: str, column: ColumnSpec, related: str) -> None:
     """Refuse a role, a type, or a key that no fact has."""
-    if column.role != "sensitive":
+    from sfumato.tasks.forms.related.facts import is_published_number
+
+    if column.role == "insensitive" and not is_published_number(column):
+        raise ValueError(
+            f"columns.{name}.role: only the number of rows can be published beside each person, "
+            f"which is `numbers: published` of {related}. Write `role: sensitive`, with a promise "
+            "or with `unprotected: REASON`"
+        )
+    if column.role not in ("sensitive", "insensitive"):
         raise ValueError(
             f"columns.{name}.role: a fact of a person is sensitive. Write `role: sensitive`, with "
             "a promise or with `unprotected: REASON`"
@@ -196,11 +204,24 @@ def _facts_and_numbers(spec: SpecParts) -> None:
             )
 
 
+def _published_numbers(spec: SpecParts) -> None:
+    """Refuse what published numbers of rows do not go with."""
+    if spec.related is None or not spec.facts:
+        return
+    from sfumato.tasks.forms.related.facts import beside_published_number, published_number
+
+    if published_number(spec.facts) is None:
+        return
+    if fault := beside_published_number(spec.facts, spec.promises):
+        raise ValueError(": ".join(fault))
+
+
 RULES: tuple[Callable[[SpecParts], None], ...] = (
     _two_tables,
     _free_names,
     _one_reason,
     _promises_of_two,
     _facts,
+    _published_numbers,
     _facts_and_numbers,
 )

@@ -6,16 +6,21 @@ reads has the columns of both, the source of the people, and the related table b
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 _TABLE = frozenset({"source", "columns"})
 _PEOPLE = frozenset({*_TABLE, "sensitive"})
 _RELATED = frozenset({*_TABLE, "of", "show", "numbers", "maximum", "orphans"})
-_ONLY = {"show": "apart", "numbers": "hidden"}
-_WORDS_OF_ONLY = (
-    "related rows are shown apart from their people, in the same groups",
-    "how many rows each person has is in no file",
+_ONLY = {"show": "apart"}
+_WORDS_OF_ONLY = ("related rows are shown apart from their people, in the same groups",)
+Numbers = Literal["hidden", "shuffled", "published"]
+_WORDS_OF_NUMBERS = (
+    "how many rows each person has: in no file (hidden), in any order within the group (shuffled), "
+    "or beside the person (published)"
 )
+_COUNT = "COUNT(*)"
+_ABOUT_NUMBERS = frozenset({"people", "related-l-diversity"})
+"""Promises that say whether an adversary knows numbers of rows."""
 _OF_GROUPS = "of-groups"
 _WORDS_OF_MAXIMUM = (
     "the most rows of one person are published for each group. With `at-most`, people with more "
@@ -59,6 +64,8 @@ def as_one_spec(document: Any) -> Any:
             f"tables.{related}.columns.{clash[0]}: {people} has a column of this name. Give it "
             f"another one: `source.rename: {{{clash[0]}: {related}_{clash[0]}}}`"
         )
+    numbers = _numbers(related, of_related.get("numbers", "hidden"))
+    of_people = _with_number(of_people, rows, numbers, related, document.get("promises"))
     published = [n for n, column in rows.items() if _role(column) not in ("drop", "identifier")]
     form = {
         "method": APART,
@@ -70,6 +77,8 @@ def as_one_spec(document: Any) -> Any:
         **({"sensitive": of_people["sensitive"]} if "sensitive" in of_people else {}),
     }
     without = {name: value for name, value in document.items() if name != "tables"}
+    if numbers == "published" and isinstance(without.get("promises"), list):
+        without["promises"] = [_against_known(promise) for promise in without["promises"]]
     orphans = {"orphans": of_related["orphans"]} if "orphans" in of_related else {}
     return {
         **without,
@@ -86,6 +95,68 @@ def as_one_spec(document: Any) -> Any:
             "cap": cap,
         },
     }
+
+
+def _numbers(related: str, numbers: Any) -> Numbers:
+    """Return how numbers of rows are shown.
+
+    Raises:
+        ValueError: where it is written in another way.
+    """
+    for way in get_args(Numbers):
+        if numbers == way:
+            return way  # type: ignore[no-any-return]
+    raise ValueError(f"tables.{related}.numbers: must be hidden, shuffled or published")
+
+
+def _with_number(
+    people: Mapping[str, Any],
+    rows: Mapping[str, Any],
+    numbers: Numbers,
+    related: str,
+    promises: Any,
+) -> Mapping[str, Any]:
+    """Return the table of people with a column of each person's number of rows, if it is shown.
+
+    Shuffled, it is a fact as any other; a fact that is this number is not added a second time.
+    """
+    role = {"published": "insensitive", "shuffled": "sensitive"}.get(numbers)
+    columns = people["columns"]
+    beside = [name for name, column in columns.items() if _is_number(column, "insensitive")]
+    if beside and numbers != "published":
+        raise ValueError(
+            f"tables.{related}.numbers: must be published, because the column {beside[0]} is the "
+            "number of rows beside each person. Write `numbers: published`, or give the column "
+            "role sensitive"
+        )
+    if role is None or any(_is_number(column, role) for column in columns.values()):
+        return people
+    name = f"number_of_{related}"
+    if name in columns or name in rows:
+        raise ValueError(
+            f"tables.{related}.numbers: the number of rows would be the column {name}, and a "
+            f"table has a column of this name. Name it yourself, among the columns of people: "
+            f"`times: {{role: {role}, type: integer, derive: {_COUNT}}}`"
+        )
+    column = {"role": role, "type": "integer", "derive": _COUNT}
+    stated = [promise for promise in promises or () if isinstance(promise, Mapping)]
+    if role == "sensitive" and all(promise.get("sensitive") != name for promise in stated):
+        column["unprotected"] = "numbers: shuffled"
+    return {**people, "columns": {**columns, name: column}}
+
+
+def _is_number(column: Any, role: str) -> bool:
+    """Return True if a column of people is their number of rows, with a role."""
+    if _role(column) != role or not isinstance(column.get("derive"), str):
+        return False
+    return "".join(column["derive"].split()).upper() == _COUNT
+
+
+def _against_known(promise: Any) -> Any:
+    """Return a promise that is kept against those who know numbers of rows, unless it says so."""
+    if not isinstance(promise, Mapping) or promise.get("model") not in _ABOUT_NUMBERS:
+        return promise
+    return {"numbers": "known", **promise}
 
 
 def with_tables(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +211,11 @@ def _schema_of_table(source: Any, columns: Any, orphans: Any) -> dict[str, Any]:
             "source": source,
             "columns": {**columns, "additionalProperties": {"anyOf": kinds}},
             **only,
+            "numbers": {
+                "enum": list(get_args(Numbers)),
+                "default": "hidden",
+                "description": _WORDS_OF_NUMBERS,
+            },
             "maximum": _schema_of_maximum(),
             "orphans": orphans,
             "sensitive": dict(_TOGETHER),

@@ -143,10 +143,16 @@ def limitations(release: ReleaseDescription) -> Iterator[str]:
     declared = release.declaration
     if (form := FORM_SENTENCES.get(declared.form.method)) is not None:
         yield form
-    if facts := [name for name, column in declared.columns.items() if column.derive is not None]:
+    derived = {name: c for name, c in declared.columns.items() if c.derive is not None}
+    if facts := [name for name, column in derived.items() if column.role == "sensitive"]:
         yield (
             f"Values of {', '.join(facts)} were shuffled within each group of people: a value in a "
             "row need not be that person's."
+        )
+    for name in derived.keys() - {*facts}:
+        yield (
+            f"{name} is the number of rows of {declared.form.related_table} of each person, as it "
+            "is. Which of a group's rows are a person's is not shown."
         )
     if (reasons := omissions(declared)) is not None:
         yield reasons

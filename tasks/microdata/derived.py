@@ -109,7 +109,9 @@ def with_facts(
         return PeopleWithFacts(people, 0, 0)
     parsed = parse_facts(facts, table, columns)
     made = [
-        encode(name, "sensitive", _compute(name, facts[name], sql, people.related, people.rows))
+        encode(
+            name, facts[name].role, _compute(name, facts[name], sql, people.related, people.rows)
+        )
         for name, sql in parsed.items()
     ]
     stays = np.ones(people.rows, dtype=bool)

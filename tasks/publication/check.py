@@ -287,6 +287,7 @@ def _verify(
         over_people=assessment.over_people,
         over=declared.kept_over,
         has_related_rows=declared.has_related_rows,
+        shows_numbers_of_rows=declared.shows_numbers_of_rows,
         rule_findings=assessment.rule_findings,
     )
     return checked, assessment

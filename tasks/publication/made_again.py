@@ -95,6 +95,7 @@ class Checked:
         over_people: verdicts over people who have several rows, or households, as they are stated.
         over: the units of these verdicts.
         has_related_rows: whether the rows of these people are those of a second table.
+        shows_numbers_of_rows: whether anyone sees how many people of a group have such rows.
         wrong_script: why the answers of the page's own script are wrong, if it is a script that
             turned out to be; None otherwise.
         rule_findings: the rules of the release's policy, each with what was found.
@@ -108,6 +109,7 @@ class Checked:
     over_people: Verdicts = ()
     over: Literal["people", "households"] = "people"
     has_related_rows: bool = False
+    shows_numbers_of_rows: bool = False
     wrong_script: str | None = None
     rule_findings: "tuple[PolicyFinding, ...]" = ()
 

@@ -41,12 +41,10 @@ from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.terms.terms import Declared
 
 _ENDS = ("lower", "upper")
-_BARS = 12
-_DAY = 86_400
+_BARS, _DAY = 12, 86_400  # bars of a chart; seconds
 _LONGEST = 60  # characters of a value; what is longer is cut
 _HEIGHT, _STEPS = 190, 4  # of a chart; of the axis of counts
-_MISSING = 70  # width of the place of missing values, beside the axis
-_WIDEST = 22  # half a bar
+_MISSING, _WIDEST = 70, 22  # width of the place of missing values, and of half a bar
 _MOMENTS = ("date", "timestamp")
 _YEARS = (1000, 2999)  # whole numbers between them are written like years
 Write = Callable[[Fraction, str], str]
@@ -55,6 +53,7 @@ _ROLES = {
     "insensitive": "Insensitive: published as it is, and no promise covers it.",
     "sensitive": "Sensitive: others must not learn it about a person.",
     "unprotected": "Sensitive and unprotected: no promise covers it, for the reason on this page.",
+    "number": "Number of rows: published beside each person, as it is.",
     "weight": "Weight: the number of people of the population that the row represents.",
 }
 _NOUNS = {"row": "row", "group": "group", "count": "time"}
@@ -454,6 +453,7 @@ def _entry(
 ) -> CodebookEntry:
     column = declared.columns[name]
     role = "unprotected" if column.role == "sensitive" and column.unprotected else column.told_role
+    role = "number" if role == "insensitive" and column.derive else role
     noun = _NOUNS[counted := _counted_noun(column, declared, published)]
     labels = declared.words.labels.get(name, NO_LABELS)
     separates = tells("separators", declared.software)

@@ -47,7 +47,7 @@ default: what does not use it is written, and digested, as it always was.
         form.cap
     16  the promise people in permuted and split, which show one table; columns: derive, facts of
         people computed from the rows of a second table; form.sensitive of apart; facts of the
-        promise related-l-diversity
+        promise related-l-diversity; an insensitive column that is the number of rows of a person
 """
 
 from collections.abc import Iterator, Mapping, Sequence

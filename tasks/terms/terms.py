@@ -202,6 +202,15 @@ class Terms(_Frozen):
         return bool(self.form.related_columns)
 
     @property
+    def shows_numbers_of_rows(self) -> bool:
+        """True if anyone can see how many people of a group have rows of a second table."""
+        if not self.has_related_rows:
+            return False
+        from sfumato.tasks.forms.related.facts import shows_numbers  # few have such tables
+
+        return shows_numbers(self.columns)
+
+    @property
     def over_people(self) -> bool:
         """True if promises are kept over people with several rows, or over households.
 

@@ -11,6 +11,8 @@ const textOf = column => (column.derive ?? '').replace(/\s/g, '').toLowerCase()
 const CODINGS = ['shift', 'bottom', 'top', 'round', 'prefix', 'fold', 'unite']
 const uncoded = (/** @type {any} */ c) => CODINGS.every(key => c[key] === undefined)
 const isNumber = (/** @type {any} */ c) => textOf(c) === 'count(*)' && c.type === 'integer' && uncoded(c)
+/** The number of rows of each person, beside the person (F10.6). @param {any} c */
+const isPublished = c => c.role === 'insensitive' && isNumber(c)
 const isPresence = (/** @type {any} */ c) => ['count(*)>0', 'count(*)>=1', 'count(*)<>0', 'count(*)!=0'].includes(textOf(c)) && c.type === 'boolean' && uncoded(c)
 
 /** The names in the SQL of a fact, in small letters: not those of functions, nor within texts (F10.4). @param {string} sql */
@@ -24,9 +26,10 @@ export function checkFacts(d) {
   const facts = d.columns.filter((/** @type {any} */ c) => c.derive !== undefined), apart = d.form.method === 'apart'
   for (const c of d.columns) {
     const where = `column ${c.name}`, related = apart && d.form.columns.includes(c.name)
-    if (c.derive !== undefined) must(apart && !related && c.role === 'sensitive' && ['boolean', 'integer', 'decimal'].includes(c.type), 'statement-wrong', 'F10.4', where, 'no fact of people')
+    if (c.derive !== undefined) must(apart && !related && (isPublished(c) || (c.role === 'sensitive' && ['boolean', 'integer', 'decimal'].includes(c.type))), 'statement-wrong', 'F10.4', where, 'no fact of people')
     else must(!apart || related || c.role !== 'sensitive', 'statement-wrong', 'F10.4', where, 'a sensitive column of people that is no fact')
   }
+  if (facts.some(isPublished)) besidePublished(d, facts)
   const plain = facts.every((/** @type {any} */ c) => isNumber(c) || isPresence(c))
   const told = !facts.length ? 'none' : !plain ? 'any' : facts.some(isNumber) ? 'numbers' : 'presence'
   const shown = new Set(apart ? d.form.columns.map((/** @type {string} */ n) => n.toLowerCase()) : [])
@@ -36,6 +39,15 @@ export function checkFacts(d) {
     if (p.model === 'related-l-diversity' && p.numbers === 'hidden') must((p.facts ?? 'none') === told, 'promise-scope', 'P20.4', where, 'facts')
     else must(p.facts === undefined, 'promise-scope', 'P20.4', where, 'facts')
     if (aboutRelated(p) && p.numbers === 'known') must(!telling, 'promise-scope', 'P20.4', where, 'numbers known beside facts of published columns')
+  })
+}
+
+/** F10.6: what published numbers of rows do not go with. @param {any} d @param {any[]} facts */
+function besidePublished(d, facts) {
+  const shuffled = facts.find(c => c.role === 'sensitive')
+  must(shuffled === undefined, 'statement-wrong', 'F10.6', `column ${shuffled?.name}`, 'a fact beside published numbers of rows')
+  d.promises.forEach((/** @type {any} */ p, /** @type {number} */ i) => {
+    must(p.model !== 'related-alpha' && p.numbers !== 'hidden', 'promise-scope', 'F10.6', `promise ${i + 1}, ${p.model}`, 'numbers of rows are published')
   })
 }
 
@@ -64,24 +76,25 @@ export function checkRelated(d, grouped, groups) {
     holds(most[g] <= rows[g] && most[g] * people[g] >= rows[g], 'most_rows')
     must(d.form.cap === undefined || most[g] <= d.form.cap, 'tables-disagree', 'F10.3', at, 'most_rows above form.cap')
   }
-  rowsOfFacts(d, grouped(d.form.people), rows, most)
+  numbersOfFacts(d, grouped(d.form.people), rows, most)
   must(d.related_rows.published === grouped(d.form.related).table.length, 'counts-contradict', 'M4.9', 'datapackage.json', 'related_rows.published')
 }
 
 /**
- * F10.5: the rows that everybody of each group has, at least, by the facts about numbers of rows.
+ * F10.5: the rows that everybody of each group has, at least, and the people who have rows, at most,
+ * by the facts about numbers of rows; without such facts 0, and everybody.
  * @param {any} d
  * @param {import('./order.js').Grouped} people
  * @param {number[]} rows
  * @param {number[]} most
- * @returns {number[]}
+ * @returns {{ fewest: number[], having: number[] }}
  */
-function rowsOfFacts(d, people, rows, most) {
-  const fewest = rows.map(() => 0), at = 'data/group_counts.parquet'
+function numbersOfFacts(d, people, rows, most) {
+  const fewest = rows.map(() => 0), having = rows.map((_, g) => people.size(g)), at = 'data/group_counts.parquet'
   for (const c of d.columns) {
     if (!isNumber(c) && !isPresence(c)) continue
     const column = people.table.column(c.name), ids = people.table.column('group_id').numbers
-    const low = rows.map(() => 0), high = rows.map(() => 0), top = rows.map(() => 0), least = rows.map(() => Infinity)
+    const low = rows.map(() => 0), high = rows.map(() => 0), top = rows.map(() => 0), least = rows.map(() => Infinity), some = rows.map(() => 0)
     for (let i = 0; i < people.table.length; i++) {
       const g = ids[i], value = column.at(i)
       must(value !== null && value !== undefined && Number(value) >= 0, 'tables-disagree', 'F10.5', `column ${c.name}`, 'no number of rows')
@@ -90,13 +103,15 @@ function rowsOfFacts(d, people, rows, most) {
       high[g] += up
       top[g] = Math.max(top[g], up)
       least[g] = Math.min(least[g], n)
+      if (up > 0) some[g]++
     }
     rows.forEach((s, g) => {
       must(low[g] <= s && s <= high[g] && top[g] === most[g], 'tables-disagree', 'F10.5', at, `the facts ${c.name}`)
       fewest[g] = Math.max(fewest[g], least[g])
+      having[g] = Math.min(having[g], some[g])
     })
   }
-  return fewest
+  return { fewest, having }
 }
 
 /**
@@ -127,8 +142,10 @@ export function judgeRelated(release, promise) {
   const counts = /** @type {import('./order.js').Grouped} */(release.grouped.get('group_counts'))
   const people = numbersOf(counts, 'people'), rows = numbersOf(counts, 'related_rows'), most = numbersOf(counts, 'most_rows')
   const groups = people.length, verdict = { groups, kept: true, observed: {} }
+  const ofFacts = () => numbersOfFacts(release.d, /** @type {import('./order.js').Grouped} */(release.grouped.get(release.d.form.people)), rows, most)
   if (promise.model === 'people') {
-    const k = Math.min(...people)
+    const having = promise.numbers === 'known' ? ofFacts().having : people
+    const k = people.reduce((least, n, g) => Math.min(least, rows[g] ? having[g] : n), Infinity)
     return { ...verdict, kept: k >= promise.k, observed: { k: fraction(k) } }
   }
   const { most: c, different } = commonest(release, promise.sensitive)
@@ -136,7 +153,7 @@ export function judgeRelated(release, promise) {
     const alpha = c.map((n, g) => fraction(Math.min(n, people[g]), people[g])).reduce(largest, ZERO)
     return { ...verdict, kept: compare(alpha, /** @type {any} */(exact(promise.alpha))) <= 0, observed: { alpha } }
   }
-  const fewest = promise.facts ? rowsOfFacts(release.d, /** @type {import('./order.js').Grouped} */(release.grouped.get(release.d.form.people)), rows, most) : []
+  const fewest = promise.facts ? ofFacts().fewest : []
   let l = Infinity
   for (let g = 0; g < groups; g++) {
     if (!rows[g]) continue

@@ -56,6 +56,9 @@ _UNSEEN_OF_TWO = (
     "that each row of the second table is in the group of its person, and that no "
     "person has more rows than most_rows states"
 )
+_UNSEEN_NUMBERS = (
+    "that numbers of rows in the table of people are those of the right people, or groups"
+)
 
 
 def tell_succession(
@@ -325,6 +328,7 @@ def _unseen(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]
     return (
         *UNSEEN,
         *((_UNSEEN_OF_TWO,) if checked.has_related_rows else ()),
+        *((_UNSEEN_NUMBERS,) if checked.shows_numbers_of_rows else ()),
         *_unseen_people(checked),
         *_unseen_references(checked, references),
     )
@@ -338,7 +342,11 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
         f"{promise.name}{' of all members' if promise.of_whole_people else ''} "
         f"({numbers(v.observed)})"
         for promise, v in checked.over_people
-        if promise.needs_owners or not checked.has_related_rows
+        if not checked.has_related_rows
+        or (
+            promise.needs_owners
+            and not (promise.name == "people" and checked.shows_numbers_of_rows)
+        )
     ]
     if not statements:
         return ()

@@ -95,7 +95,7 @@ def groups(
     numbers = group_counts.numbers_of(tables[GROUPS])
     group, of_people = as_integers(rows[GROUP_ID]), as_integers(people[GROUP_ID])
     group_counts.require_agreement(numbers, of_people, group)
-    fewest = require_possible_facts(numbers, people, schema)
+    by_facts = require_possible_facts(numbers, people, schema)
     occupied = np.flatnonzero(numbers[ROWS])
     inner = np.searchsorted(occupied, group)
     facts = [name for name in sensitive if name in people.column_names]
@@ -109,7 +109,8 @@ def groups(
         occupied,
         counted,
         numbers[MOST][occupied],
-        None if fewest is None else fewest[occupied],
+        None if by_facts is None else by_facts.fewest[occupied],
+        None if by_facts is None else by_facts.with_rows[occupied],
     )
     coded = {name: sensitive_column(people, schema, name).counted_codes() for name in facts}
     of_facts = count(of_people, len(numbers[PEOPLE]), coded)

@@ -8,7 +8,7 @@ are told by their text: `COUNT(*)` of type integer, and `COUNT(*) > 0` of type b
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -33,8 +33,26 @@ _NUMBER = "count(*)"
 _PRESENCE = frozenset({"count(*)>0", "count(*)>=1", "count(*)<>0", "count(*)!=0"})
 
 
+@dataclass(frozen=True, eq=False)
+class ShownNumbers:
+    """Numbers of rows that published facts show of groups (int64, one per group).
+
+    Attributes:
+        fewest: the rows that everybody of the group has, at least.
+        with_rows: the people of the group who have rows, at most.
+    """
+
+    fewest: np.ndarray
+    with_rows: np.ndarray
+
+
 class StatedFact(Protocol):
     """The parts of a column that say what fact it is."""
+
+    @property
+    def role(self) -> str:
+        """Its role: sensitive, or insensitive for a published number of rows."""
+        ...
 
     @property
     def type(self) -> str:
@@ -60,6 +78,67 @@ def is_number_of_rows(column: StatedFact) -> bool:
 def is_presence(column: StatedFact) -> bool:
     """Return True if a fact is whether a person has related rows."""
     return _text(column) in _PRESENCE and column.type == "boolean" and not _is_coded(column)
+
+
+def is_published_number(column: StatedFact) -> bool:
+    """Return True if a column is the number of rows of each person, beside the person."""
+    return column.role == "insensitive" and is_number_of_rows(column)
+
+
+def published_number(columns: Mapping[str, StatedFact]) -> str | None:
+    """Return the column with the number of rows of each person; None if numbers are not shown."""
+    return next((name for name, column in columns.items() if is_published_number(column)), None)
+
+
+def shuffled_number(columns: Mapping[str, StatedFact]) -> str | None:
+    """Return the first fact that is the numbers of rows in any order within groups, or None."""
+    shuffled = (
+        name
+        for name, column in columns.items()
+        if column.role == "sensitive" and is_number_of_rows(column)
+    )
+    return next(shuffled, None)
+
+
+def shows_numbers(columns: Mapping[str, StatedFact]) -> bool:
+    """Return True if a column shows how many people of each group have rows."""
+    return any(is_number_of_rows(column) or is_presence(column) for column in columns.values())
+
+
+def beside_published_number(
+    columns: Mapping[str, StatedFact], promises: Sequence[PrivacyModel]
+) -> tuple[str, str] | None:
+    """Return what published numbers of rows do not go with, and why and what to write instead.
+
+    Everyone knows the number of rows of a person then. Beliefs differ within a group: they are
+    stronger of people with many rows. A fact that is shuffled may be that of few people.
+
+    Args:
+        columns: the declared columns.
+        promises: the declared promises.
+
+    Returns:
+        The place, such as `columns.NAME`, and the words; None if all go together.
+    """
+    for name, column in columns.items():
+        if column.derive is not None and column.role == "sensitive":
+            return f"columns.{name}.derive", (
+                "a fact that is shuffled within groups cannot be published beside numbers of rows, "
+                "which may show to whom it belongs. Write `numbers: shuffled`, or leave it out"
+            )
+    for number, promise in enumerate(promises):
+        if getattr(promise, "numbers", None) == "hidden":
+            return f"promises.{number}.numbers", (
+                "hidden cannot be kept where numbers of rows are published, so that everyone "
+                "knows them. Write `numbers: known`, or `numbers: hidden` in the table of rows"
+            )
+        if promise.name == "related-alpha":
+            return f"promises.{number}", (
+                "related-alpha cannot be kept where numbers of rows are published: that a person "
+                "has a value is believed the more, the more rows the person has. Promise "
+                "related-l-diversity, or write `numbers: shuffled` in the table of rows"
+            )
+    return None
 
 
 def told_by_facts(columns: Mapping[str, StatedFact]) -> Told:
@@ -107,10 +186,16 @@ def require_stated_facts(
     facts = {name: column for name, column in columns.items() if column.derive is not None}
     for name, column in columns.items():
         is_fact, is_of_people = name in facts, bool(related) and name not in related
-        if is_fact and not (is_of_people and column.role == "sensitive" and column.type in TYPES):
-            raise PromiseError(f"column {name!r}: derive is for sensitive columns of people")
+        is_shuffled = column.role == "sensitive" and column.type in TYPES
+        if is_fact and not (is_of_people and (is_shuffled or is_published_number(column))):
+            raise PromiseError(
+                f"column {name!r}: derive is for sensitive columns of people, and for their "
+                "number of rows"
+            )
         if is_of_people and column.role == "sensitive" and not is_fact:
             raise PromiseError(f"column {name!r}: a sensitive column of people states no derive")
+    if published_number(facts) and (fault := beside_published_number(facts, promises)):
+        raise PromiseError(": ".join(fault))
     of_rows = {name.casefold() for name in related}
     telling = any(of_rows & columns_named(str(column.derive)) for column in facts.values())
     for number, promise in enumerate(promises):
@@ -123,8 +208,8 @@ def require_stated_facts(
 
 def require_possible_facts(
     numbers: Mapping[str, np.ndarray], people: pa.Table, schema: Schema
-) -> np.ndarray | None:
-    """Make sure that numbers of rows among facts are those of groups.
+) -> ShownNumbers | None:
+    """Make sure that numbers of rows among facts, or beside people, are those of groups.
 
     Args:
         numbers: the columns of the table of groups (int64, one per group).
@@ -132,13 +217,13 @@ def require_possible_facts(
         schema: the declared columns.
 
     Returns:
-        The rows that everybody of each group has, at least (int64); None if no fact is about it.
+        What facts show of each group; None if no fact is about numbers of rows.
 
     Raises:
         PromiseError: where facts contradict the groups.
     """
     group, groups = as_integers(people[GROUP_ID]), len(numbers[PEOPLE])
-    fewest = None
+    numbers_seen: ShownNumbers | None = None
     for name, least, greatest in _rows_of_people(people, schema, numbers[MOST], group):
         low, high = (
             np.bincount(group, each, groups).astype(np.int64) for each in (least, greatest)
@@ -152,8 +237,12 @@ def require_possible_facts(
             )
         own = np.full(groups, np.iinfo(np.int64).max)
         np.minimum.at(own, group, least)
-        fewest = own if fewest is None else np.maximum(fewest, own)
-    return fewest
+        having = np.bincount(group, greatest > 0, groups).astype(np.int64)
+        if numbers_seen is not None:
+            own = np.maximum(numbers_seen.fewest, own)
+            having = np.minimum(numbers_seen.with_rows, having)
+        numbers_seen = ShownNumbers(own, having)
+    return numbers_seen
 
 
 def _rows_of_people(

@@ -21,6 +21,7 @@ from sqlglot import exp
 from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.errors import Fault, QueryError
 from sfumato.expectations.shared.exact import exact
+from sfumato.tasks.forms.related.facts import published_number, shuffled_number
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.related import (
@@ -32,6 +33,12 @@ from sfumato.tasks.query.bounds.related import (
     sum_of_hits,
 )
 from sfumato.tasks.query.bounds.related_chances import chances_of
+from sfumato.tasks.query.bounds.related_numbers import (
+    PublishedHits,
+    RowNumbers,
+    ShuffledHits,
+    chances_by_numbers,
+)
 from sfumato.tasks.query.engines.engine import Engine, Files
 from sfumato.tasks.query.question.facts import conditions_on_facts
 from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
@@ -60,20 +67,46 @@ def open_related(
     with session(tables) as connection:
         numbers = fetch_table(connection, exp.select("*").from_(GROUPS).order_by(GROUP_ID))
         people, rows, most = (as_integers(numbers[name]) for name in (PEOPLE, ROWS, MOST))
-        yield RelatedEngine(connection, declared, form, _Numbers(people, rows, most))
+        everyone = _shuffled_numbers(connection, declared, form, len(people))
+        yield RelatedEngine(connection, declared, form, _Numbers(people, rows, most, everyone))
+
+
+def _shuffled_numbers(
+    connection: duckdb.DuckDBPyConnection, declared: Declared, form: ApartParameters, groups: int
+) -> RowNumbers | None:
+    """Return the numbers of rows of the people of all groups, if they are published shuffled."""
+    name = shuffled_number(declared.columns)
+    if name is None:
+        return None
+    number = exp.column(name, quoted=True)
+    query = exp.select(GROUP_ID, number, exp.Count(this=exp.Star())).from_(form.people)
+    rows = fetch(connection, query.group_by(GROUP_ID, number.copy()))
+    group, numbers, people = np.array(rows, np.int64).reshape(-1, 3).T
+    return RowNumbers.count(group, numbers, people, groups)
 
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """The people, related rows, and most rows of one person of each group (int64)."""
+    """The people, related rows, and most rows of one person of each group (int64).
+
+    `everyone` has the numbers of rows of all people, where they are published shuffled.
+    """
 
     people: np.ndarray
     rows: np.ndarray
     most: np.ndarray
+    everyone: RowNumbers | None = None
 
-    def hit(self, groups: np.ndarray, people: np.ndarray, rows: np.ndarray) -> HitGroups:
-        """Return what a question hits in some groups."""
-        return HitGroups(self.people[groups], self.rows[groups], self.most[groups], people, rows)
+    def hit(
+        self, groups: np.ndarray, people: np.ndarray, rows: np.ndarray, own: RowNumbers | None
+    ) -> HitGroups:
+        """Return what a question hits in some groups; `own` are numbers of these hit people."""
+        counts = (self.people[groups], self.rows[groups], self.most[groups], people, rows)
+        if own is not None:
+            return PublishedHits(*counts, own)
+        if self.everyone is not None:
+            return ShuffledHits(*counts, self.everyone.of_groups(groups))
+        return HitGroups(*counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +114,14 @@ class _HitPeople:
     """The groups of a cell in which people may be hit, and how many, at least and at most (int64).
 
     Conditions on facts say how many people of a group meet them, and not who. `expected` are the
-    expected numbers (float64).
+    expected numbers (float64). `own` are these people's numbers of rows, where they are published.
     """
 
     groups: np.ndarray
     fewest: np.ndarray
     people: np.ndarray
     expected: np.ndarray
+    own: RowNumbers | None = None
 
     @cached_property
     def is_certain(self) -> bool:
@@ -146,20 +180,26 @@ class RelatedEngine:
         self, question: Question, of_facts: Sequence[exp.Expr]
     ) -> dict[Key, _HitPeople]:
         """Return the people that a question hits in each group, by the values of group columns."""
+        number = published_number(self.declared.columns)
         names = [*question.group_by, GROUP_ID]
-        columns = [exp.column(name, quoted=True) for name in names]
+        columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in names]
+        columns.append(exp.Literal.number(0) if number is None else exp.column(number, quoted=True))
         query = exp.select(*columns, exp.Count(this=exp.Star()).as_(_HITS)).from_(self.form.people)
         if question.condition is not None:
             query = query.where(question.condition.copy())
-        query = query.group_by(*(column.copy() for column in columns))
-        hits: dict[Key, list[tuple[int, int]]] = defaultdict(list)
+        query = query.group_by(*(column.copy() for column in columns[: len(names)]))
+        if number is not None:
+            query = query.group_by(columns[-1].copy())
+        hits: dict[Key, list[tuple[int, int, int]]] = defaultdict(list)
         if not question.group_by:
             hits[()] = []
-        for *key, group, people in fetch(self.connection, query):
-            hits[tuple(key)].append((group, people))
+        for *key, group, rows, people in fetch(self.connection, query):
+            hits[tuple(key)].append((group, rows, people))
         met = [self._count_in_groups(condition, self.form.people) for condition in of_facts]
-        pairs = {key: np.array(each, np.int64).reshape(-1, 2) for key, each in hits.items()}
-        return {key: self._meeting(each[:, 0], each[:, 1], met) for key, each in pairs.items()}
+        read = {key: np.array(each, np.int64).reshape(-1, 3).T for key, each in hits.items()}
+        if number is None:
+            return {k: self._meeting(group, people, met) for k, (group, _, people) in read.items()}
+        return {key: _with_own(*each) for key, each in read.items()}
 
     def _meeting(
         self, groups: np.ndarray, people: np.ndarray, met: Sequence[np.ndarray]
@@ -213,37 +253,44 @@ class RelatedEngine:
         fewest, most = self._hits(hit, rows)
         if aggregate.counts_all_rows:
             low, high = int(fewest.shared_rows()[0].sum()), int(most.shared_rows()[1].sum())
-            expected = _total_share(most.hit_rows, hit, most) if estimates else None
+            expected = _total_of(most.hit_rows * _share(hit, most)) if estimates else None
             return Bounds(low, high, expected, attained=hit.is_certain)
         if aggregate.kind.name not in ("sum", "avg"):
             raise QueryError(
                 f"{aggregate.kind.sql_name} of related rows has no bounds yet. Ask for COUNT, SUM "
                 "or AVG"
             )
-        choices = most.choices() if hit.is_certain else choices_between(fewest, most)
-        bounds = self._of_values(aggregate, hit, condition, choices, estimates)
-        return bounds if hit.is_certain else replace(bounds, attained=False)
+        values = self._values(str(aggregate.sensitive), condition, hit)
+        if not hit.is_certain:
+            choices = choices_between(fewest, most)
+            bounds = self._of_values(aggregate, hit, most, values, choices, estimates)
+            return replace(bounds, attained=False)
+        bounds = self._of_values(aggregate, hit, most, values, most.choices(), estimates)
+        if not isinstance(most, ShuffledHits):
+            return bounds
+        inner = self._of_values(aggregate, hit, most, values, most.sure_choices(), False)
+        same = (bounds.lower, bounds.upper) == (inner.lower, inner.upper)
+        return replace(bounds, attained=same)
 
     def _hits(self, hit: _HitPeople, rows: np.ndarray) -> tuple[HitGroups, HitGroups]:
         """Return what a question hits in groups, with the fewest and with the most people."""
         of_groups = rows[hit.groups]
         return (
-            self.numbers.hit(hit.groups, hit.fewest, of_groups),
-            self.numbers.hit(hit.groups, hit.people, of_groups),
+            self.numbers.hit(hit.groups, hit.fewest, of_groups, hit.own),
+            self.numbers.hit(hit.groups, hit.people, of_groups, hit.own),
         )
 
     def _of_values(
         self,
         aggregate: Aggregate,
         hit: _HitPeople,
-        condition: exp.Expr | None,
+        hits: HitGroups,
+        read: "_ReadValues",
         choices: RowChoices,
         estimates: bool,
     ) -> Bounds:
         """Return the bounds of a sum or mean of the hit rows of hit people."""
-        name = str(aggregate.sensitive)
-        values, digits, counted = self._values(name, condition, hit)
-        scale = 10**digits
+        name, values, scale = str(aggregate.sensitive), read.values, 10**read.digits
         ends = (sum_of_hits if aggregate.kind.name == "sum" else mean_of_hits)(values, choices)
         if ends is None:
             return _NOTHING
@@ -258,14 +305,12 @@ class RelatedEngine:
             bounds = Bounds(int(low), int(high), may_be_empty=bounds.may_be_empty)
         if not estimates:
             return bounds
-        estimate = _estimate(aggregate, values, counted, hit, self.numbers, scale)
+        estimate = _estimate(aggregate, read, _share(hit, hits))
         inside = None if estimate is None else min(max(estimate, low), high)
         return Bounds(bounds.lower, bounds.upper, inside, may_be_empty=bounds.may_be_empty)
 
-    def _values(
-        self, name: str, condition: exp.Expr | None, hit: _HitPeople
-    ) -> tuple[HitValues, int, np.ndarray]:
-        """Return the values of the hit rows of some groups, their digits, and how many each has.
+    def _values(self, name: str, condition: exp.Expr | None, hit: _HitPeople) -> "_ReadValues":
+        """Return the values of the hit rows of some groups, in order.
 
         Raises:
             QueryError: where a condition cannot be evaluated.
@@ -284,7 +329,7 @@ class RelatedEngine:
         group, units = place[groups[inside]], units[inside]
         order = np.lexsort((units, group))
         values = HitValues(group[order], units[order], len(hit.groups))
-        return values, numbers.digits, np.bincount(group, minlength=len(hit.groups))
+        return _ReadValues(values, numbers.digits, np.bincount(group, minlength=len(hit.groups)))
 
     def _people(
         self, hit: _HitPeople, marks: list[tuple[PersonHas, bool]] | None, estimates: bool
@@ -302,6 +347,8 @@ class RelatedEngine:
         # of several conditions at once, only the numbers of people who meet each are known
         least = np.sum([low for low, _, _ in each], axis=0) - (len(each) - 1) * hit.fewest
         greatest = np.min([high for _, high, _ in each], axis=0)
+        if hit.own is not None:
+            greatest = np.minimum(greatest, _most_between(marks, each, hit))
         low, high = int(np.maximum(least, 0).sum()), int(greatest.sum())
         total = Fraction(float(hit.expected.sum()))
         expected = total if estimates else None
@@ -343,7 +390,7 @@ class RelatedEngine:
         greatest = int(most.people_with(times)[1].sum())
         if not estimates:
             return Bounds(least, greatest, attained=hit.is_certain)
-        expected = Fraction(float((hit.expected * chances_of(times, most)).sum()))
+        expected = Fraction(float((hit.expected * _chances(times, most)).sum()))
         inside = min(max(expected, Fraction(least)), Fraction(greatest))
         return Bounds(least, greatest, inside, attained=hit.is_certain)
 
@@ -359,25 +406,73 @@ def with_scope(engine: Engine, scope: RelatedScope) -> Engine:
     return engine.with_scope(scope)
 
 
-def _total_share(rows: np.ndarray, hit: _HitPeople, hits: HitGroups) -> Fraction:
-    """Return the expected number of rows of hit people: each group's by the share of its people."""
-    share = rows * hit.expected / np.maximum(hits.people, 1)
-    return Fraction(float(share.sum()))
+@dataclass(frozen=True, eq=False)
+class _ReadValues:
+    """Values of hit rows, the digits of their units, and how many values each group has (int64)."""
+
+    values: HitValues
+    digits: int
+    counted: np.ndarray
 
 
-def _estimate(
-    aggregate: Aggregate,
-    values: HitValues,
-    counted: np.ndarray,
+def _with_own(group: np.ndarray, rows: np.ndarray, people: np.ndarray) -> _HitPeople:
+    """Return hit people whose numbers of rows are published.
+
+    Args:
+        group: the group of each kind of people, some of them with the same group (int64).
+        rows: the rows of each of these people (int64).
+        people: how many people they are (int64).
+    """
+    groups, place = np.unique(group, return_inverse=True)
+    own = RowNumbers.count(place.reshape(-1), rows, people, len(groups))
+    total = own.people_with(0)
+    return _HitPeople(groups, total, total, total.astype(np.float64), own)
+
+
+def _most_between(
+    marks: list[tuple[PersonHas, bool]],
+    each: Sequence[tuple[np.ndarray, np.ndarray, Bounds]],
     hit: _HitPeople,
-    numbers: _Numbers,
-    scale: int,
-) -> Fraction | None:
-    """Return the expected sum or mean of the values of hit people."""
-    share = hit.expected / np.maximum(numbers.people[hit.groups], 1)
+) -> np.ndarray:
+    """Return the most hit people who have at least so many rows of a kind, and fewer than others.
+
+    All who have more also have so many: the people between are the difference of both.
+    """
+    most = hit.people
+    for (has, negated), (_, at_least, _) in zip(marks, each, strict=True):
+        for (other, other_negated), (_, not_more, _) in zip(marks, each, strict=True):
+            same = has.condition == other.condition and has.times < other.times
+            if same and other_negated and not negated:
+                most = np.minimum(most, at_least + not_more - hit.people)
+    return most
+
+
+def _chances(times: int, hits: HitGroups) -> np.ndarray:
+    """Return the chance of a hit person of each group to have at least so many of the hit rows."""
+    if isinstance(hits, PublishedHits):
+        return chances_by_numbers(times, hits, hits.own)
+    if isinstance(hits, ShuffledHits):
+        return chances_by_numbers(times, hits, hits.everyone)
+    return chances_of(times, hits)
+
+
+def _share(hit: _HitPeople, hits: HitGroups) -> np.ndarray:
+    """Return the expected share of each group's rows that hit people have (float64)."""
+    if isinstance(hits, PublishedHits):
+        return np.asarray(hits.totals[0] / np.maximum(hits.rows, 1))
+    return np.asarray(hit.expected / np.maximum(hits.people, 1))
+
+
+def _total_of(numbers: np.ndarray) -> Fraction:
+    return Fraction(float(numbers.sum()))
+
+
+def _estimate(aggregate: Aggregate, read: _ReadValues, share: np.ndarray) -> Fraction | None:
+    """Return the expected sum or mean of the values of hit people, who have a share of each."""
+    values = read.values
     sums = np.bincount(values.group, values.units.astype(np.float64), values.groups)
-    total = float((share * sums).sum()) / scale
+    total = float((share * sums).sum()) / 10**read.digits
     if aggregate.kind.name == "sum":
         return Fraction(total)
-    rows = float((share * counted).sum())
+    rows = float((share * read.counted).sum())
     return Fraction(total / rows) if rows else None

@@ -202,10 +202,11 @@ subdomains = Way(
 
 
 def facts_of(declared: Terms) -> tuple[str, ...]:
-    """Return the published facts of people; none of a release of one table."""
+    """Return the shuffled facts of people; none of a release of one table."""
     if not declared.has_related_rows:
         return ()
-    return tuple(n for n, column in declared.columns.items() if column.derive is not None)
+    facts = ((n, c) for n, c in declared.columns.items() if c.derive is not None)
+    return tuple(name for name, column in facts if column.role == "sensitive")
 
 
 def _beside_people(declared: Terms) -> dict[str, tuple[str, ...]]:
