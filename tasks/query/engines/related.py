@@ -220,7 +220,7 @@ class RelatedEngine:
                 f"{aggregate.kind.sql_name} of related rows has no bounds yet. Ask for COUNT, SUM "
                 "or AVG"
             )
-        choices = most.choices() if hit.is_certain else choices_between(fewest, most)
+        choices = choices_between(fewest, most)
         bounds = self._of_values(aggregate, hit, condition, choices, estimates)
         return bounds if hit.is_certain else replace(bounds, attained=False)
 
