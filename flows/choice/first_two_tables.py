@@ -247,7 +247,7 @@ def _draft_of_people(
     facts = facts_of(microdata, dict(table.types))
     roles = propose_roles(facts, unit, options.of_columns(table.source.seen))
     draft = SpecDraft(table, facts, microdata.rows, unit, None, roles, {})
-    return with_roles_of_people(draft)
+    return with_roles_of_people(draft, linked.key.rows.name)
 
 
 def _draft_of_rows(table: FoundTable, name: str, options: DraftOptions) -> SpecDraft:

@@ -139,6 +139,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         rows_apart=spec.rows_apart,
         others=run.others,
         policy=_stated_policy(spec),
+        two_tables=spec.related is not None,
     )
     terms = frozen_terms(spec.terms(base), private)
     return ResolvedRun(spec, terms, base, line, run.others)

@@ -28,7 +28,8 @@ def _two_tables(spec: SpecParts) -> None:
         "people": (
             spec.people is not None,
             "two lines about the same people are not "
-            "compared with related rows yet. Publish people who are in no other line",
+            "compared with related rows yet. Publish people who are in no other line, or accept "
+            "the risk, which the page will state (across-lines: accepted-risk)",
         ),
         "attacks": (bool(spec.attacks.root), "no attack on related rows can be limited yet"),
         "evaluate": (

@@ -73,6 +73,7 @@ class Line:
         rows_apart: why rows in which an identifier repeats are not one person's, None for none.
         words: its spec's words about it and its columns, None if no spec is at hand.
         policy: the questions of its spec's policy with people's answers, None without a policy.
+        two_tables: whether its spec is of two related tables, which cannot name their people.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Line:
     rows_apart: str | None = None
     others: bool = False
     policy: Mapping[str, Any] | None = None
+    two_tables: bool = False
 
     @property
     def published_words(self) -> PublishedWords:

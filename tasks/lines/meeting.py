@@ -96,14 +96,30 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
         elif line.people and meeting.statement is not None and meeting.statement.people:
             notices.append(f"{meeting.people} units are in line {other}, about other people")
         elif not line.accepts_lines:
-            raise PromiseError(
-                f"{meeting.people} units are in line {other}. Do one of:\n  - if "
-                "they are the same people, write the same `people: NAME` in both "
-                f"specs, then release {other} again\n  - if they are other people, "
-                f"write another `people: NAME` in each spec, then release {other} again\n  - "
-                "leave their rows out (source.where); a spec of two tables has no other way yet"
-            )
+            ways = ways_of_two_tables() if line.two_tables else _ways_of_one_table(other)
+            listed = "\n  - ".join(["Do one of:", *ways])
+            raise PromiseError(f"{meeting.people} units are in line {other}. {listed}")
     return notices
+
+
+def ways_of_two_tables() -> tuple[str, ...]:
+    """Return the ways out if people of two related tables are, or may be, in another line."""
+    return (
+        "leave their rows out (source.where of the table of people)",
+        "publish only one of the two lines",
+        "accept the risk, which the page will state (across-lines: accepted-risk)",
+    )
+
+
+def _ways_of_one_table(other: str) -> tuple[str, ...]:
+    return (
+        "if they are the same people, write the same `people: NAME` in both specs, then release "
+        f"{other} again (for specs of one table)",
+        "if they are other people, write another `people: NAME` in each spec, then release "
+        f"{other} again (for specs of one table)",
+        "leave their rows out (source.where)",
+        "accept the risk, which the page will state (across-lines: accepted-risk)",
+    )
 
 
 def require_same_file(line: Line, other: KnownLine | None) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sfumato.expectations.shared.errors import WAY_OUT, PromiseError
 from sfumato.tasks.lines.line import Line
+from sfumato.tasks.lines.meeting import ways_of_two_tables
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.identity import Identity
 from sfumato.tasks.private.people.keys import people_key
@@ -95,7 +96,7 @@ def require_other_people(line: Line, identity: Identity, rule: str) -> ComparedP
     others = rule == "composed" and (line.others or identity.others)
     if identity.units is not None and rule != "accepted-risk" and not others:
         for compared in _compare(line, identity, line.private):
-            _require_new(compared, rule)
+            _require_new(line, compared, rule)
             comparisons.append(compared)
     for other in () if line.accepts_lines else other_lines(line.work, line.name):
         for compared in _compare(line, identity, other):
@@ -161,7 +162,7 @@ def _rows_of(line: Line, other: Path, version: str, state: LineState) -> Rows | 
     return normal_rows(rows, people_key(line.work), slots.key[is_held])
 
 
-def _require_new(compared: ComparedVersion, rule: str) -> None:
+def _require_new(line: Line, compared: ComparedVersion, rule: str) -> None:
     """Refuse people of an earlier version of the line who have another name.
 
     Raises:
@@ -172,7 +173,7 @@ def _require_new(compared: ComparedVersion, rule: str) -> None:
             f"versions: {rule} is broken: {_name_units(compared.spelled)} of version "
             f"{compared.version} are in this source, too, with another spelling",
             "spell them as in the earlier versions",
-            *_ways_of(rule),
+            *_ways_of(line, rule),
         )
     if compared.common is not None and compared.common.are_related:
         rows = _name_rows(compared.common, f"version {compared.version}, under other units")
@@ -180,12 +181,18 @@ def _require_new(compared: ComparedVersion, rule: str) -> None:
             f"versions: {rule} is broken: {rows}",
             "give people the units that they had, or declare the new ones (sfumato "
             "line rekey --units FILE)",
-            *_ways_of(rule),
+            *_ways_of(line, rule),
         )
 
 
-def _ways_of(rule: str) -> tuple[str, ...]:
+def _ways_of(line: Line, rule: str) -> tuple[str, ...]:
     """Name the ways out that the rule of versions leaves."""
+    if line.two_tables:
+        return (
+            "leave their rows out (source.where of the table of people)",
+            "if they are other people, publish a line with another name, with "
+            "`across-lines: accepted-risk`, which its page will state",
+        )
     if rule == "composed":
         return ("if they are other people, release with --yes-they-are-others",)
     return (
@@ -213,6 +220,8 @@ def _require_others(line: Line, compared: ComparedVersion) -> list[str]:
         f"specs, then release {compared.line} again",
         "accept the risk, which the pages of both lines will state (across-lines: accepted-risk)",
     )
+    if line.two_tables:
+        return _require_others_of_two(compared, where)
     notices = []
     if compared.spelled is not None and compared.spelled.units:
         units = f"{_name_units(compared.spelled)} are in {where}, with another spelling"
@@ -254,6 +263,21 @@ def _name_rows(common: RowsInCommon, where: str) -> str:
         f"{rows.first + rows.second:,} are in two rows of one table. In tables about "
         "other people, at most about half of these are in one row of each"
     )
+
+
+def _require_others_of_two(compared: ComparedVersion, where: str) -> list[str]:
+    """Refuse people of another line under another name, of whom two tables cannot say who they are.
+
+    Raises:
+        PromiseError: with counts and each way out.
+    """
+    ways = ways_of_two_tables()
+    if compared.spelled is not None and compared.spelled.units:
+        units = f"{_name_units(compared.spelled)} are in {where}, with another spelling"
+        raise _refusal(units, *ways)
+    if compared.common is not None and compared.common.are_related:
+        raise _refusal(_name_rows(compared.common, where), *ways)
+    return []
 
 
 def _refusal(what: str, *ways_out: str) -> PromiseError:

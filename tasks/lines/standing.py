@@ -112,9 +112,10 @@ def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
             theirs = read_spelled(line.private, number)["name"]
             common = max(common, int(np.isin(identity.spelled["name"], theirs).sum()))
     if common:
+        accepted = "" if line.two_tables else ", or accept the risk (versions: accepted-risk)"
         raise PromiseError(
             f"{rule} is broken: {common} units are in an earlier version. Leave their rows "
-            "out, or accept the risk (versions: accepted-risk)"
+            f"out{' (source.where of the table of people)' if line.two_tables else accepted}"
         )
 
 

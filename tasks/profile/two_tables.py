@@ -77,7 +77,17 @@ _REPEATED = (
 )
 _UNNUMBERED = "Rows without a value are left out (nulls: drop-row)"
 _KEY_OF_ROWS = "names the person of each row; it is in no published file"
-_NOT_BESIDE = "sensitive columns of people are not published beside the other table's rows yet"
+_NOT_BESIDE = (
+    "sensitive columns of people are published beside the rows of {rows} only as facts that are "
+    "computed from these rows. To keep it, repeat it in every row of {rows}, as {name}_of_row with "
+    "role drop, and write here (people without rows have no value): {name}_of_person: {keys}"
+)
+_NO_WEIGHTS = "answers about two tables use no weights. To use them, draft this file by itself"
+_FACTS = (
+    "Facts of people, computed from their rows, can be added. Each needs a promise with its name "
+    "under sensitive, or a reason. How many rows a person has, for example: {fact}: {keys}"
+)
+_NAMES_OF_NUMBERS = ("times", "number_of_rows")
 _KNOWN_OF_ROW = "of a row, and would recognise the row and all its values"
 _ROLE_OF_DATE = (
     "a date of a row. Anyone who knows a date of a person would recognise the row and all its "
@@ -158,15 +168,33 @@ def _sql_name(name: str) -> str:
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
-def with_roles_of_people(draft: SpecDraft) -> SpecDraft:
-    """Return the draft of people without columns that two tables cannot publish yet."""
-    roles = {
-        name: replace(proposed, role="drop", reason=f"{proposed.reason}; {_NOT_BESIDE}")
-        if proposed.role in ("sensitive", "weight")
-        else proposed
-        for name, proposed in draft.roles.items()
-    }
+def with_roles_of_people(draft: SpecDraft, rows: str) -> SpecDraft:
+    """Return the draft of people without columns that two tables cannot publish as they are.
+
+    Args:
+        draft: with the roles that the columns would have in a table of their own.
+        rows: the name of the table of rows.
+    """
+    facts = {column.name: column for column in draft.facts}
+    roles = dict(draft.roles)
+    for name, proposed in draft.roles.items():
+        if proposed.role == "weight":
+            roles[name] = replace(proposed, role="drop", reason=f"{proposed.reason}; {_NO_WEIGHTS}")
+        elif proposed.role == "sensitive":
+            why = _NOT_BESIDE.format(rows=rows, name=name, keys=_as_fact(facts[name]))
+            roles[name] = replace(proposed, role="drop", reason=f"{proposed.reason}; {why}")
     return replace(draft, roles=roles)
+
+
+def _as_fact(facts: ColumnFacts) -> str:
+    """Return the keys of a fact that has the values of a column, which every row repeats."""
+    repeated = _sql_name(f"{facts.name}_of_row")
+    if facts.type in ("integer", "decimal"):
+        computed = {"type": str(facts.type), "nulls": "category", "derive": f"MAX({repeated})"}
+    else:
+        test = f"{repeated} > NUMBER" if facts.is_number else f"{repeated} = 'VALUE'"
+        computed = {"type": "boolean", "derive": f"COALESCE(BOOL_OR({test}), FALSE)"}
+    return flow({"role": "sensitive", **computed, "unprotected": "REASON"})
 
 
 def with_roles_of_rows(draft: SpecDraft, chosen: Mapping[str, str]) -> SpecDraft:
@@ -243,7 +271,7 @@ def _tables(draft: TwoTablesDraft, line: str) -> Iterator[str]:
     yield comment(_PEOPLE, "  ")
     yield f"  {people}:\n"
     yield _indent(_source(draft.people, None))
-    yield _indent(_columns_of_people(draft.people, line))
+    yield _indent(_columns_of_people(draft, line))
     yield comment(_ROWS, "  ")
     yield f"  {rows}:\n"
     yield f"    of: {people}\n"
@@ -279,9 +307,15 @@ def _settings(draft: TwoTablesDraft) -> Iterator[str]:
         yield f"maximum: {flow(limit)}\n"
 
 
-def _columns_of_people(draft: SpecDraft, line: str) -> Iterator[str]:
+def _columns_of_people(draft: TwoTablesDraft, line: str) -> Iterator[str]:
     yield "columns:\n"
-    yield from _column_lines(draft, line)
+    yield from _column_lines(draft.people, line)
+    taken = {*draft.people.table.source.seen, *draft.rows.table.source.seen}
+    name = next(name for name in (*_NAMES_OF_NUMBERS, "") if name not in taken)
+    if name:
+        counted = {"role": "sensitive", "type": "integer", "derive": "COUNT(*)"}
+        keys = flow({**counted, "unprotected": "REASON"})
+        yield comment(_FACTS.format(fact=name, keys=keys), "  ")
 
 
 def _columns_of_rows(draft: TwoTablesDraft, line: str) -> Iterator[str]:

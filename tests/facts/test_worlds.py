@@ -18,6 +18,7 @@ from sfumato.expectations.groups.ranks import rank, sensitive_codes
 from sfumato.expectations.groups.related import Insiders, count_related
 from sfumato.expectations.models.related import RelatedAlpha, RelatedDiversity
 from sfumato.tasks.query.ask import answers
+from sfumato.tasks.query.rewriting import rewriter
 from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
@@ -299,3 +300,84 @@ def test_answers_of_all_worlds_lie_within_bounds(together, tmp_path):
             assert Fraction(bounds.lower) <= value <= Fraction(bounds.upper), query
         compared += many
     assert compared > 5_000
+    with rewriter(result.release) as opened:  # databases, too, hold every world
+        for query, (values, _) in list(zip(queries, expected, strict=True))[::3]:
+            ((low, high),) = opened.connection.execute(opened.sql(query)).fetchall()
+            assert all(low <= value <= high for value in values), query
+
+
+GROUPED = {
+    "SELECT flu_and_gout, COUNT(*) FROM patients JOIN stays USING (patient) WHERE {} GROUP BY 1": (
+        lambda own: _by(_pair, own, lambda persons: sum(map(len, persons)))
+    ),
+    "SELECT times, SUM(cost) FROM patients JOIN stays USING (patient) WHERE {} GROUP BY times": (
+        lambda own: _by(len, own, lambda persons: sum(c for o in persons for _, c, _ in o))
+    ),
+    "SELECT flu_and_gout, AVG(cost) FROM patients JOIN stays USING (patient) WHERE diagnosis <> "
+    "'flu' AND {} GROUP BY flu_and_gout": (
+        lambda own: _by(
+            _pair,
+            [[stay for stay in o if stay[0] != "flu"] for o in own],
+            lambda persons: _mean([c for o in persons for _, c, _ in o]),
+            of=own,
+        )
+    ),
+    "SELECT times, flu_and_gout, COUNT(*) FROM patients WHERE NOT EXISTS (SELECT 1 FROM stays "
+    "WHERE stays.patient = patients.patient AND cost > 1) AND {} GROUP BY 1, 2": (
+        lambda own: _by(
+            lambda o: (len(o), _pair(o)), [o for o in own if all(c <= 1 for _, c, _ in o)], len
+        )
+    ),
+}
+"""Questions by facts, and what each row of their answers is in a world; 0 and None are no row."""
+
+
+def _by(fact, own, measured, of=None):
+    """What people have in a world, by a fact of each (of all their stays)."""
+    rows: dict[Any, list[Any]] = {}
+    for persons, whole in zip(own, of or own, strict=True):
+        rows.setdefault(fact(whole), []).append(persons)
+    answer = {key: measured(persons) for key, persons in rows.items() if any(persons) or key}
+    return {k if isinstance(k, tuple) else (k,): v for k, v in answer.items()}
+
+
+def _mean(values):
+    return Fraction(sum(values), len(values)) if values else None
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_rows_by_facts_hold_every_world(together, tmp_path):
+    """Also each row that the answer lacks is in no world."""
+    names = ("times", "flu_and_gout")
+    result = release_small(tmp_path, 21 + together, names, 160, (1, 1, 2), together=together)
+    random, compared = Random(5), 0
+    queries, expected = [], []
+    for group in result.groups.values():
+        worlds = list(group.worlds())
+        for text, measured in GROUPED.items():
+            some = random.sample(range(len(group.ages)), random.randint(1, len(group.ages)))
+            ages = ", ".join(str(group.ages[place]) for place in some)
+            queries.append(text.format(f"age IN ({ages})"))
+            expected.append([measured([w.stays[place] for place in some]) for w in worlds])
+    with rewriter(result.release) as opened:
+        for query, answer, each in zip(
+            queries, answers(result.release, queries), expected, strict=True
+        ):
+            of_engine = {
+                key: (bounds.lower, bounds.upper)
+                for *key, bounds in map(dict.values, answer.rows)
+                for key in [tuple(key)]
+            }
+            of_database = {
+                tuple(key): (low, high)
+                for *key, low, high in opened.connection.execute(opened.sql(query)).fetchall()
+            }
+            assert of_engine.keys() == of_database.keys(), query
+            for world in each:
+                for key, value in world.items():
+                    if not value:
+                        continue
+                    for low, high in (of_engine[key], of_database[key]):
+                        assert low <= value <= high, query
+                    compared += 1
+    assert compared > 2_000

@@ -8,6 +8,7 @@ import re
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ from sfumato.tasks.profile.keys import NamedTable, TableKey
 from sfumato.tasks.profile.linked import as_texts, limit_needed, link
 from sfumato.tasks.profile.table import FoundTable
 from sfumato.tasks.terms.opened import open_release
+from tests.flow_here import release_here
 from tests.profile.drafts import confirm, document
 from tests.profile.test_shapes import release_of
 
@@ -119,8 +121,8 @@ def test_two_files_become_a_spec_that_runs_in_any_order(tmp_path, reverse):
 def test_a_date_of_rows_is_dropped_and_why_is_said(tmp_path):
     words = " ".join(hospital(tmp_path).spec.read_text("utf-8").replace("#", " ").split())
     assert "Anyone who knows a date of a person would recognise the row" in words
-    assert (
-        "sensitive columns of people are not published beside the other table's rows yet" in words
+    assert "sensitive columns of people are published beside the rows of stays only as facts" in (
+        words
     )
 
 
@@ -138,6 +140,42 @@ def test_a_dropped_date_keeps_its_format_in_either_table(tmp_path):
     assert written.undecided is None
     confirm(written)
     assert open_release(release_of(written, tmp_path)).declared.related_rows.published == len(rows)
+
+
+def fact_in(words, name):
+    """A fact that a draft says how to write, as a key of a spec."""
+    return yaml.safe_load(re.search(rf"({name}: {{.*?}})(?= |$)", words)[1])
+
+
+def test_what_a_draft_says_of_facts_can_be_written_and_released(tmp_path, monkeypatch):
+    """A sensitive column of people, repeated in every row, is published as a fact of them."""
+    patients = people()
+    rows = stays(patients)
+    income = {row[0]: row[3] for row in patients}
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    words = " ".join(hospital(tmp_path / "first", patients, rows).spec.read_text().split())
+    words = words.replace(" # ", " ")
+    facts = fact_in(words, "income_of_person") | fact_in(words, "times")
+    repeated = [[*row, income[row[1]]] for row in rows]
+    written = draft(
+        tmp_path / "second",
+        ("patients.csv", text(PEOPLE, patients)),
+        ("stays.csv", text([*ROWS, "income_of_row"], repeated)),
+    )
+    spec = {**document(written), "roles": "confirmed"}
+    spec["tables"]["patients"]["columns"] |= facts
+    spec["tables"]["stays"]["columns"]["income_of_row"] = {"role": "drop", "type": "integer"}
+    spec["promises"] = [p for p in spec["promises"] if p.get("sensitive") != "income_of_row"]
+    spec["evaluate"] = {}
+    written.spec.write_text(yaml.safe_dump(spec, sort_keys=False), "utf-8")
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "private"))
+    release = release_here(written.spec)
+    published = pq.read_table(release / "data" / "patients.parquet")
+    owners = {row[1] for row in rows}
+    expected = [income[row[0]] if row[0] in owners else None for row in patients]
+    assert sorted(published["income_of_person"].to_pylist(), key=str) == sorted(expected, key=str)
+    assert sum(published["times"].to_pylist()) == len(rows)
 
 
 def test_a_draft_holds_no_value_and_no_count(tmp_path):

@@ -113,6 +113,9 @@ class ApartParameters(FormParameters):
                 return (
                     f"columns.{name}: sensitive columns of {self.people} are published beside "
                     f"{self.related} only if they are computed from it (derive). Give the column "
-                    "role drop"
+                    f"role drop. To publish it as a fact, repeat it in every row of "
+                    f"{self.related} (there `{name}_of_row: {{role: drop}}`), and write here "
+                    f"`{name}_of_person: {{role: sensitive, derive: MAX({name}_of_row)}}`, with a "
+                    "type, and a promise or `unprotected: REASON`"
                 )
         return None

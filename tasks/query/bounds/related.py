@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sfumato.expectations.shared.exact import INT64_MAX
 
@@ -103,12 +104,17 @@ class RowChoices:
 def choices_between(fewest: HitGroups, most: HitGroups) -> RowChoices:
     """Return choices that hold if between the fewest and the most people are hit.
 
-    Each number between the ends is taken as possible, although some may not be: bounds hold, and
-    may be wider than need be.
+    In groups in which it is not known how many are hit, each number between the ends is taken as
+    possible, although some may not be: bounds hold, and may be wider than need be.
     """
-    none = np.zeros(len(most.people), dtype=np.int64)
-    ends = fewest.shared_rows()[0], most.shared_rows()[1]
-    return RowChoices(ends, (none, none - 1))
+    exact, certain = most.choices(), fewest.hit_people == most.hit_people
+    between, none = (fewest.shared_rows()[0], most.shared_rows()[1]), (0, -1)
+    return RowChoices(_either(certain, exact.first, between), _either(certain, exact.second, none))
+
+
+def _either(chosen: np.ndarray, ends: Ends, others: tuple[ArrayLike, ArrayLike]) -> Ends:
+    """Return ends of the chosen groups, and other ones of all others."""
+    return np.where(chosen, ends[0], others[0]), np.where(chosen, ends[1], others[1])
 
 
 @dataclass(frozen=True, eq=False)

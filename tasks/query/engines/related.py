@@ -260,6 +260,7 @@ class RelatedEngine:
                 f"{aggregate.kind.sql_name} of related rows has no bounds yet. Ask for COUNT, SUM "
                 "or AVG"
             )
+<<<<<<< HEAD
         values = self._values(str(aggregate.sensitive), condition, hit)
         if not hit.is_certain:
             choices = choices_between(fewest, most)
@@ -271,6 +272,11 @@ class RelatedEngine:
         inner = self._of_values(aggregate, hit, most, values, most.sure_choices(), False)
         same = (bounds.lower, bounds.upper) == (inner.lower, inner.upper)
         return replace(bounds, attained=same)
+=======
+        choices = choices_between(fewest, most)
+        bounds = self._of_values(aggregate, hit, condition, choices, estimates)
+        return bounds if hit.is_certain else replace(bounds, attained=False)
+>>>>>>> 3c1a604376e704cbdf99ed6af91d4acd09c8cee0
 
     def _hits(self, hit: _HitPeople, rows: np.ndarray) -> tuple[HitGroups, HitGroups]:
         """Return what a question hits in groups, with the fewest and with the most people."""

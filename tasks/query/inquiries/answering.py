@@ -347,13 +347,16 @@ class _Cells:
         """Return the part restricted to some values of sensitive columns."""
         if not bands:
             return part
-        conditions = [value_condition.condition for value_condition in part.matching]
+        related = self._inquiry.related
+        marks = set() if related is None else set(related.marks)
+        of_marks = [known for known in part.matching if marks & {*known.columns}]
+        conditions = [known.condition for known in part.matching if known not in of_marks]
         conditions += [] if part.condition is None else [part.condition]
         whole = all_of([*conditions, *_equal(bands)])
         if whole is None:
             raise TypeError(bands)
         condition, matching = split_condition(whole, self._published.declared)
-        return replace(part, condition=condition, matching=matching)
+        return replace(part, condition=condition, matching=(*matching, *of_marks))
 
     def _values(self, name: str) -> list[Any]:
         """Return the published values of a sensitive column, or of a calculation on one."""

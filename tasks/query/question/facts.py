@@ -6,6 +6,7 @@ only how many of a group's people meet it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlglot import exp
@@ -66,10 +67,19 @@ def conditions_on_facts(
     return of_facts, [part for part in matching if not facts & {*part.columns}]
 
 
-def groups_by_facts(inquiry: Inquiry, declared: Terms) -> bool:
-    """Decide whether rows of an answer are by facts, or by what these come to."""
+def beside_counts(inquiry: Inquiry, declared: Terms) -> Inquiry:
+    """Return an inquiry about people alone as one beside their rows, if only that can be written.
+
+    Databases have no help tables for answers by facts, or by what is calculated from facts. If such
+    an inquiry only counts people, it needs none.
+    """
     facts = _with_calculated(inquiry, declared)
-    return any(key.name in facts for key in inquiry.keys)
+    by_facts = any(key.name in facts for key in inquiry.keys)
+    calculates = any(column.sensitive for column in inquiry.calculated)
+    counts = all(part.only_counts_rows and not part.exact for part in inquiry.parts)
+    if inquiry.related is None or not counts or not (by_facts or calculates):
+        return inquiry
+    return replace(inquiry, related=replace(inquiry.related, alone=False))
 
 
 def require_no_facts(inquiry: Inquiry, declared: Terms) -> None:

@@ -9,7 +9,7 @@ computes them, and `counted` their sums by cell. Groups are independent, so that
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sqlglot import exp
@@ -17,12 +17,18 @@ from sqlglot import exp
 from sfumato.expectations.shared.errors import Fault, QueryError
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.query.question.calculations import put_calculated
-from sfumato.tasks.query.question.facts import conditions_on_facts
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
-from sfumato.tasks.query.question.question import Aggregate, PersonHas, Question, RelatedScope
+from sfumato.tasks.query.question.question import (
+    Aggregate,
+    Matching,
+    PersonHas,
+    Question,
+    RelatedScope,
+)
 from sfumato.tasks.query.question.ways import apart as way
 from sfumato.tasks.query.sql.bounds_query import AnswerColumns, of_help_tables
+from sfumato.tasks.query.sql.facts import HIT_PEOPLE, FactConditions
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.related_values import RelatedValues
 from sfumato.tasks.query.sql.trees import (
@@ -48,13 +54,13 @@ from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.terms import Declared, Terms
 
 # of `hits` people of a group of m with s rows, where one person has `most` of them: the least and
-# the greatest number of rows that the hit people have together
+# the greatest number of rows that the hit people have together; `fewest` people are hit at least
 _TOTALS = (
     f"{PEOPLE} AS m",
     f"{ROWS} AS s",
     f"{MOST} AS most",
-    f"CASE WHEN {ROWS} > ({PEOPLE} - hits) * {MOST} THEN {ROWS} - ({PEOPLE} - hits) * {MOST} "
-    "ELSE 0 END AS a",
+    f"CASE WHEN {ROWS} > ({PEOPLE} - {{fewest}}) * {MOST} "
+    f"THEN {ROWS} - ({PEOPLE} - {{fewest}}) * {MOST} ELSE 0 END AS a",
     f"CASE WHEN hits * {MOST} < {ROWS} THEN hits * {MOST} ELSE {ROWS} END AS b",
 )
 _LEAST = "CASE WHEN a > s - c THEN a - (s - c) ELSE 0 END"
@@ -62,8 +68,8 @@ _GREATEST = "CASE WHEN c < b THEN c ELSE b END"
 _ENDS = ("lo", "hi", "pl", "ph")
 """The least and the greatest number of rows, or of people, and those of people with rows."""
 _RESERVED = re.compile(
-    rf"selected|hit_people|hit_rows|{CELLED}|ranged|counted|"
-    r"(hit|valued|ranked|copies|pieces|taken|sums|fewest|extreme|hull|runs|bounds)_[0-9]+"
+    rf"selected|{HIT_PEOPLE}|hit_rows|met_people|{CELLED}|ranged|counted|"
+    r"(fact|hit|valued|ranked|copies|pieces|taken|sums|fewest|extreme|hull|runs|bounds)_[0-9]+"
 )
 """The names of parts of queries."""
 
@@ -111,18 +117,21 @@ def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator
     form, scope = form_of_terms(declared), question.related
     if scope is None:
         raise Fault("a question about two related tables counts people, or related rows")
-    if conditions_on_facts(question.matching, declared)[0]:
-        raise QueryError(
-            f"a condition on facts beside rows of {form.related} is not written in SQL for "
-            f"databases. Ask with `sfumato query`, or ask {form.people} by itself"
-        )
-    if scope.counted == "people" and not question.matching:
+    question = replace(question, matching=tuple(_published_conditions(question)))
+    facts = FactConditions(question, declared, form.people)
+    if scope.counted == "people" and not question.matching and not facts.parts():
         return of_help_tables(question, form.people, way.sides, reading)
     if scope.counted == "rows":
-        bounds = _RelatedRows(question, declared).bounds()
+        bounds = _RelatedRows(facts.rest, declared, facts).bounds()
     else:
-        bounds = _People(question, declared, scope).bounds()
+        bounds = _People(facts.rest, declared, facts, scope).bounds()
     return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
+
+
+def _published_conditions(question: Question) -> Iterator[Matching]:
+    """Yield the conditions on facts and on related rows, over published columns alone."""
+    for known in question.matching:
+        yield replace(known, condition=put_calculated(known.condition, question.calculated))
 
 
 def _refusal(terms: Terms) -> str | None:
@@ -137,40 +146,51 @@ def _refusal(terms: Terms) -> str | None:
     return None
 
 
-def people_with(times: int, rows: str) -> tuple[exp.Expr, exp.Expr]:
+def people_with(
+    times: int, rows: str, fewest: str = "hits", hits: str = "hits"
+) -> tuple[exp.Expr, exp.Expr]:
     """Return the least and the greatest number of hit people with at least so many hit rows.
 
-    They are over the columns `hits`, `m`, `s`, `most`, and one with the hit rows of the group; see
-    `HitGroups.people_with`.
+    They are over the columns `m`, `s`, `most`, and those with the hit rows and people of the group;
+    see `HitGroups.people_with`.
 
     Args:
         times: the number, at least 1.
         rows: the name of the column of hit rows.
+        fewest: the name of the column with the number of hit people of the least number.
+        hits: the same of the greatest number.
     """
-    over, gain = f"{rows} - (m - hits) * most", "most"
+    over, gain = f"{rows} - (m - {fewest}) * most", "most"
     if times > 1:  # hit people who are not counted have some rows, too
         fewer = f"CASE WHEN most < {times - 1} THEN most ELSE {times - 1} END"
-        over, gain = f"{over} - hits * ({fewer})", f"most - ({fewer})"
+        over, gain = f"{over} - {fewest} * ({fewer})", f"most - ({fewer})"
     gain = f"CASE WHEN {gain} > 1 THEN {gain} ELSE 1 END"
-    surely = f"hits = m AND most - (s - {rows}) >= {times}"
+    surely = f"{fewest} = m AND most - (s - {rows}) >= {times}"
     least = (
         f"CASE WHEN {over} > 0 THEN ({over} - 1) // ({gain}) + 1 WHEN {surely} THEN 1 ELSE 0 END"
     )
     shares = f"{rows} // {times}" if times > 1 else rows
     spare = f"(s - most) // {times} + 1" if times > 1 else "s - most + 1"
     greatest = (
-        f"CASE WHEN most < {times} THEN 0 WHEN hits <= {shares} AND hits <= {spare} THEN hits "
-        f"WHEN {shares} <= {spare} THEN {shares} ELSE {spare} END"
+        f"CASE WHEN most < {times} THEN 0 WHEN {hits} <= {shares} AND {hits} <= {spare} "
+        f"THEN {hits} WHEN {shares} <= {spare} THEN {shares} ELSE {spare} END"
     )
     return tree(least), tree(greatest)
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """A question about two related tables, as common table expressions."""
+    """A question about two related tables, as common table expressions.
+
+    Attributes:
+        question: the question, without its conditions on facts.
+        declared: the terms of the release.
+        facts: its conditions on facts.
+    """
 
     question: Question
     declared: Terms
+    facts: FactConditions
 
     @property
     def form(self) -> ApartParameters:
@@ -182,14 +202,18 @@ class _Counts:
         columns: list[exp.Expr] = []
         named: list[exp.Expr] = []
         for key, name in zip(key_names(self.question), self.question.group_by, strict=True):
-            if (name in self.form.columns) == related:
-                column = put_calculated(published_column(name), self.question.calculated)
+            column = put_calculated(published_column(name), self.question.calculated)
+            of_rows = any(part.name in self.form.columns for part in column.find_all(exp.Column))
+            if of_rows == related and not self.facts.is_key(name):
                 columns.append(column)
                 named.append(alias(column.copy(), key))
         return columns, named
 
-    def hit_people(self) -> exp.Select:
-        """Return the query that counts the hit people of each group, by the keys of people."""
+    def hit_people(self) -> list[Part]:
+        """Return the parts that count the hit people of each group, by the keys of people."""
+        return [(HIT_PEOPLE, self._count_people()), *self.facts.parts()]
+
+    def _count_people(self) -> exp.Select:
         columns, named = self.keys_of_table(related=False)
         condition = self.question.condition
         if condition is not None:
@@ -200,7 +224,9 @@ class _Counts:
 
     def parts_by_cell(self, columns: Sequence[exp.Expr], joined: exp.Select) -> list[Part]:
         """Return the parts with the numbers of each hit group, and its cell."""
-        numbers = [own(GROUP_ID, "p"), own("hits"), *columns, *trees(*_TOTALS)]
+        totals = trees(*(text.format(fewest=self.facts.fewest) for text in _TOTALS))
+        people = [own(name) for name in dict.fromkeys(("hits", self.facts.fewest))]
+        numbers = [own(GROUP_ID, "p"), *people, *columns, *totals]
         selected = joined.select(*keys_of(self.question), *numbers, copy=False)
         cell: exp.Expr = exp.Literal.number(1)
         if keys := keys_of(self.question):
@@ -239,7 +265,7 @@ class _RelatedRows(_Counts):
             join(query, table, same("cell", table, "counted"), "LEFT")
         ranged = select([tree(f"{CELLED}.*"), *self._ends()], CELLED)
         parts: list[Part] = [
-            ("hit_people", self.hit_people()),
+            *self.hit_people(),
             ("hit_rows", self._hit_rows()),
             *self.parts_by_cell([own("c")], self._join_tables()),
             ("ranged", ranged),
@@ -257,13 +283,13 @@ class _RelatedRows(_Counts):
 
     def _join_tables(self) -> exp.Select:
         """Return the query of the groups in which both people and rows are hit."""
-        query = exp.select().from_(exp.table_("hit_people", alias="p"))
+        query = exp.select().from_(exp.table_(self.facts.source, alias="p"))
         join(query, exp.table_("hit_rows", alias="r"), same(GROUP_ID, "r", "p"))
         join(query, exp.table_(GROUPS, alias="g"), same(GROUP_ID, "g", "p"))
         return query
 
     def _ends(self) -> Iterator[exp.Expr]:
-        ends = (tree(_LEAST), tree(_GREATEST), *people_with(1, "c"))
+        ends = (tree(_LEAST), tree(_GREATEST), *people_with(1, "c", self.facts.fewest))
         for end, name in zip(ends, _ENDS, strict=True):
             if name in self._end_names:
                 yield alias(end, name)
@@ -283,10 +309,10 @@ class _RelatedRows(_Counts):
                 kinds.setdefault(str(aggregate.sensitive), set()).add(aggregate.kind.name)
         _, keys = self.keys_of_table(related=True)
         condition = condition_on_rows(self.question)
-        table, columns = self.form.related, self.declared.columns
+        table, columns, fewest = self.form.related, self.declared.columns, self.facts.fewest
         return {
             name: RelatedValues(
-                number, name, columns[name].scale or 0, table, keys, condition, of_column
+                number, name, columns[name].scale or 0, table, keys, condition, of_column, fewest
             )
             for number, (name, of_column) in enumerate(kinds.items())
         }
@@ -320,7 +346,7 @@ class _People(_Counts):
     def bounds(self) -> exp.Select:
         """Return the query for bounds: k0, …, then l0, u0, …, and the least number of people."""
         ends = [(own("lo", "counted"), own("hi", "counted")) for _ in self.question.aggregates]
-        parts: list[Part] = [("hit_people", self.hit_people()), *self._hit_rows()]
+        parts: list[Part] = [*self.hit_people(), *self._hit_rows()]
         columns = [tree(f"COALESCE({name}.c, 0) AS {name}_rows") for name, _ in self._hit_rows()]
         parts += self.parts_by_cell(columns, self._join_tables())
         parts += [("ranged", self._range_parts()), ("counted", self.sum_by_cell(_ENDS[:2]))]
@@ -341,7 +367,7 @@ class _People(_Counts):
         return parts
 
     def _join_tables(self) -> exp.Select:
-        query = exp.select().from_(exp.table_("hit_people", alias="p"))
+        query = exp.select().from_(exp.table_(self.facts.source, alias="p"))
         join(query, exp.table_(GROUPS, alias="g"), same(GROUP_ID, "g", "p"))
         for name, _ in self._hit_rows():
             join(query, name, same(GROUP_ID, name, "p"), "LEFT")
@@ -357,23 +383,34 @@ class _People(_Counts):
             return select([tree(f"{CELLED}.*"), *trees("0 AS lo", "0 AS hi")], CELLED)
         columns: list[exp.Expr] = []
         for number, (has, negated) in enumerate(conditions):
-            ends = people_with(has.times, f"hit_{number}_rows")
-            if negated:
-                ends = (
-                    exp.Sub(this=own("hits"), expression=exp.paren(ends[1])),
-                    exp.Sub(this=own("hits"), expression=exp.paren(ends[0])),
-                )
+            ends = self._people_who(has, f"hit_{number}_rows", negated)
             columns += [alias(ends[0], f"least_{number}"), alias(ends[1], f"most_{number}")]
         each = select([tree(f"{CELLED}.*"), *columns], CELLED)
-        return select([tree("met.*"), *_all_met(len(conditions))], each.subquery("met", copy=False))
+        met = _all_met(len(conditions), self.facts.fewest)
+        return select([tree("met.*"), *met], each.subquery("met", copy=False))
+
+    def _people_who(self, has: PersonHas, rows: str, negated: bool) -> tuple[exp.Expr, exp.Expr]:
+        """Return the least and the greatest number of hit people who meet one condition.
+
+        If not all who may be hit are, the ends are those of the fewest and of the most hit people:
+        one hit person more is at most one more who meets the condition, and one who does not.
+        """
+        fewest = self.facts.fewest
+        if not negated:
+            return people_with(has.times, rows, fewest)
+        least, greatest = people_with(has.times, rows, "hits", fewest)
+        return (
+            exp.Sub(this=own(fewest), expression=exp.paren(greatest)),
+            exp.Sub(this=own("hits"), expression=exp.paren(least)),
+        )
 
 
-def _all_met(conditions: int) -> list[exp.Expr]:
+def _all_met(conditions: int, fewest: str) -> list[exp.Expr]:
     """Return the least and the greatest number of people who meet so many conditions at once."""
     if not conditions:
-        return trees("hits AS lo", "hits AS hi")
+        return trees(f"{fewest} AS lo", "hits AS hi")
     least = total_of([own(f"least_{number}") for number in range(conditions)])
-    spare = exp.Mul(this=exp.Literal.number(conditions - 1), expression=own("hits"))
+    spare = exp.Mul(this=exp.Literal.number(conditions - 1), expression=own(fewest))
     low = exp.paren(exp.Sub(this=exp.paren(least), expression=exp.paren(spare)))
     positive = exp.If(this=exp.GT(this=low, expression=exp.Literal.number(0)), true=low.copy())
     first, *others = (own(f"most_{number}") for number in range(conditions))

@@ -52,7 +52,8 @@ _WITH = (
     "THEN (CASE WHEN a > most THEN a ELSE most END) - (s - c) ELSE 0 END AS w"
 )
 _WITHOUT = "CASE WHEN c < b AND c < s - most THEN c WHEN b < s - most THEN b ELSE s - most END AS z"
-_IS_GAP = "hits < m AND lo <= z AND w > z + 1 AND w <= hi"
+# if not all who may be hit are, every number is taken as possible
+_IS_GAP = "{certain}hits < m AND lo <= z AND w > z + 1 AND w <= hi"
 # the numbers of rows before (`g`) and after the gap (`e`), and the fewest rows but none
 _GAPS = (
     "group_id",
@@ -150,6 +151,7 @@ class RelatedValues:
         keys: its group columns, under the names of keys.
         condition: the condition on rows that count, if there is one.
         kinds: the names of the aggregates, "sum" or "avg".
+        fewest: the column with the least number of hit people of a group.
     """
 
     number: int
@@ -159,6 +161,7 @@ class RelatedValues:
     keys: Sequence[exp.Expr]
     condition: exp.Expr | None
     kinds: Set[str]
+    fewest: str = "hits"
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts up to the bounds by cell."""
@@ -206,7 +209,7 @@ class RelatedValues:
         """Return the query of each value's rows among the first of each end of its group."""
         keys: list[exp.Expr] = [own(name) for name in self._key_names]
         extremes = select([tree("ranged.*"), *trees(_WITH, _WITHOUT)], "ranged")
-        gaps = select([*keys, *trees(*_GAPS)], extremes.subquery("extremes", copy=False))
+        gaps = select([*keys, *self._gaps()], extremes.subquery("extremes", copy=False))
         joined = select(
             trees("r.*", "w.v", "w.times", "w.below", "r.c - w.below - w.times AS above"),
             gaps.subquery("r", copy=False),
@@ -224,6 +227,11 @@ class RelatedValues:
         ]
         columns = trees("cell", "group_id", "v", "times", "below", "above", "e")
         return select([*columns, *among], joined.subquery("joined", copy=False))
+
+    def _gaps(self) -> list[exp.Expr]:
+        """Return the numbers of rows about the gap of each group."""
+        certain = "" if self.fewest == "hits" else f"{self.fewest} = hits AND "
+        return trees(*(text.format(certain=certain) for text in _GAPS))
 
     def _pieces(self) -> exp.Select:
         """Return the query of the takes: sure copies, free ones, and those of the gap."""

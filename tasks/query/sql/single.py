@@ -38,6 +38,8 @@ from sfumato.tasks.query.sql.exact_columns import why_not_written as why_not_agg
 from sfumato.tasks.query.sql.formulas import why_not_written as why_not_formula
 from sfumato.tasks.terms.terms import Terms
 
+_BY_SENSITIVE = "GROUP BY of a sensitive column"
+
 
 def read_question(sql: str, declared: Terms) -> Question:
     """Return the one question of a SELECT.
@@ -81,9 +83,17 @@ def read_writable(sql: str, declared: Terms) -> Inquiry:
             "questions. Ask with `sfumato query`"
         )
     if inquiry.related is not None and inquiry.related.alone:
-        from sfumato.tasks.query.question.facts import people_alone
+        from sfumato.tasks.query.question.facts import beside_counts, people_alone
 
+        inquiry = beside_counts(inquiry, declared)
+    if inquiry.related is not None and inquiry.related.alone:
         reason = _why_not_written(replace(inquiry, related=None), people_alone(declared))
+        if reason == _BY_SENSITIVE:
+            raise QueryError(
+                "the query cannot be written in SQL for databases: GROUP BY of a fact can be with "
+                "COUNT(*) alone. Write a query for each value, as in WHERE admitted, or ask with "
+                "`sfumato query`"
+            )
     else:
         reason = _why_not_written(inquiry, declared)
     if reason is not None:
@@ -112,14 +122,6 @@ def ordered_question(inquiry: Inquiry) -> Question:
     return Question(columns, None, names, order=order, limit=inquiry.limit, offset=inquiry.offset)
 
 
-def _is_grouped_by_facts(inquiry: Inquiry, declared: Terms) -> bool:
-    if inquiry.related is None:
-        return False
-    from sfumato.tasks.query.question.facts import groups_by_facts
-
-    return groups_by_facts(inquiry, declared)
-
-
 def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
     """Return the reason why databases cannot be given an inquiry as one query; None if they can."""
     reasons = {
@@ -129,10 +131,9 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
         "a join with a table of your own": bool(inquiry.joins),
         "a calculation with sensitive values": any(
             column.sensitive for column in inquiry.calculated
-        ),
-        "GROUP BY of a sensitive column": inquiry.related is None
-        and any(key.banded for key in inquiry.keys),
-        "GROUP BY of a fact of people": _is_grouped_by_facts(inquiry, declared),
+        )
+        and not _only_compares_calculated(inquiry),
+        _BY_SENSITIVE: inquiry.related is None and any(key.banded for key in inquiry.keys),
         "an aggregate of a column with labels": _is_of_labels(inquiry, declared),
     }
     fault = next((reason for reason, holds in reasons.items() if holds), None)
@@ -142,6 +143,22 @@ def _why_not_written(inquiry: Inquiry, declared: Terms) -> str | None:
         or _exact_fault(inquiry, declared)
         or _order_fault(inquiry, declared)
     )
+
+
+def _only_compares_calculated(inquiry: Inquiry) -> bool:
+    """Decide whether calculations of two related tables are in conditions and GROUP BY alone.
+
+    Then their values are compared where they are published, and not added up.
+    """
+    if inquiry.related is None:
+        return False
+    calculated = {column.name for column in inquiry.calculated}
+    aggregated = {
+        aggregate.sensitive
+        for part in inquiry.parts
+        for aggregate in (*part.aggregates, *part.exact)
+    }
+    return not calculated & aggregated
 
 
 def _formula_fault(inquiry: Inquiry, declared: Terms) -> str | None:
@@ -352,6 +369,8 @@ def _compared_columns(inquiry: Inquiry) -> set[str]:
     conditions = [base.condition]
     conditions += [_besides_nulls(part, aggregate) for part in others for aggregate in part.exact]
     conditions += [part.condition for part in others if not part.only_counts_rows]
+    if inquiry.related is not None:
+        conditions += [known.condition for part in inquiry.parts for known in part.matching]
     return {
         column.name
         for condition in conditions
