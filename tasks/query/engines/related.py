@@ -1,26 +1,23 @@
 """Bounds of questions about people and their related rows, from the published tables.
 
-DuckDB evaluates conditions and groups people; the bounds of each group are arithmetic on what a
-question hits in it (`tasks.query.bounds.related`). Expected numbers are means over all ways to give
-the rows of a group to its people that its numbers admit (`tasks.query.bounds.related_chances`).
+What a question hits in each group is counted in the tables (`related_tables`); the bounds of each
+group are arithmetic on it (`tasks.query.bounds.related`). Expected numbers are means over all ways
+to give the rows of a group to its people that its numbers admit (`…bounds.related_chances`).
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.errors import Fault, QueryError
-from sfumato.expectations.shared.exact import exact
 from sfumato.tasks.forms.related.facts import published_number, shuffled_number
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -40,6 +37,7 @@ from sfumato.tasks.query.bounds.related_numbers import (
     chances_by_numbers,
 )
 from sfumato.tasks.query.engines.engine import Engine, Files
+from sfumato.tasks.query.engines.related_tables import RelatedTables
 from sfumato.tasks.query.question.facts import conditions_on_facts
 from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
 from sfumato.tasks.query.question.question import Aggregate, Key, PersonHas, Question, RelatedScope
@@ -68,7 +66,10 @@ def open_related(
         numbers = fetch_table(connection, exp.select("*").from_(GROUPS).order_by(GROUP_ID))
         people, rows, most = (as_integers(numbers[name]) for name in (PEOPLE, ROWS, MOST))
         everyone = _shuffled_numbers(connection, declared, form, len(people))
-        yield RelatedEngine(connection, declared, form, _Numbers(people, rows, most, everyone))
+        both = RelatedTables(connection, tables, form.people, form.related, len(people))
+        yield RelatedEngine(
+            connection, both, declared, form, _Numbers(people, rows, most, everyone)
+        )
 
 
 def _shuffled_numbers(
@@ -134,17 +135,15 @@ class RelatedEngine:
     """A session that sees the published tables, and the rows that its questions count."""
 
     connection: duckdb.DuckDBPyConnection
+    tables: RelatedTables
     declared: Declared
     form: ApartParameters
     numbers: _Numbers
     scope: RelatedScope | None = None
-    _kept: dict[str, np.ndarray] = field(default_factory=dict)
 
     def with_scope(self, scope: RelatedScope) -> "RelatedEngine":
         """Return an engine of the same tables for questions that count other rows."""
-        return RelatedEngine(
-            self.connection, self.declared, self.form, self.numbers, scope, self._kept
-        )
+        return replace(self, scope=scope)
 
     def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
         """Return the bounds of each aggregate by the values of the group columns.
@@ -181,25 +180,11 @@ class RelatedEngine:
     ) -> dict[Key, _HitPeople]:
         """Return the people that a question hits in each group, by the values of group columns."""
         number = published_number(self.declared.columns)
-        names = [*question.group_by, GROUP_ID]
-        columns: list[exp.Expr] = [exp.column(name, quoted=True) for name in names]
-        columns.append(exp.Literal.number(0) if number is None else exp.column(number, quoted=True))
-        query = exp.select(*columns, exp.Count(this=exp.Star()).as_(_HITS)).from_(self.form.people)
-        if question.condition is not None:
-            query = query.where(question.condition.copy())
-        query = query.group_by(*(column.copy() for column in columns[: len(names)]))
+        cells = self.tables.people_by_cell(question.group_by, question.condition, number)
         if number is not None:
-            query = query.group_by(columns[-1].copy())
-        hits: dict[Key, list[tuple[int, int, int]]] = defaultdict(list)
-        if not question.group_by:
-            hits[()] = []
-        for *key, group, rows, people in fetch(self.connection, query):
-            hits[tuple(key)].append((group, rows, people))
-        met = [self._count_in_groups(condition, self.form.people) for condition in of_facts]
-        read = {key: np.array(each, np.int64).reshape(-1, 3).T for key, each in hits.items()}
-        if number is None:
-            return {k: self._meeting(group, people, met) for k, (group, _, people) in read.items()}
-        return {key: _with_own(*each) for key, each in read.items()}
+            return {key: _with_own(*each) for key, each in cells.items()}
+        met = [self.tables.count_in_groups(each, self.form.people) for each in of_facts]
+        return {key: self._meeting(group, people, met) for key, (group, _, people) in cells.items()}
 
     def _meeting(
         self, groups: np.ndarray, people: np.ndarray, met: Sequence[np.ndarray]
@@ -224,20 +209,8 @@ class RelatedEngine:
         return (
             self.numbers.rows
             if condition is None
-            else self._count_in_groups(condition, self.form.related)
+            else self.tables.count_in_groups(condition, self.form.related)
         )
-
-    def _count_in_groups(self, condition: exp.Expr, table: str) -> np.ndarray:
-        """Return the rows of a table in each group on which a condition holds (int64)."""
-        text = f"{table} {condition.sql('duckdb')}"
-        if text not in self._kept:
-            query = exp.select(GROUP_ID, exp.Count(this=exp.Star())).from_(table)
-            query = query.where(condition.copy()).group_by(GROUP_ID)
-            counted = np.zeros(len(self.numbers.rows), dtype=np.int64)
-            for group, rows in fetch(self.connection, query):
-                counted[group] = rows
-            self._kept[text] = counted
-        return self._kept[text]
 
     def _of_rows(
         self,
@@ -260,23 +233,16 @@ class RelatedEngine:
                 f"{aggregate.kind.sql_name} of related rows has no bounds yet. Ask for COUNT, SUM "
                 "or AVG"
             )
-<<<<<<< HEAD
         values = self._values(str(aggregate.sensitive), condition, hit)
+        choices = choices_between(fewest, most)
+        bounds = self._of_values(aggregate, hit, most, values, choices, estimates)
         if not hit.is_certain:
-            choices = choices_between(fewest, most)
-            bounds = self._of_values(aggregate, hit, most, values, choices, estimates)
             return replace(bounds, attained=False)
-        bounds = self._of_values(aggregate, hit, most, values, most.choices(), estimates)
         if not isinstance(most, ShuffledHits):
             return bounds
         inner = self._of_values(aggregate, hit, most, values, most.sure_choices(), False)
         same = (bounds.lower, bounds.upper) == (inner.lower, inner.upper)
         return replace(bounds, attained=same)
-=======
-        choices = choices_between(fewest, most)
-        bounds = self._of_values(aggregate, hit, condition, choices, estimates)
-        return bounds if hit.is_certain else replace(bounds, attained=False)
->>>>>>> 3c1a604376e704cbdf99ed6af91d4acd09c8cee0
 
     def _hits(self, hit: _HitPeople, rows: np.ndarray) -> tuple[HitGroups, HitGroups]:
         """Return what a question hits in groups, with the fewest and with the most people."""
@@ -321,21 +287,13 @@ class RelatedEngine:
         Raises:
             QueryError: where a condition cannot be evaluated.
         """
-        column = exp.column(name, quoted=True)
-        query = exp.select(exp.column(GROUP_ID), column.as_("value")).from_(self.form.related)
-        null = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
-        query = query.where(null if condition is None else exp.and_(condition.copy(), null))
-        table = fetch_table(self.connection, query)
-        array = table["value"].combine_chunks()
-        numbers = exact(array if isinstance(array, pa.Array) else pa.array([]), name)
-        groups, units = as_integers(table[GROUP_ID]), numbers.units
+        groups, units, digits = self.tables.values(name, condition)
         place = np.full(len(self.numbers.rows), -1, dtype=np.int64)
         place[hit.groups] = np.arange(len(hit.groups))
         inside = place[groups] >= 0
         group, units = place[groups[inside]], units[inside]
-        order = np.lexsort((units, group))
-        values = HitValues(group[order], units[order], len(hit.groups))
-        return _ReadValues(values, numbers.digits, np.bincount(group, minlength=len(hit.groups)))
+        values = HitValues(group, units, len(hit.groups))
+        return _ReadValues(values, digits, np.bincount(group, minlength=len(hit.groups)))
 
     def _people(
         self, hit: _HitPeople, marks: list[tuple[PersonHas, bool]] | None, estimates: bool
