@@ -1,10 +1,11 @@
-"""Conditions that compare integers or texts of one column with constants, decided by NumPy.
+"""Conditions that compare integers, dates or texts of one column with constants, by NumPy.
 
 DuckDB would decide the same in a hundred times the time, and most questions have no other
-conditions. Everything whose meaning depends on conversions (decimals, dates, texts beside numbers,
-the order of texts, functions) is left to DuckDB.
+conditions. Everything whose meaning depends on conversions (decimals, texts beside dates or
+numbers, the order of texts, functions) is left to DuckDB.
 """
 
+import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from sqlglot import exp
 from sfumato.expectations.shared.arrow import as_numpy
 
 _INTEGER = re.compile(r"[0-9]{1,18}")  # so it is an int64, as all values are
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_FIRST_DAY = dt.date(1970, 1, 1)
 _NARROW = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32())
 _TEXTS = (pa.string(), pa.large_string())
 _ORDERS: Mapping[type[exp.Expr], Callable[[Any, Any], np.ndarray]] = {
@@ -61,7 +64,8 @@ def decide_plainly(node: exp.Expr, values: pa.Array) -> PlainOutcome | None:
         node: a condition in which no column occurs but that of the values.
         values: distinct values or any others; nulls may be among them.
     """
-    if values.type not in _NARROW and values.type not in _TEXTS:
+    type_ = values.type
+    if type_ not in _NARROW and type_ not in _TEXTS and not pa.types.is_date32(type_):
         return None
     try:
         return _decide(node, values)
@@ -148,7 +152,7 @@ def _compare(sign: type[exp.Expr], constant: exp.Expr, values: pa.Array) -> Plai
     if values.type in _TEXTS:
         raise _NotPlainError
     valid = _valid(values)
-    met = _ORDERS[sign](_numbers(values), _integer(constant)) & valid
+    met = _ORDERS[sign](_numbers(values), _number(constant, values.type)) & valid
     return PlainOutcome(met, ~met & valid)
 
 
@@ -159,9 +163,9 @@ def _is_one_of(constants: Sequence[exp.Expr], values: pa.Array) -> PlainOutcome:
         texts = pa.array([_text(constant) for constant in constants], values.type)
         met = as_numpy(pc.is_in(values, value_set=texts).cast(pa.uint8())).view(bool)
     else:
-        numbers, integers = _numbers(values), [_integer(constant) for constant in constants]
-        is_single = len(integers) == 1
-        met = (numbers == integers[0] if is_single else np.isin(numbers, integers)) & valid
+        numbers, wanted = _numbers(values), [_number(each, values.type) for each in constants]
+        is_single = len(wanted) == 1
+        met = (numbers == wanted[0] if is_single else np.isin(numbers, wanted)) & valid
     return PlainOutcome(met, ~met & valid)
 
 
@@ -173,10 +177,33 @@ def _valid(values: pa.Array) -> np.ndarray:
 
 
 def _numbers(values: pa.Array) -> np.ndarray:
-    """Return integers, with 0 for null (int64)."""
+    """Return integers, and days of dates since 1970, with 0 for null (int64)."""
+    there = values.drop_null()  # fill_null would import pandas
+    if pa.types.is_date32(values.type):
+        there = there.cast(pa.int32())
     numbers = np.zeros(len(values), dtype=np.int64)
-    numbers[_valid(values)] = as_numpy(values.drop_null())  # fill_null would import pandas
+    numbers[_valid(values)] = as_numpy(there)
     return numbers
+
+
+def _number(node: exp.Expr, type_: pa.DataType) -> int:
+    """Return a constant that is compared with numbers of a type, as `_numbers` has these."""
+    return _days(node) if pa.types.is_date32(type_) else _integer(node)
+
+
+def _days(node: exp.Expr) -> int:
+    """Return a date as days since 1970: `DATE '2026-01-31'`, or a cast of such a text."""
+    node = _inner(node)
+    if type(node) is not exp.Cast or _arguments(node) != {"this", "to"}:
+        raise _NotPlainError
+    to, text = node.args["to"], _text(node.this)
+    is_date = type(to) is exp.DataType and _arguments(to) == {"this"} and to.is_type("date")
+    if not is_date or not _DATE.fullmatch(text):
+        raise _NotPlainError
+    try:
+        return (dt.date.fromisoformat(text) - _FIRST_DAY).days
+    except ValueError:  # no such day, which DuckDB refuses
+        raise _NotPlainError from None
 
 
 def _integer(node: exp.Expr) -> int:

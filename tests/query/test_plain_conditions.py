@@ -1,5 +1,7 @@
 """Plain conditions hold on the same values as in DuckDB, and so do their negations."""
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from sfumato.tasks.sql.plain_conditions import decide_plainly, plain_constants
 from sfumato.tasks.sql.session import fetch, session
 
 VIEW = "values"
+DAY = dt.timedelta(days=1)
 NUMBERS = st.integers(-4, 4) | st.sampled_from([2**31, -(2**31), 10**17, -(10**17)])
 TEXTS = st.text("aAé '%\\\x00", max_size=2)
 SIGNS = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
@@ -26,6 +29,9 @@ def text(value):
     return "'" + value.replace("'", "''") + "'"
 
 
+DAYS = st.sampled_from([-1, 0, 1, 59, 60]).map(lambda days: dt.date(1970, 1, 1) + days * DAY)
+DATES = DAYS | st.sampled_from([dt.date(1, 1, 1), dt.date(1600, 2, 29), dt.date(9999, 12, 31)])
+DATE = st.builds(str.format, st.sampled_from(["DATE '{}'", "CAST('{}' AS DATE)"]), DATES)
 NUMBER = NUMBERS.map(number)
 TEXT = TEXTS.map(text)
 
@@ -34,17 +40,23 @@ def lists_of(constants):
     return st.lists(constants, min_size=1, max_size=3).map(", ".join)
 
 
+def ordered(constant):
+    """Comparisons with constants whose order has a meaning."""
+    return st.one_of(
+        st.builds("c {} {}".format, SIGNS, constant),
+        st.builds("{} {} c".format, constant, SIGNS),
+        st.builds("c BETWEEN {} AND {}".format, constant, constant),
+        st.builds("c IN ({})".format, lists_of(constant)),
+        st.builds("(c) {} (({}))".format, SIGNS, constant),
+        st.builds("({}) {} ((c))".format, constant, SIGNS),
+        st.builds("(c) BETWEEN ({}) AND {}".format, constant, constant),
+        st.builds("(c) IN (({}), {})".format, constant, constant),
+    )
+
+
 COMPARISONS = {
-    "numbers": st.one_of(
-        st.builds("c {} {}".format, SIGNS, NUMBER),
-        st.builds("{} {} c".format, NUMBER, SIGNS),
-        st.builds("c BETWEEN {} AND {}".format, NUMBER, NUMBER),
-        st.builds("c IN ({})".format, lists_of(NUMBER)),
-        st.builds("(c) {} (({}))".format, SIGNS, NUMBER),
-        st.builds("({}) {} ((c))".format, NUMBER, SIGNS),
-        st.builds("(c) BETWEEN ({}) AND {}".format, NUMBER, NUMBER),
-        st.builds("(c) IN (({}), {})".format, NUMBER, NUMBER),
-    ),
+    "numbers": ordered(NUMBER),
+    "dates": ordered(DATE),
     "texts": st.one_of(
         st.builds("c {} {}".format, st.sampled_from(["=", "<>"]), TEXT),
         st.builds("{} = c".format, TEXT),
@@ -84,6 +96,11 @@ def assert_same(sql, values):
 )
 def test_numbers_are_decided_as_by_duckdb(values, sql):
     assert_same(sql, pa.array(values, pa.int64()))
+
+
+@given(st.lists(DATES | st.none(), max_size=6), combine(COMPARISONS["dates"]))
+def test_dates_are_decided_as_by_duckdb(values, sql):
+    assert_same(sql, pa.array(values, pa.date32()))
 
 
 @pytest.mark.parametrize("type_", [pa.int8(), pa.uint8(), pa.int16(), pa.uint32()])
@@ -133,8 +150,35 @@ def test_the_order_of_texts_is_left_to_duckdb(sql):
     assert decide_plainly(node, pa.array(["a"])) is None
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "c < '2020-01-31'",
+        "c < DATE '2020-1-31'",
+        "c < DATE '2020-02-30'",
+        "c < DATE '0000-01-01'",
+        "c < DATE 'infinity'",
+        "c < CAST('2020-01-31' AS TIMESTAMP)",
+        "c < TRY_CAST('2020-01-31' AS DATE)",
+        "c < CAST(c AS DATE)",
+        "c < 20",
+        "c + 1 < DATE '2020-01-31'",
+        "c IN (DATE '2020-01-31', NULL)",
+    ],
+)
+def test_what_dates_are_converted_from_is_left_to_duckdb(sql):
+    node = parse_one(sql, dialect="duckdb")
+    assert decide_plainly(node, pa.array([dt.date(2020, 1, 1)])) is None
+
+
+@pytest.mark.parametrize("values", [pa.array([1]), pa.array(["a"])])
+def test_other_values_beside_dates_are_left_to_duckdb(values):
+    assert decide_plainly(parse_one("c = DATE '2020-01-31'", dialect="duckdb"), values) is None
+
+
 def test_other_types_are_left_to_duckdb():
-    for values in (pa.array([1.0]), pa.array([1], pa.uint64()), pa.array([True])):
+    moments = pa.array([dt.datetime(2020, 1, 1)])  # noqa: DTZ001 - without a time zone
+    for values in (pa.array([1.0]), pa.array([1], pa.uint64()), pa.array([True]), moments):
         assert decide_plainly(parse_one("c = 1"), values) is None
 
 
