@@ -24,6 +24,7 @@ from sfumato.tasks.query.question.question import Aggregate, PersonHas, Question
 from sfumato.tasks.query.question.ways import apart as way
 from sfumato.tasks.query.sql.bounds_query import AnswerColumns, of_help_tables
 from sfumato.tasks.query.sql.marginal_counts import Estimator
+from sfumato.tasks.query.sql.related_numbers import ShownNumbers, join_met
 from sfumato.tasks.query.sql.related_values import RelatedValues
 from sfumato.tasks.query.sql.trees import (
     BOUNDS_OF,
@@ -62,8 +63,8 @@ _GREATEST = "CASE WHEN c < b THEN c ELSE b END"
 _ENDS = ("lo", "hi", "pl", "ph")
 """The least and the greatest number of rows, or of people, and those of people with rows."""
 _RESERVED = re.compile(
-    rf"selected|hit_people|hit_rows|{CELLED}|ranged|counted|"
-    r"(hit|valued|ranked|copies|pieces|taken|sums|fewest|extreme|hull|runs|bounds)_[0-9]+"
+    rf"selected|hit_people|hit_rows|hit_numbers|hit_some|{CELLED}|ranged|counted|"
+    r"(hit|met|valued|ranked|copies|pieces|taken|sums|fewest|extreme|hull|runs|bounds)_[0-9]+"
 )
 """The names of parts of queries."""
 
@@ -198,9 +199,48 @@ class _Counts:
         grouped = [*columns, own(GROUP_ID)]
         return select(counted, self.form.people, where=[condition], group_by=grouped)
 
+    @cached_property
+    def numbers(self) -> ShownNumbers | None:
+        """The numbers of rows that the release shows, or None."""
+        return ShownNumbers.from_terms(self.declared)
+
+    def parts_of_people(self) -> list[Part]:
+        """Return the parts up to `hit_people`."""
+        if self.numbers is None:
+            return [("hit_people", self.hit_people())]
+        return self.numbers.parts_of_people(self.hit_people(), *self.keys_of_table(related=False))
+
+    def parts_of_conditions(self, conditions: Sequence[tuple[int, str]]) -> list[Part]:
+        """Return the parts about conditions on people's rows, where numbers of rows are shown.
+
+        Args:
+            conditions: of each the number of rows, and the column with the hit rows of a group.
+        """
+        if self.numbers is None:
+            return []
+        keys = [key.alias for key in self.keys_of_table(related=False)[1]]
+        return [
+            self.numbers.met(number, times, rows, keys)
+            for number, (times, rows) in enumerate(conditions)
+        ]
+
+    def people_with(self, number: int, times: int, rows: str) -> tuple[exp.Expr, exp.Expr]:
+        """Return the least and the greatest number of hit people who meet a condition."""
+        if self.numbers is None:
+            return people_with(times, rows)
+        return self.numbers.ends(number, times, rows)
+
+    def in_groups(self, columns: Sequence[exp.Expr], conditions: int) -> exp.Select:
+        """Return the query of the groups in cells with further columns about conditions."""
+        query = select([tree(f"{CELLED}.*"), *columns], CELLED)
+        if self.numbers is not None:
+            join_met(query, conditions)
+        return query
+
     def parts_by_cell(self, columns: Sequence[exp.Expr], joined: exp.Select) -> list[Part]:
         """Return the parts with the numbers of each hit group, and its cell."""
-        numbers = [own(GROUP_ID, "p"), own("hits"), *columns, *trees(*_TOTALS)]
+        totals = trees(*_TOTALS) if self.numbers is None else self.numbers.totals()
+        numbers = [own(GROUP_ID, "p"), own("hits"), *columns, *totals]
         selected = joined.select(*keys_of(self.question), *numbers, copy=False)
         cell: exp.Expr = exp.Literal.number(1)
         if keys := keys_of(self.question):
@@ -237,12 +277,13 @@ class _RelatedRows(_Counts):
         for number, _ in enumerate(columns):
             table = f"{BOUNDS_OF}{number}"
             join(query, table, same("cell", table, "counted"), "LEFT")
-        ranged = select([tree(f"{CELLED}.*"), *self._ends()], CELLED)
+        conditions = [(1, "c")] if self._counts_people else []
         parts: list[Part] = [
-            ("hit_people", self.hit_people()),
+            *self.parts_of_people(),
             ("hit_rows", self._hit_rows()),
             *self.parts_by_cell([own("c")], self._join_tables()),
-            ("ranged", ranged),
+            *self.parts_of_conditions(conditions),
+            ("ranged", self.in_groups(list(self._ends()), len(conditions))),
             ("counted", self.sum_by_cell(self._end_names)),
         ]
         for values in self._values.values():
@@ -263,7 +304,7 @@ class _RelatedRows(_Counts):
         return query
 
     def _ends(self) -> Iterator[exp.Expr]:
-        ends = (tree(_LEAST), tree(_GREATEST), *people_with(1, "c"))
+        ends = (tree(_LEAST), tree(_GREATEST), *self.people_with(0, 1, "c"))
         for end, name in zip(ends, _ENDS, strict=True):
             if name in self._end_names:
                 yield alias(end, name)
@@ -271,8 +312,11 @@ class _RelatedRows(_Counts):
     @property
     def _end_names(self) -> Sequence[str]:
         """The ends that are needed: of rows, and of people if these are counted."""
-        counts_people = any(aggregate.distinct for aggregate in self.question.aggregates)
-        return _ENDS if counts_people else _ENDS[:2]
+        return _ENDS if self._counts_people else _ENDS[:2]
+
+    @property
+    def _counts_people(self) -> bool:
+        return any(aggregate.distinct for aggregate in self.question.aggregates)
 
     @cached_property
     def _values(self) -> dict[str, RelatedValues]:
@@ -320,9 +364,15 @@ class _People(_Counts):
     def bounds(self) -> exp.Select:
         """Return the query for bounds: k0, …, then l0, u0, …, and the least number of people."""
         ends = [(own("lo", "counted"), own("hi", "counted")) for _ in self.question.aggregates]
-        parts: list[Part] = [("hit_people", self.hit_people()), *self._hit_rows()]
+        parts: list[Part] = [*self.parts_of_people(), *self._hit_rows()]
         columns = [tree(f"COALESCE({name}.c, 0) AS {name}_rows") for name, _ in self._hit_rows()]
         parts += self.parts_by_cell(columns, self._join_tables())
+        parts += self.parts_of_conditions(
+            [
+                (has.times, f"hit_{number}_rows")
+                for number, (has, _) in enumerate(self._conditions or ())
+            ]
+        )
         parts += [("ranged", self._range_parts()), ("counted", self.sum_by_cell(_ENDS[:2]))]
         return with_parts(parts, self.answer(ends))
 
@@ -357,26 +407,49 @@ class _People(_Counts):
             return select([tree(f"{CELLED}.*"), *trees("0 AS lo", "0 AS hi")], CELLED)
         columns: list[exp.Expr] = []
         for number, (has, negated) in enumerate(conditions):
-            ends = people_with(has.times, f"hit_{number}_rows")
+            ends = self.people_with(number, has.times, f"hit_{number}_rows")
             if negated:
                 ends = (
                     exp.Sub(this=own("hits"), expression=exp.paren(ends[1])),
                     exp.Sub(this=own("hits"), expression=exp.paren(ends[0])),
                 )
             columns += [alias(ends[0], f"least_{number}"), alias(ends[1], f"most_{number}")]
-        each = select([tree(f"{CELLED}.*"), *columns], CELLED)
-        return select([tree("met.*"), *_all_met(len(conditions))], each.subquery("met", copy=False))
+        each = self.in_groups(columns, len(conditions))
+        between = self._people_between(conditions)
+        met = _all_met(len(conditions), between)
+        return select([tree("met.*"), *met], each.subquery("met", copy=False))
+
+    def _people_between(self, conditions: Sequence[tuple[PersonHas, bool]]) -> list[exp.Expr]:
+        """Return the most people with at least so many rows of a kind, and fewer than others.
+
+        The engine counts them where numbers of rows are published.
+        """
+        if self.numbers is None or self.numbers.kind != "published":
+            return []
+        return [
+            tree(f"most_{first} + most_{second} - hits")
+            for first, (has, negated) in enumerate(conditions)
+            for second, (other, other_negated) in enumerate(conditions)
+            if has.condition == other.condition and has.times < other.times
+            if other_negated and not negated
+        ]
 
 
-def _all_met(conditions: int) -> list[exp.Expr]:
-    """Return the least and the greatest number of people who meet so many conditions at once."""
+def _all_met(conditions: int, between: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Return the least and the greatest number of people who meet so many conditions at once.
+
+    Args:
+        conditions: the number of conditions.
+        between: further numbers, none of which is exceeded.
+    """
     if not conditions:
         return trees("hits AS lo", "hits AS hi")
     least = total_of([own(f"least_{number}") for number in range(conditions)])
     spare = exp.Mul(this=exp.Literal.number(conditions - 1), expression=own("hits"))
     low = exp.paren(exp.Sub(this=exp.paren(least), expression=exp.paren(spare)))
     positive = exp.If(this=exp.GT(this=low, expression=exp.Literal.number(0)), true=low.copy())
-    first, *others = (own(f"most_{number}") for number in range(conditions))
+    each: list[exp.Expr] = [own(f"most_{number}") for number in range(conditions)]
+    first, *others = [*each, *between]
     high = exp.Least(this=first, expressions=others, ignore_nulls=True) if others else first
     lowest = exp.Case(ifs=[positive], default=exp.Literal.number(0))
     return [alias(lowest, "lo"), alias(high, "hi")]
