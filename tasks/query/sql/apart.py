@@ -327,10 +327,10 @@ class _RelatedRows(_Counts):
                 kinds.setdefault(str(aggregate.sensitive), set()).add(aggregate.kind.name)
         _, keys = self.keys_of_table(related=True)
         condition = condition_on_rows(self.question)
-        table, columns = self.form.related, self.declared.columns
+        table, columns, lack = self.form.related, self.declared.columns, self.numbers is not None
         return {
             name: RelatedValues(
-                number, name, columns[name].scale or 0, table, keys, condition, of_column
+                number, name, columns[name].scale or 0, table, keys, condition, of_column, lack
             )
             for number, (name, of_column) in enumerate(kinds.items())
         }
