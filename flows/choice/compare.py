@@ -423,10 +423,11 @@ def _table(resolved: ResolvedRun, scratch: Path) -> Path:
         ingested = write_ingested(whole, spec.source, spec.own_columns, spec.nulls, here.base, run)
         if spec.related is not None:
             of_related = spec.columns_with_key
-            rows = write_related_source(spec.related, of_related, here.base, run)
+            used = spec.columns_of_facts
+            rows = write_related_source(spec.related, of_related, here.base, run, used)
             everyone = spec.related.model_copy(update={"cap": None})  # a limit is an alternative
             ingested = write_with_related(
-                ingested, rows, everyone, of_related, spec.nulls, here.base, run
+                ingested, rows, everyone, of_related, spec.nulls, here.base, run, spec.facts
             )
         return write_deidentified(
             ingested, here.terms, here.identifiers, line.private, run, "units"

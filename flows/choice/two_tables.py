@@ -67,8 +67,8 @@ def variants_of_rows(
         table: the people with their rows, with no one left out.
     """
     rows = spec.form.related_table
-    for key, variants in VARIANTS_OF_ROWS.items():
-        own = document["tables"][rows].get(key, "of-groups")
+    for key, (default, variants) in VARIANTS_OF_ROWS.items():
+        own = document["tables"][rows].get(key, default)
         for value in variants(table):
             if value != own:
                 yield (

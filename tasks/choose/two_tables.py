@@ -6,17 +6,20 @@ cannot answer those about people.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp, parse_one
 
 from sfumato.expectations.shared.errors import Fault, QueryError
 from sfumato.tasks.choose.paired import TABLE, PairedQuery, draw_queries
 from sfumato.tasks.forms.declared import FormParameters
+from sfumato.tasks.forms.related.facts import is_number_of_rows
 from sfumato.tasks.forms.related.parameters import ApartParameters
 from sfumato.tasks.microdata.related import MatchedRows, leave_out_above
-from sfumato.tasks.microdata.table import Microdata, Randomness
+from sfumato.tasks.microdata.table import Microdata, Randomness, encode
 from sfumato.tasks.query.accuracy.drawing import (
     column_named,
     end_of_window,
@@ -140,9 +143,26 @@ def rows_to_publish(table: Microdata, terms: Terms) -> Microdata:
     if not terms.has_related_rows:
         joined = join_related(table)
         return joined.keep(c for c in joined.columns if c.name in terms.columns)
+    table = _with_numbers(table, terms)
     if (limit := terms.form.most_related_rows) is None:
         return table
     return leave_out_above(MatchedRows(table, 0, 0), limit, "the table of rows").microdata
+
+
+def _with_numbers(table: Microdata, terms: Terms) -> Microdata:
+    """Return people with the numbers of rows that a candidate shows, and no others."""
+    if table.related is None:
+        return table
+    numbers = {n: c for n, c in terms.columns.items() if is_number_of_rows(c)}
+    others = [
+        column
+        for column in table.columns
+        if column.name not in numbers
+        and (column.name in terms.columns or column.role == "identifier")
+    ]
+    of_person = pa.array(np.bincount(table.related.owner, minlength=table.rows), pa.int64())
+    added = [encode(name, column.role, of_person) for name, column in numbers.items()]
+    return replace(table, columns=(*others, *added))
 
 
 def without_limit(form: FormParameters) -> ApartParameters:
@@ -171,5 +191,12 @@ def _limits(table: Microdata) -> Iterator[Any]:
     yield "of-groups"
 
 
-VARIANTS_OF_ROWS: Mapping[str, VariantsOfRows] = {"maximum": _limits}
-"""Keys of the table of rows that a usual comparison tries other values of."""
+def _numbers(_: Microdata) -> Iterator[Any]:
+    yield from ("hidden", "shuffled", "published")
+
+
+VARIANTS_OF_ROWS: Mapping[str, tuple[str, VariantsOfRows]] = {
+    "maximum": ("of-groups", _limits),
+    "numbers": ("hidden", _numbers),
+}
+"""Keys of the table of rows that a usual comparison tries other values of, and their defaults."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sfumato.expectations.shared.errors import QueryError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
-from sfumato.flows.choice.two_tables import JOINED, joined_keys
+from sfumato.flows.choice.two_tables import JOINED, joined_keys, variants_of_rows
 from sfumato.flows.inputs.documents import read_yaml
 from sfumato.flows.inputs.overrides import Overrides
 from sfumato.flows.inputs.spec import read_spec
@@ -33,7 +33,7 @@ from sfumato.tasks.query.accuracy.parameters import (
     PeopleWorkload,
     RangeWorkload,
 )
-from tests.related.hospital import made_up, spec_with, stays
+from tests.related.hospital import made_up, patients, spec_with, stays
 
 WORKLOADS = (
     RangeWorkload(kind="range", aggregate="count", over="age", spans=(10,), queries=6),
@@ -115,6 +115,35 @@ def test_a_grid_varies_the_table_of_rows_and_a_sweep_its_k(spec):
     assert [alternative.terms.promises[0].k for alternative in swept] == [2, 5]
 
 
+@pytest.mark.parametrize("own", ["hidden", "shuffled", "published"])
+def test_numbers_of_rows_are_compared(own, tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    workloads = [workload.model_dump(mode="json") for workload in WORKLOADS]
+    spec = spec_with(
+        tmp_path,
+        made_up(3, 120),
+        evaluate={"workloads": workloads},
+        tables={"patients": patients(), "stays": stays(numbers=own)},
+    )
+    outcomes = []
+    kinds = ("hidden", "shuffled", "published")
+    request = AskedComparison({"related": [{"numbers": kind} for kind in kinds]})
+    compare_alternatives(spec, Overrides(), request, lambda o, *_: outcomes.append(o))
+    widths = {
+        kind: [width for o in outcomes if f"numbers {kind}" in o.name for width in o.widths]
+        for kind in kinds
+    }
+    assert None not in [width for each in widths.values() for width in each]
+    hidden, shuffled, published = (sum(widths[kind]) for kind in kinds)
+    assert published < shuffled < hidden
+    names = [name for name, _ in variants_of_rows(read_yaml(spec), read_spec(spec), table_of(5))]
+    assert {f"stays: numbers {kind}" for kind in kinds if kind != own} <= {*names}
+
+
+def table_of(seed):
+    return originals(made_up(seed, 40))
+
+
 def test_a_wrong_grid_of_rows_says_what_to_write(spec, tmp_path):
     assert read_grid("{related: [{maximum: of-groups}]}")
     with pytest.raises(SpecError, match="list of mappings"):
@@ -193,7 +222,7 @@ def test_queries_are_written_over_one_joined_table():
 def test_limits_leave_few_people_out():
     table = originals(often(made_up(5, 200)))
     limits = [
-        value["at-most"] for value in VARIANTS_OF_ROWS["maximum"](table) if value != "of-groups"
+        value["at-most"] for value in VARIANTS_OF_ROWS["maximum"][1](table) if value != "of-groups"
     ]
     times = Counter(table.related.owner.tolist())
     for limit in limits:

@@ -15,7 +15,7 @@ Source: this project (the guide's page on related tables).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -24,7 +24,12 @@ import numpy as np
 from sfumato.expectations.groups.counting import count, count_people, dense
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import People, RelatedRows
-from sfumato.expectations.groups.related import Insiders, most_common, surely_of_somebody
+from sfumato.expectations.groups.related import (
+    Insiders,
+    fewest_rows,
+    most_common,
+    surely_of_somebody,
+)
 from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
@@ -37,13 +42,19 @@ from sfumato.tasks.attacks.shared.attack import (
     skipped_attack,
 )
 from sfumato.tasks.attacks.shared.beliefs import top_in_group
+from sfumato.tasks.forms.related.facts import NumbersShown, how_numbers_are_shown
 from sfumato.tasks.forms.related.parameters import GROUPS, PEOPLE
 from sfumato.tasks.microdata.grouping import related_rows
-from sfumato.tasks.microdata.table import OwnedRows
+from sfumato.tasks.microdata.table import Microdata, OwnedRows, key
 
 _UNKNOWN = "the quasi-identifiers do not show the groups of all people"
 _PUBLISHED = "at most, by the published numbers of groups"
 _LEARNED = "related rows"
+_WORDS_OF_GROUPS: Mapping[NumbersShown, str] = {
+    "hidden": "nothing but the group",
+    "shuffled": "the group and its numbers of rows",
+    "published": "the group and the published numbers of rows",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +67,8 @@ class RelatedTruth:
         group: the group of each person (int64).
         owned: the rows, and the person of each.
         related: the same rows, counted by group and by person.
+        numbers: how the release shows numbers of rows.
+        alone: marks the people with whom nobody shares the quasi-identifiers (bool).
     """
 
     name: str
@@ -63,6 +76,8 @@ class RelatedTruth:
     group: np.ndarray
     owned: OwnedRows
     related: RelatedRows
+    numbers: NumbersShown = "hidden"
+    alone: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
     def counts(self) -> Counts:
@@ -84,8 +99,11 @@ class RelatedTruth:
 
     @cached_property
     def by_groups(self) -> np.ndarray:
-        """Mark people of whom a value is certain from the group alone (bool)."""
-        certain = surely_of_somebody(self.sizes, self.related, self.name)
+        """Mark people of whom a value is certain from what is published of the group (bool)."""
+        if self.numbers == "published":
+            return self.by_numbers
+        fewest = fewest_rows(self.sizes, self.related) if self.numbers == "shuffled" else 0
+        certain = surely_of_somebody(self.sizes, self.related, self.name, fewest)
         return np.asarray(certain[self.people.group])
 
     @cached_property
@@ -131,7 +149,23 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
         return None
     sizes = as_integers(target.tables[GROUPS][PEOPLE])
     counted = related_rows(owned, group, [target.sensitive])
-    return RelatedTruth(target.sensitive, sizes, group, owned, counted)
+    rows = people if whose is None else whose.rows
+    return RelatedTruth(
+        target.sensitive,
+        sizes,
+        group,
+        owned,
+        counted,
+        how_numbers_are_shown(target.declared.columns),
+        _alone(rows),
+    )
+
+
+def _alone(people: Microdata) -> np.ndarray:
+    """Mark the people with whom nobody shares the quasi-identifiers (bool)."""
+    keys, _ = key(people.with_roles("quasi-identifier"), people.rows)
+    _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(times[place.reshape(-1)] == 1)
 
 
 def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
@@ -156,7 +190,7 @@ def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
             target,
             truth,
             truth.by_groups,
-            "nothing but the group",
+            _WORDS_OF_GROUPS[truth.numbers],
             {"in groups in which all rows have one value": truth.share(alike[people.group])},
         ),
     )
@@ -185,7 +219,20 @@ def by_numbers(target: AttackedRelease) -> tuple[Score, ...]:
             truth.share(believed),
             tally=Proportion(int(believed.sum()), truth.with_rows),
         ),
+        *_numbers_read(target, truth),
     )
+
+
+def _numbers_read(target: AttackedRelease, truth: RelatedTruth) -> Iterator[Score]:
+    """Yield the share of people whose own number of rows the files show."""
+    if truth.numbers == "published":
+        marked = truth.alone[truth.people.person]
+        yield Score(
+            f"people with rows in {_table(target)} whose number of rows the files show, as no "
+            "other person has the same quasi-identifiers",
+            truth.share(marked),
+            tally=Proportion(int(marked.sum()), truth.with_rows),
+        )
 
 
 def by_insiders(target: AttackedRelease) -> tuple[Score, ...]:

@@ -25,6 +25,8 @@ from sfumato.tasks.schema.published import DeclaredColumn, Schema
 
 Told = Literal["none", "presence", "numbers", "any"]
 """What facts of people say of numbers of related rows, as `related-l-diversity` has it."""
+NumbersShown = Literal["hidden", "shuffled", "published"]
+"""Numbers of rows of people: in no file, in any order within the group, or beside the person."""
 TYPES = frozenset({"boolean", "integer", "decimal"})
 """The types that facts can have."""
 _TEXTS = re.compile(r"'(?:[^']|'')*'")
@@ -98,6 +100,13 @@ def shuffled_number(columns: Mapping[str, StatedFact]) -> str | None:
         if column.role == "sensitive" and is_number_of_rows(column)
     )
     return next(shuffled, None)
+
+
+def how_numbers_are_shown(columns: Mapping[str, StatedFact]) -> NumbersShown:
+    """Return how a release shows the number of rows of people."""
+    if published_number(columns) is not None:
+        return "published"
+    return "hidden" if shuffled_number(columns) is None else "shuffled"
 
 
 def shows_numbers(columns: Mapping[str, StatedFact]) -> bool:

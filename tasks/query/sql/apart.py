@@ -30,6 +30,7 @@ from sfumato.tasks.query.question.ways import apart as way
 from sfumato.tasks.query.sql.bounds_query import AnswerColumns, of_help_tables
 from sfumato.tasks.query.sql.facts import HIT_PEOPLE, FactConditions
 from sfumato.tasks.query.sql.marginal_counts import Estimator
+from sfumato.tasks.query.sql.related_numbers import HIT_TOTALS, ShownNumbers, join_met
 from sfumato.tasks.query.sql.related_values import RelatedValues
 from sfumato.tasks.query.sql.trees import (
     BOUNDS_OF,
@@ -68,8 +69,8 @@ _GREATEST = "CASE WHEN c < b THEN c ELSE b END"
 _ENDS = ("lo", "hi", "pl", "ph")
 """The least and the greatest number of rows, or of people, and those of people with rows."""
 _RESERVED = re.compile(
-    rf"selected|{HIT_PEOPLE}|hit_rows|met_people|{CELLED}|ranged|counted|"
-    r"(fact|hit|valued|ranked|copies|pieces|taken|sums|fewest|extreme|hull|runs|bounds)_[0-9]+"
+    rf"selected|{HIT_PEOPLE}|hit_(rows|numbers|totals)|met_people|{CELLED}|ranged|counted|"
+    r"(fact|hit|met|valued|ranked|copies|pieces|taken|sums|fewest|extreme|hull|runs|bounds)_[0-9]+"
 )
 """The names of parts of queries."""
 
@@ -222,9 +223,69 @@ class _Counts:
         grouped = [*columns, own(GROUP_ID)]
         return select(counted, self.form.people, where=[condition], group_by=grouped)
 
+    @cached_property
+    def numbers(self) -> ShownNumbers | None:
+        """The numbers of rows that the release shows, or None."""
+        return ShownNumbers.from_terms(self.declared)
+
+    @property
+    def source(self) -> str:
+        """The part with the hit people of each group, and what is known of their rows."""
+        if self.numbers is not None and self.numbers.kind == "shuffled":
+            return HIT_TOTALS
+        return self.facts.source
+
+    def parts_of_people(self) -> list[Part]:
+        """Return the parts up to `source`, by the keys of people."""
+        if self.numbers is None:
+            return self.hit_people()
+        if self.numbers.kind == "published":
+            columns, named = self.keys_of_table(related=False)
+            return self.numbers.parts_of_hit(self._count_people(), columns, named)
+        of_rows = {key.alias for key in self.keys_of_table(related=True)[1]}
+        keys = [key for key in key_names(self.question) if key not in of_rows]
+        shuffled = self.numbers.parts_of_some(self.facts.source, self.facts.fewest, keys)
+        return [*self.hit_people(), *shuffled]
+
+    def parts_of_conditions(self, conditions: Sequence[tuple[int, str]]) -> list[Part]:
+        """Return the parts about conditions on people's rows, where numbers of rows are shown.
+
+        Args:
+            conditions: of each the number of rows, and the column with the hit rows of a group.
+        """
+        if self.numbers is None:
+            return []
+        keys = [key.alias for key in self.keys_of_table(related=False)[1]]
+        return [
+            self.numbers.met(number, times, rows, keys)
+            for number, (times, rows) in enumerate(conditions)
+        ]
+
+    def people_with(
+        self, number: int, times: int, rows: str, of_same_people: bool = False
+    ) -> tuple[exp.Expr, exp.Expr]:
+        """Return the least and the greatest number of hit people who meet a condition.
+
+        The least is of the fewest who may be hit, and the greatest of the most; `of_same_people`
+        gives the greatest of the fewest, and the least of the most.
+        """
+        ends = (self.facts.fewest, "hits")
+        fewest, most = ends[::-1] if of_same_people else ends
+        if self.numbers is None:
+            return people_with(times, rows, fewest, most)
+        return self.numbers.ends(number, times, rows, fewest, most)
+
+    def in_groups(self, columns: Sequence[exp.Expr], conditions: int) -> exp.Select:
+        """Return the query of the groups in cells with further columns about conditions."""
+        query = select([tree(f"{CELLED}.*"), *columns], CELLED)
+        if self.numbers is not None:
+            join_met(query, conditions)
+        return query
+
     def parts_by_cell(self, columns: Sequence[exp.Expr], joined: exp.Select) -> list[Part]:
         """Return the parts with the numbers of each hit group, and its cell."""
-        totals = trees(*(text.format(fewest=self.facts.fewest) for text in _TOTALS))
+        plain = (text.format(fewest=self.facts.fewest) for text in _TOTALS)
+        totals = trees(*plain) if self.numbers is None else self.numbers.totals()
         people = [own(name) for name in dict.fromkeys(("hits", self.facts.fewest))]
         numbers = [own(GROUP_ID, "p"), *people, *columns, *totals]
         selected = joined.select(*keys_of(self.question), *numbers, copy=False)
@@ -263,12 +324,13 @@ class _RelatedRows(_Counts):
         for number, _ in enumerate(columns):
             table = f"{BOUNDS_OF}{number}"
             join(query, table, same("cell", table, "counted"), "LEFT")
-        ranged = select([tree(f"{CELLED}.*"), *self._ends()], CELLED)
+        conditions = [(1, "c")] if self._counts_people else []
         parts: list[Part] = [
-            *self.hit_people(),
+            *self.parts_of_people(),
             ("hit_rows", self._hit_rows()),
             *self.parts_by_cell([own("c")], self._join_tables()),
-            ("ranged", ranged),
+            *self.parts_of_conditions(conditions),
+            ("ranged", self.in_groups(list(self._ends()), len(conditions))),
             ("counted", self.sum_by_cell(self._end_names)),
         ]
         for values in self._values.values():
@@ -283,13 +345,13 @@ class _RelatedRows(_Counts):
 
     def _join_tables(self) -> exp.Select:
         """Return the query of the groups in which both people and rows are hit."""
-        query = exp.select().from_(exp.table_(self.facts.source, alias="p"))
+        query = exp.select().from_(exp.table_(self.source, alias="p"))
         join(query, exp.table_("hit_rows", alias="r"), same(GROUP_ID, "r", "p"))
         join(query, exp.table_(GROUPS, alias="g"), same(GROUP_ID, "g", "p"))
         return query
 
     def _ends(self) -> Iterator[exp.Expr]:
-        ends = (tree(_LEAST), tree(_GREATEST), *people_with(1, "c", self.facts.fewest))
+        ends = (tree(_LEAST), tree(_GREATEST), *self.people_with(0, 1, "c"))
         for end, name in zip(ends, _ENDS, strict=True):
             if name in self._end_names:
                 yield alias(end, name)
@@ -297,8 +359,11 @@ class _RelatedRows(_Counts):
     @property
     def _end_names(self) -> Sequence[str]:
         """The ends that are needed: of rows, and of people if these are counted."""
-        counts_people = any(aggregate.distinct for aggregate in self.question.aggregates)
-        return _ENDS if counts_people else _ENDS[:2]
+        return _ENDS if self._counts_people else _ENDS[:2]
+
+    @property
+    def _counts_people(self) -> bool:
+        return any(aggregate.distinct for aggregate in self.question.aggregates)
 
     @cached_property
     def _values(self) -> dict[str, RelatedValues]:
@@ -310,9 +375,18 @@ class _RelatedRows(_Counts):
         _, keys = self.keys_of_table(related=True)
         condition = condition_on_rows(self.question)
         table, columns, fewest = self.form.related, self.declared.columns, self.facts.fewest
+        lack = self.numbers is not None
         return {
             name: RelatedValues(
-                number, name, columns[name].scale or 0, table, keys, condition, of_column, fewest
+                number,
+                name,
+                columns[name].scale or 0,
+                table,
+                keys,
+                condition,
+                of_column,
+                fewest,
+                lack,
             )
             for number, (name, of_column) in enumerate(kinds.items())
         }
@@ -346,9 +420,15 @@ class _People(_Counts):
     def bounds(self) -> exp.Select:
         """Return the query for bounds: k0, …, then l0, u0, …, and the least number of people."""
         ends = [(own("lo", "counted"), own("hi", "counted")) for _ in self.question.aggregates]
-        parts: list[Part] = [*self.hit_people(), *self._hit_rows()]
+        parts: list[Part] = [*self.parts_of_people(), *self._hit_rows()]
         columns = [tree(f"COALESCE({name}.c, 0) AS {name}_rows") for name, _ in self._hit_rows()]
         parts += self.parts_by_cell(columns, self._join_tables())
+        parts += self.parts_of_conditions(
+            [
+                (has.times, f"hit_{number}_rows")
+                for number, (has, _) in enumerate(self._conditions or ())
+            ]
+        )
         parts += [("ranged", self._range_parts()), ("counted", self.sum_by_cell(_ENDS[:2]))]
         return with_parts(parts, self.answer(ends))
 
@@ -367,7 +447,7 @@ class _People(_Counts):
         return parts
 
     def _join_tables(self) -> exp.Select:
-        query = exp.select().from_(exp.table_(self.facts.source, alias="p"))
+        query = exp.select().from_(exp.table_(self.source, alias="p"))
         join(query, exp.table_(GROUPS, alias="g"), same(GROUP_ID, "g", "p"))
         for name, _ in self._hit_rows():
             join(query, name, same(GROUP_ID, name, "p"), "LEFT")
@@ -383,37 +463,59 @@ class _People(_Counts):
             return select([tree(f"{CELLED}.*"), *trees("0 AS lo", "0 AS hi")], CELLED)
         columns: list[exp.Expr] = []
         for number, (has, negated) in enumerate(conditions):
-            ends = self._people_who(has, f"hit_{number}_rows", negated)
+            ends = self._people_who(number, has, negated)
             columns += [alias(ends[0], f"least_{number}"), alias(ends[1], f"most_{number}")]
-        each = select([tree(f"{CELLED}.*"), *columns], CELLED)
-        met = _all_met(len(conditions), self.facts.fewest)
+        each = self.in_groups(columns, len(conditions))
+        met = _all_met(len(conditions), self.facts.fewest, self._people_between(conditions))
         return select([tree("met.*"), *met], each.subquery("met", copy=False))
 
-    def _people_who(self, has: PersonHas, rows: str, negated: bool) -> tuple[exp.Expr, exp.Expr]:
+    def _people_who(self, number: int, has: PersonHas, negated: bool) -> tuple[exp.Expr, exp.Expr]:
         """Return the least and the greatest number of hit people who meet one condition.
 
         If not all who may be hit are, the ends are those of the fewest and of the most hit people:
         one hit person more is at most one more who meets the condition, and one who does not.
         """
-        fewest = self.facts.fewest
+        rows = f"hit_{number}_rows"
         if not negated:
-            return people_with(has.times, rows, fewest)
-        least, greatest = people_with(has.times, rows, "hits", fewest)
+            return self.people_with(number, has.times, rows)
+        least, greatest = self.people_with(number, has.times, rows, of_same_people=True)
         return (
-            exp.Sub(this=own(fewest), expression=exp.paren(greatest)),
+            exp.Sub(this=own(self.facts.fewest), expression=exp.paren(greatest)),
             exp.Sub(this=own("hits"), expression=exp.paren(least)),
         )
 
+    def _people_between(self, conditions: Sequence[tuple[PersonHas, bool]]) -> list[exp.Expr]:
+        """Return the most people with at least so many rows of a kind, and fewer than others.
 
-def _all_met(conditions: int, fewest: str) -> list[exp.Expr]:
-    """Return the least and the greatest number of people who meet so many conditions at once."""
+        The engine counts them where numbers of rows are published.
+        """
+        if self.numbers is None or self.numbers.kind != "published":
+            return []
+        return [
+            tree(f"most_{first} + most_{second} - hits")
+            for first, (has, negated) in enumerate(conditions)
+            for second, (other, other_negated) in enumerate(conditions)
+            if has.condition == other.condition and has.times < other.times
+            if other_negated and not negated
+        ]
+
+
+def _all_met(conditions: int, fewest: str, between: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Return the least and the greatest number of people who meet so many conditions at once.
+
+    Args:
+        conditions: the number of conditions.
+        fewest: the column with the least number of hit people.
+        between: further numbers, none of which is exceeded.
+    """
     if not conditions:
         return trees(f"{fewest} AS lo", "hits AS hi")
     least = total_of([own(f"least_{number}") for number in range(conditions)])
     spare = exp.Mul(this=exp.Literal.number(conditions - 1), expression=own(fewest))
     low = exp.paren(exp.Sub(this=exp.paren(least), expression=exp.paren(spare)))
     positive = exp.If(this=exp.GT(this=low, expression=exp.Literal.number(0)), true=low.copy())
-    first, *others = (own(f"most_{number}") for number in range(conditions))
+    each: list[exp.Expr] = [own(f"most_{number}") for number in range(conditions)]
+    first, *others = [*each, *between]
     high = exp.Least(this=first, expressions=others, ignore_nulls=True) if others else first
     lowest = exp.Case(ifs=[positive], default=exp.Literal.number(0))
     return [alias(lowest, "lo"), alias(high, "hi")]

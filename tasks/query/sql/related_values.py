@@ -152,6 +152,7 @@ class RelatedValues:
         condition: the condition on rows that count, if there is one.
         kinds: the names of the aggregates, "sum" or "avg".
         fewest: the column with the least number of hit people of a group.
+        may_lack_rows: whether it may be known that hit people of a group have none of its rows.
     """
 
     number: int
@@ -162,6 +163,7 @@ class RelatedValues:
     condition: exp.Expr | None
     kinds: Set[str]
     fewest: str = "hits"
+    may_lack_rows: bool = False
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts up to the bounds by cell."""
@@ -208,7 +210,8 @@ class RelatedValues:
     def _copies(self) -> exp.Select:
         """Return the query of each value's rows among the first of each end of its group."""
         keys: list[exp.Expr] = [own(name) for name in self._key_names]
-        extremes = select([tree("ranged.*"), *trees(_WITH, _WITHOUT)], "ranged")
+        where = [tree("hi > 0")] if self.may_lack_rows else []
+        extremes = select([tree("ranged.*"), *trees(_WITH, _WITHOUT)], "ranged", where=where)
         gaps = select([*keys, *self._gaps()], extremes.subquery("extremes", copy=False))
         joined = select(
             trees("r.*", "w.v", "w.times", "w.below", "r.c - w.below - w.times AS above"),
