@@ -24,7 +24,13 @@ import numpy as np
 from sfumato.expectations.groups.counting import count, count_people, dense
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import People, RelatedRows
-from sfumato.expectations.groups.related import Insiders, most_common, surely_of_somebody
+from sfumato.expectations.groups.related import (
+    Insiders,
+    fewest_rows,
+    had_by_everybody,
+    most_common,
+    surely_of_somebody,
+)
 from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.sorting import distinct
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
@@ -37,9 +43,11 @@ from sfumato.tasks.attacks.shared.attack import (
     skipped_attack,
 )
 from sfumato.tasks.attacks.shared.beliefs import top_in_group
+from sfumato.tasks.forms.related.facts import Told, told_by_facts
 from sfumato.tasks.forms.related.parameters import GROUPS, PEOPLE
 from sfumato.tasks.microdata.grouping import related_rows
 from sfumato.tasks.microdata.table import OwnedRows
+from sfumato.tasks.query.question.ways import facts_of
 
 _UNKNOWN = "the quasi-identifiers do not show the groups of all people"
 _PUBLISHED = "at most, by the published numbers of groups"
@@ -56,6 +64,7 @@ class RelatedTruth:
         group: the group of each person (int64).
         owned: the rows, and the person of each.
         related: the same rows, counted by group and by person.
+        told: what facts of people, published beside the rows, say of numbers of rows.
     """
 
     name: str
@@ -63,6 +72,7 @@ class RelatedTruth:
     group: np.ndarray
     owned: OwnedRows
     related: RelatedRows
+    told: Told = "none"
 
     @property
     def counts(self) -> Counts:
@@ -84,9 +94,22 @@ class RelatedTruth:
 
     @cached_property
     def by_groups(self) -> np.ndarray:
-        """Mark people of whom a value is certain from the group alone (bool)."""
-        certain = surely_of_somebody(self.sizes, self.related, self.name)
+        """Mark people of whom a value is certain from the group alone (bool).
+
+        Facts that are numbers of rows, or whether there are some, are the group's as well.
+        """
+        fewest: np.ndarray | int = 0
+        if self.told in ("presence", "numbers"):
+            rows = fewest_rows(self.sizes, self.related)
+            fewest = np.minimum(rows, 1) if self.told == "presence" else rows
+        certain = surely_of_somebody(self.sizes, self.related, self.name, fewest)
         return np.asarray(certain[self.people.group])
+
+    @cached_property
+    def at_most_by_groups(self) -> np.ndarray:
+        """Mark people of whom a value may be certain from the group and any facts of it (bool)."""
+        everybody = had_by_everybody(self.sizes, self.related, self.name)
+        return np.asarray(self.by_groups | everybody[self.people.group])
 
     @cached_property
     def by_numbers(self) -> np.ndarray:
@@ -131,7 +154,9 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
         return None
     sizes = as_integers(target.tables[GROUPS][PEOPLE])
     counted = related_rows(owned, group, [target.sensitive])
-    return RelatedTruth(target.sensitive, sizes, group, owned, counted)
+    columns = {name: target.declared.columns[name] for name in facts_of(target.declared)}
+    told = told_by_facts(columns)
+    return RelatedTruth(target.sensitive, sizes, group, owned, counted, told)
 
 
 def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
@@ -143,6 +168,9 @@ def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
     alike = counts.largest == truth.related.rows.sizes
     own = people.held[truth.name]
     everyone = int(truth.sizes.sum())
+    beside = {"in groups in which all rows have one value": truth.share(alike[people.group])}
+    if truth.told == "any":
+        beside["at most, with the facts of the group"] = truth.share(truth.at_most_by_groups)
     return (
         Score(
             f"a value of their own in {_table(target)} guessed from the group alone",
@@ -157,7 +185,7 @@ def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
             truth,
             truth.by_groups,
             "nothing but the group",
-            {"in groups in which all rows have one value": truth.share(alike[people.group])},
+            beside,
         ),
     )
 
