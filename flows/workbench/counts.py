@@ -110,7 +110,7 @@ class DeclaredTable:
 
 
 def declared_table(spec: OpenedSpec) -> DeclaredTable:
-    """Return the source and the columns of a spec.
+    """Return the source and the columns of a spec; facts of people are in no source.
 
     Raises:
         SpecError: where one of these is wrong.
@@ -120,6 +120,7 @@ def declared_table(spec: OpenedSpec) -> DeclaredTable:
     try:
         source = Source.model_validate(document.get("source"))
         written = {name: ColumnSpec.model_validate(keys) for name, keys in columns.items()}
+        written = {name: column for name, column in written.items() if column.derive is None}
     except (ValidationError, AttributeError) as error:
         fault = spec.fault() or type(error).__name__
         raise SpecError(fault) from None

@@ -62,7 +62,11 @@ def attacks_on(target: AttackedRelease) -> Mapping[str, Attack]:
     if target.declared.has_related_rows:
         from sfumato.tasks.attacks.group import related_rows  # few releases have such rows
 
-        return related_rows.ATTACKS if target.sensitive else {}
+        if not target.sensitive or not facts_of(target.declared):
+            return related_rows.ATTACKS if target.sensitive else {}
+        from sfumato.tasks.attacks.group import related_facts
+
+        return {**related_rows.ATTACKS, "related-facts": related_facts.by_facts}
     whole = target.people.rows and not target.declared.is_composed
     if not target.sensitive:
         return {name: ATTACKS[name] for name in _OF_RECORDS if whole}

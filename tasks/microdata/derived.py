@@ -77,7 +77,7 @@ def require_types(facts: Facts, table: str, columns: Mapping[str, ColumnSpec]) -
     schema = [pa.field(name, _arrow_type(column)) for name, column in columns.items()]
     empty = Microdata(tuple(encode(f.name, "insensitive", pa.array([], f.type)) for f in schema), 0)
     for name, sql in parse_facts(facts, table, columns).items():
-        _compute(name, facts[name], sql, OwnedRows(np.zeros(0, np.int64), empty), 0)
+        compute_fact(name, facts[name], sql, OwnedRows(np.zeros(0, np.int64), empty), 0)
 
 
 def _arrow_type(column: ColumnSpec) -> pa.DataType:
@@ -110,7 +110,9 @@ def with_facts(
     parsed = parse_facts(facts, table, columns)
     made = [
         encode(
-            name, facts[name].role, _compute(name, facts[name], sql, people.related, people.rows)
+            name,
+            facts[name].role,
+            compute_fact(name, facts[name], sql, people.related, people.rows),
         )
         for name, sql in parsed.items()
     ]
@@ -146,10 +148,26 @@ def _rows_kept(missing: np.ndarray, name: str, policy: NullPolicy) -> np.ndarray
     return ~missing if policy == "drop-row" else np.ones(len(missing), dtype=bool)
 
 
-def _compute(
-    name: str, column: ColumnSpec, sql: PersonSql, related: OwnedRows, people: int
+def compute_fact(
+    name: str,
+    column: ColumnSpec | DeclaredColumn,
+    sql: PersonSql,
+    related: OwnedRows,
+    people: int,
 ) -> pa.Array:
-    """Return the value of each person."""
+    """Return the value of each person.
+
+    Args:
+        name: of the fact.
+        column: with its type.
+        sql: what it is computed by.
+        related: the rows of people.
+        people: their number.
+
+    Raises:
+        SpecError: if the SQL does not fit the types.
+        InputError: if a value cannot be computed.
+    """
     rows = _as_table(sql, related)
     with session({sql.table: rows}, _LIMITS) as connection:
         stop = Timer(_SECONDS, connection.interrupt)
@@ -183,7 +201,9 @@ def _as_table(sql: PersonSql, related: OwnedRows) -> pa.Table:
     )
 
 
-def _with_type(name: str, column: ColumnSpec, connection: object, query: exp.Select) -> str:
+def _with_type(
+    name: str, column: ColumnSpec | DeclaredColumn, connection: object, query: exp.Select
+) -> str:
     """Return the SQL of a query whose value has the column's type.
 
     Raises:

@@ -75,6 +75,12 @@ SCRIPTS: dict[str, str] = {
     "i5FyaRidYutUS58oBKyM98QSG+zIzKbufM6O49rDTpw=": "labels, fetched",
     "AwoZ19HnMBH8kPulKRSH/M+phQjkETy9aue64y9Z9TM=": "rows, fetched",
     "XSOdkFKrQWaB+puMbvZxhZPvQ+SnEQknLQEPQz3E+QM=": "subdomains, fetched",
+    "GUcg5hiGiGJRgJKo9sEG8uwFvq3eA93FtYiAlj8X7ng=": "rows",
+    "sz6AocZx1fkJJwv131PFr5P7m5C4dG4IemL8VQ2cTX8=": "rows, fetched",
+    "a29Lf5U+L5MsiH8KO2NKEv9ABg0osyClYGdTBILC46s=": "apart",
+    "gMnak9gNs9jtTUczmtRpNuJIcfRDH7zAOe999erHPII=": "apart, fetched",
+    "F6KawRckhixNkNx92B0V/mTnm6c8KaSdWRl9Du/nlV0=": "facts",
+    "Kbg3xCA0gWVRTNCtAjIy53EeSOjnDkDWE+/nB4OcHJY=": "facts, fetched",
 }
 """The way of showing, and of reading tables, of each script of a version.
 

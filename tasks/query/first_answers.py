@@ -1,4 +1,4 @@
-"""The answers that a release's page shows before anybody asks: three questions by a fixed rule.
+"""The answers that a release's page shows before anybody asks: some questions by a fixed rule.
 
 The rule needs the declaration and the published tables alone, so that whoever checks a release
 asks the same. Bounds are exact; estimates are left out, since other software may round them in
@@ -20,6 +20,7 @@ from sfumato.tasks.query.inquiries.answer import Answer
 from sfumato.tasks.query.inquiries.answering import OpenTables
 from sfumato.tasks.query.language.several import read_inquiries
 from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.query.question.ways import facts_of
 from sfumato.tasks.schema.files import regular
 from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.terms.terms import Declared
@@ -102,8 +103,8 @@ def first_questions(declared: Declared, read: Files) -> list[list[FirstQuestion]
 def _of_two_tables(declared: Declared, few: Sequence[tuple[str]]) -> list[list[FirstQuestion]]:
     """Return questions for people and their related rows, by a column of people with few values.
 
-    Related rows by each of their columns, the mean of their first number, or how many there are,
-    and the people who have some.
+    Facts of people first; then related rows by each of their columns, the mean of their first
+    number, or how many there are, and the people who have some.
     """
     form = declared.form
     people, related, key = form.table_of_rows, form.related_table, form.person_key
@@ -114,11 +115,24 @@ def _of_two_tables(declared: Declared, few: Sequence[tuple[str]]) -> list[list[F
     alone = [FirstQuestion(by=(name,), source=related, related=related) for name in texts_first]
     beside = [FirstQuestion(averaged, keys, joined, related) for keys in few]
     owners = [FirstQuestion(None, keys, joined, related, key) for keys in few]
-    return [alone, beside, owners]
+    return [*_of_facts(declared, few), alone, beside, owners]
+
+
+def _of_facts(declared: Declared, few: Sequence[tuple[str]]) -> list[list[FirstQuestion]]:
+    """Return questions for facts of people: people by a fact, and the mean of the first number.
+
+    People are counted by the first fact with few values, truth values first.
+    """
+    people, facts = declared.form.table_of_rows, sorted(facts_of(declared))
+    truths_first = sorted(facts, key=lambda name: declared.columns[name].type in _NUMBERS)
+    numbers = [name for name in facts if declared.columns[name].type in _NUMBERS]
+    counts = [FirstQuestion(by=(name,), source=people) for name in truths_first]
+    means = [FirstQuestion(numbers[0], keys, people) for keys in [*few, ()]] if numbers else []
+    return [questions for questions in (counts, means) if questions]
 
 
 def first_answers(declared: Declared, read: Files) -> tuple[FirstAnswer, ...]:
-    """Return the answers that a release gives in few lines, at most three.
+    """Return the answers that a release gives in few lines, at most three, or five with facts.
 
     Args:
         declared: the release as its manifest declares it.

@@ -25,7 +25,7 @@ from sfumato.tasks.report.codings import coding_lines, unmoved_dates
 from sfumato.tasks.report.group_plots import Plot, ranges_plot, sizes_plot
 from sfumato.tasks.report.line_entries import words_of_line
 from sfumato.tasks.report.numbers import percentage
-from sfumato.tasks.report.page_data import is_fetched
+from sfumato.tasks.report.page_data import is_fetched, way_of_script
 from sfumato.tasks.report.promises import (
     kind_of,
     remaining_uncertainty,
@@ -161,7 +161,7 @@ def _script(content: PageContent) -> dict[str, Any]:
     """Return the tables and the script of a page that answers questions; both None otherwise."""
     if content.data is None:
         return {"data": None, "script": None, "script_hash": None}
-    shows, fetched = content.declared.form.shows, is_fetched(content.data)
+    shows, fetched = way_of_script(content.declared), is_fetched(content.data)
     return {
         "data": Markup(content.data),  # noqa: S704 -- JSON without markup: see `page_data`
         "script": Markup(page_script(shows, fetched=fetched)),  # noqa: S704 -- a file of ours

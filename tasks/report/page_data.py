@@ -25,7 +25,12 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, VACANT_ROWS
 from sfumato.tasks.forms.recoded import TABLE
 from sfumato.tasks.microdata.table import Column, encode, key
-from sfumato.tasks.query.question.ways import relations, tables_of_counts
+from sfumato.tasks.query.question.ways import (
+    bundles_of_facts,
+    facts_of,
+    relations,
+    tables_of_counts,
+)
 from sfumato.tasks.report.stated import factors_of_script
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
@@ -61,8 +66,7 @@ def page_data(tables: Tables, declared: Declared) -> str | None:
         tables: the published tables.
         declared: the release as its manifest declares it.
     """
-    shows = declared.form.shows
-    if _is_unanswered(declared, tables) or shows not in _TABLES:
+    if _is_unanswered(declared, tables) or declared.form.shows not in _TABLES:
         return None
     fits = _least_length(tables) <= MOST_TEXT
     text = _text(declared, tables, fetched=False) if fits else None
@@ -80,8 +84,17 @@ def _knows_all(tables: Tables, declared: Declared) -> bool:
     """Decide whether the script of this layout knows all that two related tables publish."""
     columns_known = {name: {*columns} for name, columns in _two_tables(declared).items()}
     same = columns_known == {name: {*table.column_names} for name, table in tables.items()}
-    facts = {*declared.names_with_roles("sensitive")} - {*declared.form.related_columns}
-    return same and not facts and tells("two tables", declared.software)
+    own = {*declared.names_with_roles("sensitive")} - {*declared.form.related_columns}
+    known = own == {*facts_of(declared)}
+    return same and known and tells("two tables", declared.software)
+
+
+def way_of_script(declared: Declared) -> str:
+    """Return the name of the script of a page, and of its engine: that of the form's way.
+
+    Two related tables with facts of people have one of their own.
+    """
+    return "facts" if facts_of(declared) else declared.form.shows
 
 
 def is_fetched(data: str) -> bool:
@@ -96,7 +109,7 @@ def _text(declared: Declared, tables: Tables, *, fetched: bool) -> str | None:
     try:
         document = {
             **({"fetched": True} if fetched else {}),
-            "shows": shows,
+            "shows": way_of_script(declared),
             "counts": declared.form.counts_alone,
             "columns": [_description(name, column) for name, column in declared.columns.items()],
             **factors_of_script(declared),
@@ -280,10 +293,11 @@ def _two_tables(declared: Declared) -> dict[str, list[str]]:
 def _people_and_rows(tables: Tables, declared: Declared) -> Document:
     """Return people with their groups, the related rows of each group, and its numbers."""
     people, related, groups = (tables[n].select(c) for n, c in _two_tables(declared).items())
+    facts = [people.select([GROUP_ID, *names]) for names in bundles_of_facts(declared)]
     return {
         **_names_of_tables(declared),
-        "rows": _table(_by_group(people)),
-        "values": [_table(_with_counts(related, _times(related)))],
+        "rows": _table(_by_group(people.drop_columns(list(facts_of(declared))))),
+        "values": [_table(_with_counts(table, _times(table))) for table in (related, *facts)],
         "groups": _table(_by_group(groups)),
     }
 
@@ -402,10 +416,15 @@ def _subdomains_in_files(tables: Tables, declared: Declared) -> Document:
 def _people_and_rows_in_files(_: Tables, declared: Declared) -> Document:
     """Name the files with people, with related rows, and with whole numbers of groups."""
     (people, own), (related, values), (groups, numbers) = _two_tables(declared).items()
+    facts = facts_of(declared)
+    bundles = [[GROUP_ID, *names] for names in bundles_of_facts(declared)]
     return {
         **_names_of_tables(declared),
-        "rows": _files([people], own),
-        "values": [_files([related], values, once=True)],
+        "rows": _files([people], [name for name in own if name not in facts]),
+        "values": [
+            _files([related], values, once=True),
+            *(_files([people], names, once=True) for names in bundles),
+        ],
         "groups": _files([groups], numbers, like=dict.fromkeys(numbers, GROUP_ID)),
     }
 

@@ -7,6 +7,7 @@
 import { readFileSync } from "node:fs";
 import "../../tasks/report/script/apart.js";
 import "../../tasks/report/script/columns.js";
+import "../../tasks/report/script/facts.js";
 import "../../tasks/report/script/labels.js";
 import "../../tasks/report/script/rows.js";
 import "../../tasks/report/script/subdomains.js";

@@ -1,12 +1,18 @@
 """Specs of two tables in the workbench: each step shows them, or says what to do instead."""
 
 import time
+from threading import Thread
 
 import pytest
 import yaml
 
+from sfumato.flows.workbench.serve import open_workbench
 from sfumato.flows.workbench.steps import STEPS
+from tests.facts.clinic import clinic, spec_of_clinic
 from tests.related.hospital import made_up, spec_with
+from tests.workbench.test_walk import Watched, browser, page
+
+__all__ = ["browser", "page"]
 
 NAME = "hospital.yaml"
 
@@ -117,3 +123,35 @@ def test_two_files_are_drafted_from_the_first_page(hospital, visitor):
     document = yaml.safe_load((hospital.parent / "both.yaml").read_text("utf-8"))
     assert list(document["tables"]) == ["patients", "stays"]
     assert "rows that belong to patients" in visitor.get("/columns/both.yaml").text
+
+
+def test_facts_of_people_are_in_no_source(folder, visitor):
+    spec_of_clinic(folder, clinic(4, 60), publish={"uri": "releases"})
+    people = page_with(visitor, f"/columns/{NAME}", "60 rows were read")
+    assert "cannot be counted" not in people
+    assert "role:readmitted" in people
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(300)
+def test_every_step_of_two_tables_fits_on_a_telephone(page, tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    spec = spec_of_clinic(tmp_path / "folder", clinic(4, 60), publish={"uri": "releases"})
+    watched = Watched(page)
+    with open_workbench(spec, {"SFUMATO_WORK": str(tmp_path / "work")}) as workbench:
+        serving = Thread(target=workbench.run, daemon=True)
+        serving.start()
+        page.goto(workbench.opening.as_uri())
+        page.wait_for_url("**/columns/hospital.yaml")
+        entrance = page.url.rsplit("/", 2)[0]
+        page.get_by_text("60 rows were read").wait_for()
+        for path in (*(f"{step.name}/{NAME}" for step in STEPS), f"columns/{NAME}?table=stays", ""):
+            page.goto(f"{entrance}/{path}")
+            watched.look()
+            clipped = page.evaluate(
+                "[...document.querySelectorAll('main .scroll')]"
+                ".filter((part) => part.scrollWidth > part.clientWidth + 1).length"
+            )
+            assert not clipped, path
+        assert watched.complaints == []
+    serving.join(timeout=10)

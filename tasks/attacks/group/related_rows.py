@@ -27,6 +27,7 @@ from sfumato.expectations.groups.groups import People, RelatedRows
 from sfumato.expectations.groups.related import (
     Insiders,
     fewest_rows,
+    had_by_everybody,
     most_common,
     surely_of_somebody,
 )
@@ -42,10 +43,16 @@ from sfumato.tasks.attacks.shared.attack import (
     skipped_attack,
 )
 from sfumato.tasks.attacks.shared.beliefs import top_in_group
-from sfumato.tasks.forms.related.facts import NumbersShown, how_numbers_are_shown
+from sfumato.tasks.forms.related.facts import (
+    NumbersShown,
+    Told,
+    how_numbers_are_shown,
+    told_by_facts,
+)
 from sfumato.tasks.forms.related.parameters import GROUPS, PEOPLE
 from sfumato.tasks.microdata.grouping import related_rows
 from sfumato.tasks.microdata.table import Microdata, OwnedRows, key
+from sfumato.tasks.query.question.ways import facts_of
 
 _UNKNOWN = "the quasi-identifiers do not show the groups of all people"
 _PUBLISHED = "at most, by the published numbers of groups"
@@ -68,6 +75,7 @@ class RelatedTruth:
         owned: the rows, and the person of each.
         related: the same rows, counted by group and by person.
         numbers: how the release shows numbers of rows.
+        told: what facts of people, published beside the rows, say of numbers of rows.
         alone: marks the people with whom nobody shares the quasi-identifiers (bool).
     """
 
@@ -77,6 +85,7 @@ class RelatedTruth:
     owned: OwnedRows
     related: RelatedRows
     numbers: NumbersShown = "hidden"
+    told: Told = "none"
     alone: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
@@ -99,12 +108,24 @@ class RelatedTruth:
 
     @cached_property
     def by_groups(self) -> np.ndarray:
-        """Mark people of whom a value is certain from what is published of the group (bool)."""
+        """Mark people of whom a value is certain from what is published of the group (bool).
+
+        Facts that are numbers of rows, or whether there are some, are the group's as well.
+        """
         if self.numbers == "published":
             return self.by_numbers
-        fewest = fewest_rows(self.sizes, self.related) if self.numbers == "shuffled" else 0
+        fewest: np.ndarray | int = 0
+        if self.numbers == "shuffled" or self.told == "presence":
+            rows = fewest_rows(self.sizes, self.related)
+            fewest = np.minimum(rows, 1) if self.told == "presence" else rows
         certain = surely_of_somebody(self.sizes, self.related, self.name, fewest)
         return np.asarray(certain[self.people.group])
+
+    @cached_property
+    def at_most_by_groups(self) -> np.ndarray:
+        """Mark people of whom a value may be certain from the group and any facts of it (bool)."""
+        everybody = had_by_everybody(self.sizes, self.related, self.name)
+        return np.asarray(self.by_groups | everybody[self.people.group])
 
     @cached_property
     def by_numbers(self) -> np.ndarray:
@@ -150,6 +171,7 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
     sizes = as_integers(target.tables[GROUPS][PEOPLE])
     counted = related_rows(owned, group, [target.sensitive])
     rows = people if whose is None else whose.rows
+    facts = {name: target.declared.columns[name] for name in facts_of(target.declared)}
     return RelatedTruth(
         target.sensitive,
         sizes,
@@ -157,6 +179,7 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
         owned,
         counted,
         how_numbers_are_shown(target.declared.columns),
+        told_by_facts(facts),
         _alone(rows),
     )
 
@@ -177,6 +200,9 @@ def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
     alike = counts.largest == truth.related.rows.sizes
     own = people.held[truth.name]
     everyone = int(truth.sizes.sum())
+    beside = {"in groups in which all rows have one value": truth.share(alike[people.group])}
+    if truth.told == "any":
+        beside["at most, with the facts of the group"] = truth.share(truth.at_most_by_groups)
     return (
         Score(
             f"a value of their own in {_table(target)} guessed from the group alone",
@@ -191,7 +217,7 @@ def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
             truth,
             truth.by_groups,
             _WORDS_OF_GROUPS[truth.numbers],
-            {"in groups in which all rows have one value": truth.share(alike[people.group])},
+            beside,
         ),
     )
 

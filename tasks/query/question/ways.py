@@ -209,6 +209,13 @@ def facts_of(declared: Terms) -> tuple[str, ...]:
     return tuple(name for name, column in facts if column.role == "sensitive")
 
 
+def bundles_of_facts(declared: Terms) -> tuple[tuple[str, ...], ...]:
+    """Return the sets of facts that are shuffled together, in order; none of a release without."""
+    facts = facts_of(declared)
+    together = declared.form.facts_together
+    return (facts,) if facts and together else tuple((name,) for name in facts)
+
+
 def _beside_people(declared: Terms) -> dict[str, tuple[str, ...]]:
     """Return the related columns, which stand together; calculated ones stand beside their own."""
     marks = {name: (name,) for name in declared.columns if name.startswith(MARK)}

@@ -38,15 +38,19 @@ import { isMark, markNumber, markOf, TWO_TABLES } from "./twotables.js";
 /** @typedef {import("./tables.js").Packed} Packed */
 /** @typedef {import("./tables.js").PackedTable} PackedTable */
 
-const RELATED = "related";
+export const RELATED = "related";
+
+export const withOtherRows = "Only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)";
 
 /**
  * A condition on people's rows that hit people must meet, or must not.
  * @typedef {{mark: Mark, negated: boolean}} Required
  */
 
+/** @typedef {{values: HitValues, digits: number}} Units values of related rows, in units with so many digits */
+
 /** @implements {Engine} */
-class TablesEngine {
+export class TablesEngine {
   /** @param {Packed} packed */
   constructor(packed) {
     const { columns } = /** @type {import("./tables.js").TwoTables} */ (packed.tables);
@@ -128,15 +132,16 @@ class TablesEngine {
   boundRows(part, condition) {
     const rows = this.rowsInGroups(condition);
     if (part.people) {
-      return (selected) => countPeople(this.hitsOf(selected, rows), 1);
+      return (selected) => withEstimate(peopleWho(this.hitsOf(selected, rows), 1, false).bounds);
     }
     if (part.column !== null) {
-      return this.boundRelated(part, condition, rows);
+      return this.boundSum(part, condition, rows);
     }
     return (selected) => {
       const hits = this.hitsOf(selected, rows);
       const { least, greatest } = sharedRows(hits);
-      const expected = hits.hitRows.reduce((sum, number, place) => sum + number * shareAt(hits, place), 0);
+      const { people, hitPeople } = hits;
+      const expected = hits.hitRows.reduce((sum, number, place) => sum + (number * hitPeople[place]) / Math.max(people[place], 1), 0);
       return withEstimate(bounds(fraction(totalOf(least)), fraction(totalOf(greatest)), expected));
     };
   }
@@ -147,7 +152,20 @@ class TablesEngine {
    * @param {Int32Array} rows of each group on which it holds
    * @returns {(selected: Selected) => Bounds} bounds of a sum or a mean of the values of related rows
    */
-  boundRelated({ aggregate, column }, condition, rows) {
+  boundSum(part, condition, rows) {
+    const units = this.units(part, condition);
+    return (selected) => {
+      const hits = this.hitsOf(selected, rows);
+      return boundRelatedOf(part.aggregate, units, selected.groups, choicesOf(hits), hits, hits.hitPeople);
+    };
+  }
+
+  /**
+   * @param {Part} part an aggregate of a column of related rows
+   * @param {Condition | null} condition
+   * @returns {Units} those on which it holds
+   */
+  units({ aggregate, column }, condition) {
     const name = String(column);
     const described = /** @type {Described} */ (this.described.get(name));
     if (!this.related.has(name)) {
@@ -160,31 +178,11 @@ class TablesEngine {
     }
     requireType(aggregate, described);
     const { units, digits } = domainOf(described, columnOf(this.rows, name).values);
-    const values = this.valuesWhere(name, condition, units);
-    const inAll = aggregate === "sum" ? sumOfHits : meanOfHits;
-    return (selected) => {
-      const { groups } = selected;
-      const hits = this.hitsOf(selected, rows);
-      const choices = choicesOf(hits);
-      const ends = inAll(values, groups, choices);
-      if (ends === null) {
-        return NOTHING;
-      }
-      const [low, high] = ends.map((end) => over(end, fraction(10n ** BigInt(digits))));
-      let [sum, number] = [0, 0];
-      groups.forEach((group, place) => {
-        sum += shareAt(hits, place) * Number(values.sumOf(group));
-        number += shareAt(hits, place) * values.countOf(group);
-      });
-      const total = sum / 10 ** digits;
-      const estimate = aggregate === "sum" ? total : number ? total / number : null;
-      const near = estimate === null ? null : clamp(estimate, low, high);
-      return withEstimate(bounds(low, high, near, !surelySome(choices)));
-    };
+    return { values: this.valuesIn(name, condition, units), digits };
   }
 
   /** @param {string} name @param {Condition | null} condition @param {bigint[]} units @returns {HitValues} */
-  valuesWhere(name, condition, units) {
+  valuesIn(name, condition, units) {
     const { codes } = columnOf(this.rows, name);
     const chosen = rowsWhere(condition, this.rows, this.described);
     const groups = this.numbers.rows.length;
@@ -224,7 +222,7 @@ class TablesEngine {
     const name = String(part.column);
     const described = /** @type {Described} */ (this.described.get(name));
     if (matching.size) {
-      throw new Mistake("Only COUNT has bounds where people are chosen by their related rows. Ask for COUNT(*)");
+      throw new Mistake(withOtherRows);
     }
     requireType(part.aggregate, described);
     const { codes, values } = columnOf(this.people, name);
@@ -244,11 +242,36 @@ class TablesEngine {
   }
 }
 
-/** @param {number} number @returns {Bounds} */
-const exactCount = (number) => bounds(fraction(number), fraction(number), fraction(number));
+/**
+ * Bound a sum or a mean of the values of related rows.
+ * @param {string} aggregate
+ * @param {Units} units
+ * @param {Int32Array} groups
+ * @param {import("./related.js").RowChoices} choices how many of them hit people of each group can have
+ * @param {Hits} hits of which the numbers of people are read
+ * @param {ArrayLike<number>} expected hit people of each group
+ * @returns {Bounds}
+ */
+export function boundRelatedOf(aggregate, { values, digits }, groups, choices, { people }, expected) {
+  const ends = (aggregate === "sum" ? sumOfHits : meanOfHits)(values, groups, choices);
+  if (ends === null) {
+    return NOTHING;
+  }
+  const [low, high] = ends.map((end) => over(end, fraction(10n ** BigInt(digits))));
+  let [sum, number] = [0, 0];
+  groups.forEach((group, place) => {
+    const share = expected[place] / Math.max(people[place], 1);
+    sum += share * Number(values.sumOf(group));
+    number += share * values.countOf(group);
+  });
+  const total = sum / 10 ** digits;
+  const estimate = aggregate === "sum" ? total : number ? total / number : null;
+  const near = estimate === null ? null : clamp(estimate, low, high);
+  return withEstimate(bounds(low, high, near, !surelySome(choices)));
+}
 
-/** @param {Hits} hits @param {number} place of a group @returns {number} the share of its people who are hit */
-const shareAt = ({ people, hitPeople }, place) => hitPeople[place] / Math.max(people[place], 1);
+/** @param {number} number @returns {Bounds} */
+export const exactCount = (number) => bounds(fraction(number), fraction(number), fraction(number));
 
 /** @param {import("./related.js").RowChoices} choices @returns {boolean} whether hit people have a hit row in all worlds */
 const surelySome = ({ first, second }) =>
@@ -256,9 +279,6 @@ const surelySome = ({ first, second }) =>
     const ranges = [first, second].filter((range) => range.least[place] <= range.greatest[place]);
     return Math.min(...ranges.map((range) => range.least[place])) > 0;
   });
-
-/** @param {Hits} hits @param {number} times @returns {Bounds} the hit people with so many hit rows */
-const countPeople = (hits, times) => withEstimate(peopleWho(hits, times, false).bounds);
 
 /**
  * @param {Hits} hits
@@ -309,7 +329,7 @@ function boundAll(people, each) {
  * @param {Scope} scope
  * @returns {Required[] | null} without those that others imply; null if nobody can meet all
  */
-function requiredBy(matching, { marks }) {
+export function requiredBy(matching, { marks }) {
   /** @type {Required[]} */
   const required = [];
   for (const [name, condition] of matching) {
@@ -348,7 +368,7 @@ function holds(condition, mark) {
 }
 
 /** A release of people and their related rows. */
-class TablesRelease extends Release {
+export class TablesRelease extends Release {
   /** @param {Question} question @returns {AnswerRow[]} */
   answer(question) {
     const scope = /** @type {Scope} */ (question.scope);

@@ -17,7 +17,7 @@ import { columnOf, ofRows, unitsOf } from "./tables.js";
 /** @typedef {import("./engine.js").Part} Part */
 /** @typedef {import("./laws.js").Law} Law */
 /** @typedef {import("./laws.js").RowNumbers} RowNumbers */
-/** @typedef {import("./rows.js").RowsEngine} RowsEngine */
+/** @typedef {import("./exactrows.js").RowsEngine} RowsEngine */
 /** @typedef {import("./tables.js").Described} Described */
 
 const LEAN_OF_SHARES = 0.1; // as for other numbers, if they are 1 for some values and 0 for the others

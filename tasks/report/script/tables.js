@@ -57,7 +57,7 @@ import { fraction, parseNumber } from "./fractions.js";
 /**
  * The tables of a release, by the way in which its form shows a person.
  * @typedef {object} Packed
- * @property {"rows" | "columns" | "labels" | "subdomains" | "apart"} shows
+ * @property {"rows" | "columns" | "labels" | "subdomains" | "apart" | "facts"} shows
  * @property {boolean} counts whether COUNT alone has bounds
  * @property {boolean} [fetched] whether its tables are in files beside the page
  * @property {Described[]} columns
