@@ -24,7 +24,7 @@ from sfumato.tasks.query.question.question import Aggregate, PersonHas, Question
 from sfumato.tasks.query.question.ways import apart as way
 from sfumato.tasks.query.sql.bounds_query import AnswerColumns, of_help_tables
 from sfumato.tasks.query.sql.marginal_counts import Estimator
-from sfumato.tasks.query.sql.related_numbers import ShownNumbers, join_met
+from sfumato.tasks.query.sql.related_numbers import NumbersInSql, join_met
 from sfumato.tasks.query.sql.related_values import RelatedValues
 from sfumato.tasks.query.sql.trees import (
     BOUNDS_OF,
@@ -200,9 +200,9 @@ class _Counts:
         return select(counted, self.form.people, where=[condition], group_by=grouped)
 
     @cached_property
-    def numbers(self) -> ShownNumbers | None:
+    def numbers(self) -> NumbersInSql | None:
         """The numbers of rows that the release shows, or None."""
-        return ShownNumbers.from_terms(self.declared)
+        return NumbersInSql.from_terms(self.declared)
 
     def parts_of_people(self) -> list[Part]:
         """Return the parts up to `hit_people`."""
@@ -220,7 +220,7 @@ class _Counts:
             return []
         keys = [key.alias for key in self.keys_of_table(related=False)[1]]
         return [
-            self.numbers.met(number, times, rows, keys)
+            self.numbers.part_of_condition(number, times, rows, keys)
             for number, (times, rows) in enumerate(conditions)
         ]
 
