@@ -9,7 +9,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.help_tables.registry import build_help_tables
-from sfumato.tasks.query.sql.ready_sql import duckdb_script
+from sfumato.tasks.query.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.report.page_data import page_data
 from sfumato.tasks.report.stated import little_left

@@ -13,7 +13,7 @@ from sfumato.tasks.publication.parts import (
     observations_of,
     rule_findings_of_whole,
 )
-from sfumato.tasks.query.sql.ready_sql import duckdb_script
+from sfumato.tasks.query.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.schema.formats import tells

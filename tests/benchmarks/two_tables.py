@@ -5,6 +5,7 @@
     python -m tests.benchmarks.two_tables --per-patient 3          with three stays of each patient
     python -m tests.benchmarks.two_tables --joined                 beside one joined table, in turns
     python -m tests.benchmarks.two_tables --facts                  with and without facts of people
+    python -m tests.benchmarks.two_tables --numbers                by shown numbers of stays
 
 The hospital is made up: most patients have few stays, some have ten, and one in four has none. Each
 promise is a release of its own. Widths are (upper - lower) / truth: the median over 60 ranges of
@@ -76,6 +77,7 @@ def main() -> None:
     parser.add_argument("--joined", action="store_true", help="compare with one joined table")
     parser.add_argument("--turns", type=int, default=3, help="of --joined")
     parser.add_argument("--facts", action="store_true", help="questions with and without facts")
+    parser.add_argument("--numbers", action="store_true", help="by numbers of stays")
     options = parser.parse_args()
     print(describe_machine())
     hospital = made_up_with_ten(options.patients, per_patient=options.per_patient)
@@ -85,6 +87,9 @@ def main() -> None:
         return
     if options.facts:
         print_with_facts(with_days(hospital, days=365))
+        return
+    if options.numbers:
+        _print_by_numbers(hospital, options.queries)
         return
     with tempfile.TemporaryDirectory() as folder, _originals(hospital) as originals:
         for number, (words, promises) in enumerate(_PROMISES.items()):
@@ -99,6 +104,20 @@ def main() -> None:
             _print_known(hospital, group)
             _print_widths(release, originals)
         _print_truths(release, originals, options.queries)
+
+
+def _print_by_numbers(hospital: Hospital, queries: int) -> None:
+    """Print widths and truths of releases that hide, shuffle or publish numbers of stays."""
+    promises = _PROMISES["and l = 3, numbers known"]
+    with tempfile.TemporaryDirectory() as folder, _originals(hospital) as originals:
+        for numbers in ("hidden", "shuffled", "published"):
+            place = Path(folder, numbers)
+            os.environ["SFUMATO_WORK"] = str(place / "work")
+            both = {"patients": patients(), "stays": stays(numbers=numbers)}
+            release = release_here(spec_with(place, hospital, promises=promises, tables=both))
+            print(f"\nnumbers {numbers}")
+            _print_widths(release, originals)
+            _print_truths(release, originals, queries)
 
 
 def _print_joined(hospital: Hospital, turns: int) -> None:

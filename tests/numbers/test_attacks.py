@@ -12,7 +12,7 @@ from sfumato.tasks.microdata.grouping import related_rows
 from sfumato.tasks.microdata.table import Microdata, OwnedRows, encode
 from tests.flow_here import release_here
 from tests.numbers.clinic import spec_of_numbers
-from tests.numbers.worlds import ShownGroup, drawn
+from tests.numbers.worlds import ShownGroup, random_groups
 from tests.related.hospital import made_up
 
 
@@ -28,7 +28,7 @@ def truth_about(group: ShownGroup, kind: str) -> RelatedTruth:
 @pytest.mark.parametrize("kind", ["shuffled", "published"])
 def test_certain_values_are_those_of_all_worlds(kind):
     certain = 0
-    for group in drawn(31, 300):
+    for group in random_groups(31, 300):
         if not group.values:
             continue
         truth, worlds = truth_about(group, kind), group.worlds(kind)
@@ -54,7 +54,7 @@ def test_the_commands_know_numbers(kind, tmp_path, monkeypatch, call):
     people = {p["patient"]: (p["age"], p["sex"]) for p in hospital.patients.to_pylist()}
     alike, having = Counter(people.values()), {*hospital.stays["patient"].to_pylist()}
     alone = sum(alike[people[patient]] == 1 for patient in having)
-    read = [s for name, s in scores.items() if "whose number of rows the files show" in name]
+    read = [s for name, s in scores.items() if "of whom the files show how many they have" in name]
     assert [(s["number"], s["of"]) for s in read] == [(alone, len(having))] * (kind == "published")
     words = {
         "hidden": "nothing but the group",

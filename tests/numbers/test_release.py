@@ -122,7 +122,9 @@ def test_both_verifiers_agree(a_release, tmp_path):
         edit(place, lambda document, change=change: change(document["sfumato"]))
         with pytest.raises(PromiseError):
             check(place)
-        assert verdict(place)["verdict"] == "refused", name
+        answer = verdict(place)
+        assert answer["verdict"] == "refused", name
+        assert name not in ("hidden", "alpha") or "F10.6" in json.dumps(answer), answer
 
 
 @pytest.mark.parametrize("kind", ["shuffled", "published"])

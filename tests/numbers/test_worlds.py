@@ -23,7 +23,7 @@ from sfumato.tasks.query.bounds.related_numbers import (
     ShuffledHits,
     chances_by_numbers,
 )
-from tests.numbers.worlds import Owners, ShownGroup, drawn, ends
+from tests.numbers.worlds import Owners, ShownGroup, ends, random_groups
 
 KINDS = ("published", "shuffled")
 GROUPS = 600
@@ -83,7 +83,7 @@ def compare_promises(group: ShownGroup) -> int:
     if not group.values:
         return 0
     people = range(len(group.numbers))
-    published, shuffled = group.published, group.shuffled
+    published, shuffled = group.published_worlds, group.shuffled_worlds
     outside = least([group.count_faced(p, published) for p in people])
     hidden = least([group.count_faced(p, shuffled) for p in people])
     files, owned = counted_groups(group, True), counted_groups(group, False)
@@ -100,12 +100,12 @@ def compare_promises(group: ShownGroup) -> int:
     inside = []
     for insider in people:
         mine = sorted(v for v, o in zip(group.values, own, strict=True) if o == insider)
-        known = [
+        possible_worlds = [
             w
             for w in published
             if sorted(v for v, o in zip(group.values, w, strict=True) if o == insider) == mine
         ]
-        inside += [group.count_faced(p, known) for p in people if p != insider]
+        inside += [group.count_faced(p, possible_worlds) for p in people if p != insider]
     faced = least([outside, *(n if n in (None, 1) else n + 1 for n in inside)])
     insiders = RelatedDiversity(l=2, sensitive="s", insiders=1)
     assert insiders.check(owned_like(group, own)).observed["l"] == faced, group
@@ -128,8 +128,8 @@ def compare_bounds(kind: str, group: ShownGroup, random: Random) -> Counter[str]
     """Hold bounds of questions about one group against all worlds; count them by construct."""
     people = range(len(group.numbers))
     hit = sorted(random.sample(people, random.randint(0, len(people))))
-    wanted = set("abcd") if random.random() < 0.3 else set(random.sample("abcd", 2))
-    rows = [row for row, value in enumerate(group.values) if value in wanted]
+    selected_values = set("abcd") if random.random() < 0.3 else set(random.sample("abcd", 2))
+    rows = [row for row, value in enumerate(group.values) if value in selected_values]
     worlds, hits = group.worlds(kind), hits_of(kind, group, hit, rows)
     counted: Counter[str] = Counter()
 
@@ -186,7 +186,7 @@ def bounds_of_amounts(measured, group: ShownGroup, rows: list[int], hits: HitGro
 def compare(seed: int, many: int) -> Counter[str]:
     """Compare promises and bounds of random groups; return how many by what was compared."""
     random, counted = Random(seed), Counter[str]()
-    for group in drawn(seed, many):
+    for group in random_groups(seed, many):
         counted["promises"] += compare_promises(group)
         for kind in KINDS:
             for name, number in compare_bounds(kind, group, random).items():
@@ -205,7 +205,7 @@ def test_promises_and_bounds_are_what_all_worlds_show():
 def test_beliefs_differ_by_published_numbers():
     """The reason why related-alpha is refused: its share is no bound of beliefs then."""
     beyond = 0
-    for group in drawn(3, 60):
+    for group in random_groups(3, 60):
         people = range(len(group.numbers))
         for value in set(group.values):
             most = min(group.values.count(value), len(people))
@@ -221,7 +221,7 @@ def test_beliefs_differ_by_published_numbers():
 
 def test_bounds_of_groups_add_up():
     """Many groups at once give what each gives by itself."""
-    groups = list(drawn(11, 40))
+    groups = list(random_groups(11, 40))
     hit = [list(range((len(g.numbers) + 1) // 2)) for g in groups]
     rows = [[r for r, value in enumerate(g.values) if value in "ab"] for g in groups]
     for kind in KINDS:
@@ -239,8 +239,11 @@ def test_bounds_of_groups_add_up():
             np.concatenate([getattr(h, name) for h in each])[order]
             for name in ("people", "rows", "most", "hit_people", "hit_rows")
         ]
-        whole = {"published": PublishedHits, "shuffled": ShuffledHits}[kind](
-            *counts, together.of_groups(order)
+        numbers_in_order = together.of_groups(order)
+        whole = (
+            PublishedHits(*counts, own=numbers_in_order)
+            if kind == "published"
+            else ShuffledHits(*counts, everyone=numbers_in_order)
         )
         for times in (1, 2):
             for side in (0, 1):

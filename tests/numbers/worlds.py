@@ -34,12 +34,12 @@ class ShownGroup:
     amounts: tuple[int, ...]
 
     @cached_property
-    def published(self) -> list[Owners]:
+    def published_worlds(self) -> list[Owners]:
         """The worlds for who knows the number of each person."""
         return list(arrangements(self.numbers))
 
     @cached_property
-    def shuffled(self) -> list[Owners]:
+    def shuffled_worlds(self) -> list[Owners]:
         """The worlds for who knows the numbers of the group."""
         return [
             world
@@ -49,7 +49,7 @@ class ShownGroup:
 
     def worlds(self, kind: str) -> list[Owners]:
         """Return the worlds by the way in which numbers are shown."""
-        return self.published if kind == "published" else self.shuffled
+        return self.published_worlds if kind == "published" else self.shuffled_worlds
 
     def values_of(self, person: int, owners: Owners) -> set[str]:
         """Return the values of a person in a world."""
@@ -67,7 +67,7 @@ class ShownGroup:
         return sum(value in self.values_of(person, world) for world in worlds), len(worlds)
 
 
-def drawn(seed: int, many: int, people: int = 4, rows: int = 6) -> Iterator[ShownGroup]:
+def random_groups(seed: int, many: int, people: int = 4, rows: int = 6) -> Iterator[ShownGroup]:
     """Yield random groups with up to so many people and rows."""
     random = Random(seed)
     for _ in range(many):

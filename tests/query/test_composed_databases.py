@@ -11,8 +11,8 @@ import pytest
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import engine
 from sfumato.tasks.query.load import load
+from sfumato.tasks.query.ready_sql import duckdb_script
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
-from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.views import groups_view
 from sfumato.tasks.sql.dialects.registry import DIALECTS

@@ -8,7 +8,7 @@ import pytest
 from sfumato.tasks.forms.form_parameters import SplitParameters
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.help_tables.rows import help_tables
-from sfumato.tasks.query.sql.ready_sql import duckdb_script
+from sfumato.tasks.query.ready_sql import duckdb_script
 from sfumato.tasks.schema.formats import LAYOUT, software
 from sfumato.tasks.terms.opened import Release
 from tests.query.asked import FORMS

@@ -254,8 +254,8 @@ def _numbers_read(target: AttackedRelease, truth: RelatedTruth) -> Iterator[Scor
     if truth.numbers == "published":
         marked = truth.alone[truth.people.person]
         yield Score(
-            f"people with rows in {_table(target)} whose number of rows the files show, as no "
-            "other person has the same quasi-identifiers",
+            f"people with rows in {_table(target)} of whom the files show how many they have, as "
+            "no other person has the same quasi-identifiers",
             truth.share(marked),
             tally=Proportion(int(marked.sum()), truth.with_rows),
         )

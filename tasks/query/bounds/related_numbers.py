@@ -66,13 +66,13 @@ class RowNumbers:
         """Return the people who have at least so many rows."""
         return self._sum(self.people * (self.number >= times))
 
-    def capped(self, most: int) -> np.ndarray:
+    def rows_up_to(self, most: int) -> np.ndarray:
         """Return the rows of all these people, at most so many of each counted."""
         return self._sum(np.minimum(self.number, most) * self.people)
 
     def largest(self, people: np.ndarray) -> np.ndarray:
         """Return the sum of the largest numbers of so many people of each group."""
-        chosen = np.clip(people[self.group] - self._before(self.people), 0, self.people)
+        chosen = np.clip(people[self.group] - self._sum_before(self.people), 0, self.people)
         return self._sum(self.number * chosen)
 
     def fewest_reaching(self, rows: np.ndarray, beyond: int) -> np.ndarray:
@@ -86,7 +86,7 @@ class RowNumbers:
             The people with the largest numbers who are needed, all of them if they are too few.
         """
         gain = np.maximum(self.number - beyond, 0)
-        missing = rows[self.group] - self._before(gain * self.people)
+        missing = rows[self.group] - self._sum_before(gain * self.people)
         needed = -(-missing // np.maximum(gain, 1))
         return self._sum(np.clip(needed, 0, np.where(gain > 0, self.people, 0)))
 
@@ -96,7 +96,7 @@ class RowNumbers:
         np.add.at(total, self.group, each)
         return total
 
-    def _before(self, each: np.ndarray) -> np.ndarray:
+    def _sum_before(self, each: np.ndarray) -> np.ndarray:
         """Return the sum of the entries of the same group before each one."""
         until = np.cumsum(each) - each
         return np.asarray(until - until[self.starts[self.group]])
@@ -120,7 +120,7 @@ class PublishedHits(HitGroups):
 
     def people_with(self, times: int) -> Ends:
         """Return the hit people who can have at least so many of the hit rows (times ≥ 1)."""
-        without = self.rows - self.own.total() + self.own.capped(times - 1)
+        without = self.rows - self.own.total() + self.own.rows_up_to(times - 1)
         least = self.own.fewest_reaching(self.hit_rows - without, times - 1)
         return least, np.minimum(self.own.people_with(times), self.hit_rows // times)
 
@@ -150,7 +150,7 @@ class ShuffledHits(HitGroups):
 
         Fewest are hit if all who are not, and those who are counted, have the largest numbers.
         """
-        without = self.everyone.capped(times - 1)
+        without = self.everyone.rows_up_to(times - 1)
         free = self.everyone.fewest_reaching(self.hit_rows - without, times - 1)
         least = np.maximum(free - (self.people - self.hit_people), 0)
         having = np.minimum(self.everyone.people_with(times), self.hit_rows // times)
@@ -193,18 +193,18 @@ def chances_by_numbers(times: int, hits: HitGroups, numbers: RowNumbers) -> np.n
         np.stack([rows, hit_rows, numbers.number], axis=1), axis=0, return_inverse=True
     )
     fewer = np.zeros(len(cases))
-    for drawn in range(times):
-        fewer += _chance_of(drawn, cases)
+    for number in range(times):
+        fewer += _chance_of(number, cases)
     chance = np.clip(1 - fewer, 0.0, 1.0)[place.reshape(-1)]
     people = np.bincount(numbers.group, numbers.people, numbers.groups)
     total = np.bincount(numbers.group, numbers.people * chance, numbers.groups)
     return np.asarray(total / np.maximum(people, 1))
 
 
-def _chance_of(drawn: int, cases: np.ndarray) -> np.ndarray:
+def _chance_of(taken: int, cases: np.ndarray) -> np.ndarray:
     """Return the chance of so many hits, by rows, hit rows, and rows of a person (float64)."""
     rows, hit_rows, number = cases.T
-    possible = (drawn <= hit_rows) & (drawn <= number) & (number - drawn <= rows - hit_rows)
+    possible = (taken <= hit_rows) & (taken <= number) & (number - taken <= rows - hit_rows)
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, int(rows.max(initial=0)) + 1)))])
 
     def ways(total: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -212,6 +212,6 @@ def _chance_of(drawn: int, cases: np.ndarray) -> np.ndarray:
         among = np.where(possible, total, 0)
         return np.asarray(logs[among] - logs[inside] - logs[among - inside])
 
-    each = np.full(len(cases), drawn)
+    each = np.full(len(cases), taken)
     exponent = ways(hit_rows, each) + ways(rows - hit_rows, number - each) - ways(rows, number)
     return np.where(possible, np.exp(exponent), 0.0)

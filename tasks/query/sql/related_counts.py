@@ -24,7 +24,7 @@ from sfumato.tasks.query.question.question import (
     RelatedScope,
 )
 from sfumato.tasks.query.sql.facts import HIT_PEOPLE, FactConditions
-from sfumato.tasks.query.sql.related_numbers import HIT_TOTALS, ShownNumbers, join_met
+from sfumato.tasks.query.sql.related_numbers import HIT_TOTALS, NumbersInSql, join_met
 from sfumato.tasks.query.sql.related_values import RelatedValues
 from sfumato.tasks.query.sql.trees import (
     BOUNDS_OF,
@@ -150,9 +150,9 @@ class _CountsQuery:
         return select(counted, self.form.people, where=[condition], group_by=grouped)
 
     @cached_property
-    def numbers(self) -> ShownNumbers | None:
+    def numbers(self) -> NumbersInSql | None:
         """The numbers of rows that the release shows, or None."""
-        return ShownNumbers.from_terms(self.declared)
+        return NumbersInSql.from_terms(self.declared)
 
     @property
     def source(self) -> str:
@@ -183,7 +183,7 @@ class _CountsQuery:
             return []
         keys = [key.alias for key in self.keys_of_table(related=False)[1]]
         return [
-            self.numbers.met(number, times, rows, keys)
+            self.numbers.part_of_condition(number, times, rows, keys)
             for number, (times, rows) in enumerate(conditions)
         ]
 

@@ -46,7 +46,7 @@ _NEEDED = (
 
 
 @dataclass(frozen=True)
-class ShownNumbers:
+class NumbersInSql:
     """The column with numbers of rows, and whether it is beside people or shuffled."""
 
     kind: Literal["published", "shuffled"]
@@ -54,7 +54,7 @@ class ShownNumbers:
     people: str
 
     @classmethod
-    def from_terms(cls, terms: Terms) -> "ShownNumbers | None":
+    def from_terms(cls, terms: Terms) -> "NumbersInSql | None":
         """Return the numbers that a release shows; None if it shows none."""
         people = terms.form.table_of_rows
         if (name := published_number(terms.columns)) is not None:
@@ -129,7 +129,7 @@ class ShownNumbers:
         counts = trees(f"g.{PEOPLE}", f"g.{ROWS}")
         return query.group_by(*(each.copy() for each in group), *counts, copy=False)
 
-    def met(self, number: int, times: int, rows: str, keys: Sequence[str]) -> Part:
+    def part_of_condition(self, number: int, times: int, rows: str, keys: Sequence[str]) -> Part:
         """Return the part about a condition: to have at least so many of the hit rows.
 
         Args:
