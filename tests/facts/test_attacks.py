@@ -18,7 +18,7 @@ from tests.related.test_attacks import original_of
 PEOPLE = 130
 
 
-def attacked(tmp_path, seed, names, together=False, patients=PEOPLE, costs=(1, 2, 5)):
+def small_target(tmp_path, seed, names, together=False, patients=PEOPLE, costs=(1, 2, 5)):
     """A small release, its targets by column, and everybody's age (which names them)."""
     result = release_small(tmp_path, seed, names, patients, costs, together=together)
     hospital = hospital_of(seed, patients, costs)
@@ -59,13 +59,13 @@ def is_certain(worlds, place):
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "level"),
     [(("times",), "numbers"), (("admitted",), "presence"), (("total_cost", "times"), "any")],
 )
-def test_who_knows_the_group_alone_is_sure_as_all_worlds_show(tmp_path, names, told):
-    result, targets, hospital = attacked(tmp_path, 0, names)
+def test_who_knows_the_group_alone_is_sure_as_all_worlds_show(tmp_path, names, level):
+    result, targets, hospital = small_target(tmp_path, 0, names)
     truth = truth_of(targets["diagnosis"])
-    assert truth.told == told
+    assert truth.facts == level
     people = truth.people.person.tolist()
     surely = dict(zip(people, truth.by_groups.tolist(), strict=True))
     at_most = dict(zip(people, truth.at_most_by_groups.tolist(), strict=True))
@@ -77,19 +77,19 @@ def test_who_knows_the_group_alone_is_sure_as_all_worlds_show(tmp_path, names, t
                 continue
             person = places[group.ages[place]]
             expected = is_certain(worlds, place)
-            if told != "any":
+            if level != "any":
                 assert surely[person] == expected, group
             assert surely[person] <= expected <= at_most[person], group
             compared, certain = compared + 1, certain + expected
     assert compared > 60
     assert certain > 3
     beside = by_groups(targets["diagnosis"])[1].references
-    assert ("at most, with the facts of the group" in beside) is (told == "any")
+    assert ("at most, with the facts of the group" in beside) is (level == "any")
 
 
 @pytest.mark.parametrize("names", [("total_cost",), ("total_cost", "flu_and_gout", "times")])
 def test_who_knows_numbers_and_reads_facts_is_sure_as_all_worlds_show(tmp_path, names):
-    result, targets, hospital = attacked(tmp_path, 3, names)
+    result, targets, hospital = small_target(tmp_path, 3, names)
     target = targets["diagnosis"]
     truth, facts = truth_of(target), related_facts._telling_facts(target)
     assert set(facts) == set(names)
@@ -113,7 +113,7 @@ def test_who_knows_numbers_and_reads_facts_is_sure_as_all_worlds_show(tmp_path, 
 
 def test_facts_that_stand_together_tell_no_less(tmp_path):
     names = ("total_cost", "flu_and_gout")
-    _, targets, _ = attacked(tmp_path, 4, names, together=True)
+    _, targets, _ = small_target(tmp_path, 4, names, together=True)
     target = targets["diagnosis"]
     truth, facts = truth_of(target), related_facts._telling_facts(target)
     apart, together = (
@@ -124,7 +124,7 @@ def test_facts_that_stand_together_tell_no_less(tmp_path):
 
 
 def test_facts_of_columns_that_are_not_shown_rule_nothing_out(tmp_path):
-    _, targets, _ = attacked(tmp_path, 5, ("readmitted",))
+    _, targets, _ = small_target(tmp_path, 5, ("readmitted",))
     target = targets["diagnosis"]
     assert related_facts._telling_facts(target) == {}
     assert attacks_on(target)["related-facts"](target) == ()
@@ -133,7 +133,7 @@ def test_facts_of_columns_that_are_not_shown_rule_nothing_out(tmp_path):
 def test_beliefs_about_facts_are_shares_of_worlds(tmp_path):
     """Who knows nothing of anybody's stays: the group's share of a value is the belief in it."""
     names = ("times", "flu_and_gout")
-    result, targets, _ = attacked(tmp_path, 6, names)
+    result, targets, _ = small_target(tmp_path, 6, names)
     compared = 0
     for name in names:
         counts, beliefs = targets[name].groups(), homogeneity.beliefs(targets[name])

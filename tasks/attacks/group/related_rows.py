@@ -64,7 +64,7 @@ class RelatedTruth:
         group: the group of each person (int64).
         owned: the rows, and the person of each.
         related: the same rows, counted by group and by person.
-        told: what facts of people, published beside the rows, say of numbers of rows.
+        facts: what facts of people, published beside the rows, say of numbers of rows.
     """
 
     name: str
@@ -72,7 +72,7 @@ class RelatedTruth:
     group: np.ndarray
     owned: OwnedRows
     related: RelatedRows
-    told: Told = "none"
+    facts: Told = "none"
 
     @property
     def counts(self) -> Counts:
@@ -99,9 +99,9 @@ class RelatedTruth:
         Facts that are numbers of rows, or whether there are some, are the group's as well.
         """
         fewest: np.ndarray | int = 0
-        if self.told in ("presence", "numbers"):
+        if self.facts in ("presence", "numbers"):
             rows = fewest_rows(self.sizes, self.related)
-            fewest = np.minimum(rows, 1) if self.told == "presence" else rows
+            fewest = np.minimum(rows, 1) if self.facts == "presence" else rows
         certain = surely_of_somebody(self.sizes, self.related, self.name, fewest)
         return np.asarray(certain[self.people.group])
 
@@ -155,8 +155,8 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
     sizes = as_integers(target.tables[GROUPS][PEOPLE])
     counted = related_rows(owned, group, [target.sensitive])
     columns = {name: target.declared.columns[name] for name in facts_of(target.declared)}
-    told = told_by_facts(columns)
-    return RelatedTruth(target.sensitive, sizes, group, owned, counted, told)
+    facts = told_by_facts(columns)
+    return RelatedTruth(target.sensitive, sizes, group, owned, counted, facts)
 
 
 def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
@@ -169,7 +169,7 @@ def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
     own = people.held[truth.name]
     everyone = int(truth.sizes.sum())
     beside = {"in groups in which all rows have one value": truth.share(alike[people.group])}
-    if truth.told == "any":
+    if truth.facts == "any":
         beside["at most, with the facts of the group"] = truth.share(truth.at_most_by_groups)
     return (
         Score(
