@@ -26,8 +26,13 @@ from sfumato.tasks.query.question.ways import (
     relations,
     tables_of_counts,
 )
-from sfumato.tasks.report.packed import MOST_TEXT, Document, pack_table, plain
-from sfumato.tasks.report.stated import factors_of_script
+from sfumato.tasks.report.stated import (
+    MOST_TEXT,
+    Document,
+    factors_of_script,
+    json_value,
+    pack_table,
+)
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -240,9 +245,9 @@ def _label(admitted: "Admitted") -> Document:
 
     label: Document = {}
     if isinstance(admitted, ListedValues):
-        label["listed"] = [plain(value) for value in admitted.values]
+        label["listed"] = [json_value(value) for value in admitted.values]
     elif isinstance(admitted, Between):
-        label["between"] = [plain(admitted.low), plain(admitted.high)]
+        label["between"] = [json_value(admitted.low), json_value(admitted.high)]
     elif isinstance(admitted, Prefixed):
         label["prefix"] = [admitted.kept, admitted.length]
     return label | ({"null": True} if admitted.null else {})
@@ -311,7 +316,7 @@ def _domain(nodes: "Nodes") -> Document:
     """Return the values of a redistributed column, and the subdomains of all targets."""
     published = nodes.subdomains
     return {
-        "values": [plain(value) for value in nodes.values.to_pylist()],
+        "values": [json_value(value) for value in nodes.values.to_pylist()],
         "order": nodes.order.tolist(),
         "first": published.first.tolist(),
         "last": published.last.tolist(),
