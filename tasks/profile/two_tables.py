@@ -80,12 +80,13 @@ _KEY_OF_ROWS = "names the person of each row; it is in no published file"
 _NOT_BESIDE = (
     "sensitive columns of people are published beside the rows of {rows} only as facts that are "
     "computed from these rows. To keep it, repeat it in every row of {rows}, as {name}_of_row with "
-    "role drop, and write here (people without rows have no value): {name}_of_person: {keys}"
+    "role drop, and add to these columns (people without rows have no value) "
+    "`{name}_of_person: {keys}`"
 )
 _NO_WEIGHTS = "answers about two tables use no weights. To use them, draft this file by itself"
 _FACTS = (
     "Facts of people, computed from their rows, can be added. Each needs a promise with its name "
-    "under sensitive, or a reason. How many rows a person has, for example: {fact}: {keys}"
+    "under sensitive, or a reason. How many rows a person has, for example, is `{fact}: {keys}`"
 )
 _NAMES_OF_NUMBERS = ("times", "number_of_rows")
 _KNOWN_OF_ROW = "of a row, and would recognise the row and all its values"

@@ -5,33 +5,34 @@ codes need. The text follows from the tables alone: whoever checks a release mak
 compressor is used, since its bytes would depend on its version.
 """
 
-import base64
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.expectations.shared.arrow import as_array, as_integers
-from sfumato.expectations.shared.sorting import lengths, stable_order, starts
+from sfumato.expectations.shared.sorting import stable_order, starts
 from sfumato.tasks.forms.composed import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.lineage import LINEAGE, VACANT_ROWS
 from sfumato.tasks.forms.recoded import TABLE
-from sfumato.tasks.microdata.table import Column, encode, key
+from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.query.question.ways import (
     bundles_of_facts,
     facts_of,
     relations,
     tables_of_counts,
 )
-from sfumato.tasks.report.stated import factors_of_script
+from sfumato.tasks.report.stated import (
+    MOST_TEXT,
+    Document,
+    factors_of_script,
+    json_value,
+    pack_table,
+)
 from sfumato.tasks.schema.formats import tells
 from sfumato.tasks.schema.names import AIMS, COUNT, GROUP_ID, TARGET, TARGETS
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -43,15 +44,10 @@ if TYPE_CHECKING:
     from sfumato.tasks.forms.targets import PublishedTargets
     from sfumato.tasks.query.help_tables.subdomains import Nodes
 
-MOST_TEXT = 2_000_000
-"""The longest text that a page holds, in characters."""
 _MARKUP = re.compile("[<\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Characters that JSON escapes here, since they begin markup, or hide or reorder text."""
-_SAFE = 2**53  # integers below this are numbers in JSON, others are texts
-_MOST_BITS = 24  # what the script unpacks at once
 _NODE = "node"
 _FETCHED = '{"fetched":true,'
-Document = dict[str, Any]
 
 
 def page_data(tables: Tables, declared: Declared) -> str | None:
@@ -85,8 +81,8 @@ def _knows_all(tables: Tables, declared: Declared) -> bool:
     columns_known = {name: {*columns} for name, columns in _two_tables(declared).items()}
     same = columns_known == {name: {*table.column_names} for name, table in tables.items()}
     own = {*declared.names_with_roles("sensitive")} - {*declared.form.related_columns}
-    known = own == {*facts_of(declared)}
-    return same and known and tells("two tables", declared.software)
+    are_facts = own == {*facts_of(declared)}
+    return same and are_facts and tells("two tables", declared.software)
 
 
 def way_of_script(declared: Declared) -> str:
@@ -150,7 +146,7 @@ def _rows_of_groups(tables: Tables, declared: Declared) -> Document:
     rows = tables[names.rows]
     exact = [n for n in (GROUP_ID, *declared.columns) if n in rows.column_names]
     rows = rows.select([n for n in exact if not _is_sensitive(n, declared)])
-    return {"rows": _table(rows), **_values_of_groups(tables, declared)}
+    return {"rows": pack_table(rows), **_values_of_groups(tables, declared)}
 
 
 def _is_sensitive(name: str, declared: Declared) -> bool:
@@ -164,7 +160,7 @@ def _values_of_groups(tables: Tables, declared: Declared) -> Document:
     packed = []
     for columns in tables_of_counts(declared):
         table = next(table for table in whole.values() if columns[0] in table.column_names)
-        packed.append(_table(_with_counts(table.select([GROUP_ID, *columns]), _times(table))))
+        packed.append(pack_table(_with_counts(table.select([GROUP_ID, *columns]), _times(table))))
     return {"values": packed}
 
 
@@ -194,14 +190,14 @@ def _columns_apart(tables: Tables, declared: Declared) -> Document:
     names = declared.names_with_roles("quasi-identifier")
     document = {
         "admitted": [
-            _table(_by_group(tables[table_of(name)].select([GROUP_ID, name]))) for name in names
+            pack_table(_by_group(tables[table_of(name)].select([GROUP_ID, name]))) for name in names
         ],
-        **_marginals(declared, lambda table, _: _table(tables[table])),
+        **_marginals(declared, lambda table, _: pack_table(tables[table])),
         **_values_of_groups(tables, declared),
         **_rounds(declared),
     }
     if declared.is_composed:
-        document["lineage"] = _table(tables[LINEAGE].select([VACANT_ROWS]))
+        document["lineage"] = pack_table(tables[LINEAGE].select([VACANT_ROWS]))
     return document
 
 
@@ -226,7 +222,7 @@ def _by_group(table: pa.Table) -> pa.Table:
 def _labelled_rows(tables: Tables, declared: Declared) -> Document:
     """Return rows with labels, and the values that each label admits."""
     table = tables[TABLE]
-    rows = _table(table.select(list(declared.columns)))
+    rows = pack_table(table.select(list(declared.columns)))
     return {"rows": rows, "labels": _labels(table, declared)}
 
 
@@ -249,9 +245,9 @@ def _label(admitted: "Admitted") -> Document:
 
     label: Document = {}
     if isinstance(admitted, ListedValues):
-        label["listed"] = [_plain(value) for value in admitted.values]
+        label["listed"] = [json_value(value) for value in admitted.values]
     elif isinstance(admitted, Between):
-        label["between"] = [_plain(admitted.low), _plain(admitted.high)]
+        label["between"] = [json_value(admitted.low), json_value(admitted.high)]
     elif isinstance(admitted, Prefixed):
         label["prefix"] = [admitted.kept, admitted.length]
     return label | ({"null": True} if admitted.null else {})
@@ -271,8 +267,8 @@ def _rows_and_subdomains(tables: Tables, declared: Declared) -> Document:
     rows = tables[relations(declared).rows]
     exact = [n for n in (GROUP_ID, *declared.columns) if n in rows.column_names]
     return {
-        "rows": _table(rows.select(exact)),
-        "shown": _table(_by_group(places)),
+        "rows": pack_table(rows.select(exact)),
+        "shown": pack_table(_by_group(places)),
         "domain": _domain(nodes),
     }
 
@@ -296,9 +292,9 @@ def _people_and_rows(tables: Tables, declared: Declared) -> Document:
     facts = [people.select([GROUP_ID, *names]) for names in bundles_of_facts(declared)]
     return {
         **_names_of_tables(declared),
-        "rows": _table(_by_group(people.drop_columns(list(facts_of(declared))))),
-        "values": [_table(_with_counts(table, _times(table))) for table in (related, *facts)],
-        "groups": _table(_by_group(groups)),
+        "rows": pack_table(_by_group(people.drop_columns(list(facts_of(declared))))),
+        "values": [pack_table(_with_counts(table, _times(table))) for table in (related, *facts)],
+        "groups": pack_table(_by_group(groups)),
     }
 
 
@@ -320,7 +316,7 @@ def _domain(nodes: "Nodes") -> Document:
     """Return the values of a redistributed column, and the subdomains of all targets."""
     published = nodes.subdomains
     return {
-        "values": [_plain(value) for value in nodes.values.to_pylist()],
+        "values": [json_value(value) for value in nodes.values.to_pylist()],
         "order": nodes.order.tolist(),
         "first": published.first.tolist(),
         "last": published.last.tolist(),
@@ -441,79 +437,3 @@ _FILES: Mapping[str, Callable[[Tables, Declared], Document]] = {
     "apart": _people_and_rows_in_files,
 }
 """Descriptions of tables that stay in files."""
-
-
-def _table(table: pa.Table) -> Document:
-    """Return a table's columns.
-
-    Raises:
-        ValueError: if they alone would be too long a text; then the other columns are not read.
-    """
-    columns, length = {}, 0
-    for name in table.column_names:
-        columns[name] = _column(encode(name, "insensitive", table[name]))
-        length += len(columns[name]["codes"]) + 2 * len(columns[name]["values"])  # with commas
-        if length > MOST_TEXT:
-            raise ValueError(length)
-    return {"rows": table.num_rows, "columns": columns}
-
-
-def _column(column: Column) -> Document:
-    """Return a column's values and packed codes; of ascending codes, how often each occurs."""
-    values = _plain_values(column.values)
-    if len(column.codes) and not column.has_null and (np.diff(column.codes) >= 0).all():
-        runs = lengths(starts(column.codes), len(column.codes))
-        return {"values": values, "runs": True, **_pack(runs)}
-    codes = np.where(column.codes < 0, len(values), column.codes)
-    nulls = {"nulls": True} if column.has_null else {}
-    return {"values": values, **nulls, **_pack(codes)}
-
-
-def _pack(numbers: np.ndarray) -> Document:
-    """Return numbers in as few bits as the largest needs, the lowest bits first, in base64.
-
-    >>> _pack(np.array([1, 0, 3]))
-    {'bits': 2, 'codes': 'MQ=='}
-
-    Raises:
-        ValueError: if the largest needs too many bits.
-    """
-    bits = int(numbers.max(initial=0)).bit_length()
-    if bits > _MOST_BITS:
-        raise ValueError(bits)
-    each = (numbers.astype(np.int64)[:, None] >> np.arange(bits)) & 1
-    octets = np.packbits(each.astype(np.uint8).ravel(), bitorder="little")
-    return {"bits": bits, "codes": base64.b64encode(octets.tobytes()).decode()}
-
-
-def _plain_values(values: pa.Array) -> list[str | int | float | bool | None]:
-    """Return published values as JSON has them.
-
-    Raises:
-        ValueError: if one is not finite.
-    """
-    listed: list[Any] = values.to_pylist()
-    if pa.types.is_string(values.type):
-        return listed
-    if pa.types.is_integer(values.type):
-        low, high = pc.min_max(values).values()
-        if not len(values) or -_SAFE < low.as_py() <= high.as_py() < _SAFE:
-            return listed
-    return [_plain(value) for value in listed]
-
-
-def _plain(value: Any) -> str | int | float | bool | None:
-    """Return a published value as JSON has it; numbers that JSON would round are texts.
-
-    Raises:
-        ValueError: if it is not finite.
-    """
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("not finite")
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _SAFE:
-        return str(value)
-    if isinstance(value, datetime):
-        return value.isoformat(sep=" ")
-    if isinstance(value, date):
-        return value.isoformat()
-    return str(value) if isinstance(value, Decimal) else value

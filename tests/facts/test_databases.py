@@ -58,14 +58,17 @@ def draw_question(random: Random) -> str:
     low = random.randint(18, 60)
     where = [*random.sample(FACTS, random.randint(1, 2)), f"age BETWEEN {low} AND {low + 25}"]
     keys = random.sample(KEYS, random.choice((0, 0, 1, 2)))
-    shown, group = "".join(f"{k}, " for k in keys), f" GROUP BY {', '.join(keys)}" if keys else ""
+    keys_first, group = (
+        "".join(f"{k}, " for k in keys),
+        f" GROUP BY {', '.join(keys)}" if keys else "",
+    )
     if random.random() < 0.5:
         where += [of_stays(random)]
-        return f"SELECT {shown}{ALL} {JOIN} WHERE {' AND '.join(where)}{group}"
+        return f"SELECT {keys_first}{ALL} {JOIN} WHERE {' AND '.join(where)}{group}"
     where += [of_persons_stays(random) for _ in range(random.randint(1, 2))]
     condition = random.choice([" AND ", " AND ", " OR "]).join(where[-2:])
     rest = " AND ".join(where[:-2])
-    return f"SELECT {shown}COUNT(*) FROM patients WHERE {rest} AND ({condition}){group}"
+    return f"SELECT {keys_first}COUNT(*) FROM patients WHERE {rest} AND ({condition}){group}"
 
 
 QUESTIONS = (*ASKED, *(draw_question(random) for random in [Random(4)] for _ in range(30)))
@@ -85,7 +88,7 @@ def clinics(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def asked(clinics):
+def questions(clinics):
     """The questions of each release, with the rewriter's query for a database, and the answer."""
     return {
         together: list(zip(QUESTIONS, answers(release, QUESTIONS), strict=True))
@@ -95,12 +98,12 @@ def asked(clinics):
 
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
-def test_databases_give_the_bounds_of_the_engine(kind, together, clinics, asked, tmp_path):
+def test_databases_give_the_bounds_of_the_engine(kind, together, clinics, questions, tmp_path):
     release, url = clinics[together], address(kind, tmp_path)
     load(release, url, replace=True)
     compared = 0
     with rewriter(release) as opened, target(url) as database:
-        for query, answer in asked[together]:
+        for query, answer in questions[together]:
             assert not isinstance(answer, QueryError), (query, answer)
             rows = database.execute(opened.sql(query, kind))
             assert_same_rows(rows, sides(answer), query)

@@ -82,9 +82,9 @@ def test_the_controls_ask_for_averages_of_facts(open_page, release):
     options = control(page, "of").locator("option").all_inner_texts()
     assert options == ["times", "total_cost", "days_between"]
     control(page, "of").select_option("total_cost")
-    by = control(page, "by")
-    assert "diagnosis" not in by.locator("option").all_inner_texts()
-    by.select_option("readmitted")
+    groups = control(page, "by")
+    assert "diagnosis" not in groups.locator("option").all_inner_texts()
+    groups.select_option("readmitted")
     page.get_by_label("patients where").fill("age >= 40 AND admitted")
     assert answer(page).locator("caption").inner_text() == (
         "Average of total_cost of patients by readmitted; "

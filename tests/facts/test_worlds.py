@@ -308,23 +308,23 @@ def test_answers_of_all_worlds_lie_within_bounds(together, tmp_path):
 
 GROUPED = {
     "SELECT flu_and_gout, COUNT(*) FROM patients JOIN stays USING (patient) WHERE {} GROUP BY 1": (
-        lambda own: _by(_pair, own, lambda persons: sum(map(len, persons)))
+        lambda own: rows_by_fact(_pair, own, lambda persons: sum(map(len, persons)))
     ),
     "SELECT times, SUM(cost) FROM patients JOIN stays USING (patient) WHERE {} GROUP BY times": (
-        lambda own: _by(len, own, lambda persons: sum(c for o in persons for _, c, _ in o))
+        lambda own: rows_by_fact(len, own, lambda persons: sum(c for o in persons for _, c, _ in o))
     ),
     "SELECT flu_and_gout, AVG(cost) FROM patients JOIN stays USING (patient) WHERE diagnosis <> "
     "'flu' AND {} GROUP BY flu_and_gout": (
-        lambda own: _by(
+        lambda own: rows_by_fact(
             _pair,
             [[stay for stay in o if stay[0] != "flu"] for o in own],
             lambda persons: _mean([c for o in persons for _, c, _ in o]),
-            of=own,
+            whole_stays=own,
         )
     ),
     "SELECT times, flu_and_gout, COUNT(*) FROM patients WHERE NOT EXISTS (SELECT 1 FROM stays "
     "WHERE stays.patient = patients.patient AND cost > 1) AND {} GROUP BY 1, 2": (
-        lambda own: _by(
+        lambda own: rows_by_fact(
             lambda o: (len(o), _pair(o)), [o for o in own if all(c <= 1 for _, c, _ in o)], len
         )
     ),
@@ -332,10 +332,10 @@ GROUPED = {
 """Questions by facts, and what each row of their answers is in a world; 0 and None are no row."""
 
 
-def _by(fact, own, measured, of=None):
-    """What people have in a world, by a fact of each (of all their stays)."""
+def rows_by_fact(fact, own, measured, whole_stays=None):
+    """Return the rows of an answer in a world, by a fact of each person (of all their stays)."""
     rows: dict[Any, list[Any]] = {}
-    for persons, whole in zip(own, of or own, strict=True):
+    for persons, whole in zip(own, whole_stays or own, strict=True):
         rows.setdefault(fact(whole), []).append(persons)
     answer = {key: measured(persons) for key, persons in rows.items() if any(persons) or key}
     return {k if isinstance(k, tuple) else (k,): v for k, v in answer.items()}

@@ -144,7 +144,7 @@ def test_a_dropped_date_keeps_its_format_in_either_table(tmp_path):
 
 def fact_in(words, name):
     """A fact that a draft says how to write, as a key of a spec."""
-    return yaml.safe_load(re.search(rf"({name}: {{.*?}})(?= |$)", words)[1])
+    return yaml.safe_load(re.search(rf"({name}: {{.*?}})(?=`)", words)[1])
 
 
 def test_what_a_draft_says_of_facts_can_be_written_and_released(tmp_path, monkeypatch):

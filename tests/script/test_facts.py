@@ -37,25 +37,30 @@ def draw_question(random: Random) -> str:
     keys = random.sample(
         ("readmitted", "times", "sex", "flu_and_gout"), random.choice((0, 0, 1, 2))
     )
-    shown, group = "".join(f"{k}, " for k in keys), f" GROUP BY {', '.join(keys)}" if keys else ""
+    keys_first, group = (
+        "".join(f"{k}, " for k in keys),
+        f" GROUP BY {', '.join(keys)}" if keys else "",
+    )
     row = of_stays(random)
     has = random.choice([HAS.format(row), MANY.format(row, random.randint(1, 3))])
     has = random.choice(("", "NOT ")) + has
     match random.choice(("alone", "values", "values", "joined", "joined", "has", "has", "share")):
         case "alone":
             joined = random.choice((" AND ", " OR ")).join([*facts, of_people])
-            return f"SELECT {shown}COUNT(*) FROM patients WHERE {joined}{group}"
+            return f"SELECT {keys_first}COUNT(*) FROM patients WHERE {joined}{group}"
         case "values":
             where = random.choice((of_people, f"{of_people} AND {facts[0]}"))
-            return f"SELECT {shown}{random.choice(OF_FACTS)} FROM patients WHERE {where}{group}"
+            return (
+                f"SELECT {keys_first}{random.choice(OF_FACTS)} FROM patients WHERE {where}{group}"
+            )
         case "joined":
             where = " AND ".join([*facts, of_people, row])
-            return f"SELECT {shown}{random.choice(OF_STAYS)} {JOIN} WHERE {where}{group}"
+            return f"SELECT {keys_first}{random.choice(OF_STAYS)} {JOIN} WHERE {where}{group}"
         case "share":
             share = f"AVG(CASE WHEN {facts[0]} THEN 1 ELSE 0 END)"
-            return f"SELECT {shown}{share} FROM patients WHERE {of_people}{group}"
+            return f"SELECT {keys_first}{share} FROM patients WHERE {of_people}{group}"
     where = f"{' AND '.join(facts)} {random.choice(('AND', 'AND', 'OR'))} {has}"
-    return f"SELECT {shown}COUNT(*) FROM patients WHERE {where}{group}"
+    return f"SELECT {keys_first}COUNT(*) FROM patients WHERE {where}{group}"
 
 
 def small_tables(seed: int, schemas):
@@ -103,22 +108,22 @@ def release(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def published(release):
+def data(release):
     return read_tables(release.declared, release.directory / "data")
 
 
-def test_answers_on_a_release_are_the_same(release, published):
+def test_answers_on_a_release_are_the_same(release, data):
     random = Random(2)
     queries = [draw_question(random) for _ in range(150)]
-    whole = {**published, **build_help_tables(published, release.declared)}
+    whole = {**data, **build_help_tables(data, release.declared)}
     different, compared, _ = differences(whole, release.declared, queries)
     assert not different, "\n".join(different)
     assert compared >= 0.9 * len(queries)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_answers_on_small_groups_are_the_same(release, published, seed):
-    small = small_tables(seed, {name: table.schema for name, table in published.items()})
+def test_answers_on_small_groups_are_the_same(release, data, seed):
+    small = small_tables(seed, {name: table.schema for name, table in data.items()})
     random = Random(100 + seed)
     queries = [draw_question(random) for _ in range(60)]
     whole = {**small, **build_help_tables(small, release.declared)}
@@ -127,13 +132,13 @@ def test_answers_on_small_groups_are_the_same(release, published, seed):
     assert compared >= 0.8 * len(queries)
 
 
-def test_answers_from_files_are_those_from_the_page(release, published, monkeypatch):
-    data = page_data(published, release.declared)
+def test_answers_from_files_are_those_from_the_page(release, data, monkeypatch):
+    text = page_data(data, release.declared)
     monkeypatch.setattr("sfumato.tasks.report.page_data._least_length", lambda _: 10**9)
-    named = page_data(published, release.declared)
+    named = page_data(data, release.declared)
     random = Random(9)
     queries = [draw_question(random) for _ in range(40)]
-    from_page = answer_by_script(data, queries)
+    from_page = answer_by_script(text, queries)
     from_files = answer_by_script(named, queries, release.directory)
     assert [with_rounded_estimates(answer) for answer in from_files] == [
         with_rounded_estimates(answer) for answer in from_page
@@ -156,8 +161,8 @@ def test_answers_from_files_are_those_from_the_page(release, published, monkeypa
         ("SELECT COUNT(DISTINCT times) FROM patients", "does not count different values"),
     ],
 )
-def test_other_questions_are_refused_with_what_to_ask(release, published, query, why):
-    (answer,) = answer_by_script(page_data(published, release.declared), [query])
+def test_other_questions_are_refused_with_what_to_ask(release, data, query, why):
+    (answer,) = answer_by_script(page_data(data, release.declared), [query])
     assert isinstance(answer, dict), answer
     assert why in answer["refused"]
 

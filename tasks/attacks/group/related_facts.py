@@ -49,15 +49,15 @@ def by_facts(target: AttackedRelease) -> tuple[Score, ...]:
     if not certain:
         return ()
     by_numbers = dict(zip(truth.people.person.tolist(), truth.by_numbers.tolist(), strict=True))
-    of, sure = len(certain), sum(certain.values())
+    counted, sure = len(certain), sum(certain.values())
     alone = sum(by_numbers[person] for person in certain)
     return (
         Score(
             f"people with rows in {target.declared.form.related_table}, in groups of few rows, of "
             "whom a value is certain, by everyone's number of rows and the facts of the group",
-            sure / of,
-            {"by everyone's number of rows": alone / of},
-            tally=Proportion(sure, of),
+            sure / counted,
+            {"by everyone's number of rows": alone / counted},
+            tally=Proportion(sure, counted),
         ),
     )
 
@@ -215,8 +215,8 @@ class _Ways:
                 self._take(kinds, -1)
 
     def _take(self, kinds: tuple[object, ...], times: int) -> None:
-        for left, kind in zip(self._left, kinds, strict=True):
-            left[kind] -= times
+        for remaining, kind in zip(self._left, kinds, strict=True):
+            remaining[kind] -= times
 
 
 def _values_of(group: _Group, chosen: int) -> int:

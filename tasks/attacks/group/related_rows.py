@@ -75,7 +75,7 @@ class RelatedTruth:
         owned: the rows, and the person of each.
         related: the same rows, counted by group and by person.
         numbers: how the release shows numbers of rows.
-        told: what facts of people, published beside the rows, say of numbers of rows.
+        facts: what facts of people, published beside the rows, say of numbers of rows.
         alone: marks the people with whom nobody shares the quasi-identifiers (bool).
     """
 
@@ -85,7 +85,7 @@ class RelatedTruth:
     owned: OwnedRows
     related: RelatedRows
     numbers: NumbersShown = "hidden"
-    told: Told = "none"
+    facts: Told = "none"
     alone: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
@@ -115,9 +115,9 @@ class RelatedTruth:
         if self.numbers == "published":
             return self.by_numbers
         fewest: np.ndarray | int = 0
-        if self.numbers == "shuffled" or self.told == "presence":
+        if self.numbers == "shuffled" or self.facts == "presence":
             rows = fewest_rows(self.sizes, self.related)
-            fewest = np.minimum(rows, 1) if self.told == "presence" else rows
+            fewest = np.minimum(rows, 1) if self.facts == "presence" else rows
         certain = surely_of_somebody(self.sizes, self.related, self.name, fewest)
         return np.asarray(certain[self.people.group])
 
@@ -171,7 +171,7 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
     sizes = as_integers(target.tables[GROUPS][PEOPLE])
     counted = related_rows(owned, group, [target.sensitive])
     rows = people if whose is None else whose.rows
-    facts = {name: target.declared.columns[name] for name in facts_of(target.declared)}
+    columns = {name: target.declared.columns[name] for name in facts_of(target.declared)}
     return RelatedTruth(
         target.sensitive,
         sizes,
@@ -179,7 +179,7 @@ def _read_truth(target: AttackedRelease) -> RelatedTruth | None:
         owned,
         counted,
         how_numbers_are_shown(target.declared.columns),
-        told_by_facts(facts),
+        told_by_facts(columns),
         _alone(rows),
     )
 
@@ -201,7 +201,7 @@ def by_groups(target: AttackedRelease) -> tuple[Score, ...]:
     own = people.held[truth.name]
     everyone = int(truth.sizes.sum())
     beside = {"in groups in which all rows have one value": truth.share(alike[people.group])}
-    if truth.told == "any":
+    if truth.facts == "any":
         beside["at most, with the facts of the group"] = truth.share(truth.at_most_by_groups)
     return (
         Score(

@@ -114,8 +114,8 @@ class ApartParameters(FormParameters):
                     f"columns.{name}: sensitive columns of {self.people} are published beside "
                     f"{self.related} only if they are computed from it (derive). Give the column "
                     f"role drop. To publish it as a fact, repeat it in every row of "
-                    f"{self.related} (there `{name}_of_row: {{role: drop}}`), and write here "
-                    f"`{name}_of_person: {{role: sensitive, derive: MAX({name}_of_row)}}`, with a "
+                    f"{self.related} (there `{name}_of_row: {{role: drop}}`). Then write here "
+                    f"`{name}_of_person: {{role: sensitive, derive: MAX({name}_of_row)}}`. Add its "
                     "type, and a promise or `unprotected: REASON`"
                 )
         return None

@@ -349,8 +349,8 @@ class _Cells:
             return part
         related = self._inquiry.related
         marks = set() if related is None else set(related.marks)
-        of_marks = [known for known in part.matching if marks & {*known.columns}]
-        conditions = [known.condition for known in part.matching if known not in of_marks]
+        of_marks = [matched for matched in part.matching if marks & {*matched.columns}]
+        conditions = [matched.condition for matched in part.matching if matched not in of_marks]
         conditions += [] if part.condition is None else [part.condition]
         whole = all_of([*conditions, *_equal(bands)])
         if whole is None:

@@ -74,8 +74,8 @@ def _rewrite(question: Question, declared: Terms, reading: Reading, _: Estimator
 
 def _published_conditions(question: Question) -> Iterator[Matching]:
     """Yield the conditions on facts and on related rows, over published columns alone."""
-    for known in question.matching:
-        yield replace(known, condition=put_calculated(known.condition, question.calculated))
+    for part in question.matching:
+        yield replace(part, condition=put_calculated(part.condition, question.calculated))
 
 
 def _refusal(terms: Terms) -> str | None:

@@ -44,7 +44,7 @@ HIT_PEOPLE = "hit_people"
 
 @dataclass(frozen=True)
 class FactConditions:
-    """What a question about two related tables asks of facts.
+    """The conditions of a question about two related tables on facts, and its groups by facts.
 
     Attributes:
         question: the question.

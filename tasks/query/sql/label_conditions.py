@@ -23,8 +23,13 @@ from sfumato.tasks.query.help_tables.labels import (
     Kind,
 )
 from sfumato.tasks.query.question.question import TABLE
-from sfumato.tasks.query.sql.decided_labels import ColumnTest, Decider, Run
-from sfumato.tasks.query.sql.label_tables import LabelTable, single_values_name
+from sfumato.tasks.query.sql.decided_labels import (
+    ColumnTest,
+    Decider,
+    LabelTable,
+    Run,
+    single_values_name,
+)
 from sfumato.tasks.query.sql.trees import Part, alias, join, own, select
 from sfumato.tasks.sql.parse import literal, quote_name
 from sfumato.tasks.terms.terms import Terms

@@ -9,7 +9,7 @@ from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import TABLE, Question
 from sfumato.tasks.query.question.ways import labels as way
 from sfumato.tasks.query.sql.bounds_query import AnswerColumns
-from sfumato.tasks.query.sql.label_tables import types_of_labels
+from sfumato.tasks.query.sql.decided_labels import types_of_labels
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.terms.terms import Declared, Terms

@@ -90,9 +90,9 @@ def read_writable(sql: str, declared: Terms) -> Inquiry:
         reason = _why_not_written(replace(inquiry, related=None), people_alone(declared))
         if reason == _BY_SENSITIVE:
             raise QueryError(
-                "the query cannot be written in SQL for databases: GROUP BY of a fact can be with "
-                "COUNT(*) alone. Write a query for each value, as in WHERE admitted, or ask with "
-                "`sfumato query`"
+                "the query cannot be written in SQL for databases: GROUP BY of a fact goes "
+                "with COUNT(*) only. Write a query for each value, as in WHERE admitted, or ask "
+                "with `sfumato query`"
             )
     else:
         reason = _why_not_written(inquiry, declared)
@@ -370,7 +370,7 @@ def _compared_columns(inquiry: Inquiry) -> set[str]:
     conditions += [_besides_nulls(part, aggregate) for part in others for aggregate in part.exact]
     conditions += [part.condition for part in others if not part.only_counts_rows]
     if inquiry.related is not None:
-        conditions += [known.condition for part in inquiry.parts for known in part.matching]
+        conditions += [matched.condition for part in inquiry.parts for matched in part.matching]
     return {
         column.name
         for condition in conditions
