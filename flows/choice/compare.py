@@ -241,7 +241,8 @@ def compare_alternatives(
     is_encrypted = resolved.spec.stages == "encrypted"
     processes = 1 if is_encrypted else request.processes  # the key is in this process alone
     choices = _Choices(*alternatives_of(path, overrides, request.grid))
-    choices = replace(choices, tried=[_as_in_a_release(one, resolved) for one in choices.tried])
+    tried = [_as_in_a_release(alternative, resolved) for alternative in choices.tried]
+    choices = replace(choices, tried=tried)
     form = resolved.terms.form
     both = form if isinstance(form, ApartParameters) else None
     with _rows_to_compare(resolved, choices.tried) as (table, scratch):
@@ -291,7 +292,9 @@ class _Choices:
     @property
     def others(self) -> frozenset[str]:
         """The names of those with other promises, which are never recommended."""
-        return frozenset(one.name for one in self.tried if one.other_promise)
+        return frozenset(
+            alternative.name for alternative in self.tried if alternative.other_promise
+        )
 
     def with_more(self, others: "_Choices") -> "_Choices":
         """Return these and others."""

@@ -16,7 +16,7 @@ from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.ways import GROUP_ID
 from sfumato.tasks.query.sql.registry import SQL_WAYS
-from sfumato.tasks.query.sql.views import arrays_name, arrays_table, bounds_function, groups_view
+from sfumato.tasks.query.views import arrays_name, arrays_table, bounds_function, groups_view
 from sfumato.tasks.sql.dialects.dialect import Dialect, Made
 from sfumato.tasks.sql.dialects.statements import analyze, drop_tables
 from sfumato.tasks.sql.fill import create, fill, index, require_fitting

@@ -3,9 +3,9 @@
 from sqlglot import exp
 
 from sfumato.tasks.query.help_tables.registry import help_names
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS
-from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.trees import to_nearest
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.schema.formats import tells

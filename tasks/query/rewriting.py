@@ -14,9 +14,9 @@ from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Source, read_table
 from sfumato.tasks.query.help_tables.labels import value_name
 from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.rewrite import Rewritten, rewrite
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.query.sql.registry import SQL_WAYS
-from sfumato.tasks.query.sql.rewrite import Rewritten, rewrite
 from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.sql.session import open_session
 from sfumato.tasks.terms.opened import Release

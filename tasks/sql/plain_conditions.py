@@ -163,9 +163,10 @@ def _is_one_of(constants: Sequence[exp.Expr], values: pa.Array) -> PlainOutcome:
         texts = pa.array([_text(constant) for constant in constants], values.type)
         met = as_numpy(pc.is_in(values, value_set=texts).cast(pa.uint8())).view(bool)
     else:
-        numbers, wanted = _numbers(values), [_number(each, values.type) for each in constants]
-        is_single = len(wanted) == 1
-        met = (numbers == wanted[0] if is_single else np.isin(numbers, wanted)) & valid
+        numbers = _numbers(values)
+        units = [_number(each, values.type) for each in constants]
+        is_single = len(units) == 1
+        met = (numbers == units[0] if is_single else np.isin(numbers, units)) & valid
     return PlainOutcome(met, ~met & valid)
 
 

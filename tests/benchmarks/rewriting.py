@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sfumato.tasks.query.help_tables.rows import help_table
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from tests.query.databases import postgres
 from tests.query.releases import write
 from tests.query.worlds import column, declare

@@ -28,7 +28,7 @@ MACHINERY = {
 DECLARING = ["sfumato.tasks.terms.terms", "sfumato.flows.inputs.spec"]
 ANSWERING = [
     "sfumato.tasks.query.ask",
-    "sfumato.tasks.query.sql.rewrite",
+    "sfumato.tasks.query.rewrite",
     "sfumato.tasks.publication.check",
     "sfumato.tasks.verification.way_in",
     "sfumato.tasks.stages.measure",

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.sql.target import target
 from tests.numbers.clinic import NUMBER
 from tests.query.asked import on_disk

@@ -15,8 +15,8 @@ import pytest
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.question.question import GroupColumn
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
-from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target

@@ -11,7 +11,7 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.spread import Choices, root_above, root_below, variance
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from tests.query.aggregate_laws import ORACLES, AggregateLaws, squared_deviation
 from tests.query.test_matched import declare, in_form, random_rows
 from tests.query.test_subdomains import SMALL

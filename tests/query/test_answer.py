@@ -268,7 +268,7 @@ import sys
 from pathlib import Path
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.ask import answer
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.terms.opened import Release
 from tests.query.worlds import CENSUS
 

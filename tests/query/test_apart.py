@@ -22,7 +22,7 @@ from sfumato.tasks.query.engines.columns import open_columns
 from sfumato.tasks.query.engines.direct_counts import open_direct_counts
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.sql.target import target

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from sfumato.tasks.query.ask import answer_on, ask, engine
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from tests.query.composed import (

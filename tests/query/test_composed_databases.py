@@ -12,9 +12,9 @@ from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import engine
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.ready_sql import duckdb_script
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
-from sfumato.tasks.query.sql.rewrite import rewrite
-from sfumato.tasks.query.sql.views import groups_view
+from sfumato.tasks.query.views import groups_view
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
 from tests.query import asked

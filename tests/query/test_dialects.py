@@ -14,8 +14,8 @@ from sqlglot import exp
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.load import load
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
-from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.dialects.common import glob_of
 from sfumato.tasks.sql.dialects.registry import DIALECTS

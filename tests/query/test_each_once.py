@@ -9,7 +9,7 @@ from sqlglot import exp
 import sfumato
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer, answer_on
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.sql.parse import literal
 from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS

@@ -11,7 +11,7 @@ import sqlglot
 
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.question.question import GroupColumn
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from tests.query.worlds import CENSUS, with_help

@@ -14,7 +14,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.question.having import Comparison, Joined
 from sfumato.tasks.query.question.question import Aggregate
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.session import fetch, session
 from tests.query.test_matched import FORMS, declare, in_form, random_rows

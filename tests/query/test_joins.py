@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from tests.query.test_language_of_forms import of_marginals
 from tests.query.test_language_of_worlds import AllWorlds, holds
 from tests.query.test_matched import FORMS

@@ -12,7 +12,7 @@ import pytest
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.target import target
 from tests.query.asked import on_disk

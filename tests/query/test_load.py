@@ -13,7 +13,7 @@ from sfumato.expectations.shared.errors import InputError
 from sfumato.tasks.query import load as loading
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import functions_of, load
-from sfumato.tasks.query.sql.views import arrays_table
+from sfumato.tasks.query.views import arrays_table
 from sfumato.tasks.sql import fill
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target

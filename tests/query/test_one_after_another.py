@@ -4,7 +4,7 @@ import pytest
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from tests.query.test_language_of_worlds import AllWorlds
 
 APART = (

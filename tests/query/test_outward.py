@@ -19,7 +19,7 @@ from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.question.question import GroupColumn
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
 from sfumato.tasks.sql.target import target
 from tests.query.asked import on_disk

@@ -40,7 +40,7 @@ def lists_of(constants):
     return st.lists(constants, min_size=1, max_size=3).map(", ".join)
 
 
-def ordered(constant):
+def comparisons_with(constant):
     """Comparisons with constants whose order has a meaning."""
     return st.one_of(
         st.builds("c {} {}".format, SIGNS, constant),
@@ -55,8 +55,8 @@ def ordered(constant):
 
 
 COMPARISONS = {
-    "numbers": ordered(NUMBER),
-    "dates": ordered(DATE),
+    "numbers": comparisons_with(NUMBER),
+    "dates": comparisons_with(DATE),
     "texts": st.one_of(
         st.builds("c {} {}".format, st.sampled_from(["=", "<>"]), TEXT),
         st.builds("{} = c".format, TEXT),

@@ -4,7 +4,7 @@ import pytest
 
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.language.several import read_inquiries
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from tests.query.worlds import CENSUS
 
 REFUSED = [

@@ -1,4 +1,4 @@
-"""What questions hit in people and their rows: from codes as by SQL, whatever columns have."""
+"""People and rows that questions hit: counted from codes as by SQL, whatever columns have."""
 
 import datetime as dt
 import random
@@ -30,7 +30,7 @@ PEOPLE_WHERE = [
 ROWS_WHERE = [None, "ward = 'icu'", "cost > 10.5", "ward IS NULL", "cost > extra", "ward = 'none'"]
 
 
-def drawn(seed):
+def draw_tables(seed):
     """Tables of people and rows, some groups without either, with nulls and repeated values."""
     draw = random.Random(seed)
     groups = sorted(draw.choices(range(GROUPS), k=draw.randint(1, 60)))
@@ -61,7 +61,7 @@ def drawn(seed):
 @pytest.fixture(params=range(12))
 def both(request):
     """The tables as codes answer, and as SQL does."""
-    tables = drawn(request.param)
+    tables = draw_tables(request.param)
     with session(tables) as connection:
         yield [RelatedTables(connection, tables, "people", "related", GROUPS) for _ in range(2)]
 
@@ -78,14 +78,14 @@ def test_people_by_cell(both):
     tables, _ = both
     cells = [(), ("sex",), ("sex", "born"), ("height",)]
     for where, number, group_by in product(PEOPLE_WHERE, [None, "number"], cells):
-        asked = group_by, condition_of(where), number
-        by_sql = as_lists(tables._people_by_sql(*asked))
-        assert as_lists(tables.people_by_cell(*asked)) == by_sql, asked
+        arguments = group_by, condition_of(where), number
+        by_sql = as_lists(tables._people_by_sql(*arguments))
+        assert as_lists(tables.people_by_cell(*arguments)) == by_sql, arguments
         if where == "age > number":
             with pytest.raises(NotDirectError):
-                tables._people_from_codes(*asked)
+                tables._people_from_codes(*arguments)
         else:
-            assert as_lists(tables._people_from_codes(*asked)) == by_sql, asked
+            assert as_lists(tables._people_from_codes(*arguments)) == by_sql, arguments
 
 
 def test_rows_in_groups(both, monkeypatch):
@@ -117,7 +117,7 @@ def test_values_are_in_order_of_group_and_size(both):
 
 
 def test_values_that_are_no_numbers_stop_only_questions_about_them():
-    tables = drawn(3)
+    tables = draw_tables(3)
     tables["related"] = tables["related"].set_column(
         4,
         "broken",

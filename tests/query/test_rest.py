@@ -27,7 +27,7 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.answer import document
 from sfumato.tasks.query.intervals.shapes import OUTSIDE
 from sfumato.tasks.query.question.rest import REST
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.schema.stated import CalibratedIntervals
 from sfumato.tasks.sql.parted import TableInParts
 from tests.query.test_recoded import declare

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.sql.target import target
 from tests.query.asked import FORMS, declare, in_form, microdata, on_disk
 from tests.query.dialect_laws import LOCAL, SERVERS, address, comparable

@@ -21,9 +21,9 @@ from sfumato.tasks.query.ask import answer_on, ask, engine
 from sfumato.tasks.query.help_tables.registry import build_help_tables
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.ready_sql import duckdb_script
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.single import read_question
-from sfumato.tasks.query.sql.views import groups_view
+from sfumato.tasks.query.views import groups_view
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.sql.target import target

@@ -9,7 +9,7 @@ import pytest
 from sfumato.expectations.shared.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.inquiries.summaries import BoundedNumber, summarize_numbers
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
 from tests.query.test_language_of_forms import every_world
 from tests.query.test_language_of_worlds import AllWorlds, holds

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.sql.dialects.sqlite import LARGEST_WHOLE
 from sfumato.tasks.sql.target import target
 from tests.query.asked import on_disk

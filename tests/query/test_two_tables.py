@@ -19,7 +19,7 @@ from sfumato.flows.cli.main import run
 from sfumato.tasks.query.ask import answer_on, answers
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.sql.target import target
 from sfumato.tasks.terms.opened import open_release
 from tests.corpus.lines import CORPUS

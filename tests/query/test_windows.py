@@ -14,7 +14,7 @@ from sfumato.tasks.query.bounds.arithmetic import NULL
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.summaries import BoundedNumber, RunningSum, summarize_numbers
 from sfumato.tasks.query.inquiries.windows import compare_values, key_values
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from tests.query.test_language_of_forms import FORMS as OTHER_FORMS
 from tests.query.test_language_of_forms import by_key, every_world, values_outside
 from tests.query.test_language_of_worlds import AllWorlds

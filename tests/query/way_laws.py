@@ -14,8 +14,8 @@ from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.registry import HELP_TABLES, build_help_tables, help_names
 from sfumato.tasks.query.question.ways import WAYS
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.query.sql.registry import SQL_WAYS
-from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.report.snippets import SNIPPETS, example_query, pandas_snippet
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.terms.terms import Declared

@@ -16,7 +16,7 @@ from sfumato.tasks.microdata.table import seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.schema.files import canonical_json
 from sfumato.tasks.sql.target import target
 from sfumato.tasks.stages.evaluate import evaluate_release

@@ -15,7 +15,7 @@ from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.sql.target import target
 from sfumato.tasks.terms.opened import MANIFEST, open_release
 from tests.release.small import people

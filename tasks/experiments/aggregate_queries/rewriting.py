@@ -12,7 +12,7 @@ from sfumato.tasks.experiments.shared.claim_tests import Below, Slope
 from sfumato.tasks.experiments.shared.experiment import Claim, Experiment, Figure, Inputs, Point
 from sfumato.tasks.experiments.shared.generated_tables import normal_losses
 from sfumato.tasks.query.ask import files_of_tables
-from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.rewrite import rewrite
 from sfumato.tasks.sql.session import fetch, session
 
 _QUERY = 'SELECT AVG("capital-loss") AS mean FROM microdata WHERE age BETWEEN 30 AND 49'

@@ -1,4 +1,4 @@
-"""What a question hits in published people and related rows, by their groups.
+"""Counts of the people and related rows that a question hits, by their groups.
 
 Conditions are decided on the distinct values of columns, as other engines do; SQL decides those
 that compare columns or cannot be evaluated on some value.

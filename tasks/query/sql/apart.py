@@ -13,9 +13,9 @@ from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Matching, Question
 from sfumato.tasks.query.question.ways import apart as way
 from sfumato.tasks.query.sql.bounds_query import AnswerColumns, of_help_tables
+from sfumato.tasks.query.sql.facts import HIT_PEOPLE, FactConditions
 from sfumato.tasks.query.sql.marginal_counts import Estimator
-from sfumato.tasks.query.sql.related.counts import PeopleQuery, RelatedRowsQuery, form_of_terms
-from sfumato.tasks.query.sql.related.facts import HIT_PEOPLE, FactConditions
+from sfumato.tasks.query.sql.related_counts import PeopleQuery, RelatedRowsQuery, form_of_terms
 from sfumato.tasks.query.sql.trees import CELLED
 from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.schema.formats import tells

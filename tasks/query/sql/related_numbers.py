@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sfumato.tasks.forms.related.facts import published_number, shuffled_number
 from sfumato.tasks.forms.related.parameters import GROUPS, PEOPLE, ROWS
-from sfumato.tasks.query.sql.related.facts import HIT_PEOPLE
+from sfumato.tasks.query.sql.facts import HIT_PEOPLE
 from sfumato.tasks.query.sql.trees import (
     CELLED,
     Part,

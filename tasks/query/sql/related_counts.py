@@ -23,9 +23,9 @@ from sfumato.tasks.query.question.question import (
     Question,
     RelatedScope,
 )
-from sfumato.tasks.query.sql.related.facts import HIT_PEOPLE, FactConditions
-from sfumato.tasks.query.sql.related.numbers import HIT_TOTALS, NumbersInSql, join_met
-from sfumato.tasks.query.sql.related.values import RelatedValues
+from sfumato.tasks.query.sql.facts import HIT_PEOPLE, FactConditions
+from sfumato.tasks.query.sql.related_numbers import HIT_TOTALS, NumbersInSql, join_met
+from sfumato.tasks.query.sql.related_values import RelatedValues
 from sfumato.tasks.query.sql.trees import (
     BOUNDS_OF,
     CELLED,

@@ -1,1 +1,0 @@
-"""The SQL of bounds about people, their related rows, and facts of them."""
