@@ -41,10 +41,7 @@ def by_facts(target: AttackedRelease) -> tuple[Score, ...]:
         return ()
     try:
         certain = certain_by_facts(truth, facts, together=target.declared.form.facts_together)
-    except (
-        InputError,
-        SpecError,
-    ):  # values that SQL cannot compute for other people than their own
+    except (InputError, SpecError):  # SQL cannot compute it for all other rows than their own
         return ()
     if not certain:
         return ()
