@@ -185,24 +185,32 @@ def _facts_and_numbers(spec: SpecParts) -> None:
     """
     if spec.related is None or not spec.facts:
         return
+    from sfumato.tasks.forms.related.facts import fact_of_published_column
     from sfumato.tasks.microdata.derived import parse_facts
 
     published = set(spec.form.related_columns)
     parsed = parse_facts(spec.facts, spec.related.name, spec.related_columns)
     telling = {name: sorted(sql.columns & published) for name, sql in parsed.items()}
     telling = {name: columns for name, columns in telling.items() if columns}
-    if not telling:
+    against = [i for i, p in enumerate(spec.promises) if getattr(p, "numbers", "hidden") == "known"]
+    if not against:
         return
-    name, columns = next(iter(telling.items()))
-    for i, promise in enumerate(spec.promises):
-        if getattr(promise, "numbers", "hidden") == "known":
-            raise ValueError(
-                f"promises.{i}.numbers: known cannot be kept beside the fact {name}, which is "
-                f"computed from {', '.join(columns)}, published in {spec.form.related_table}. "
-                "Together they may show to whom rows belong. Write `numbers: hidden`, which does "
-                "not protect from anyone who knows how many rows each person has, or leave "
-                f"{name} out, or give {', '.join(columns)} role drop"
-            )
+    if telling:
+        name, columns = next(iter(telling.items()))
+        raise ValueError(
+            f"promises.{against[0]}.numbers: known cannot be kept beside the fact {name}, which is "
+            f"computed from {', '.join(columns)}, published in {spec.form.related_table}. "
+            "Together they may show to whom rows belong. Write `numbers: hidden`, which does "
+            "not protect from anyone who knows how many rows each person has, or leave "
+            f"{name} out, or give {', '.join(columns)} role drop"
+        )
+    if named := fact_of_published_column(spec.facts, spec.form.related_columns):
+        fact, column = named
+        raise ValueError(
+            f"columns.{fact}.derive: uses the name {column} with another meaning. A column of this "
+            f"name is published in {spec.form.related_table}, and a check of the release takes one "
+            "for the other. Use another name, or rename the column (source.rename)"
+        )
 
 
 def _published_numbers(spec: SpecParts) -> None:

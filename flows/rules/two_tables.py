@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
+from sfumato.tasks.schema.codings import KEYS
+
 _TABLE = frozenset({"source", "columns"})
 _PEOPLE = frozenset({*_TABLE, "sensitive"})
 _RELATED = frozenset({*_TABLE, "of", "show", "numbers", "maximum", "orphans"})
@@ -146,8 +148,10 @@ def _with_number(
 
 
 def _is_number(column: Any, role: str) -> bool:
-    """Return True if a column of people is their number of rows, with a role."""
+    """Return True if a column of people is their number of rows as it is, with a role."""
     if _role(column) != role or not isinstance(column.get("derive"), str):
+        return False
+    if any(key in column for key in KEYS):  # codings change its values
         return False
     return "".join(column["derive"].split()).upper() == _COUNT
 

@@ -17,8 +17,8 @@ const isPresence = (/** @type {any} */ c) => ['count(*)>0', 'count(*)>=1', 'coun
 
 /** The names in the SQL of a fact, in small letters: not those of functions, nor within texts (F10.4). @param {string} sql */
 function namesIn(sql) {
-  const bare = sql.replace(/'(?:[^']|'')*'/g, ' ')
-  return Array.from(bare.matchAll(/"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_$]*)(?!\s*\(|[A-Za-z0-9_$])/g), m => (m[1]?.replaceAll('""', '"') ?? m[2]).toLowerCase())
+  const names = /'(?:[^']|'')*'|"((?:[^"]|"")*)"|([A-Za-z_\u{80}-\u{10ffff}][A-Za-z0-9_$\u{80}-\u{10ffff}]*)(?!\s*\(|[A-Za-z0-9_$\u{80}-\u{10ffff}])/gu
+  return Array.from(sql.matchAll(names), m => (m[1]?.replaceAll('""', '"') ?? m[2] ?? '').toLowerCase())
 }
 
 /** F10.4, P20.4: facts, and what promises say of them. @param {any} d */

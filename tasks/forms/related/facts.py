@@ -29,8 +29,12 @@ NumbersShown = Literal["hidden", "shuffled", "published"]
 """Numbers of rows of people: in no file, in any order within the group, or beside the person."""
 TYPES = frozenset({"boolean", "integer", "decimal"})
 """The types that facts can have."""
-_TEXTS = re.compile(r"'(?:[^']|'')*'")
-_NAMES = re.compile(r'"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_$]*)(?!\s*\(|[A-Za-z0-9_$])')
+_NAMES = re.compile(
+    r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|"""
+    r"([A-Za-z_\u0080-\U0010ffff][A-Za-z0-9_$\u0080-\U0010ffff]*)"
+    r"(?!\s*\(|[A-Za-z0-9_$\u0080-\U0010ffff])"
+)
+"""A text, or a name: quoted, or of letters, which no parenthesis of a function follows."""
 _NUMBER = "count(*)"
 _PRESENCE = frozenset({"count(*)>0", "count(*)>=1", "count(*)<>0", "count(*)!=0"})
 
@@ -175,8 +179,29 @@ def columns_named(derive: str) -> set[str]:
     >>> sorted(columns_named("SUM(cost) FILTER (WHERE \"Ward\" = 'cost of A')"))
     ['cost', 'ward', 'where']
     """
-    names = _NAMES.finditer(_TEXTS.sub(" ", derive))
-    return {(m[1].replace('""', '"') if m[1] is not None else m[2]).casefold() for m in names}
+    pairs = (match.groups() for match in _NAMES.finditer(derive))
+    names = (bare if quoted is None else quoted.replace('""', '"') for quoted, bare in pairs)
+    return {name.casefold() for name in names if name is not None}
+
+
+def fact_of_published_column(
+    columns: Mapping[str, StatedFact], related: Sequence[str]
+) -> tuple[str, str] | None:
+    """Return a fact whose SQL has the name of a published column of related rows, and the column.
+
+    All software has to tell these alike, so that any name in the SQL counts, also one that the SQL
+    gives itself.
+
+    Args:
+        columns: the declared columns.
+        related: those of the related table.
+    """
+    of_rows = {name.casefold(): name for name in related}
+    for fact, column in columns.items():
+        if column.derive is not None:
+            for name in sorted(of_rows.keys() & columns_named(column.derive)):
+                return fact, of_rows[name]
+    return None
 
 
 def require_stated_facts(
@@ -205,12 +230,14 @@ def require_stated_facts(
             raise PromiseError(f"column {name!r}: a sensitive column of people states no derive")
     if published_number(facts) and (fault := beside_published_number(facts, promises)):
         raise PromiseError(": ".join(fault))
-    of_rows = {name.casefold() for name in related}
-    telling = any(of_rows & columns_named(str(column.derive)) for column in facts.values())
+    telling = fact_of_published_column(facts, related)
     for number, promise in enumerate(promises):
         place = f"promises.{number}: {promise.name}"
         if promise.of_related and getattr(promise, "numbers", "hidden") == "known" and telling:
-            raise PromiseError(f"{place}: numbers are known beside facts of published columns")
+            raise PromiseError(
+                f"{place}: numbers are known beside the fact {telling[0]}. Its SQL has the name of "
+                f"the published column {telling[1]}"
+            )
         if judge_beside(promise, columns) != promise:
             raise PromiseError(f"{place}: was not judged with the facts that are published")
 

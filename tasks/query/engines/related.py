@@ -5,7 +5,7 @@ group are arithmetic on it (`tasks.query.bounds.related`). Expected numbers are 
 to give the rows of a group to its people that its numbers admit (`…bounds.related_chances`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,7 +18,11 @@ from sqlglot import exp
 
 from sfumato.expectations.shared.arrow import as_integers
 from sfumato.expectations.shared.errors import Fault, QueryError
-from sfumato.tasks.forms.related.facts import published_number, shuffled_number
+from sfumato.tasks.forms.related.facts import (
+    published_number,
+    shuffled_number,
+    told_by_facts,
+)
 from sfumato.tasks.forms.related.parameters import GROUPS, MOST, PEOPLE, ROWS, ApartParameters
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.related import (
@@ -41,6 +45,7 @@ from sfumato.tasks.query.engines.related_tables import RelatedTables
 from sfumato.tasks.query.question.facts import conditions_on_facts
 from sfumato.tasks.query.question.marks import condition_on_rows, conditions_of_marks
 from sfumato.tasks.query.question.question import Aggregate, Key, PersonHas, Question, RelatedScope
+from sfumato.tasks.query.question.ways import facts_of
 from sfumato.tasks.query.sql.marginal_counts import Estimator
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.sql.session import fetch, fetch_table, session
@@ -154,6 +159,18 @@ class RelatedEngine:
         of_facts, others = conditions_on_facts(question.matching, self.declared)
         question = replace(question, matching=tuple(others))
         cells = self._people_by_cell(question, of_facts)
+        answers = self._answers(question, cells, estimates)
+        if not of_facts and self._admits_every_world:
+            return answers
+        return {
+            key: {aggregate: _attained_if_exact(bounds) for aggregate, bounds in each.items()}
+            for key, each in answers.items()
+        }
+
+    def _answers(
+        self, question: Question, cells: Mapping[Key, "_HitPeople"], estimates: bool
+    ) -> dict[Key, dict[Aggregate, Bounds]]:
+        """Return the bounds of each aggregate in each cell, given the people that are hit."""
         if self.scope is not None and self.scope.counted == "people":
             marks = conditions_of_marks(question, self.scope)
             return {
@@ -166,6 +183,12 @@ class RelatedEngine:
             key: {a: self._of_rows(a, hit, condition, rows, estimates) for a in question.aggregates}
             for key, hit in cells.items()
         }
+
+    @cached_property
+    def _admits_every_world(self) -> bool:
+        """True if facts rule out none of the worlds that bounds are attained in."""
+        facts = {name: self.declared.columns[name] for name in facts_of(self.declared)}
+        return told_by_facts(facts) in ("none", "numbers")
 
     def starts(self, name: str) -> list[Any]:
         """Return the published values of an ordered column, ascending, without NaN."""
@@ -357,6 +380,11 @@ class RelatedEngine:
         expected = Fraction(float((hit.expected * _chances(times, most)).sum()))
         inside = min(max(expected, Fraction(least)), Fraction(greatest))
         return Bounds(least, greatest, inside, attained=hit.is_certain)
+
+
+def _attained_if_exact(bounds: Bounds) -> Bounds:
+    """Return bounds that are said to be attained only if they are one number."""
+    return replace(bounds, attained=bounds.attained and bounds.lower == bounds.upper)
 
 
 def with_scope(engine: Engine, scope: RelatedScope) -> Engine:
