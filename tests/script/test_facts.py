@@ -39,8 +39,8 @@ def draw_question(random: Random, without: str = "nothing") -> str:
     low = random.randint(18, 60)
     of_people = random.choice([f"age BETWEEN {low} AND {low + 20}", "sex = 'f'", f"age > {low}"])
     facts = random.sample(those(FACTS), random.randint(1, 2))
-    by = those(("readmitted", "times", "sex", "flu_and_gout"))
-    keys = random.sample(by, random.choice((0, 0, 1, 2)))
+    names = those(("readmitted", "times", "sex", "flu_and_gout"))
+    keys = random.sample(names, random.choice((0, 0, 1, 2)))
     keys_first, group = (
         "".join(f"{k}, " for k in keys),
         f" GROUP BY {', '.join(keys)}" if keys else "",
