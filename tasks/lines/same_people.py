@@ -266,7 +266,7 @@ def _name_rows(common: RowsInCommon, where: str) -> str:
 
 
 def _require_others_of_two(compared: ComparedVersion, where: str) -> list[str]:
-    """Refuse people of another line under another name, of whom two tables cannot say who they are.
+    """Refuse a version of two tables whose people are, or may be, in another line.
 
     Raises:
         PromiseError: with counts and each way out.

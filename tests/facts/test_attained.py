@@ -1,17 +1,24 @@
 """Bounds beside facts are said to be attained only where facts rule no world out."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.shared.errors import SpecError
+from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.flows.inputs.spec import read_spec
 from sfumato.tasks.forms.related.facts import columns_named
+from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answers
 from sfumato.tasks.terms.opened import open_release
 from tests.facts.clinic import clinic, promises, spec_of_clinic, tables, with_days
 from tests.flow_here import release_here
 from tests.related.hospital import Hospital
+from tests.release.forge import edit
 
+VERIFY = Path(__file__).parents[2] / "deployments" / "verifier" / "verify.mjs"
 JOIN = "FROM patients JOIN stays USING (patient)"
 ANY = [
     {"model": "people", "k": 2},
@@ -92,6 +99,29 @@ def test_one_number_is_attained(tmp_path):
 )
 def test_names_in_the_sql_of_facts(sql, names):
     assert columns_named(sql) == names
+
+
+@pytest.mark.node
+def test_both_verifiers_find_published_columns_in_the_sql_of_facts(tmp_path):
+    """Between quoted names with apostrophes a column is no text."""
+    facts, against_known = tables("readmitted"), promises(numbers="known")
+    spec = spec_of_clinic(tmp_path, clinic(1, 60), tables=facts, promises=against_known)
+    directory = release_here(spec)
+    place = tmp_path / "altered" / directory.parent.name / directory.name
+    for sql in ('SUM("cost") > 3', """COUNT("x'") + SUM(cost) + COUNT("y'") > 3"""):
+        shutil.copytree(directory, place)
+        edit(place, lambda document, sql=sql: state(document["sfumato"], sql))
+        with pytest.raises(PromiseError, match="the name of the published column cost"):
+            check(place)
+        command = ["node", str(VERIFY), str(place), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "numbers known beside facts of published columns" in done.stdout
+        shutil.rmtree(place)
+
+
+def state(document, sql):
+    """State other SQL of the only fact."""
+    next(c for c in document["columns"] if c["name"] == "readmitted").update(derive=sql)
 
 
 def test_a_name_that_readers_would_take_for_a_published_column_is_refused(tmp_path):

@@ -249,7 +249,7 @@ def test_both_verifiers_agree(clinic_release, tmp_path):
 
 
 def test_the_gate_refuses_facts_in_another_group(tmp_path, monkeypatch):
-    """Facts are publish_exchanged between groups: every count over all groups stays as it is."""
+    """Facts are exchanged between groups: every count over all groups stays as it is."""
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     published = apart.publish
 

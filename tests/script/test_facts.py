@@ -194,4 +194,4 @@ def test_other_questions_are_refused_with_what_to_ask(release, data, query, why)
 
 
 def test_the_release_is_checked_with_its_page(release):
-    check(release.directory)
+    assert check(release.directory).has_related_rows

@@ -62,7 +62,7 @@ def by_facts(target: AttackedRelease) -> tuple[Score, ...]:
 def certain_by_facts(
     truth: RelatedTruth, facts: Mapping[str, "TellingFact"], *, together: bool
 ) -> dict[int, bool]:
-    """Return of whom a value is certain, by the numbers of people with rows in small groups.
+    """Return the people with rows in small groups, each with whether a value of theirs is certain.
 
     Args:
         truth: the rows of a release with their owners.

@@ -306,7 +306,7 @@ def _sure(
     knowledge: str,
     beside: Mapping[str, float],
 ) -> Score:
-    """Return the score of people of whom a value is certain."""
+    """Return the share of people with rows about whom an attacker is certain of some value."""
     return Score(
         f"people with rows in {_table(target)} of whom a value is certain, by {knowledge}",
         truth.share(marked),
@@ -333,7 +333,7 @@ def _most_right(truth: RelatedTruth) -> int:
 
 
 def _believed_by_numbers(truth: RelatedTruth, least: Fraction) -> np.ndarray:
-    """Mark people of whom a value of their own is believed so strongly (bool), exactly.
+    """Mark the people with a value that an attacker believes at least so strongly (bool).
 
     Of s rows, c with the value, somebody with n rows lacks it with the chance C(s-c, n) / C(s, n).
     """

@@ -175,7 +175,7 @@ def _one_range(ends: Ends) -> RowChoices:
 
 
 def chances_by_numbers(times: int, hits: HitGroups, numbers: RowNumbers) -> np.ndarray:
-    """Return the chance of one of some people to have at least so many of the hit rows.
+    """Return the mean chance of some people of a group to have at least so many hit rows each.
 
     Each row may be of any person alike, as far as numbers of rows admit it. So somebody with n of s
     rows has as many of the c hit rows as there are among n that are drawn without putting any back.
@@ -183,7 +183,7 @@ def chances_by_numbers(times: int, hits: HitGroups, numbers: RowNumbers) -> np.n
     Args:
         times: the number of rows, at least 1.
         hits: the groups.
-        numbers: the numbers of the people, each of whom is meant alike.
+        numbers: the numbers of rows of these people.
 
     Returns:
         float64, one per group; 0 without such people.

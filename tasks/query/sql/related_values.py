@@ -141,7 +141,7 @@ _MEANS = (
 
 @dataclass(frozen=True)
 class RelatedValues:
-    """The bounds of aggregates of one column of the related rows, as common table expressions.
+    """The parts of a query that bound sums and means of one column of related rows.
 
     Attributes:
         number: the number of the column among the aggregated ones.
