@@ -28,10 +28,18 @@ def unpack_archives() -> Path:
             whole = Path(scratch) / "whole"
             for archive in archives:
                 with tarfile.open(archive) as tar:
-                    tar.extractall(whole, filter="data")
+                    extract(tar, whole)
             with suppress(OSError):  # another worker was first
                 whole.rename(place)
     return place
+
+
+def extract(archive: tarfile.TarFile, folder: Path) -> None:
+    """Unpack an archive of ours; Python before 3.11.4 knows no filters."""
+    if hasattr(tarfile, "data_filter"):
+        archive.extractall(folder, filter="data")
+    else:
+        archive.extractall(folder)
 
 
 def pack(folder: Path) -> Path:

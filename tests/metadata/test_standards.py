@@ -23,6 +23,7 @@ from sfumato.tasks.metadata.registry import STANDARDS
 from sfumato.tasks.metadata.sentences import FORM_SENTENCES
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.terms import Declared
+from tests.corpus.archives import extract
 from tests.corpus.lines import CORPUS
 from tests.guide.page import PAGES
 from tests.metadata.validators import (
@@ -52,7 +53,7 @@ def examples(tmp_path_factory):
     """The valid releases of the specification of the release format."""
     folder = tmp_path_factory.mktemp("examples")
     with tarfile.open(EXAMPLES) as archive:
-        archive.extractall(folder, filter="data")
+        extract(archive, folder)
     return sorted(path.parent for path in folder.glob("valid/*/datapackage.json"))
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from sfumato.flows.cli.main import run
 from tests.browser.test_page import browser
+from tests.corpus.archives import extract
 from tests.corpus.lines import CORPUS, FORMATS
 from tests.release.small import Small, people
 
@@ -159,7 +160,7 @@ class TestPage:
         """The page beside the examples, served on this machine."""
         shutil.copytree(VERIFIER, tmp_path / "site")
         with tarfile.open(EXAMPLES) as archive:
-            archive.extractall(tmp_path / "site" / "examples", filter="data")
+            extract(archive, tmp_path / "site" / "examples")
         handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "site")
         with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             Thread(target=server.serve_forever, daemon=True).start()
