@@ -25,7 +25,7 @@ from sfumato.expectations.shared.arrow import as_array, as_integers
 from sfumato.expectations.shared.errors import PromiseError, SpecError
 from sfumato.expectations.shared.exact import INT64_MAX
 from sfumato.expectations.shared.numbers import Number, plain
-from sfumato.expectations.shared.sorting import distinct, stable_order
+from sfumato.expectations.shared.sorting import stable_order, starts
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
@@ -367,7 +367,7 @@ def _once(*names: str) -> Callable[[pa.Table], bool]:
 
     def holds(table: pa.Table) -> bool:
         keys, _ = key([encode(n, "insensitive", table[n]) for n in names], table.num_rows)
-        return is_sorted(table) and len(distinct(keys)) == table.num_rows
+        return is_sorted(table) and len(starts(keys)) == table.num_rows  # equal ones are neighbours
 
     return holds
 

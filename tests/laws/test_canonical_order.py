@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.tasks.forms import permuted
@@ -110,3 +110,74 @@ def test_what_comes_along_decides_nothing():
         canonical = canonical_with({"rows": rows, "same": same, name: along}, "rows")
         marks = canonical[name].sort_by("group_id")["mark"].to_pylist()
         assert (marks == [1, 2, 3]) is decides
+
+
+def lists_of(rows):
+    """The ascending list of values of each group, by its id; nulls come first."""
+    lists = {}
+    for *values, group in sorted(rows, key=in_order):
+        lists.setdefault(group, []).append(in_order([*values, 0]))
+    return lists
+
+
+def in_order(row):
+    return [(value is not None, value) for value in row]
+
+
+def table_of(rows, name):
+    values, groups = zip(*rows, strict=True)
+    return pa.table({name: pa.array(values, pa.int64()), "group_id": pa.array(groups, pa.int64())})
+
+
+def is_in_order(rows):
+    """The definition, for rows of a value and a group id."""
+    lists = lists_of(rows)
+    return (
+        sorted(rows, key=in_order) == rows
+        and sorted(lists) == list(range(len(lists)))
+        and all(lists[g] <= lists[g + 1] for g in range(len(lists) - 1))
+    )
+
+
+few = st.one_of(st.none(), st.integers(0, 1))
+grouped = st.lists(st.tuples(few, st.integers(0, 3)), min_size=1, max_size=12)
+
+
+@given(grouped, st.booleans())
+@example([(0, 1), (0, 0)], ordered=False)
+@example([(0, 0), (0, 2)], ordered=True)
+def test_order_is_decided_as_it_is_defined(rows, ordered):
+    if ordered:
+        rows = sorted(rows, key=in_order)
+    assert is_canonical(table_of(rows, "age")) is is_in_order(rows)
+
+
+@given(grouped, st.lists(few, min_size=12, max_size=12), st.permutations(range(12)))
+def test_groups_equal_in_their_rows_are_ordered_by_their_other_table(rows, wages, order):
+    rows = sorted(rows, key=in_order)
+    theirs = [(wages[i], rows[i][1]) for i in order if i < len(rows)]
+    tables = {"rows": table_of(rows, "age"), "other": table_of(theirs, "wage")}
+    ages, values = lists_of(rows), lists_of(theirs)
+    stands = (
+        sorted(rows, key=in_order) == rows
+        and sorted(ages) == list(range(len(ages)))
+        and all((ages[g], values[g]) <= (ages[g + 1], values[g + 1]) for g in range(len(ages) - 1))
+    )
+    by_group = sorted(theirs, key=lambda row: (row[1], in_order(row)))
+    canonical = canonical_with(tables, "rows")
+    same = {name: table.equals(tables[name]) for name, table in canonical.items()}
+    assert same["rows"] is stands
+    assert same["other"] is (stands and by_group == theirs)
+
+
+def test_long_groups_are_compared_as_a_whole():
+    same = list(range(100))
+    for first, second, stands in (
+        ([*same, 101], [*same, 102], True),
+        ([*same, 102], [*same, 101], False),
+        (same, [*same, 101], True),
+        ([*same, 101], same, False),
+        (same, same, True),
+    ):
+        rows = sorted([(value, 0) for value in first] + [(value, 1) for value in second])
+        assert is_canonical(table_of(rows, "age")) is stands is is_in_order(rows)

@@ -81,8 +81,12 @@ def _as_one_array(column: pa.ChunkedArray) -> pa.DictionaryArray:
         return pa.DictionaryArray.from_arrays(
             pa.nulls(len(column), pa.int32()), pa.array([], value_type)
         )
-    chunks = column if encoded else pc.dictionary_encode(with_wide_decimals(column))
-    return chunks.unify_dictionaries().combine_chunks()
+    if encoded:
+        return column.unify_dictionaries().combine_chunks()
+    chunks = pc.dictionary_encode(with_wide_decimals(column)).chunks
+    # They share one dictionary; to unify it takes as long for each chunk as for all rows.
+    indices = pa.chunked_array([chunk.indices for chunk in chunks]).combine_chunks()
+    return pa.DictionaryArray.from_arrays(indices, chunks[-1].dictionary)
 
 
 def convert_distinct(

@@ -124,10 +124,10 @@ def text_of(value: Any) -> str:
     return format(number.normalize(), "f") if isinstance(number, Decimal) else str(number)
 
 
-def values_as_texts(values: pa.Array) -> pa.Array:
-    """Return values as the texts (string) by which they are known."""
+def spellings_of(values: pa.Array) -> pa.Array:
+    """Return values as texts (string), but whole numbers as they are: they have one spelling."""
     if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
-        return values.cast(pa.string())
+        return values
     return pa.array([text_of(value) for value in values.to_pylist()], pa.string())
 
 

@@ -37,7 +37,7 @@ from sfumato.tasks.microdata.notation.normal_form import normal_form
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
 from sfumato.tasks.private.keys import hashes_of, keyed_hashes
-from sfumato.tasks.private.people.keys import text_of, values_as_texts
+from sfumato.tasks.private.people.keys import spellings_of, text_of
 from sfumato.tasks.private.people.spelled import half_of
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import regular
@@ -202,7 +202,7 @@ def _hash_values(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]
 
 def _hash_normal_forms(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Return the result of `_hash_values` for the normal forms of the column's values."""
-    texts = normal_form(values_as_texts(column.values))
+    texts = normal_form(spellings_of(column.values))
     return _with_null(hashes_of(texts, str, secret), column, secret)
 
 

@@ -22,7 +22,7 @@ from sfumato.tasks.microdata.notation.normal_form import kinds_of, normal_steps
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import keyed_hashes
-from sfumato.tasks.private.people.keys import NAME, NAME_BYTES, name_of, values_as_texts
+from sfumato.tasks.private.people.keys import NAME, NAME_BYTES, name_of, spellings_of
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.files import read_bytes
 
@@ -59,7 +59,7 @@ def spelled_units(unit: Column, names: np.ndarray, secret: bytes) -> np.ndarray:
         secret: the key of the work directory.
     """
     normal = names.copy()
-    texts, steps = normal_steps(values_as_texts(unit.values))
+    texts, steps = normal_steps(spellings_of(unit.values))
     changed = np.flatnonzero(steps)
     hashes = keyed_hashes(texts.take(pa.array(changed)).cast(pa.binary()).to_pylist(), secret)
     normal[changed] = np.ascontiguousarray(hashes[:, :NAME_BYTES]).view(NAME).ravel()
