@@ -144,8 +144,8 @@ grouped = st.lists(st.tuples(few, st.integers(0, 3)), min_size=1, max_size=12)
 
 
 @given(grouped, st.booleans())
-@example([(0, 1), (0, 0)], ordered=False)
-@example([(0, 0), (0, 2)], ordered=True)
+@example(rows=[(0, 1), (0, 0)], ordered=False)
+@example(rows=[(0, 0), (0, 2)], ordered=True)
 def test_order_is_decided_as_it_is_defined(rows, ordered):
     if ordered:
         rows = sorted(rows, key=in_order)
