@@ -94,7 +94,7 @@ def _rename_groups(table: pa.Table, others: Mapping[str, pa.Table]) -> tuple[pa.
     """
     keys, ids = _keys(table, [GROUP_ID]), as_integers(table[GROUP_ID])
     if table[GROUP_ID].type == pa.int64() and _stand_in_order(keys, ids, others):
-        return _decoded(table), np.arange(int(ids.max(initial=-1)) + 1)
+        return _decode(table), np.arange(int(ids.max(initial=-1)) + 1)
     rank, group = dense_ranks(keys), dense_ranks(ids)
     tie = _places(others, distinct(ids)) if others else None
     renamed = _by_first_appearance(rank, group, tie)
@@ -195,10 +195,10 @@ def _places(tables: Mapping[str, pa.Table], ids: np.ndarray) -> np.ndarray:
 
 def _sort_by_group(table: pa.Table, old_ids: np.ndarray, renamed: np.ndarray) -> pa.Table:
     """Return the table with groups (`old_ids`, ascending) renamed, sorted by id and value."""
-    ids = renamed[_among(old_ids, as_integers(table[GROUP_ID]))]
+    ids = renamed[_find_places(old_ids, as_integers(table[GROUP_ID]))]
     keys = _keys(table, [GROUP_ID])
     if _ascend(ids, keys):
-        ordered = _decoded(table)
+        ordered = _decode(table)
     else:
         rank = dense_ranks(keys)
         order = stable_order(ids * (int(rank.max(initial=0)) + 1) + rank)
@@ -208,7 +208,7 @@ def _sort_by_group(table: pa.Table, old_ids: np.ndarray, renamed: np.ndarray) ->
     return ordered.set_column(where, table.schema.field(where), column)
 
 
-def _among(ascending: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+def _find_places(ascending: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Return the place of each number among ascending ones, which are often 0, 1, …."""
     if len(ascending) and ascending[0] == 0 and ascending[-1] == len(ascending) - 1:
         return numbers
@@ -219,10 +219,10 @@ def _in_order(table: pa.Table, order: np.ndarray) -> pa.Table:
     """Return the rows in some order (positions), decoded; rows already in order are not copied."""
     if not (order[1:] > order[:-1]).all():
         table = table.take(as_array(order.astype(np.int64), pa.int64()))
-    return _decoded(table)
+    return _decode(table)
 
 
-def _decoded(table: pa.Table) -> pa.Table:
+def _decode(table: pa.Table) -> pa.Table:
     """Return the table without dictionaries."""
     for place, column in enumerate(table.columns):
         if pa.types.is_dictionary(column.type):

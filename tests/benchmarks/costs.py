@@ -1,4 +1,4 @@
-"""What releases of people in parts take as people grow, and by that what a billion would take.
+"""Costs of releases of people in parts as people grow, and by these the costs of a billion.
 
     python -m tests.benchmarks.costs                       a million and ten million people
     python -m tests.benchmarks.costs 1000000 10000000 --predict 100000000 1000000000
@@ -42,7 +42,7 @@ SPEC_OF_PEOPLE: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Cost:
-    """What the release of some people took.
+    """The figures of one release of some people.
 
     Attributes:
         people: their number.
