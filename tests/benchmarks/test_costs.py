@@ -8,7 +8,7 @@ from tests.benchmarks.costs import Cost, line_through, table_of, write_source
 
 def test_a_line_goes_through_both_sizes_and_predicts_others():
     costs = [Cost(10, {"CPU s": 30.0, "parts": 1}), Cost(20, {"CPU s": 50.0, "parts": 3})]
-    slope, start = line_through(*costs, "CPU s")
+    slope, start = line_through(costs[0], costs[1], "CPU s")
     assert (slope, start) == (2.0, 10.0)
     head, _, cpu, parts = table_of(costs, [100])
     assert head.endswith("| 100 (predicted) |")
